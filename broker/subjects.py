@@ -42,8 +42,9 @@ STORAGE = Subject("storage.request", "storage")
 IMAGES = Subject("images.request", "images")
 FUNCTIONS = Subject("functions.request", "functions")
 REALTIME = Subject("realtime.request", "realtime")
+MANAGEMENT = Subject("management.request", "management")
 
-REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME)
+REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME, MANAGEMENT)
 """Subjects served as `Request` -> `Response` (schemas/http.py)."""
 POOL_TO_POOL = (IMAGES, FUNCTIONS)
 """Pools that other pools send requests to: storage to images, the scheduler to functions."""

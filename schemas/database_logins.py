@@ -6,12 +6,19 @@ login has a separate password: random on the embedded server, a file each on sev
 login without one falls back to `db.password`, for older deployments; migrate and `doctor` warn of it.
 """
 
+import hashlib
+import hmac
 from urllib.parse import unquote, urlsplit
 
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 
 AUTH, STORAGE, SCHEDULER = "supabase_auth_admin", "supabase_storage_admin", "headwater_scheduler"
+MANAGEMENT = "headwater_management"
+DEVELOPER, READER, VIEWER = "headwater_developer", "headwater_reader", "headwater_viewer"
+SESSION_LOGINS = (DEVELOPER, READER, VIEWER)
+"""Logins for the SQL of administrators (workers/management): members of `postgres`, of `supabase_read_only_user` and of the
+roles of tokens. Their passwords are derived from that of `headwater_management`."""
 WITHOUT_PASSWORD = ("supabase_functions_admin", "pgbouncer")
 """Roles with LOGIN that the platform does not use: they get no password."""
 _OWNER = "postgres"
@@ -24,6 +31,7 @@ def password_variables(settings: Settings) -> dict[str, str]:
         AUTH: "HEADWATER_DB_AUTH_ADMIN_PASSWORD",
         STORAGE: "HEADWATER_DB_STORAGE_ADMIN_PASSWORD",
         SCHEDULER: "HEADWATER_DB_SCHEDULER_PASSWORD",
+        MANAGEMENT: "HEADWATER_DB_MANAGEMENT_PASSWORD",
         settings.realtime.login: "HEADWATER_REALTIME_LOGIN_PASSWORD",
     }
 
@@ -35,6 +43,7 @@ def configured_passwords(settings: Settings) -> dict[str, Secret | None]:
         AUTH: settings.db.auth_admin_password,
         STORAGE: settings.db.storage_admin_password,
         SCHEDULER: settings.db.scheduler_password,
+        MANAGEMENT: settings.db.management_password,
         settings.realtime.login: settings.realtime.login_password,
     }
 
@@ -55,7 +64,14 @@ def login_passwords(settings: Settings) -> dict[str, Secret]:
     """Return the password of every login of the platform, role `postgres` included."""
     configured = configured_passwords(settings)
     fallback = settings.db.password
-    return {_OWNER: fallback, **{role: password or fallback for role, password in configured.items()}}
+    passwords = {role: password or fallback for role, password in configured.items()}
+    derived = {login: _session_password(passwords[MANAGEMENT], login) for login in SESSION_LOGINS}
+    return {_OWNER: fallback, **passwords, **derived}
+
+
+def _session_password(management: Secret, login: str) -> Secret:
+    """Derive the password of a login for sessions, so that one secret opens all logins of the pool management."""
+    return Secret(hmac.new(management.reveal().encode(), login.encode(), hashlib.sha256).hexdigest())
 
 
 def sharing_logins(settings: Settings) -> list[str]:

@@ -52,6 +52,10 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     address. Empty: a request of the platform itself."""
 
 
+SERVER_ORIGIN = "headwater-origin"
+"""Header that the gateway adds to requests of administrators: scheme, host and port under which the client sent them."""
+
+
 class Response(Struct, frozen=True, array_like=True, tag="response"):
     """One HTTP response. `reason`: the reason phrase, empty for the standard one."""
 

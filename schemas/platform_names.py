@@ -1,7 +1,7 @@
 """List the schemas and roles of a database that belong to the platform and not to the project."""
 
 PLATFORM_SCHEMAS = (
-    "_realtime", "auth", "cron", "extensions", "graphql", "graphql_public", "headwater", "net", "pgbouncer", "pgmq",
+    "_realtime", "auth", "cron", "extensions", "graphql", "graphql_public", "headwater", "headwater_management", "net", "pgbouncer", "pgmq",
     "pgsodium", "pgtle", "realtime", "storage", "supabase_functions", "supabase_migrations", "vault",
 )  # fmt: skip
 """Schemas that the platform or one of its extensions creates."""
@@ -10,7 +10,8 @@ PLATFORM_ROLES = frozenset({
     "anon", "authenticated", "authenticator", "dashboard_user", "pgbouncer", "postgres", "service_role",
     "supabase_admin", "supabase_auth_admin", "supabase_etl_admin", "supabase_functions_admin",
     "supabase_read_only_user", "supabase_realtime_admin", "supabase_replication_admin", "supabase_storage_admin",
-    "headwater_http", "headwater_scheduler", "headwater_sweeper",
+    "headwater_developer", "headwater_http", "headwater_management", "headwater_reader", "headwater_scheduler", "headwater_sweeper",
+    "headwater_viewer",
 })  # fmt: skip
 """Roles that the platform creates."""
 

@@ -25,6 +25,7 @@ POOLS = {
     "replication": "workers.replication.pool",
     "realtime": "workers.realtime.pool",
     "scheduler": "workers.scheduler.pool",
+    "management": "workers.management.pool",
 }
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
 ALONE = {"images": "workers.images.pool", "functions": "workers.functions.pool"}

@@ -55,6 +55,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
             auth_admin_password=db.auth_admin_password or None,
             storage_admin_password=db.storage_admin_password or None,
             scheduler_password=db.scheduler_password or None,
+            management_password=db.management_password or None,
         ),
         broker=replace(broker, url=broker.url or None),
         gateway=replace(gateway, metrics_token=gateway.metrics_token or None),

@@ -17,6 +17,7 @@ from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
 from schemas.settings.idempotency import Idempotency as Idempotency
+from schemas.settings.management import Management
 from schemas.settings.observability import Observability as Observability
 from schemas.settings.realtime import RealtimeSettings as Realtime
 from schemas.settings.scheduler import Net as Net
@@ -163,7 +164,7 @@ class Db(Struct, frozen=True):
     """Login role of the data pools: not a superuser, NOINHERIT, may `set role` to the roles of tokens."""
     authenticator_password: Secret | None = None
     """Its password. Unset: random on the embedded server; on an external one `password`, with a warning. The same applies to the next
-    three.
+    four.
     """
     auth_admin_password: Secret | None = None
     """Password of the login of the pool `auth`, `supabase_auth_admin`."""
@@ -171,6 +172,8 @@ class Db(Struct, frozen=True):
     """Password of the login of the pool `storage`, `supabase_storage_admin`."""
     scheduler_password: Secret | None = None
     """Password of the login of the pool `scheduler`, `headwater_scheduler`."""
+    management_password: Secret | None = None
+    """Password of the login of the pool `management`, `headwater_management`; those of its sessions are derived from it."""
     pool_size: Count = 10
     """Connections of each data pool process."""
     pooler: Pooler = field(default_factory=Pooler)
@@ -301,6 +304,7 @@ class Settings(Struct, frozen=True):
     functions: dict[str, FunctionSettings] = field(default_factory=dict)
     """Functions with settings of their own: `[functions.<name>]`."""
     scheduler: Scheduler = field(default_factory=Scheduler)
+    management: Management = field(default_factory=Management)
     net: Net = field(default_factory=Net)
     gateway: Gateway = field(default_factory=Gateway)
     inbucket: Inbucket = field(default_factory=Inbucket)

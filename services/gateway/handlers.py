@@ -18,9 +18,9 @@ from aiohttp import web
 
 from broker.requests.call import Calls, PoolReply
 from broker.subjects import STORAGE, Subject
-from schemas.caller import RejectedCaller
+from schemas.caller import AnonymousCaller, RejectedCaller
 from schemas.errors import DeadlineExceeded, Unavailable
-from schemas.http import Request, Response
+from schemas.http import SERVER_ORIGIN, Request, Response
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.gateway.authentication import Authenticator
@@ -29,6 +29,7 @@ from services.gateway.functions import FunctionCaller, forwarded_headers, run_we
 from services.gateway.health import PATHS as HEALTH_PATHS
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers, carries_object
+from services.gateway.public_address import origin_from_headers
 from services.gateway.request import GatewayRequest
 from services.gateway.resumable import uploads
 from services.gateway.routes import ROUTES, HandlerName, areas_off, names_version, switch_of
@@ -369,6 +370,27 @@ class FunctionHandler(ForwardHandler):
         return preflight
 
 
+class ManagementHandler(ForwardHandler):
+    """The interface of administrators, whose pool authenticates them. No page of another origin can read its answers."""
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False: administrators have no API key."""
+        del request
+        return False
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Send the request to the pool with the origin under which the client sent it; the client cannot set that header."""
+        request.caller = AnonymousCaller()
+        is_trusted = request.is_from_trusted_proxy()
+        origin = origin_from_headers(request.first, request.http.scheme, is_trusted=is_trusted)
+        headers = [pair for pair in request.headers if pair[0] != SERVER_ORIGIN]
+        client = request.client_address()
+        key = self._caller_keys.key_of(request.caller, None, lambda: client)
+        return await self._forwarder.call(
+            self._subject, request, request.query, [*headers, (SERVER_ORIGIN, origin)], client, key
+        )
+
+
 def build_handlers(
     settings: Settings,
     calls: Calls,
@@ -400,6 +422,9 @@ def build_handlers(
             policy, forwarder, keys, subjects[HandlerName.FUNCTIONS], functions
         ),
     }
+    handlers[HandlerName.MANAGEMENT] = ManagementHandler(
+        cors.closed_policy(), forwarder, keys, subjects[HandlerName.MANAGEMENT]
+    )
     if sockets is not None:
         handlers[HandlerName.REALTIME] = RealtimeHandler(policy, forwarder, sockets)
     if objects is not None:

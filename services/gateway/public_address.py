@@ -41,21 +41,27 @@ class PublicAddress:
 
 def url_from_headers(headers: Mapping[str, str], scheme: str, *, is_trusted: bool) -> str:
     """Return the URL of storage from the headers of a request; the path alone if they contain no host."""
+    origin = origin_from_headers(headers, scheme, is_trusted=is_trusted)
+    if not origin:
+        return PREFIX
+    folders = _first(headers, "x-forwarded-prefix").rstrip("/") if is_trusted else ""
+    return with_prefix(f"{origin}{folders if _FOLDERS.fullmatch(folders) else ''}")
+
+
+def origin_from_headers(headers: Mapping[str, str], scheme: str, *, is_trusted: bool) -> str:
+    """Return scheme, host and port under which the client sent a request; empty if the headers contain no host."""
     forwarding = headers if is_trusted else {}
     proto = _first(forwarding, "x-forwarded-proto").lower()
     scheme = proto if proto in _USUAL else scheme
     forwarded = _HOST.fullmatch(_first(forwarding, "x-forwarded-host"))
     host = forwarded or _HOST.fullmatch(headers.get("host", ""))
     if host is None:
-        return PREFIX
+        return ""
     port = _first(forwarding, "x-forwarded-port")
     if (forwarded and forwarded["port"]) or not _PORT.fullmatch(port):
         port = host["port"] or ""
     port_suffix = f":{port}" if port and port != _USUAL[scheme] else ""
-    folders = _first(forwarding, "x-forwarded-prefix").rstrip("/")
-    return with_prefix(
-        f"{scheme}://{host['name']}{port_suffix}{folders if _FOLDERS.fullmatch(folders) else ''}"
-    )
+    return f"{scheme}://{host['name']}{port_suffix}"
 
 
 def with_prefix(url: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import parse_qs
 
-from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, REALTIME, REST, STORAGE, Subject
+from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, MANAGEMENT, REALTIME, REST, STORAGE, Subject
 from schemas.settings.tree import Settings
 
 
@@ -24,6 +24,7 @@ class HandlerName(StrEnum):
     RESUMABLE_UPLOAD = "resumable upload"
     REALTIME = "realtime"
     FUNCTIONS = "functions"
+    MANAGEMENT = "management"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ ROUTES = (
         needs_key=False,
         has_websockets=True,
     ),
+    GatewayRoute("management", "/management/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False),
 )
 
 POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.subject is not FUNCTIONS))
@@ -125,6 +127,7 @@ def areas_off(settings: Settings) -> frozenset[str]:
         "storage": settings.storage.enabled,
         "functions": settings.edge_runtime.enabled,
         "realtime": settings.realtime.enabled,
+        "management": settings.management.enabled,
     }
     return frozenset(area for area, is_on in switches.items() if not is_on)
 

@@ -44,6 +44,11 @@ def common_policy(origins: Sequence[str]) -> CorsPolicy:
     )
 
 
+def closed_policy() -> CorsPolicy:
+    """Return the policy of an area that pages of other origins cannot read: no origin is allowed."""
+    return CorsPolicy(methods="", allowed=(), exposed="", origins=frozenset({"none"}))
+
+
 def is_preflight(method: str, asked_method: str | None) -> bool:
     """Return whether a browser asks for permission."""
     return method == "OPTIONS" and asked_method is not None
@@ -63,7 +68,8 @@ def preflight(policy: CorsPolicy, origin: str, asked_headers: str | None) -> Res
 
 def response_headers(policy: CorsPolicy, origin: str | None) -> Headers:
     """Return the headers that let a page of this origin read a response. Without an origin any page may."""
-    return [*_origin(policy, origin), ("access-control-expose-headers", policy.exposed)]
+    exposed = [("access-control-expose-headers", policy.exposed)] if policy.exposed else []
+    return [*_origin(policy, origin), *exposed]
 
 
 def _origin(policy: CorsPolicy, origin: str | None) -> Headers:

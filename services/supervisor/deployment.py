@@ -11,6 +11,7 @@ from services.supervisor.api_keys import random_keys
 
 SINGLE = frozenset({
     "db_password", "db_auth_admin_password", "db_storage_admin_password", "db_scheduler_password", "db_replication_password",
+    "db_management_password",
 })  # fmt: skip
 """Passwords of one login each that no other secret contains, so a missing one can be generated alone."""
 NATS_HOSTS = ("nats-1", "nats-2", "nats-3")

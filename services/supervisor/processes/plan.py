@@ -18,7 +18,18 @@ from services.supervisor.postgres.system_user import ServerUser
 
 EDGES = ("gateway", "mail")
 """All edges: `python -P -m services NAME...`."""
-POOLS = ("rest", "graphql", "auth", "storage", "images", "functions", "replication", "realtime", "scheduler")
+POOLS = (
+    "rest",
+    "graphql",
+    "auth",
+    "storage",
+    "images",
+    "functions",
+    "replication",
+    "realtime",
+    "scheduler",
+    "management",
+)
 """All worker pools: `python -P -m workers NAME...`."""
 SINGLE_POOLS = ("images", "functions")
 """Pools without a database, each in its own process: a crash or a long job there does not affect other pools."""
@@ -28,6 +39,7 @@ LOGINS = {
     "auth": "HEADWATER_DB_AUTH_ADMIN_PASSWORD",
     "storage": "HEADWATER_DB_STORAGE_ADMIN_PASSWORD",
     "scheduler": "HEADWATER_DB_SCHEDULER_PASSWORD",
+    "management": "HEADWATER_DB_MANAGEMENT_PASSWORD",
     "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
 }
 """Pools with a database login of their own beside the data pools' login, and the variable of its password."""
@@ -279,6 +291,8 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.edge_runtime.enabled
         case "scheduler":
             return settings.scheduler.enabled
+        case "management":
+            return settings.management.enabled
         case "replication" | "realtime":
             return settings.realtime.enabled
     return True

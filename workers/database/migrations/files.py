@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 
-SERIES = ("roles", "platform", "auth", "storage", "realtime", "graphql")
+SERIES = ("roles", "platform", "auth", "storage", "realtime", "graphql", "management")
 """The series in the order in which they are applied."""
 
 SUPERUSER = "superuser"

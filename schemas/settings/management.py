@@ -1,0 +1,22 @@
+"""[management]: the interface of administrators (docs/management.md)."""
+
+from msgspec import Struct
+
+from schemas.settings.types import Count, Duration
+
+
+class Management(Struct, frozen=True):
+    """[management]: administrators, their sessions and tokens, and what they may do."""
+
+    enabled: bool = True
+    """Serve `/management/v1`. Administrators are stored in the database either way."""
+    session_idle_timeout: Duration = Duration(12 * 3600)
+    """A session of an administrator ends after this time without a request."""
+    first_link_lifetime: Duration = Duration(15 * 60)
+    """How long the one-time link of a first start, or of `headwater admin reset`, can be used."""
+    audit_retention: Duration = Duration(365 * 24 * 3600)
+    """How long audit rows are stored; 0: for ever."""
+    statement_timeout: Duration = Duration(60)
+    """Longest time of one operation on the database, and the default of SQL that an administrator runs."""
+    max_rows: Count = 1000
+    """Most rows in one page of an answer."""

@@ -1,0 +1,63 @@
+"""The audit log: one row for each change that an administrator or a token made, or tried to make.
+
+The row is written after the operation, in a transaction of its own: an operation that changed something and whose row cannot be
+written is answered with an error that says so, and the row is in the log of the process (`AuditLost`).
+"""
+
+from typing import ClassVar
+
+import msgspec
+
+from broker.observability.observations import Observation
+from broker.observability.observe import observe
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.management.errors import ManagementError
+from workers.management.identity.store import execute
+from workers.management.operation import Operation, OperationContext
+
+_MOST_BYTES = 64 * 1024
+
+
+class AuditLost(Observation, frozen=True):
+    """An operation was carried out, and its audit row could not be stored."""
+
+    level: ClassVar[str] = "error"
+    actor: str
+    operation: str
+    outcome: str
+    reason: str
+
+
+async def write_audit(
+    context: OperationContext, operation: Operation, arguments: dict[str, object], outcome: str
+) -> None:
+    """Store the row of a change. `outcome` is `done` or the code of the error. Raises: ManagementError (503)."""
+    actor = context.actor
+    values = (
+        actor.name,
+        actor.administrator_id,
+        actor.token_id,
+        operation.name,
+        outcome,
+        context.request_id,
+        context.address,
+        _json(arguments),
+        _json(context.before) if context.before is not None else None,
+        _json(context.after) if context.after is not None else None,
+    )
+    try:
+        await execute(await context.database.own(), "add_audit", *values)
+    except (DatabaseError, Disconnected, PoolTimeout) as error:
+        observe(AuditLost(actor.name, operation.name, outcome, type(error).__name__))
+        raise ManagementError(
+            503,
+            "audit_unavailable",
+            f"The operation ended ({outcome}), but its audit row could not be stored",
+            hint="Look at the state before you repeat it.",
+        ) from None
+
+
+def _json(value: object) -> bytes:
+    """Return a value as JSON that Postgres stores: without NUL, and cut to its size if it is very long."""
+    text = msgspec.json.encode(value).replace(b"\\u0000", b"\\ufffd")
+    return text if len(text) <= _MOST_BYTES else msgspec.json.encode({"omitted": len(text)})

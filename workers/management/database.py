@@ -1,0 +1,65 @@
+"""The sessions of the pool: its own login for its tables, and a login for each role under which SQL of operations runs.
+
+Tenant code (functions, triggers, policies, event triggers) may run in the sessions of developers, readers and viewers, and may say
+`reset role`. Their logins are members of one role only, so that gains nothing; tables of administrators are reached by the login
+`headwater_management` alone, whose statements are ours and touch nothing of a tenant. Connections are opened when they are first used.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.model import Statement, TransactionSpec
+from workers.management.rights import Right
+
+_ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
+
+
+class ManagementDatabase:
+    """The connection pools of the logins; `open_pool` opens one by the name of its login."""
+
+    def __init__(self, open_pool: Callable[[str], Awaitable[ConnectionPool]]) -> None:
+        self._open_pool = open_pool
+        self._pools: dict[str, ConnectionPool] = {}
+        self._opening = asyncio.Lock()
+
+    async def own(self) -> ConnectionPool:
+        """Return the pool for the tables of administrators."""
+        return await self._pool(MANAGEMENT)
+
+    async def read(self, *statements: Statement, timeout_s: float) -> list[Rows]:
+        """Run statements that read, as a role that may read everything. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        return await self._run(READER, statements, timeout_s)
+
+    async def write(self, *statements: Statement, timeout_s: float) -> list[Rows]:
+        """Run statements in one transaction as role `postgres`. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        return await self._run(DEVELOPER, statements, timeout_s)
+
+    async def run_for(self, right: Right, *statements: Statement, timeout_s: float) -> list[Rows]:
+        """Run statements as the role of a right: a reader's cannot write. Raises: as `write`."""
+        login = READER if right is Right.READER else DEVELOPER
+        return await self._run(login, statements, timeout_s)
+
+    async def view(
+        self, settings: list[tuple[str, str]], *statements: Statement, timeout_s: float
+    ) -> list[Rows]:
+        """Run statements as a caller of the interfaces: `settings` name its role and claims. Raises: as `write`."""
+        pool = await self._pool(VIEWER)
+        return await pool.run(TransactionSpec([*settings, _timeout(timeout_s)], list(statements)))
+
+    async def _run(self, login: str, statements: tuple[Statement, ...], timeout_s: float) -> list[Rows]:
+        pool = await self._pool(login)
+        settings = [("role", _ROLE_OF_LOGIN[login]), _timeout(timeout_s)]
+        return await pool.run(TransactionSpec(settings, list(statements)))
+
+    async def _pool(self, login: str) -> ConnectionPool:
+        async with self._opening:
+            if login not in self._pools:
+                self._pools[login] = await self._open_pool(login)
+        return self._pools[login]
+
+
+def _timeout(seconds: float) -> tuple[str, str]:
+    return "statement_timeout", str(round(seconds * 1000))

@@ -1,0 +1,66 @@
+"""Who sends a request: the session in its cookie, or the token in its `Authorization` header.
+
+A browser sends the cookie by itself, so a request with a cookie must show that our own page sent it: its `Origin` is the
+address of this server, or `Sec-Fetch-Site` is `same-origin` (Fetch standard; OWASP, "Cross-Site Request Forgery Prevention").
+A request with a token shows that by the token.
+"""
+
+from http.cookies import CookieError, SimpleCookie
+
+from schemas.http import SERVER_ORIGIN, Request, header
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.management.errors import ManagementError, not_signed_in
+from workers.management.identity.model import Actor
+from workers.management.identity.secrets import digest, is_token
+from workers.management.identity.store import fetch_one
+
+COOKIE, SECURE_COOKIE = "headwater_session", "__Host-headwater_session"
+CONFIRMED_S = 10 * 60.0
+"""Seconds for which a proved password allows operations that show secrets or destroy."""
+_SAFE = frozenset({"GET", "HEAD"})
+
+
+async def authenticate(pool: ConnectionPool, request: Request, session_idle_s: float) -> Actor:
+    """Return who sends a request. Raises: ManagementError (401, 403)."""
+    actor = None
+    if token := _bearer(request):
+        if is_token(token):
+            actor = await fetch_one(pool, "token_actor", Actor, digest(token))
+    elif cookie := session_cookie(request):
+        check_origin(request)
+        actor = await fetch_one(pool, "session_actor", Actor, digest(cookie), session_idle_s, CONFIRMED_S)
+    if actor is None:
+        raise not_signed_in()
+    return actor
+
+
+def session_cookie(request: Request) -> str:
+    """Return the secret in the session's cookie, or an empty text."""
+    try:
+        cookies = SimpleCookie(header(request.headers, "cookie") or "")
+    except CookieError:
+        return ""
+    name = SECURE_COOKIE if SECURE_COOKIE in cookies else COOKIE
+    return cookies[name].value if name in cookies else ""
+
+
+def check_origin(request: Request) -> None:
+    """Refuse a request that another site caused. Raises: ManagementError (403)."""
+    site = header(request.headers, "sec-fetch-site")
+    origin = header(request.headers, "origin")
+    if origin is not None:
+        is_ours = origin.lower() == (header(request.headers, SERVER_ORIGIN) or "").lower() != ""
+    else:
+        is_ours = site == "same-origin" or (request.method in _SAFE and site == "none")
+    if not is_ours:
+        raise ManagementError(
+            403,
+            "cross_site",
+            "A request with a session must come from the page of this server: its Origin is another, or missing",
+            hint="Programs send a token as `Authorization: Bearer ...` instead of a cookie.",
+        )
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, token = (header(request.headers, "authorization") or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,85 @@
+"""What an operation is: a name, a struct of arguments, the right that it needs, its limits, and what its audit row holds.
+
+An operation is a coroutine function of a context and its arguments that returns a struct (its result, as JSON). It is listed
+once, in `operations/__init__.py`; every interface calls it by its name through `worker.py`.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from workers.management.database import ManagementDatabase
+from workers.management.identity.model import Actor
+from workers.management.rights import Right
+
+
+@dataclass(slots=True)
+class OperationContext:
+    """What an operation works with: who asks, and the database. `before` and `after` go into the audit row."""
+
+    actor: Actor
+    request_id: str
+    address: str
+    database: ManagementDatabase
+    settings: "ManagementSettings"
+    before: object = None
+    after: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementSettings:
+    """What operations need to know of the settings."""
+
+    session_idle_s: float
+    first_link_s: float
+    statement_timeout_s: float
+    max_rows: int
+
+
+Run = Callable[[OperationContext, Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation. `changes`: it writes, needs a token that may write, and leaves an audit row."""
+
+    name: str
+    summary: str
+    arguments: type[msgspec.Struct]
+    result: Any
+    right: Right
+    run: Run
+    changes: bool = False
+    is_confirmed: bool = False
+    """The administrator must have proved a password within the last minutes: what shows secrets, or destroys."""
+    secrets: frozenset[str] = field(default_factory=frozenset)
+    """Arguments that the audit row must not contain."""
+
+
+class OperationTable:
+    """The operations by their names."""
+
+    def __init__(self) -> None:
+        self._operations: dict[str, Operation] = {}
+
+    def add(self, operation: Operation) -> None:
+        """Add an operation. Raises: ValueError if its name is used."""
+        if operation.name in self._operations:
+            raise ValueError(f"two operations are named {operation.name}")
+        self._operations[operation.name] = operation
+
+    def find(self, name: str) -> Operation | None:
+        """Return an operation, or None."""
+        return self._operations.get(name)
+
+    def all(self) -> list[Operation]:
+        """Return all operations, sorted by name."""
+        return [self._operations[name] for name in sorted(self._operations)]
+
+
+def audited_arguments(operation: Operation, arguments: msgspec.Struct) -> dict[str, object]:
+    """Return the arguments as the audit row holds them: secrets are replaced."""
+    values: dict[str, object] = msgspec.to_builtins(arguments)
+    return {name: "(not stored)" if name in operation.secrets else value for name, value in values.items()}

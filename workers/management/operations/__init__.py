@@ -1,0 +1,15 @@
+"""The operations, listed in `OPERATIONS`. A module here is one area; its `operations()` returns what it adds."""
+
+from workers.management.operation import OperationTable
+from workers.management.operations import account, administrators, audit_log, catalog, tokens
+
+_AREAS = (account, administrators, tokens, audit_log, catalog)
+
+
+def operation_table() -> OperationTable:
+    """Return all operations by name."""
+    table = OperationTable()
+    for area in _AREAS:
+        for operation in area.operations():
+            table.add(operation)
+    return table

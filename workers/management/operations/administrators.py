@@ -1,0 +1,174 @@
+"""Operations on administrators: list, add, change rights, remove. There is always an enabled owner."""
+
+from msgspec import Struct
+
+from workers.management.errors import ManagementError, invalid_arguments, not_found
+from workers.management.identity.links import new_link
+from workers.management.identity.model import Administrator
+from workers.management.identity.store import SQL, as_uuid, decode_rows, fetch, fetch_one
+from workers.management.operation import Operation, OperationContext
+from workers.management.operations.account import Done, NoArguments
+from workers.management.rights import Right
+
+_MOST_ADDRESS = 320
+
+
+class NewAdministrator(Struct, frozen=True, forbid_unknown_fields=True):
+    """An administrator to add; the answer has a link by which they sign in the first time."""
+
+    email: str
+    rights: Right
+
+
+class AddedAdministrator(Struct, frozen=True):
+    """The new administrator, and the secret of the one-time link: `/_/sign-in#<secret>`."""
+
+    administrator: Administrator
+    link: str
+
+
+class AdministratorReference(Struct, frozen=True, forbid_unknown_fields=True):
+    """An administrator by id."""
+
+    id: str
+
+
+class AdministratorChange(Struct, frozen=True, forbid_unknown_fields=True):
+    """New rights of an administrator, and whether they are shut out."""
+
+    id: str
+    rights: Right
+    disabled: bool = False
+
+
+class _Id(Struct):
+    id: str
+
+
+async def list_administrators(context: OperationContext, arguments: NoArguments) -> list[Administrator]:
+    """Return all administrators, the first one first."""
+    del arguments
+    return await fetch(await context.database.own(), "administrators", Administrator)
+
+
+async def add(context: OperationContext, arguments: NewAdministrator) -> AddedAdministrator:
+    """Add an administrator without a password, and return a link for the first sign-in."""
+    email = arguments.email.strip()
+    if not 3 <= len(email) <= _MOST_ADDRESS or "@" not in email or "\0" in email:
+        raise invalid_arguments("`email` must be an email address")
+    own = await context.database.own()
+    added = await fetch_one(own, "add_administrator", Administrator, email, arguments.rights.value, None)
+    if added is None:
+        raise ManagementError(409, "already_there", f"There is an administrator {email}")
+    context.after = added
+    return AddedAdministrator(added, await new_link(own, added.id, context.settings.first_link_s))
+
+
+async def change(context: OperationContext, arguments: AdministratorChange) -> Administrator:
+    """Change the rights of an administrator. The last owner stays one."""
+    keeps_owner = arguments.rights is Right.OWNER and not arguments.disabled
+    values = (arguments.rights.value, arguments.disabled)
+    return await _change(context, arguments.id, "change_rights", *values, keeps_owner=keeps_owner)
+
+
+async def remove(context: OperationContext, arguments: AdministratorReference) -> Done:
+    """Remove an administrator with their sessions and tokens. The last owner stays."""
+    await _change(context, arguments.id, "remove_administrator", keeps_owner=False)
+    return Done()
+
+
+async def reset(context: OperationContext, arguments: AdministratorReference) -> AddedAdministrator:
+    """Return a link by which an administrator who lost the password signs in."""
+    own = await context.database.own()
+    administrator = await _find(context, arguments.id)
+    return AddedAdministrator(
+        administrator, await new_link(own, administrator.id, context.settings.first_link_s)
+    )
+
+
+async def _find(context: OperationContext, id_text: str) -> Administrator:
+    administrator_id = as_uuid(id_text)
+    own = await context.database.own()
+    found = (
+        await fetch_one(own, "administrator", Administrator, administrator_id) if administrator_id else None
+    )
+    if found is None:
+        raise not_found(f"administrator {id_text}")
+    return found
+
+
+async def _change(
+    context: OperationContext, id_text: str, statement_name: str, *values: str | bool, keeps_owner: bool
+) -> Administrator:
+    """Run a change with the owners locked, so that two changes at once cannot take away the last one."""
+    before = await _find(context, id_text)
+    own = await context.database.own()
+    async with own.transaction() as transaction:
+        owners = await transaction.all(SQL["lock_owners"], _Id)
+        is_last = [owner.id for owner in owners] == [before.id]
+        if is_last and not keeps_owner:
+            raise ManagementError(
+                409,
+                "last_owner",
+                f"{before.email} is the last owner; make somebody else one first",
+            )
+        await transaction.rows(SQL[statement_name], before.id, *values)
+        rows = await transaction.rows(SQL["administrator"], before.id)
+    after = decode_rows(rows, Administrator)
+    context.before, context.after = before, after[0] if after else None
+    return after[0] if after else before
+
+
+def operations() -> list[Operation]:
+    """Return the operations of this module."""
+    owner = Right.OWNER
+    return [
+        Operation(
+            "administrators.list",
+            "List administrators",
+            NoArguments,
+            list[Administrator],
+            Right.READER,
+            list_administrators,
+        ),
+        Operation(
+            "administrators.add",
+            "Add an administrator",
+            NewAdministrator,
+            AddedAdministrator,
+            owner,
+            add,
+            changes=True,
+            is_confirmed=True,
+        ),
+        Operation(
+            "administrators.change",
+            "Change rights, or shut out",
+            AdministratorChange,
+            Administrator,
+            owner,
+            change,
+            changes=True,
+            is_confirmed=True,
+        ),
+        Operation(
+            "administrators.remove",
+            "Remove an administrator",
+            AdministratorReference,
+            Done,
+            owner,
+            remove,
+            changes=True,
+            is_confirmed=True,
+        ),
+        Operation(
+            "administrators.reset",
+            "Make a link that signs an administrator in",
+            AdministratorReference,
+            AddedAdministrator,
+            owner,
+            reset,
+            changes=True,
+            is_confirmed=True,
+        ),
+    ]

@@ -1,0 +1,62 @@
+"""Starts the pool `management` of a process: its database login, opened when the first administrator comes, and the sweeps."""
+
+import asyncio
+import random
+from contextlib import suppress
+
+from broker.observability.observe import observe
+from broker.subjects import MANAGEMENT
+from schemas.settings.management import Management
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.management.database import ManagementDatabase
+from workers.management.identity.store import execute, fetch_one
+from workers.management.observations import AuditSwept, OperationFailed
+from workers.management.operation import ManagementSettings
+from workers.management.worker import ManagementWorker
+from workers.resources import Resources
+
+_SWEEP_S = 3600.0
+
+
+async def serve_pool(resources: Resources) -> None:
+    """Answer requests of administrators until the process drains."""
+    settings = resources.settings.management
+    database = ManagementDatabase(resources.login_as)
+    sweeper = asyncio.create_task(_sweep_forever(database, settings), name="sweep of administrators")
+
+    async def stop() -> None:
+        sweeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await sweeper
+
+    resources.process.on_drain(stop)
+    await resources.serve(MANAGEMENT, ManagementWorker.create(database, _operation_settings(settings)).answer)
+
+
+def _operation_settings(settings: Management) -> ManagementSettings:
+    return ManagementSettings(
+        session_idle_s=float(settings.session_idle_timeout),
+        first_link_s=float(settings.first_link_lifetime),
+        statement_timeout_s=float(settings.statement_timeout),
+        max_rows=settings.max_rows,
+    )
+
+
+async def _sweep_forever(database: ManagementDatabase, settings: Management) -> None:
+    """Delete what has expired about every hour; the first time after a random part of it, so that processes take turns."""
+    while True:
+        await asyncio.sleep(_SWEEP_S * random.uniform(0.5, 1.5))
+        try:
+            await _sweep(database, settings)
+        except (DatabaseError, Disconnected, PoolTimeout) as error:
+            observe(OperationFailed("sweep", "", type(error).__name__))
+
+
+async def _sweep(database: ManagementDatabase, settings: Management) -> None:
+    own = await database.own()
+    await execute(own, "sweep", float(settings.session_idle_timeout))
+    if not settings.audit_retention:
+        return
+    swept = await fetch_one(own, "sweep_audit", int, float(settings.audit_retention))
+    if swept:
+        observe(AuditSwept(swept))

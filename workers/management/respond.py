@@ -1,0 +1,28 @@
+"""Responses of the management interface. Pure."""
+
+import msgspec
+
+from schemas.http import Headers, Response
+from workers.management.identity.authenticate import COOKIE, SECURE_COOKIE
+
+_HEADERS: Headers = [
+    ("content-type", "application/json; charset=utf-8"),
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+]
+
+
+def json_response(value: object, headers: Headers | None = None) -> Response:
+    """Return a result as JSON that nothing may store."""
+    return Response(200, [*_HEADERS, *(headers or [])], msgspec.json.encode(value))
+
+
+def cookie_header(secret: str, *, is_secure: bool) -> tuple[str, str]:
+    """Return the header that sets the session's cookie, or removes it if `secret` is empty.
+
+    A cookie with the prefix `__Host-` can be set over TLS only, for this host and all of its paths (RFC 6265bis, 4.1.3).
+    """
+    name = SECURE_COOKIE if is_secure else COOKIE
+    secure = "; Secure" if is_secure else ""
+    ended = "; Max-Age=0" if not secret else ""
+    return "set-cookie", f"{name}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}{ended}"
