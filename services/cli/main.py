@@ -2,6 +2,7 @@
 
 import click
 
+from services.cli.admin import admin
 from services.cli.backup import backup, restore
 from services.cli.db import db
 from services.cli.doctor import doctor
@@ -60,6 +61,7 @@ for command in (
     functions,
     secrets,
     keys,
+    admin,
     storage,
     version,
 ):

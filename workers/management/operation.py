@@ -12,6 +12,7 @@ import msgspec
 
 from workers.management.database import ManagementDatabase
 from workers.management.identity.model import Actor
+from workers.management.identity.secrets import PasswordHashing
 from workers.management.rights import Right
 
 
@@ -24,6 +25,7 @@ class OperationContext:
     address: str
     database: ManagementDatabase
     settings: "ManagementSettings"
+    hashing: PasswordHashing
     before: object = None
     after: object = None
 

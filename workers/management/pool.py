@@ -6,12 +6,14 @@ from contextlib import suppress
 
 from broker.observability.observe import observe
 from broker.subjects import MANAGEMENT
+from schemas.database_logins import MANAGEMENT as MANAGEMENT_LOGIN
+from schemas.database_logins import login_passwords
 from schemas.settings.management import Management
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.management.commands import operation_settings
 from workers.management.database import ManagementDatabase
 from workers.management.identity.store import execute, fetch_one
 from workers.management.observations import AuditSwept, OperationFailed
-from workers.management.operation import ManagementSettings
 from workers.management.worker import ManagementWorker
 from workers.resources import Resources
 
@@ -30,16 +32,9 @@ async def serve_pool(resources: Resources) -> None:
             await sweeper
 
     resources.process.on_drain(stop)
-    await resources.serve(MANAGEMENT, ManagementWorker.create(database, _operation_settings(settings)).answer)
-
-
-def _operation_settings(settings: Management) -> ManagementSettings:
-    return ManagementSettings(
-        session_idle_s=float(settings.session_idle_timeout),
-        first_link_s=float(settings.first_link_lifetime),
-        statement_timeout_s=float(settings.statement_timeout),
-        max_rows=settings.max_rows,
-    )
+    secret = login_passwords(resources.settings)[MANAGEMENT_LOGIN]
+    worker = ManagementWorker.create(database, operation_settings(settings), secret)
+    await resources.serve(MANAGEMENT, worker.answer)
 
 
 async def _sweep_forever(database: ManagementDatabase, settings: Management) -> None:

@@ -20,6 +20,7 @@ from broker.observability.observe import observe
 from broker.requests.handler import RequestBody
 from schemas.errors import ApiError
 from schemas.http import SERVER_ORIGIN, Request, Response, header
+from schemas.keys.secret import Secret
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.management.audit import write_audit
 from workers.management.database import ManagementDatabase
@@ -82,9 +83,11 @@ class ManagementWorker:
     hashing: PasswordHashing
 
     @classmethod
-    def create(cls, database: ManagementDatabase, settings: ManagementSettings) -> "ManagementWorker":
-        """Return a worker with all operations."""
-        return cls(database, settings, operation_table(), PasswordHashing())
+    def create(
+        cls, database: ManagementDatabase, settings: ManagementSettings, secret: Secret
+    ) -> "ManagementWorker":
+        """Return a worker with all operations; `secret` is the password of the pool's login."""
+        return cls(database, settings, operation_table(), PasswordHashing(secret))
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
@@ -103,7 +106,9 @@ class ManagementWorker:
         path, method = request.path, request.method
         if path.startswith(_OPERATIONS):
             _check_method(method, "POST")
-            return await self._operate(request, path.removeprefix(_OPERATIONS), body)
+            actor = await self._actor(request)
+            name = path.removeprefix(_OPERATIONS)
+            return json_response(await self.operate(actor, name, body, request.id, request.client))
         match path:
             case "/sign-in":
                 _check_method(method, "POST")
@@ -149,36 +154,37 @@ class ManagementWorker:
     async def _actor(self, request: Request) -> Actor:
         return await authenticate(await self.database.own(), request, self.settings.session_idle_s)
 
-    async def _operate(self, request: Request, name: str, body: bytes) -> Response:
-        actor = await self._actor(request)
+    async def operate(self, actor: Actor, name: str, body: bytes, request_id: str, address: str) -> object:
+        """Run an operation by its name for an actor and return its result. Raises: ManagementError, DatabaseError."""
         operation = self.operations.find(name)
         if operation is None:
             raise not_found(f"operation {name}; GET /management/v1/openapi.json lists them")
-        context = OperationContext(actor, request.id, request.client, self.database, self.settings)
-        arguments = _decode(body, operation.arguments, operation.name)
-        if not operation.changes:
+        context = OperationContext(actor, request_id, address, self.database, self.settings, self.hashing)
+        try:
             check_rights(actor, operation)
-            return json_response(await self._run(operation, context, arguments))
-        return await self._change(operation, context, arguments)
+            arguments = _decode(body, operation.arguments, operation.name)
+        except ManagementError as error:
+            if operation.changes:
+                await write_audit(context, operation, {}, error.code)
+            raise
+        if operation.changes:
+            return await self._change(operation, context, arguments)
+        return await self._run(operation, context, arguments)
 
-    async def _change(self, operation: Operation, context: OperationContext, arguments: Struct) -> Response:
-        """Run an operation that changes something; refusals and failures leave an audit row as well."""
+    async def _change(self, operation: Operation, context: OperationContext, arguments: Struct) -> object:
+        """Run an operation that changes something; a failure leaves an audit row as well."""
         outcome = "failed"
         try:
-            check_rights(context.actor, operation)
             result = await self._run(operation, context, arguments)
             outcome = "done"
-        except ManagementError as error:
-            outcome = error.code
-            raise
-        except DatabaseError as error:
+        except (ManagementError, DatabaseError) as error:
             outcome = error.code
             raise
         finally:
             await asyncio.shield(
                 write_audit(context, operation, audited_arguments(operation, arguments), outcome)
             )
-        return json_response(result)
+        return result
 
     async def _run(self, operation: Operation, context: OperationContext, arguments: Struct) -> object:
         try:

@@ -1,5 +1,5 @@
 -- Administrators, their sessions and tokens, first links, and the audit log. Only the pool management reads them; role postgres
--- has no right here, so no SQL of an administrator or of the project can read a hash or change an audit row.
+-- has no right to change anything here; it may read (pg_read_all_data), so secrets are digests or encrypted.
 -- as: superuser
 
 create schema if not exists headwater_management;
@@ -18,6 +18,7 @@ create table if not exists headwater_management.administrators (
   disabled_at timestamptz
 );
 create unique index if not exists administrators_email on headwater_management.administrators (pg_catalog.lower(email));
+comment on column headwater_management.administrators.password is 'An argon2id hash, encrypted like totp: role postgres may read all tables';
 comment on column headwater_management.administrators.totp is 'Encrypted by the pool with a key that the database does not have';
 comment on column headwater_management.administrators.totp_step is 'Time step of the last accepted code: no code is used twice';
 

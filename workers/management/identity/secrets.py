@@ -1,22 +1,31 @@
 """Secrets of administrators: random texts for cookies, links and tokens, and passwords. Pure but for the hashing threads.
 
-A random secret has 160 bits or more, so its SHA-256 is stored without salt and looked up by equality; a password is stored as
-argon2id (RFC 9106). A token has the form that the official command line accepts: `sbp_` and 40 hexadecimal digits.
+A random secret has 160 bits or more, so its SHA-256 is stored without salt and looked up by equality. A password is stored as
+argon2id (RFC 9106), and the hash is encrypted: role `postgres` may read all tables, and must not get hashes to guess at. A token has the form that the official command line accepts: `sbp_` and 40 hexadecimal digits.
 """
 
 import asyncio
 import hashlib
 import re
 import secrets
+from base64 import b64decode, b64encode
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from schemas.keys.secret import Secret
 
 TOKEN_PREFIX = "sbp_"  # noqa: S105 - the first characters of every token
 _TOKEN = re.compile(r"sbp_[0-9a-f]{40}", re.ASCII)
 LEAST_PASSWORD, MOST_PASSWORD = 12, 1024
 """Shortest and longest password, in characters and in bytes of UTF-8."""
 _AT_ONCE = 2
+_NONCE_BYTES = 12
+_PURPOSE = b"headwater management passwords"
 
 
 def new_secret() -> str:
@@ -51,16 +60,21 @@ def password_fault(password: str) -> str:
 
 
 class PasswordHashing:
-    """Hashes and verifies passwords in threads, two at a time: each takes 19 MiB and some 20 ms."""
+    """Hashes and verifies passwords in threads, two at a time: each takes 19 MiB and some 20 ms.
 
-    def __init__(self) -> None:
+    `secret` encrypts the hashes (AES-256-GCM): the password of the pool's login, which no tenant has. With another one the stored
+    hashes cannot be read, and a link signs in.
+    """
+
+    def __init__(self, secret: Secret) -> None:
+        self._cipher = AESGCM(HKDF(SHA256(), 32, None, _PURPOSE).derive(secret.reveal().encode()))
         self._hasher = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def hash(self, password: str) -> str:
         """Return what is stored of a new password."""
         async with self._slots:
-            return await asyncio.to_thread(self._hasher.hash, password)
+            return await asyncio.to_thread(self._hash, password)
 
     async def verify(self, password: str, stored: str | None) -> bool:
         """Check a password. Without a stored one the same work is done, so that the time does not tell which address exists."""
@@ -72,6 +86,16 @@ class PasswordHashing:
             self._hasher.hash(password)
             return False
         try:
-            return self._hasher.verify(stored, password)
-        except (VerificationError, InvalidHashError):
+            return self._hasher.verify(self._opened(stored), password)
+        except (VerificationError, InvalidHashError, InvalidTag, ValueError):
             return False
+
+    def _hash(self, password: str) -> str:
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        sealed = self._cipher.encrypt(nonce, self._hasher.hash(password).encode(), None)
+        return b64encode(nonce + sealed).decode()
+
+    def _opened(self, stored: str) -> str:
+        """Return a stored hash. Raises: ValueError, InvalidTag if it was stored with another secret."""
+        sealed = b64decode(stored, validate=True)
+        return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None).decode()

@@ -48,18 +48,19 @@ async def sign_in_by_password(
     """Sign in by address and password. Raises: ManagementError (401, 429)."""
     key = digest(f"email:{email.strip().lower()}")
     await _count(pool, key, _MOST_FAILURES)
-    await _count(pool, digest(f"network:{_network(visitor.address)}"), _MOST_FROM_NETWORK)
+    network = await _count_network(pool, visitor)
     login = await fetch_one(pool, "by_email", _Login, email.strip())
     is_right = await hashing.verify(password, login.password if login else None)
     if login is None or not is_right:
         raise ManagementError(401, "invalid_credentials", "The address or the password is wrong")
     await execute(pool, "forget_attempts", key)
+    await execute(pool, "forget_attempt", network)
     return await _start(pool, login, visitor)
 
 
 async def sign_in_by_link(pool: ConnectionPool, secret: str, visitor: Visitor) -> NewSession:
     """Sign in by the secret of a link, which is used up. Raises: ManagementError (401, 429)."""
-    await _count(pool, digest(f"network:{_network(visitor.address)}"), _MOST_FROM_NETWORK)
+    network = await _count_network(pool, visitor)
     login = await fetch_one(pool, "use_link", _Login, digest(secret))
     if login is None:
         raise ManagementError(
@@ -68,6 +69,7 @@ async def sign_in_by_link(pool: ConnectionPool, secret: str, visitor: Visitor) -
             "This link was used, or its time is over",
             hint="`headwater admin link` prints a new one.",
         )
+    await execute(pool, "forget_attempt", network)
     return await _start(pool, login, visitor)
 
 
@@ -90,6 +92,13 @@ async def _start(pool: ConnectionPool, login: _Login, visitor: Visitor) -> NewSe
     await execute(pool, "add_session", login.id, digest(secret), visitor.address, agent.replace("\0", ""))
     await execute(pool, "note_sign_in", login.id)
     return NewSession(login.id, secret)
+
+
+async def _count_network(pool: ConnectionPool, visitor: Visitor) -> bytes:
+    """Count an attempt from a network and return its key. Raises: ManagementError (429)."""
+    key = digest(f"network:{_network(visitor.address)}")
+    await _count(pool, key, _MOST_FROM_NETWORK)
+    return key
 
 
 async def _count(pool: ConnectionPool, key: bytes, most: int) -> None:

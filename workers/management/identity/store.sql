@@ -124,6 +124,10 @@ on conflict (key) do update set
 where attempt.failures < $2::integer or attempt.since < now() - $3::float8 * interval '1 second'
 returning json_build_object('failures', failures)
 
+-- name: forget_attempt
+-- Takes back one attempt, which succeeded.
+update headwater_management.attempts set failures = greatest(failures - 1, 0) where key = $1::bytea
+
 -- name: forget_attempts
 delete from headwater_management.attempts where key = $1::bytea
 

@@ -4,12 +4,10 @@ from msgspec import Struct
 
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.model import AdministratorSession
-from workers.management.identity.secrets import PasswordHashing, password_fault
+from workers.management.identity.secrets import password_fault
 from workers.management.identity.store import as_uuid, execute, fetch
 from workers.management.operation import Operation, OperationContext
 from workers.management.rights import Right
-
-_HASHING = PasswordHashing()
 
 
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +65,7 @@ async def set_password(context: OperationContext, arguments: NewPassword) -> Don
     if fault := password_fault(arguments.password):
         raise invalid_arguments(fault)
     own = await context.database.own()
-    await execute(own, "set_password", actor.administrator_id, await _HASHING.hash(arguments.password))
+    await execute(own, "set_password", actor.administrator_id, await context.hashing.hash(arguments.password))
     await execute(own, "end_sessions_of", actor.administrator_id, actor.session_id)
     return Done()
 

@@ -1,0 +1,117 @@
+"""A worker of the pool management on a database of its own, and requests to it."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from schemas.database_logins import login_passwords
+from schemas.http import SERVER_ORIGIN, Headers, Request, Response, header_values
+from schemas.settings.tree import Settings
+from tests.workers.database.server import temporary_server
+from tests.workers.rest.bodies import Inline
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.migrations.migrate import migrate
+from workers.management.database import ManagementDatabase
+from workers.management.errors import ManagementError
+from workers.management.identity.links import new_link
+from workers.management.identity.model import Administrator
+from workers.management.identity.store import fetch_one
+from workers.management.operation import ManagementSettings
+from workers.management.rights import Right
+from workers.management.worker import ManagementWorker
+
+ORIGIN = "http://127.0.0.1:54321"
+SETTINGS = ManagementSettings(session_idle_s=3600, first_link_s=900, statement_timeout_s=20, max_rows=100)
+
+
+@dataclass
+class Client:
+    """Sends requests to a worker, with the cookie of a session or a token."""
+
+    worker: ManagementWorker
+    superuser_url: str
+    cookie: str = ""
+    token: str = ""
+    address: str = "127.0.0.1"
+    headers: dict[str, str] = field(default_factory=lambda: {"origin": ORIGIN})
+
+    async def send(self, method: str, path: str, body: object = None) -> Response:
+        """Send a request and return its response, that of an error too."""
+        data = b"" if body is None else json.dumps(body).encode()
+        headers: Headers = [(SERVER_ORIGIN, ORIGIN), *self.headers.items()]
+        if self.cookie:
+            headers.append(("cookie", self.cookie))
+        if self.token:
+            headers.append(("authorization", f"Bearer {self.token}"))
+        request = Request("request-1", method, path, headers=headers, body=data, client=self.address)
+        try:
+            return await self.worker.answer(request, Inline(data))
+        except ManagementError as error:
+            return error.response()
+
+    async def run(self, name: str, /, **arguments: object) -> Any:
+        """Run an operation and return its result. It must succeed."""
+        response = await self.send("POST", f"/operations/{name}", arguments)
+        assert response.status == 200, response
+        return json.loads(response.body)
+
+    async def refused(self, name: str, /, **arguments: object) -> tuple[int, str]:
+        """Run an operation that fails; return status and code."""
+        response = await self.send("POST", f"/operations/{name}", arguments)
+        assert response.status != 200, response
+        return response.status, json.loads(response.body)["code"]
+
+    async def signed_in(self, email: str, rights: Right) -> "Client":
+        """Return a client with a session of a new administrator."""
+        own = await self.worker.database.own()
+        added = await fetch_one(own, "add_administrator", Administrator, email, rights.value, None)
+        assert added is not None
+        link = await new_link(own, added.id, 60)
+        response = await self.send("POST", "/sign-in", {"link": link})
+        assert response.status == 200, response
+        return replace(self, cookie=cookie_of(response))
+
+
+def cookie_of(response: Response) -> str:
+    """Return the cookie that a response sets, as a browser sends it."""
+    [cookie] = header_values(response.headers, "set-cookie")
+    return cookie.partition(";")[0]
+
+
+@pytest.fixture(scope="session")
+async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
+    """A worker on a migrated database, and the URL of its superuser; one for the whole run."""
+    settings = Settings()
+    pools: list[ConnectionPool] = []
+    with temporary_server() as server:
+        await migrate(server.url(), settings)
+        passwords = login_passwords(settings)
+
+        async def open_pool(login: str) -> ConnectionPool:
+            pool = await ConnectionPool.open(server.url(login, passwords[login].reveal()), 2)
+            pools.append(pool)
+            return pool
+
+        yield (
+            ManagementWorker.create(
+                ManagementDatabase(open_pool), SETTINGS, passwords["headwater_management"]
+            ),
+            server.url(),
+        )
+        for pool in pools:
+            await pool.close()
+
+
+@pytest.fixture
+def visitor(worker: tuple[ManagementWorker, str]) -> Client:
+    """A client that is not signed in."""
+    return Client(*worker)
+
+
+@pytest.fixture
+async def owner(visitor: Client, request: pytest.FixtureRequest) -> Client:
+    """A client of a new owner."""
+    return await visitor.signed_in(f"{request.node.name[:100]}@owner.test", Right.OWNER)

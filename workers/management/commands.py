@@ -1,0 +1,73 @@
+"""`python -P -m workers management OPERATION`: one operation for the command line of the machine, without a session.
+
+The arguments are JSON on standard input, the result is JSON on standard output. Whoever runs it has the password of the pool's login,
+so the rights are those of an owner; changes are in the audit log, with the actor `command line`.
+Exit codes: 0 done, 1 refused or failed.
+"""
+
+import asyncio
+import getpass
+import sys
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from schemas.database_logins import MANAGEMENT, login_passwords
+from schemas.settings.management import Management
+from schemas.settings.tree import Settings
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.sessions.urls import login_url
+from workers.management.database import ManagementDatabase
+from workers.management.errors import ManagementError
+from workers.management.identity.model import Actor
+from workers.management.operation import ManagementSettings
+from workers.management.rights import Right
+from workers.management.worker import ManagementWorker
+
+DONE, FAILED = 0, 1
+
+
+def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[str]) -> int:
+    """Run one operation and return the exit code."""
+    del environment
+    [operation] = arguments[:1] or [""]
+    try:
+        print(asyncio.run(_run(settings, operation, sys.stdin.buffer.read())).decode())
+    except ManagementError as error:
+        print(str(error), file=sys.stderr)
+        return FAILED
+    except (DatabaseError, Disconnected, PoolTimeout) as error:
+        print(f"The database refused: {error}", file=sys.stderr)
+        return FAILED
+    return DONE
+
+
+def operation_settings(settings: Management) -> ManagementSettings:
+    """Return what operations need to know of the settings."""
+    return ManagementSettings(
+        session_idle_s=float(settings.session_idle_timeout),
+        first_link_s=float(settings.first_link_lifetime),
+        statement_timeout_s=float(settings.statement_timeout),
+        max_rows=settings.max_rows,
+    )
+
+
+async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
+    pools: list[ConnectionPool] = []
+    passwords = login_passwords(settings)
+
+    async def open_pool(login: str) -> ConnectionPool:
+        url = settings.db.url.reveal() if settings.db.url else ""
+        pools.append(await ConnectionPool.open(login_url(url, login, passwords[login].reveal()), 1))
+        return pools[-1]
+
+    worker = ManagementWorker.create(
+        ManagementDatabase(open_pool), operation_settings(settings.management), passwords[MANAGEMENT]
+    )
+    actor = Actor(f"command line ({getpass.getuser()})", Right.OWNER, may_write=True, is_confirmed=True)
+    try:
+        return msgspec.json.encode(await worker.operate(actor, operation, body, "", ""))
+    finally:
+        for pool in pools:
+            await pool.close()
