@@ -10,6 +10,7 @@ from tests.platform import Platform
 
 _CLOSED = (
     "headwater_scheduler",
+    "headwater_management",
     "supabase_replication_admin",
     "supabase_etl_admin",
     "supabase_admin",
@@ -55,6 +56,7 @@ def test_each_login_opens_with_its_own_secret_alone(target: Platform) -> None:
         "supabase_auth_admin",
         "supabase_storage_admin",
         "headwater_scheduler",
+        "headwater_management",
         "supabase_replication_admin",
     )
     opened = [

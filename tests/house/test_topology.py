@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.xdist_group("topology"), pytest.mark.timeout(600)]
 
 BOUND_S = 20.0
 """Longest time in which requests may fail after any one process was killed; docs/operations.md states it."""
-POOLS = ("rest", "graphql", "auth", "storage", "images", "functions", "scheduler", "changes")
+POOLS = ("rest", "graphql", "auth", "storage", "images", "functions", "scheduler", "management", "changes")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,12 @@
 import msgspec
 
-from schemas.database_logins import configured_passwords, login_passwords, password_variables, sharing_logins
+from schemas.database_logins import (
+    SESSION_LOGINS,
+    configured_passwords,
+    login_passwords,
+    password_variables,
+    sharing_logins,
+)
 from schemas.keys.secret import Secret
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Db, Settings
@@ -24,7 +30,8 @@ def test_a_login_without_one_shares_that_of_postgres_and_is_named():
 
     assert login_passwords(settings)["supabase_auth_admin"].matches("one")
     assert sharing_logins(settings) == [
-        "authenticator", "supabase_auth_admin", "supabase_storage_admin", "headwater_scheduler", "supabase_replication_admin",
+        "authenticator", "supabase_auth_admin", "supabase_storage_admin", "headwater_scheduler", "headwater_management",
+        "supabase_replication_admin",
     ]  # fmt: skip
 
 
@@ -34,3 +41,11 @@ def test_the_data_pools_login_may_bring_its_password_in_the_url():
 
     assert login_passwords(settings)["authenticator"].matches("p@ss")
     assert login_passwords(other)["authenticator"].matches("postgres")
+
+
+def test_the_logins_of_sessions_have_passwords_of_their_own_derived_from_one():
+    passwords = login_passwords(Settings(db=Db(management_password=Secret("one"))))
+    others = login_passwords(Settings(db=Db(management_password=Secret("two"))))
+
+    derived = [passwords[login].reveal() for login in SESSION_LOGINS]
+    assert len({*derived, *(others[login].reveal() for login in SESSION_LOGINS), "one"}) == 7

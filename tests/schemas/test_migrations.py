@@ -66,6 +66,10 @@ async def test_every_file_may_run_again_behind_the_last(house: Server):
         ("supabase_etl_admin", "inherit login replication"),
         ("pgbouncer", "inherit login"),
         ("headwater_scheduler", "login"),
+        ("headwater_management", "login"),
+        ("headwater_developer", "login"),
+        ("headwater_reader", "login"),
+        ("headwater_viewer", "login"),
         ("dashboard_user", "inherit createrole createdb replication"),
     ],
 )
@@ -115,6 +119,13 @@ async def test_roles_have_their_limits_and_paths(admin):
         ("headwater_scheduler", 'search_path=""'),
         ("headwater_scheduler", "statement_timeout=30s"),
         ("headwater_scheduler", "idle_in_transaction_session_timeout=30s"),
+        ("headwater_management", 'search_path=""'),
+        ("headwater_reader", "default_transaction_read_only=on"),
+        *(
+            (f"headwater_{login}", f"{setting}=60s")
+            for login in ("management", "developer", "reader", "viewer")
+            for setting in ("statement_timeout", "idle_in_transaction_session_timeout")
+        ),
     }
 
 

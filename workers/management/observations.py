@@ -5,7 +5,7 @@ from typing import ClassVar
 from broker.observability.observations import Observation
 
 
-class OperationFailed(Observation, frozen=True):
+class ManagementOperationFailed(Observation, frozen=True):
     """An operation of an administrator was stopped or failed for a reason of ours."""
 
     level: ClassVar[str] = "warning"

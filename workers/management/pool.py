@@ -13,7 +13,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.commands import operation_settings
 from workers.management.database import ManagementDatabase
 from workers.management.identity.store import execute, fetch_one
-from workers.management.observations import AuditSwept, OperationFailed
+from workers.management.observations import AuditSwept, ManagementOperationFailed
 from workers.management.worker import ManagementWorker
 from workers.resources import Resources
 
@@ -44,7 +44,7 @@ async def _sweep_forever(database: ManagementDatabase, settings: Management) -> 
         try:
             await _sweep(database, settings)
         except (DatabaseError, Disconnected, PoolTimeout) as error:
-            observe(OperationFailed("sweep", "", type(error).__name__))
+            observe(ManagementOperationFailed("sweep", "", type(error).__name__))
 
 
 async def _sweep(database: ManagementDatabase, settings: Management) -> None:

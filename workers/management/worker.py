@@ -35,14 +35,14 @@ from workers.management.identity.authenticate import authenticate, check_origin
 from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing
 from workers.management.identity.sign_in import (
-    NewSession,
+    StartedSession,
     Visitor,
     confirm,
     sign_in_by_link,
     sign_in_by_password,
 )
 from workers.management.identity.store import execute
-from workers.management.observations import OperationFailed
+from workers.management.observations import ManagementOperationFailed
 from workers.management.openapi import openapi_document
 from workers.management.operation import (
     ManagementSettings,
@@ -191,7 +191,7 @@ class ManagementWorker:
             async with asyncio.timeout(self.settings.statement_timeout_s):
                 return await operation.run(context, arguments)
         except TimeoutError:
-            observe(OperationFailed(operation.name, context.request_id, "timeout"))
+            observe(ManagementOperationFailed(operation.name, context.request_id, "timeout"))
             raise ManagementError(
                 504,
                 "timeout",
@@ -237,7 +237,7 @@ def _visitor(request: Request) -> Visitor:
     return Visitor(request.client, header(request.headers, "user-agent") or "")
 
 
-def _cookie(request: Request, session: NewSession | None) -> tuple[str, str]:
+def _cookie(request: Request, session: StartedSession | None) -> tuple[str, str]:
     is_secure = (header(request.headers, SERVER_ORIGIN) or "").startswith("https:")
     return cookie_header("" if session is None else session.secret, is_secure=is_secure)
 

@@ -1,12 +1,10 @@
--- Administrators, their sessions and tokens, first links, and the audit log. Only the pool management reads them; role postgres
--- has no right to change anything here; it may read (pg_read_all_data), so secrets are digests or encrypted.
+-- Administrators, their sessions and tokens, first links, and the audit log.
+-- Only the pool management writes them. Role postgres may read them (pg_read_all_data), so secrets are digests or encrypted.
 -- as: superuser
 
-create schema if not exists headwater_management;
-revoke all on schema headwater_management from public;
-grant usage on schema headwater_management to headwater_management;
+grant usage on schema headwater to headwater_management;
 
-create table if not exists headwater_management.administrators (
+create table if not exists headwater.administrators (
   id uuid primary key default pg_catalog.gen_random_uuid(),
   email text not null check (pg_catalog.length(email) operator(pg_catalog.<=) 320),
   rights text not null check (rights in ('owner', 'developer', 'reader')),
@@ -17,14 +15,14 @@ create table if not exists headwater_management.administrators (
   signed_in_at timestamptz,
   disabled_at timestamptz
 );
-create unique index if not exists administrators_email on headwater_management.administrators (pg_catalog.lower(email));
-comment on column headwater_management.administrators.password is 'An argon2id hash, encrypted like totp: role postgres may read all tables';
-comment on column headwater_management.administrators.totp is 'Encrypted by the pool with a key that the database does not have';
-comment on column headwater_management.administrators.totp_step is 'Time step of the last accepted code: no code is used twice';
+create unique index if not exists administrators_email on headwater.administrators (pg_catalog.lower(email));
+comment on column headwater.administrators.password is 'An argon2id hash, encrypted like totp: role postgres may read all tables';
+comment on column headwater.administrators.totp is 'Encrypted by the pool with a key that the database does not have';
+comment on column headwater.administrators.totp_step is 'Time step of the last accepted code: no code is used twice';
 
-create table if not exists headwater_management.sessions (
+create table if not exists headwater.administrator_sessions (
   id uuid primary key default pg_catalog.gen_random_uuid(),
-  administrator_id uuid not null references headwater_management.administrators on delete cascade,
+  administrator_id uuid not null references headwater.administrators on delete cascade,
   secret bytea not null unique check (pg_catalog.octet_length(secret) operator(pg_catalog.=) 32),
   created_at timestamptz not null default pg_catalog.now(),
   used_at timestamptz not null default pg_catalog.now(),
@@ -32,40 +30,40 @@ create table if not exists headwater_management.sessions (
   address text not null,
   user_agent text not null
 );
-create index if not exists sessions_administrator on headwater_management.sessions (administrator_id);
-comment on column headwater_management.sessions.secret is 'SHA-256 of the text in the cookie';
-comment on column headwater_management.sessions.confirmed_at is 'When the administrator last proved a password or a factor';
+create index if not exists sessions_administrator on headwater.administrator_sessions (administrator_id);
+comment on column headwater.administrator_sessions.secret is 'SHA-256 of the text in the cookie';
+comment on column headwater.administrator_sessions.confirmed_at is 'When the administrator last proved a password or a factor';
 
-create table if not exists headwater_management.tokens (
+create table if not exists headwater.administrator_tokens (
   id uuid primary key default pg_catalog.gen_random_uuid(),
   name text not null check (pg_catalog.length(name) operator(pg_catalog.<=) 200),
   secret bytea not null unique check (pg_catalog.octet_length(secret) operator(pg_catalog.=) 32),
   hint text not null,
   rights text not null check (rights in ('owner', 'developer', 'reader')),
   may_write boolean not null,
-  administrator_id uuid references headwater_management.administrators on delete cascade,
+  administrator_id uuid references headwater.administrators on delete cascade,
   created_at timestamptz not null default pg_catalog.now(),
   used_at timestamptz,
   expires_at timestamptz
 );
-comment on column headwater_management.tokens.secret is 'SHA-256 of the token';
-comment on column headwater_management.tokens.hint is 'The last four characters of the token';
-comment on column headwater_management.tokens.administrator_id is 'Who made it; null: the command line';
+comment on column headwater.administrator_tokens.secret is 'SHA-256 of the token';
+comment on column headwater.administrator_tokens.hint is 'The last four characters of the token';
+comment on column headwater.administrator_tokens.administrator_id is 'Who made it; null: the command line';
 
-create table if not exists headwater_management.first_links (
+create table if not exists headwater.administrator_links (
   secret bytea primary key check (pg_catalog.octet_length(secret) operator(pg_catalog.=) 32),
-  administrator_id uuid not null references headwater_management.administrators on delete cascade,
+  administrator_id uuid not null references headwater.administrators on delete cascade,
   expires_at timestamptz not null
 );
 
-create table if not exists headwater_management.attempts (
+create table if not exists headwater.administrator_attempts (
   key bytea primary key,
   failures integer not null,
   since timestamptz not null
 );
-comment on table headwater_management.attempts is 'Failed sign-ins of an address or a network, counted to slow down guessing';
+comment on table headwater.administrator_attempts is 'Failed sign-ins of an address or a network, counted to slow down guessing';
 
-create table if not exists headwater_management.audit (
+create table if not exists headwater.administrator_audit (
   id bigint generated always as identity primary key,
   at timestamptz not null default pg_catalog.clock_timestamp(),
   actor text not null,
@@ -79,26 +77,26 @@ create table if not exists headwater_management.audit (
   before jsonb,
   after jsonb
 );
-create index if not exists audit_at on headwater_management.audit (at);
-create index if not exists audit_operation on headwater_management.audit (operation, id);
-comment on table headwater_management.audit is 'What administrators did. The pool adds rows; only the function sweep_audit deletes them';
+create index if not exists audit_at on headwater.administrator_audit (at);
+create index if not exists audit_operation on headwater.administrator_audit (operation, id);
+comment on table headwater.administrator_audit is 'What administrators did. The pool adds rows; only the function below deletes them';
 
 -- Delete audit rows of before a moment, at most so many; return how many they were.
-create or replace function headwater_management.sweep_audit(before timestamptz, most integer) returns integer
+create or replace function headwater.sweep_administrator_audit(before timestamptz, most integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   swept integer;
 begin
-  delete from headwater_management.audit
-  where id in (select id from headwater_management.audit where at < before order by at limit most);
+  delete from headwater.administrator_audit
+  where id in (select id from headwater.administrator_audit where at < before order by at limit most);
   get diagnostics swept = row_count;
   return swept;
 end $$;
-revoke all on function headwater_management.sweep_audit(timestamptz, integer) from public;
-grant execute on function headwater_management.sweep_audit(timestamptz, integer) to headwater_management;
+revoke all on function headwater.sweep_administrator_audit(timestamptz, integer) from public;
+grant execute on function headwater.sweep_administrator_audit(timestamptz, integer) to headwater_management;
 
 grant select, insert, update, delete on
-  headwater_management.administrators, headwater_management.sessions, headwater_management.tokens,
-  headwater_management.first_links, headwater_management.attempts
+  headwater.administrators, headwater.administrator_sessions, headwater.administrator_tokens,
+  headwater.administrator_links, headwater.administrator_attempts
 to headwater_management;
-grant select, insert on headwater_management.audit to headwater_management;
+grant select, insert on headwater.administrator_audit to headwater_management;

@@ -128,7 +128,7 @@ async def test_a_confirmation_lasts_for_ten_minutes(owner: Client) -> None:
     own = await owner.worker.database.own()
     async with own.transaction() as transaction:
         await transaction.rows(
-            "update headwater_management.sessions set confirmed_at = now() - interval '11 minutes'"
+            "update headwater.administrator_sessions set confirmed_at = now() - interval '11 minutes'"
         )
 
     assert await owner.refused("tokens.create", name="x") == (403, "needs_confirmation")

@@ -35,7 +35,7 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class NewSession:
+class StartedSession:
     """A session that was made, and the secret for its cookie."""
 
     administrator_id: str
@@ -44,7 +44,7 @@ class NewSession:
 
 async def sign_in_by_password(
     pool: ConnectionPool, hashing: PasswordHashing, email: str, password: str, visitor: Visitor
-) -> NewSession:
+) -> StartedSession:
     """Sign in by address and password. Raises: ManagementError (401, 429)."""
     key = digest(f"email:{email.strip().lower()}")
     await _count(pool, key, _MOST_FAILURES)
@@ -58,7 +58,7 @@ async def sign_in_by_password(
     return await _start(pool, login, visitor)
 
 
-async def sign_in_by_link(pool: ConnectionPool, secret: str, visitor: Visitor) -> NewSession:
+async def sign_in_by_link(pool: ConnectionPool, secret: str, visitor: Visitor) -> StartedSession:
     """Sign in by the secret of a link, which is used up. Raises: ManagementError (401, 429)."""
     network = await _count_network(pool, visitor)
     login = await fetch_one(pool, "use_link", _Login, digest(secret))
@@ -86,12 +86,12 @@ async def confirm(
     await execute(pool, "confirm_session", session_id)
 
 
-async def _start(pool: ConnectionPool, login: _Login, visitor: Visitor) -> NewSession:
+async def _start(pool: ConnectionPool, login: _Login, visitor: Visitor) -> StartedSession:
     secret = new_secret()
     agent = visitor.user_agent.encode(errors="replace").decode()[:_MOST_AGENT]
     await execute(pool, "add_session", login.id, digest(secret), visitor.address, agent.replace("\0", ""))
     await execute(pool, "note_sign_in", login.id)
-    return NewSession(login.id, secret)
+    return StartedSession(login.id, secret)
 
 
 async def _count_network(pool: ConnectionPool, visitor: Visitor) -> bytes:

@@ -3,90 +3,90 @@
 -- name: administrators
 select json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
   'has_totp', totp is not null, 'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
-from headwater_management.administrators order by created_at, id
+from headwater.administrators order by created_at, id
 
 -- name: administrator
 select json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
   'has_totp', totp is not null, 'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
-from headwater_management.administrators where id = $1::uuid
+from headwater.administrators where id = $1::uuid
 
 -- name: lock_owners
 -- Locks the enabled owners, so that two requests cannot remove the last two of them at once.
-select json_build_object('id', id) from headwater_management.administrators
+select json_build_object('id', id) from headwater.administrators
 where rights = 'owner' and disabled_at is null order by id for update
 
 -- name: add_administrator
-insert into headwater_management.administrators (email, rights, password) values ($1, $2, $3)
+insert into headwater.administrators (email, rights, password) values ($1, $2, $3)
 on conflict do nothing
 returning json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
   'has_totp', false, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null)
 
 -- name: change_rights
-update headwater_management.administrators set rights = $2,
+update headwater.administrators set rights = $2,
   disabled_at = case when $3::boolean then coalesce(disabled_at, now()) end
 where id = $1::uuid returning json_build_object('id', id)
 
 -- name: remove_administrator
-delete from headwater_management.administrators where id = $1::uuid returning json_build_object('id', id)
+delete from headwater.administrators where id = $1::uuid returning json_build_object('id', id)
 
 -- name: set_password
-update headwater_management.administrators set password = $2 where id = $1::uuid returning json_build_object('id', id)
+update headwater.administrators set password = $2 where id = $1::uuid returning json_build_object('id', id)
 
 -- name: by_email
-select json_build_object('id', id, 'password', password) from headwater_management.administrators
+select json_build_object('id', id, 'password', password) from headwater.administrators
 where lower(email) = lower($1) and disabled_at is null
 
 -- name: note_sign_in
-update headwater_management.administrators set signed_in_at = now() where id = $1::uuid
+update headwater.administrators set signed_in_at = now() where id = $1::uuid
 
 -- name: add_link
-insert into headwater_management.first_links (secret, administrator_id, expires_at)
+insert into headwater.administrator_links (secret, administrator_id, expires_at)
 values ($1::bytea, $2::uuid, now() + $3::float8 * interval '1 second')
 
 -- name: use_link
-delete from headwater_management.first_links as link using headwater_management.administrators as administrator
+delete from headwater.administrator_links as link using headwater.administrators as administrator
 where link.secret = $1::bytea and link.expires_at > now()
   and administrator.id = link.administrator_id and administrator.disabled_at is null
 returning json_build_object('id', administrator.id, 'password', null)
 
 -- name: add_session
-insert into headwater_management.sessions (administrator_id, secret, address, user_agent)
+insert into headwater.administrator_sessions (administrator_id, secret, address, user_agent)
 values ($1::uuid, $2::bytea, $3, $4) returning json_build_object('id', id)
 
 -- name: session_actor
 -- The administrator of a session; using it extends its life, at most once a minute.
 with used as (
-  update headwater_management.sessions set used_at = now()
+  update headwater.administrator_sessions set used_at = now()
   where secret = $1::bytea and used_at < now() - interval '1 minute' and used_at > now() - $2::float8 * interval '1 second'
 )
 select json_build_object('name', administrator.email, 'rights', administrator.rights, 'may_write', true,
   'is_confirmed', session.confirmed_at > now() - $3::float8 * interval '1 second',
   'administrator_id', administrator.id, 'session_id', session.id)
-from headwater_management.sessions as session
-join headwater_management.administrators as administrator on administrator.id = session.administrator_id
+from headwater.administrator_sessions as session
+join headwater.administrators as administrator on administrator.id = session.administrator_id
 where session.secret = $1::bytea and session.used_at > now() - $2::float8 * interval '1 second'
   and administrator.disabled_at is null
 
 -- name: confirm_session
-update headwater_management.sessions set confirmed_at = now() where id = $1::uuid
+update headwater.administrator_sessions set confirmed_at = now() where id = $1::uuid
 
 -- name: sessions
 select json_build_object('id', id, 'administrator_id', administrator_id, 'created_at', created_at, 'used_at', used_at,
   'confirmed_at', confirmed_at, 'address', address, 'user_agent', user_agent)
-from headwater_management.sessions
+from headwater.administrator_sessions
 where ($1::uuid is null or administrator_id = $1::uuid) and used_at > now() - $2::float8 * interval '1 second'
 order by used_at desc limit 1000
 
 -- name: end_session
-delete from headwater_management.sessions
+delete from headwater.administrator_sessions
 where id = $1::uuid and ($2::uuid is null or administrator_id = $2::uuid) returning json_build_object('id', id)
 
 -- name: end_sessions_of
-delete from headwater_management.sessions where administrator_id = $1::uuid and id is distinct from $2::uuid
+delete from headwater.administrator_sessions where administrator_id = $1::uuid and id is distinct from $2::uuid
 
 -- name: token_actor
 with used as (
-  update headwater_management.tokens set used_at = now()
+  update headwater.administrator_tokens set used_at = now()
   where secret = $1::bytea and (used_at is null or used_at < now() - interval '1 minute')
 )
 select json_build_object('name', 'token ' || token.name,
@@ -95,29 +95,29 @@ select json_build_object('name', 'token ' || token.name,
     when administrator.rights = 'developer' and token.rights = 'owner' then 'developer'
     when administrator.rights = 'reader' then 'reader' else token.rights end,
   'may_write', token.may_write, 'is_confirmed', true, 'administrator_id', token.administrator_id, 'token_id', token.id)
-from headwater_management.tokens as token
-left join headwater_management.administrators as administrator on administrator.id = token.administrator_id
+from headwater.administrator_tokens as token
+left join headwater.administrators as administrator on administrator.id = token.administrator_id
 where token.secret = $1::bytea and (token.expires_at is null or token.expires_at > now()) and administrator.disabled_at is null
 
 -- name: tokens
 select json_build_object('id', id, 'name', name, 'hint', hint, 'rights', rights, 'may_write', may_write,
   'created_at', created_at, 'administrator_id', administrator_id, 'used_at', used_at, 'expires_at', expires_at)
-from headwater_management.tokens where $1::uuid is null or administrator_id = $1::uuid
+from headwater.administrator_tokens where $1::uuid is null or administrator_id = $1::uuid
 order by created_at desc limit 1000
 
 -- name: add_token
-insert into headwater_management.tokens (name, secret, hint, rights, may_write, administrator_id, expires_at)
+insert into headwater.administrator_tokens (name, secret, hint, rights, may_write, administrator_id, expires_at)
 values ($1, $2::bytea, $3, $4, $5::boolean, $6::uuid, now() + $7::float8 * interval '1 second')
 returning json_build_object('id', id, 'name', name, 'hint', hint, 'rights', rights, 'may_write', may_write,
   'created_at', created_at, 'administrator_id', administrator_id, 'used_at', null, 'expires_at', expires_at)
 
 -- name: remove_token
-delete from headwater_management.tokens
+delete from headwater.administrator_tokens
 where id = $1::uuid and ($2::uuid is null or administrator_id = $2::uuid) returning json_build_object('id', id)
 
 -- name: count_attempt
 -- Counts an attempt for a key before it is decided; no row if the key has failed $2 times within $3 seconds.
-insert into headwater_management.attempts as attempt (key, failures, since) values ($1::bytea, 1, now())
+insert into headwater.administrator_attempts as attempt (key, failures, since) values ($1::bytea, 1, now())
 on conflict (key) do update set
   failures = case when attempt.since < now() - $3::float8 * interval '1 second' then 1 else attempt.failures + 1 end,
   since = case when attempt.since < now() - $3::float8 * interval '1 second' then now() else attempt.since end
@@ -126,29 +126,29 @@ returning json_build_object('failures', failures)
 
 -- name: forget_attempt
 -- Takes back one attempt, which succeeded.
-update headwater_management.attempts set failures = greatest(failures - 1, 0) where key = $1::bytea
+update headwater.administrator_attempts set failures = greatest(failures - 1, 0) where key = $1::bytea
 
 -- name: forget_attempts
-delete from headwater_management.attempts where key = $1::bytea
+delete from headwater.administrator_attempts where key = $1::bytea
 
 -- name: add_audit
-insert into headwater_management.audit
+insert into headwater.administrator_audit
   (actor, administrator_id, token_id, operation, outcome, request_id, address, arguments, before, after)
 values ($1, $2::uuid, $3::uuid, $4, $5, $6, $7, $8::jsonb, $9::jsonb, $10::jsonb)
 
 -- name: audit
 select json_build_object('id', id, 'at', at, 'actor', actor, 'operation', operation, 'outcome', outcome,
   'request_id', request_id, 'address', address, 'arguments', arguments, 'before', before, 'after', after)
-from headwater_management.audit
+from headwater.administrator_audit
 where ($1::bigint is null or id < $1::bigint) and ($2::text is null or operation = $2::text)
 order by id desc limit $3::integer
 
 -- name: sweep
 -- Deletes what has expired: sessions, links, tokens a month after their end, counters.
-with old_links as (delete from headwater_management.first_links where expires_at < now()),
-  old_tokens as (delete from headwater_management.tokens where expires_at < now() - interval '30 days'),
-  old_attempts as (delete from headwater_management.attempts where since < now() - interval '1 day')
-delete from headwater_management.sessions where used_at < now() - $1::float8 * interval '1 second'
+with old_links as (delete from headwater.administrator_links where expires_at < now()),
+  old_tokens as (delete from headwater.administrator_tokens where expires_at < now() - interval '30 days'),
+  old_attempts as (delete from headwater.administrator_attempts where since < now() - interval '1 day')
+delete from headwater.administrator_sessions where used_at < now() - $1::float8 * interval '1 second'
 
 -- name: sweep_audit
-select headwater_management.sweep_audit(now() - $1::float8 * interval '1 second', 1000)
+select headwater.sweep_administrator_audit(now() - $1::float8 * interval '1 second', 1000)

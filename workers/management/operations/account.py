@@ -25,7 +25,7 @@ class Me(Struct, frozen=True):
     session_id: str | None
 
 
-class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
+class PasswordChange(Struct, frozen=True, forbid_unknown_fields=True):
     """A new password of one's own, 12 characters or more."""
 
     password: str
@@ -57,7 +57,7 @@ async def me(context: OperationContext, arguments: NoArguments) -> Me:
     )
 
 
-async def set_password(context: OperationContext, arguments: NewPassword) -> Done:
+async def set_password(context: OperationContext, arguments: PasswordChange) -> Done:
     """Set one's own password; every other session ends."""
     actor = context.actor
     if actor.session_id is None:
@@ -95,7 +95,7 @@ def operations() -> list[Operation]:
         Operation(
             "account.set_password",
             "Set one's own password",
-            NewPassword,
+            PasswordChange,
             Done,
             Right.READER,
             set_password,

@@ -1,0 +1,61 @@
+"""Attack: who works as role postgres, or has an API key, makes himself an administrator or changes what the audit log says."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.attacks.probe import run_sql
+from tests.platform import Platform
+
+_WRITES = (
+    "insert into headwater.administrators (email, rights) values ('mallory@example.com', 'owner')",
+    "update headwater.administrators set rights = 'owner'",
+    "insert into headwater.administrator_sessions (administrator_id, secret, address, user_agent)"
+    " values (gen_random_uuid(), sha256('x'), '', '')",
+    "delete from headwater.administrator_audit",
+    "select headwater.sweep_administrator_audit(now(), 1000)",
+    "set role headwater_management",
+    "grant headwater_management to postgres",
+    "alter role headwater_developer password 'mine'",
+    "create trigger t before insert on headwater.administrator_sessions execute function now()",
+    "alter table headwater.administrator_audit disable trigger all",
+    "create table headwater.mine ()",
+    "drop table headwater.administrators cascade",
+)
+
+
+@pytest.mark.parametrize("sql", _WRITES)
+def test_role_postgres_does_not_reach_the_tables_of_administrators(target: Platform, sql: str) -> None:
+    done = run_sql(target.values["DB_URL"], f"begin; {sql}; rollback", check=False)
+
+    assert "permission denied" in done.stderr or "must be" in done.stderr, done
+
+
+def test_an_api_key_is_no_session_of_an_administrator(target: Platform) -> None:
+    for key in (target.values["SERVICE_ROLE_KEY"], target.values["SECRET_KEY"], target.values["ANON_KEY"]):
+        for headers in ({"apikey": key}, {"authorization": f"Bearer {key}"}):
+            request = urllib.request.Request(
+                f"{target.url}/management/v1/operations/administrators.list", b"{}", headers
+            )
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(request)
+            with refused.value:
+                assert refused.value.code == 401
+                assert json.loads(refused.value.read())["code"] == "not_signed_in"
+
+
+def test_a_client_cannot_name_the_origin_of_the_server(target: Platform) -> None:
+    """The gateway overwrites the header that the pool compares with `Origin`, so a made-up one does not make a page ours."""
+    headers = {
+        "cookie": "headwater_session=x",
+        "origin": "https://evil.example",
+        "headwater-origin": "https://evil.example",
+    }
+    request = urllib.request.Request(f"{target.url}/management/v1/operations/account.me", b"{}", headers)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request)
+    with refused.value:
+        assert json.loads(refused.value.read())["code"] == "cross_site"
+        assert "access-control-allow-origin" not in refused.value.headers
