@@ -48,10 +48,10 @@ async def _sweep_forever(database: ManagementDatabase, settings: Management) -> 
 
 
 async def _sweep(database: ManagementDatabase, settings: Management) -> None:
-    own = await database.own()
-    await execute(own, "sweep", float(settings.session_idle_timeout))
+    pool = await database.own()
+    await execute(pool, "sweep", float(settings.session_idle_timeout))
     if not settings.audit_retention:
         return
-    swept = await fetch_one(own, "sweep_audit", int, float(settings.audit_retention))
+    swept = await fetch_one(pool, "sweep_audit", int, float(settings.audit_retention))
     if swept:
         observe(AuditSwept(swept))

@@ -36,7 +36,7 @@ from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing
 from workers.management.identity.sign_in import (
     StartedSession,
-    Visitor,
+    ClientOrigin,
     confirm,
     sign_in_by_link,
     sign_in_by_password,
@@ -128,12 +128,12 @@ class ManagementWorker:
         if header(request.headers, "origin") is not None:
             check_origin(request)
         sent = _decode(body, SignInBody)
-        visitor = _visitor(request)
-        own = await self.database.own()
+        client = _client_origin(request)
+        pool = await self.database.own()
         if sent.link:
-            session = await sign_in_by_link(own, sent.link, visitor)
+            session = await sign_in_by_link(pool, sent.link, client)
         else:
-            session = await sign_in_by_password(own, self.hashing, sent.email, sent.password, visitor)
+            session = await sign_in_by_password(pool, self.hashing, sent.email, sent.password, client)
         return json_response({"administrator_id": session.administrator_id}, [_cookie(request, session)])
 
     async def _confirm(self, request: Request, body: bytes) -> Response:
@@ -147,8 +147,8 @@ class ManagementWorker:
     async def _sign_out(self, request: Request) -> Response:
         actor = await self._actor(request)
         if actor.session_id is not None:
-            own = await self.database.own()
-            await execute(own, "end_session", actor.session_id, actor.administrator_id)
+            pool = await self.database.own()
+            await execute(pool, "end_session", actor.session_id, actor.administrator_id)
         return json_response({"done": True}, [_cookie(request, None)])
 
     async def _actor(self, request: Request) -> Actor:
@@ -233,8 +233,8 @@ def _check_method(method: str, allowed: str) -> None:
         )
 
 
-def _visitor(request: Request) -> Visitor:
-    return Visitor(request.client, header(request.headers, "user-agent") or "")
+def _client_origin(request: Request) -> ClientOrigin:
+    return ClientOrigin(request.client, header(request.headers, "user-agent") or "")
 
 
 def _cookie(request: Request, session: StartedSession | None) -> tuple[str, str]:

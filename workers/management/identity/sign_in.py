@@ -27,7 +27,7 @@ class _Login(Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class ClientOrigin:
     """Where a request comes from."""
 
     address: str
@@ -43,24 +43,24 @@ class StartedSession:
 
 
 async def sign_in_by_password(
-    pool: ConnectionPool, hashing: PasswordHashing, email: str, password: str, visitor: Visitor
+    pool: ConnectionPool, hashing: PasswordHashing, email: str, password: str, client: ClientOrigin
 ) -> StartedSession:
     """Sign in by address and password. Raises: ManagementError (401, 429)."""
     key = digest(f"email:{email.strip().lower()}")
     await _count(pool, key, _MOST_FAILURES)
-    network = await _count_network(pool, visitor)
+    network = await _count_network(pool, client)
     login = await fetch_one(pool, "by_email", _Login, email.strip())
     is_right = await hashing.verify(password, login.password if login else None)
     if login is None or not is_right:
         raise ManagementError(401, "invalid_credentials", "The address or the password is wrong")
     await execute(pool, "forget_attempts", key)
     await execute(pool, "forget_attempt", network)
-    return await _start(pool, login, visitor)
+    return await _start(pool, login, client)
 
 
-async def sign_in_by_link(pool: ConnectionPool, secret: str, visitor: Visitor) -> StartedSession:
+async def sign_in_by_link(pool: ConnectionPool, secret: str, client: ClientOrigin) -> StartedSession:
     """Sign in by the secret of a link, which is used up. Raises: ManagementError (401, 429)."""
-    network = await _count_network(pool, visitor)
+    network = await _count_network(pool, client)
     login = await fetch_one(pool, "use_link", _Login, digest(secret))
     if login is None:
         raise ManagementError(
@@ -70,7 +70,7 @@ async def sign_in_by_link(pool: ConnectionPool, secret: str, visitor: Visitor) -
             hint="`headwater admin link` prints a new one.",
         )
     await execute(pool, "forget_attempt", network)
-    return await _start(pool, login, visitor)
+    return await _start(pool, login, client)
 
 
 async def confirm(
@@ -86,17 +86,17 @@ async def confirm(
     await execute(pool, "confirm_session", session_id)
 
 
-async def _start(pool: ConnectionPool, login: _Login, visitor: Visitor) -> StartedSession:
+async def _start(pool: ConnectionPool, login: _Login, client: ClientOrigin) -> StartedSession:
     secret = new_secret()
-    agent = visitor.user_agent.encode(errors="replace").decode()[:_MOST_AGENT]
-    await execute(pool, "add_session", login.id, digest(secret), visitor.address, agent.replace("\0", ""))
+    agent = client.user_agent.encode(errors="replace").decode()[:_MOST_AGENT]
+    await execute(pool, "add_session", login.id, digest(secret), client.address, agent.replace("\0", ""))
     await execute(pool, "note_sign_in", login.id)
     return StartedSession(login.id, secret)
 
 
-async def _count_network(pool: ConnectionPool, visitor: Visitor) -> bytes:
+async def _count_network(pool: ConnectionPool, client: ClientOrigin) -> bytes:
     """Count an attempt from a network and return its key. Raises: ManagementError (429)."""
-    key = digest(f"network:{_network(visitor.address)}")
+    key = digest(f"network:{_network(client.address)}")
     await _count(pool, key, _MOST_FROM_NETWORK)
     return key
 

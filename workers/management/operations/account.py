@@ -64,9 +64,11 @@ async def set_password(context: OperationContext, arguments: PasswordChange) -> 
         raise ManagementError(400, "needs_session", "A token has no password; sign in to set yours")
     if fault := password_fault(arguments.password):
         raise invalid_arguments(fault)
-    own = await context.database.own()
-    await execute(own, "set_password", actor.administrator_id, await context.hashing.hash(arguments.password))
-    await execute(own, "end_sessions_of", actor.administrator_id, actor.session_id)
+    pool = await context.database.own()
+    await execute(
+        pool, "set_password", actor.administrator_id, await context.hashing.hash(arguments.password)
+    )
+    await execute(pool, "end_sessions_of", actor.administrator_id, actor.session_id)
     return Done()
 
 
@@ -74,16 +76,16 @@ async def list_sessions(context: OperationContext, arguments: NoArguments) -> li
     """Return one's own sessions, the last used first; an owner gets those of all."""
     del arguments
     mine = None if context.actor.rights is Right.OWNER else context.actor.administrator_id
-    own = await context.database.own()
-    return await fetch(own, "sessions", AdministratorSession, mine, context.settings.session_idle_s)
+    pool = await context.database.own()
+    return await fetch(pool, "sessions", AdministratorSession, mine, context.settings.session_idle_s)
 
 
 async def end_session(context: OperationContext, arguments: SessionReference) -> Done:
     """End a session; only an owner may end that of another administrator."""
     session_id = as_uuid(arguments.id)
     mine = None if context.actor.rights is Right.OWNER else context.actor.administrator_id
-    own = await context.database.own()
-    if session_id is None or not await execute(own, "end_session", session_id, mine):
+    pool = await context.database.own()
+    if session_id is None or not await execute(pool, "end_session", session_id, mine):
         raise not_found(f"session {arguments.id}")
     return Done()
 

@@ -56,12 +56,12 @@ async def add(context: OperationContext, arguments: NewAdministrator) -> AddedAd
     email = arguments.email.strip()
     if not 3 <= len(email) <= _MOST_ADDRESS or "@" not in email or "\0" in email:
         raise invalid_arguments("`email` must be an email address")
-    own = await context.database.own()
-    added = await fetch_one(own, "add_administrator", Administrator, email, arguments.rights.value, None)
+    pool = await context.database.own()
+    added = await fetch_one(pool, "add_administrator", Administrator, email, arguments.rights.value, None)
     if added is None:
         raise ManagementError(409, "already_there", f"There is an administrator {email}")
     context.after = added
-    return AddedAdministrator(added, await new_link(own, added.id, context.settings.first_link_s))
+    return AddedAdministrator(added, await new_link(pool, added.id, context.settings.first_link_s))
 
 
 async def change(context: OperationContext, arguments: AdministratorChange) -> Administrator:
@@ -79,22 +79,22 @@ async def remove(context: OperationContext, arguments: AdministratorReference) -
 
 async def reset(context: OperationContext, arguments: AdministratorReference) -> AddedAdministrator:
     """Return a link by which an administrator who lost the password signs in."""
-    own = await context.database.own()
+    pool = await context.database.own()
     administrator = await _find(context, arguments.id)
     return AddedAdministrator(
-        administrator, await new_link(own, administrator.id, context.settings.first_link_s)
+        administrator, await new_link(pool, administrator.id, context.settings.first_link_s)
     )
 
 
 async def _find(context: OperationContext, id_text: str) -> Administrator:
     administrator_id = as_uuid(id_text)
-    own = await context.database.own()
-    found = (
-        await fetch_one(own, "administrator", Administrator, administrator_id) if administrator_id else None
+    pool = await context.database.own()
+    administrator = (
+        await fetch_one(pool, "administrator", Administrator, administrator_id) if administrator_id else None
     )
-    if found is None:
+    if administrator is None:
         raise not_found(f"administrator {id_text}")
-    return found
+    return administrator
 
 
 async def _change(
@@ -102,8 +102,8 @@ async def _change(
 ) -> Administrator:
     """Run a change with the owners locked, so that two changes at once cannot take away the last one."""
     before = await _find(context, id_text)
-    own = await context.database.own()
-    async with own.transaction() as transaction:
+    pool = await context.database.own()
+    async with pool.transaction() as transaction:
         owners = await transaction.all(SQL["lock_owners"], _Id)
         is_last = [owner.id for owner in owners] == [before.id]
         if is_last and not keeps_owner:
