@@ -35,8 +35,8 @@ from workers.management.identity.authenticate import authenticate, check_origin
 from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing
 from workers.management.identity.sign_in import (
-    StartedSession,
     ClientOrigin,
+    StartedSession,
     confirm,
     sign_in_by_link,
     sign_in_by_password,
