@@ -8,35 +8,29 @@ import msgspec
 
 from schemas.http import Response
 from workers.database.transactions.interactive import statement
-from workers.storage.model.errors import access_denied, invalid_request, no_such_key
+from workers.storage.model.errors import invalid_request
 from workers.storage.model.names_and_sizes import existing_key, parse_prefix, possible_key
 from workers.storage.objects.rows import SQL
 from workers.storage.requests.body_reader import BodyReader
-from workers.storage.requests.context import StorageContext, switch_role
-from workers.storage.requests.identity import SERVICE
+from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import (
     StorageRequest,
     json_response,
     message_response,
     raw_json_response,
 )
+from workers.storage.uploads.deletion import delete_object
+from workers.storage.uploads.write_conditions import read_write_condition
 
 _BATCH = 1000
 _MOST_BATCHES = 200
 
 
 async def one(context: StorageContext, request: StorageRequest) -> Response:
-    """`DELETE object/{bucket}/{path}`."""
-    values = (request.bucket, existing_key(request.key))
-    gone, _, left = await context.run(
-        request.as_caller(),
-        statement(SQL["delete"], *values),
-        switch_role(SERVICE),
-        statement(SQL["is_there"], *values),
-    )
-    if gone:
-        return message_response("Successfully deleted")
-    raise access_denied() if left else no_such_key()
+    """`DELETE object/{bucket}/{path}`, under `If-Match` and its siblings."""
+    condition = read_write_condition(request.http.headers)
+    await delete_object(context, request, request.bucket, existing_key(request.key), condition)
+    return message_response("Successfully deleted")
 
 
 async def many(context: StorageContext, request: StorageRequest) -> Response:

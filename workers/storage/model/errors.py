@@ -32,6 +32,7 @@ class StorageErrorCode(StrEnum):
     ENTITY_TOO_LARGE = "EntityTooLarge"
     QUOTA_EXCEEDED = "QuotaExceeded"
     INVALID_MIME_TYPE = "InvalidMimeType"
+    PRECONDITION_FAILED = "PreconditionFailed"
     INVALID_PARAMETER = "InvalidParameter"
     ACCESS_DENIED = "AccessDenied"
     INVALID_JWT = "InvalidJWT"

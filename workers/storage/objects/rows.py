@@ -13,6 +13,7 @@ from schemas.blobs import BlobReference
 from schemas.http import Headers
 from workers.database.transactions.interactive import decode_first, statement
 from workers.sql.files import read_statements
+from workers.storage.model.content_headers import ContentHeaders, stored_content_headers
 from workers.storage.model.errors import StorageError, StorageErrorCode, no_such_bucket, no_such_key
 from workers.storage.model.media_types import protective_headers, served_type, stored_media_type
 from workers.storage.model.names_and_sizes import check_header_values, existing_key
@@ -70,6 +71,11 @@ class ObjectRow(Struct, frozen=True):
     def robots(self) -> str:
         """Its `X-Robots-Tag`."""
         return self._text("xRobotsTag") or "none"
+
+    @property
+    def content(self) -> ContentHeaders:
+        """Its stored `Content-Encoding`, `-Disposition`, `-Language` and `Expires`."""
+        return stored_content_headers(self.metadata)
 
     @property
     def modified(self) -> datetime:

@@ -28,6 +28,18 @@ select json_build_object(
 from storage.objects
 where bucket_id = $1 and name = $2
 
+-- name: locked
+-- As the service role: the same, with a row lock until the transaction ends, so that nothing replaces or deletes it.
+select json_build_object(
+  'id', id, 'name', name, 'bucket_id', bucket_id, 'version', version, 'metadata', metadata,
+  'user_metadata', user_metadata,
+  'created_at', to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'updated_at', to_char(updated_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+)
+from storage.objects
+where bucket_id = $1 and name = $2
+for update
+
 -- name: visible_names
 -- As the caller. $2 is a list of names.
 select coalesce(json_agg(name), '[]')

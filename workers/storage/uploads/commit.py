@@ -17,7 +17,7 @@ from uuid import uuid4
 from schemas.blobs import BlobReference, StoredBody, UploadGrant
 from schemas.http import Response
 from workers.database.errors import DatabaseError
-from workers.database.transactions.interactive import statement
+from workers.database.transactions.interactive import decode_first, statement
 from workers.database.transactions.model import TransactionSpec
 from workers.storage.buckets.rows import SQL as BUCKETS
 from workers.storage.buckets.rows import BucketRules, decode_rules, read_rules, read_rules_with_room
@@ -29,6 +29,8 @@ from workers.storage.model.errors import (
 )
 from workers.storage.model.names_and_sizes import UploadRules, parse_key
 from workers.storage.model.upload_tickets import UploadTicket
+from workers.storage.objects.rows import SQL as OBJECTS
+from workers.storage.objects.rows import ObjectRow
 from workers.storage.requests.context import StorageContext, switch_role
 from workers.storage.requests.identity import SERVICE, settings_for
 from workers.storage.requests.storage_request import StorageRequest
@@ -43,11 +45,13 @@ from workers.storage.uploads.model import (
 )
 from workers.storage.uploads.rows import (
     decode_written,
+    existing_name_as_412,
     lock_statement,
     policy_probe,
     put_statement,
     try_out,
     within_savepoint,
+    write_row,
 )
 
 _ISOLATION = "read committed"
@@ -56,6 +60,11 @@ _ISOLATION = "read committed"
 
 async def grant(context: StorageContext, request: StorageRequest, upload: Upload) -> Response:
     """Return where the bytes go. Raises: StorageError; DatabaseError and its siblings."""
+    with existing_name_as_412(upload):
+        return await _grant(context, request, upload)
+
+
+async def _grant(context: StorageContext, request: StorageRequest, upload: Upload) -> Response:
     name = name_of(context, upload)
     rules, refusal = await _try_policies(context, request, upload, name)
     most = size_limit_of(context, rules, upload)
@@ -66,6 +75,7 @@ async def grant(context: StorageContext, request: StorageRequest, upload: Upload
         raise name
     if refusal is not None:
         raise refusal
+    await _check_early(context, request, upload, name)
     most = limit_by_quota(rules, most)
     version = str(uuid4())
     ticket = UploadTicket(
@@ -79,6 +89,14 @@ async def grant(context: StorageContext, request: StorageRequest, upload: Upload
     )
     upload_grant = UploadGrant(BlobReference(upload.bucket, version), int(most), context.tickets.seal(ticket))
     return Response(200, grant=upload_grant)
+
+
+async def _check_early(context: StorageContext, request: StorageRequest, upload: Upload, name: str) -> None:
+    """Check the condition before the bytes come; `commit` checks it again under the lock. Raises: StorageError (412)."""
+    if upload.condition is None:
+        return
+    rows = await context.run(request.as_service(), statement(OBJECTS["visible"], upload.bucket, name))
+    upload.condition.check(decode_first(rows[0], ObjectRow))
 
 
 async def _try_policies(
@@ -120,7 +138,8 @@ async def commit(
         raise aborted()
     metadata = metadata_of(upload.attributes, stored.md5, stored.size)
     # Shielded: cancelled in the middle of the COMMIT it would be unknown whether the object exists.
-    return await context.tasks.run(_commit(context, request, upload, key, ticket, metadata, stored.size))
+    with existing_name_as_412(upload):
+        return await context.tasks.run(_commit(context, request, upload, key, ticket, metadata, stored.size))
 
 
 async def _too_long(
@@ -143,7 +162,8 @@ async def _commit(
     """Write the row in one round trip if the rules are unchanged; otherwise, or if no row was written, run
     `_commit_stepwise`.
     """
-    is_known = ticket.rules is not None and _is_within(context, ticket.rules, upload, size)
+    is_simple = upload.condition is None  # a condition is checked between the lock and the write
+    is_known = is_simple and ticket.rules is not None and _is_within(context, ticket.rules, upload, size)
     if is_known:
         settings, write = (
             _settings(request, upload),
@@ -181,15 +201,13 @@ async def _commit_stepwise(
     """Write the row under the current rules, statement by statement. Raises: StorageError with the reason."""
     async with context.database.transaction(_settings(request, upload)) as transaction:
         await try_out(transaction, policy_probe(upload, key))
-        _, rules_rows, _, rows = await transaction.run(
+        _, rules_rows = await transaction.run(
             switch_role(SERVICE),
             statement(BUCKETS["rules"], upload.bucket),
-            lock_statement(upload.bucket, key),
-            put_statement(upload, key, version, metadata),
         )
         if size > size_limit_of(context, decode_rules(rules_rows), upload):
             raise too_large()
-        return decode_written(rows)
+        return await write_row(transaction, upload, key, version, metadata)
 
 
 def _settings(request: StorageRequest, upload: Upload) -> list[tuple[str, str]]:

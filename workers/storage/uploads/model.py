@@ -1,10 +1,11 @@
 """An upload as a value, the limits that apply to it, and the metadata that its row gets. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from workers.storage.buckets.rows import BucketRules
+from workers.storage.model.content_headers import ContentHeaders
 from workers.storage.model.errors import (
     StorageError,
     quota_exceeded,
@@ -14,6 +15,7 @@ from workers.storage.model.media_types import check_mime_type, parse_media_type
 from workers.storage.model.names_and_sizes import PLACEHOLDER, UploadRules, limit_of, parse_key
 from workers.storage.requests.context import StorageContext
 from workers.storage.requests.identity import StorageIdentity, uuid_or_none
+from workers.storage.uploads.write_conditions import WriteCondition
 
 Metadata = Mapping[str, object]
 
@@ -27,6 +29,7 @@ class ObjectAttributes:
     robots: str = ""
     user_metadata: bytes | None = None
     """JSON of an object."""
+    content: ContentHeaders = field(default_factory=ContentHeaders)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mime_type", parse_media_type(self.mime_type))
@@ -46,6 +49,8 @@ class Upload:
     is_form: bool = False
     is_standard: bool = True
     """False for S3 and TUS: then the limit of standard uploads does not apply, only the general and the bucket's."""
+    condition: WriteCondition | None = None
+    """What must be true of the existing object when the row is written; `write_row` checks it under the lock."""
 
     @property
     def owner(self) -> tuple[str | None, str | None]:
@@ -95,4 +100,5 @@ def metadata_of(
         "contentLength": size,
         "httpStatusCode": 200,
     }
-    return metadata | ({"xRobotsTag": attributes.robots} if attributes.robots else {})
+    robots = {"xRobotsTag": attributes.robots} if attributes.robots else {}
+    return metadata | robots | attributes.content.members()
