@@ -9,6 +9,7 @@ from schemas.http import Response
 from workers.storage.model.names_and_sizes import parse_key
 from workers.storage.objects.rows import ObjectRow
 from workers.storage.requests.context import StorageContext
+from workers.storage.s3.conditions import condition_of_write
 from workers.storage.s3.get_object import readable
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, invalid_argument
@@ -16,6 +17,7 @@ from workers.storage.s3.protocol.headers import attributes_of, check_preconditio
 from workers.storage.s3.protocol.request import S3Request
 from workers.storage.uploads.model import ObjectAttributes, Upload, metadata_of
 from workers.storage.uploads.move_and_copy import copy as copy_object
+from workers.storage.uploads.rows import existing_name_as_412
 
 SOURCE = "x-amz-copy-source"
 _CONDITIONS = "x-amz-copy-source-"
@@ -33,9 +35,22 @@ async def copy(context: StorageContext, request: S3Request) -> Response:
         return _done(row.etag, iso(row.modified))
     about = attributes_of(request) if directive == "REPLACE" else _about(row)
     who = request.storage_request.caller
-    upload = Upload(request.bucket, key, who, who.subject, True, about, row.size, is_standard=False)
+    condition = condition_of_write(request)
+    is_upsert = condition is None or not condition.requires_absence
+    upload = Upload(
+        request.bucket,
+        key,
+        who,
+        who.subject,
+        is_upsert,
+        about,
+        row.size,
+        is_standard=False,
+        condition=condition,
+    )
     metadata = (row.metadata or {}) | metadata_of(about, "", row.size) | {"eTag": row.etag}
-    await copy_object(context, request.storage_request, row, upload, metadata)
+    with existing_name_as_412(upload):
+        await copy_object(context, request.storage_request, row, upload, metadata)
     return _done(row.etag, str(metadata["lastModified"]))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from schemas.http import Response
 from workers.storage.requests.context import StorageContext
-from workers.storage.s3 import buckets, copy_object, forms, get_object, listing, objects
+from workers.storage.s3 import buckets, copy_object, delete, forms, get_object, listing, objects
 from workers.storage.s3.multipart import completion, parts, uploads
 from workers.storage.s3.protocol.errors import not_supported
 from workers.storage.s3.protocol.request import S3Request
@@ -45,7 +45,7 @@ _BUCKETS: dict[tuple[str, str], S3Operation] = {
     ("HEAD", ""): S3Operation(buckets.head, "storage.s3.bucket.head"),
     ("PUT", ""): S3Operation(buckets.create, "storage.s3.bucket.create"),
     ("DELETE", ""): S3Operation(buckets.delete, "storage.s3.bucket.delete"),
-    ("POST", "delete"): S3Operation(objects.delete_many, "storage.s3.object.delete_many"),
+    ("POST", "delete"): S3Operation(delete.delete_many, "storage.s3.object.delete_many"),
 }
 _OBJECTS: dict[tuple[str, str], S3Operation] = {
     ("GET", ""): S3Operation(get_object.get, "storage.s3.object.get"),
@@ -58,7 +58,7 @@ _OBJECTS: dict[tuple[str, str], S3Operation] = {
     ("PUT", "uploadId copy"): S3Operation(parts.copy, f"{_UPLOAD}.part_copy", has_bytes=True),
     ("POST", "uploads"): S3Operation(uploads.create_upload, f"{_UPLOAD}.create_multipart"),
     ("POST", "uploadId"): S3Operation(completion.complete, f"{_UPLOAD}.complete_multipart"),
-    ("DELETE", ""): S3Operation(objects.delete, "storage.s3.object.delete"),
+    ("DELETE", ""): S3Operation(delete.delete, "storage.s3.object.delete"),
     ("DELETE", "uploadId"): S3Operation(uploads.abort, f"{_UPLOAD}.abort_multipart"),
 }
 FORM = S3Operation(forms.post, _UPLOAD, has_bytes=True)

@@ -13,6 +13,7 @@ Source: docs/reference/storage.md, sections 10 and 11.
 import contextlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from broker.blobs import blob_names
@@ -26,6 +27,7 @@ from workers.storage.model.errors import StorageError
 from workers.storage.model.names_and_sizes import existing_key
 from workers.storage.requests.context import StorageContext, switch_role
 from workers.storage.requests.identity import SERVICE
+from workers.storage.s3.conditions import condition_of_write
 from workers.storage.s3.multipart.uploads import (
     MOST_PARTS,
     SQL,
@@ -38,9 +40,15 @@ from workers.storage.s3.multipart.uploads import (
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, invalid_part, malformed_xml, no_such_upload
 from workers.storage.s3.protocol.request import S3Request
+from workers.storage.uploads.commit import check_early
 from workers.storage.uploads.model import metadata_of
 from workers.storage.uploads.move_and_copy import is_surely_unwritten, visible_object
-from workers.storage.uploads.rows import policy_probe, try_out, write_row
+from workers.storage.uploads.rows import (
+    existing_name_as_412,
+    policy_probe,
+    try_out,
+    write_row,
+)
 
 _MOST_NUMBER = 10**9
 
@@ -54,10 +62,14 @@ async def complete(context: StorageContext, request: S3Request) -> Response:
         if error.code != "NoSuchUpload":
             raise
         return _completed(request, await _existing_object(context, request))
+    upload = replace(pending.upload, condition=condition_of_write(request))
+    pending = replace(pending, upload=upload)
     parts = chosen_parts(listed, await parts_of(context, request, pending.id))
     if sum(part.size for part in parts) > pending.most:
         raise pending.refusal
-    return _completed(request, await context.tasks.run(_complete(context, request, pending, parts)))
+    await check_early(context, request.storage_request, upload, upload.key)
+    with existing_name_as_412(upload):
+        return _completed(request, await context.tasks.run(_complete(context, request, pending, parts)))
 
 
 def read_parts(body: bytes) -> list[tuple[int, str]]:
