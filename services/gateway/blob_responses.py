@@ -54,11 +54,7 @@ class BlobSender:
             headers = [pair for pair in head if pair[0] not in ("content-type", "content-disposition")]
             return _without_body(304, headers, extra)
         try:
-            requested = (
-                range_of(request_headers, claim.size, claim.etag, claim.modified)
-                if claim.has_ranges
-                else None
-            )
+            requested = _requested(claim, request_headers)
         except InvalidByteRange:
             return _whole(416, [_JSON, ("content-range", f"bytes */{claim.size}")], _BAD_RANGE, extra)
         if requested is not None:
@@ -74,6 +70,13 @@ class BlobSender:
                 return await _sent(request, status, head, extra, span, reading)
         except BlobMissing:
             return _whole(404, [_JSON, ("cache-control", "no-store")], _MISSING, extra)
+
+
+def _requested(claim: BlobClaim, headers: Mapping[str, str]) -> ByteRange | None:
+    """Return the bytes to send, None for all. Raises: InvalidByteRange."""
+    if claim.part is not None:
+        return ByteRange(*claim.part)
+    return range_of(headers, claim.size, claim.etag, claim.modified) if claim.has_ranges else None
 
 
 def blob_name_of(named: BlobReference) -> BlobPath:

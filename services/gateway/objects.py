@@ -116,7 +116,9 @@ class ObjectTransfers:
             sent = await self._server.send(request, response, response.claim, message, extra)
         except BlobStoreDown as error:
             raise store_unavailable(error) from None
-        return sent_error_as_xml(sent) if request.path.startswith(PREFIX) else sent
+        if not request.path.startswith(PREFIX):
+            return sent
+        return sent_error_as_xml(sent, sent.headers.get("x-request-id", ""))
 
     async def close(self) -> None:
         """Wait for commits that are under way."""

@@ -6,6 +6,7 @@ SHA-256, as a header or as a trailer. Source: docs/reference/storage.md, section
 """
 
 import base64
+import binascii
 import hashlib
 import hmac
 import re
@@ -62,6 +63,9 @@ class ObjectHashes:
         if self._sha256:
             kinds.add("sha256")
         self._running = {name: _KINDS[name]() for name in sorted(kinds)}
+        for name, running_hash in self._running.items():
+            if not _is_digest(headers.get(_CHECKSUM + name), len(running_hash.digest())):
+                raise InvalidS3Body("InvalidRequest")
 
     def take(self, piece: bytes) -> None:
         """Take bytes in."""
@@ -111,9 +115,19 @@ _KINDS: dict[str, Callable[[], _Crc | _Hash]] = {
     "crc32": partial(_Crc, zlib.crc32, 4),
     "crc32c": partial(_Crc, anycrc.Model("CRC32-ISCSI").calc, 4),
     "crc64nvme": partial(_Crc, anycrc.Model("CRC64-NVME").calc, 8),
-    "sha1": lambda: _Hash("sha1"),
-    "sha256": lambda: _Hash("sha256"),
+    "md5": partial(_Hash, "md5"),
+    "sha1": partial(_Hash, "sha1"),
+    "sha256": partial(_Hash, "sha256"),
+    "sha512": partial(_Hash, "sha512"),
 }
+
+
+def _is_digest(text: str | None, size: int) -> bool:
+    """Return whether a checksum is base64 of this number of bytes; an absent one is."""
+    try:
+        return text is None or len(base64.b64decode(text.strip(), validate=True)) == size
+    except (binascii.Error, ValueError):
+        return False
 
 
 def _declared_hash(headers: Mapping[str, str], query: str) -> str:

@@ -11,12 +11,13 @@ import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from schemas.http import Response
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.requests.context import StorageContext
 from workers.storage.s3.body_checks import check_stored
 from workers.storage.s3.objects import upload_of
@@ -29,9 +30,21 @@ from workers.storage.uploads.commit import commit, grant
 FIELDS = ":form"
 """Header in which the gateway passes the form fields (`services/gateway/s3/form.py`); it drops one that a client sends."""
 _UNNAMED = frozenset({"policy", "x-amz-signature", "file"})
-_AS_HEADERS = ("content-type", "cache-control", "x-robots-tag")
+_AS_HEADERS = (
+    "content-type", "cache-control", "content-disposition", "content-encoding", "content-language", "expires", "x-robots-tag"
+)  # fmt: skip
+_OF_THE_SIGNATURE = (
+    "x-amz-algorithm",
+    "x-amz-credential",
+    "x-amz-date",
+    "x-amz-signature",
+    "x-amz-security-token",
+)
+_NAMED_OTHERWISE = {"acl": "x-amz-acl", "tagging": "x-amz-tagging"}
+"""Fields whose header has another name."""
 _LONGEST_POLICY = 64 * 1024
 _DATE = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
+_EXPIRATION = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z", re.ASCII)
 _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 Condition = tuple[str, str, str]
@@ -87,8 +100,13 @@ def as_upload(request: S3Request, fields: Mapping[str, str], now: float) -> S3Re
         name: value for name, value in request.headers.items() if name not in ("content-length", *_AS_HEADERS)
     }
     form_headers = {
-        name: value for name, value in fields.items() if name in _AS_HEADERS or name.startswith("x-amz-meta-")
+        name: value
+        for name, value in fields.items()
+        if name in _AS_HEADERS or (name.startswith("x-amz-") and name not in _OF_THE_SIGNATURE)
     }
+    for field, name in _NAMED_OTHERWISE.items():
+        if fields.get(field):
+            form_headers[name] = fields[field]
     return replace(request, key=key, headers={**headers, **form_headers}, payload=UNSIGNED)
 
 
@@ -98,7 +116,7 @@ def read_policy(text: str) -> PostPolicy:
         raise _bad_policy("it is too long")
     try:
         document = msgspec.json.decode(base64.b64decode(text, validate=True), type=_Document)
-        moment = datetime.fromisoformat(document.expiration)
+        moment = parse_policy_date(document.expiration)
     except (binascii.Error, ValueError, RecursionError, msgspec.DecodeError):
         raise _bad_policy("Invalid JSON, or no expiration and conditions.") from None
     conditions: list[Condition] = []
@@ -107,7 +125,8 @@ def read_policy(text: str) -> PostPolicy:
         match condition:
             case dict():
                 conditions += [("eq", name.lower(), _text(value)) for name, value in condition.items()]
-            case [str(how), int(low), int(high)] if how.lower() == "content-length-range":
+            case [str(how), low, high] if how.lower() == "content-length-range":
+                low, high = _size(low), _size(high)
                 least, most = max(least, low), high if most is None else min(most, high)
             case [str(how), str(name), str(value)] if (
                 how.lower() in ("eq", "starts-with") and name[:1] == "$"
@@ -115,8 +134,8 @@ def read_policy(text: str) -> PostPolicy:
                 conditions.append((how.lower(), name[1:].lower(), value))
             case _:
                 raise _bad_policy("a condition is not of a kind that is known.")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+    if most is not None and least > most:
+        raise _bad_policy("the ranges of content-length-range have no size in common.")
     return PostPolicy(moment.timestamp(), tuple(conditions), least, most)
 
 
@@ -148,6 +167,8 @@ async def post(context: StorageContext, request: S3Request) -> Response:
         assert granted.grant is not None  # every grant has one
         most = granted.grant.most if policy.most is None else max(0, min(policy.most, granted.grant.most))
         return msgspec.structs.replace(granted, grant=msgspec.structs.replace(granted.grant, most=most))
+    if stored.is_too_long and policy.most is not None:
+        raise S3Error("EntityTooLarge", "Your proposed upload exceeds the maximum allowed size")
     check_stored(stored)
     if stored.size < policy.least:
         raise S3Error("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")
@@ -204,6 +225,22 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise _bad_policy("a condition's value must be a string.")
     return value
+
+
+def parse_policy_date(text: str) -> datetime:
+    """Parse the expiration of a policy: ISO 8601 in UTC, as `2026-01-31T12:00:00.000Z`. Raises: ValueError."""
+    if not _EXPIRATION.fullmatch(text):
+        raise ValueError(text)
+    return datetime.fromisoformat(text)
+
+
+def _size(value: object) -> int:
+    """Return a limit of `content-length-range`, a number or its text. Raises: S3Error (InvalidPolicyDocument)."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    size = parse_whole_number(text, most=LARGEST_SIZE) if isinstance(text, str) else None
+    if size is None:
+        raise _bad_policy("content-length-range needs two whole numbers of bytes that are not negative.")
+    return size
 
 
 def _bad_policy(why: str) -> S3Error:

@@ -20,7 +20,7 @@ async def put(context: StorageContext, request: S3Request) -> Response:
     if stored is None:
         return grant_body(request, await grant(context, request.storage_request, upload))
     check_stored(stored)
-    check_content_md5(request, stored)
+    check_content_md5(request, stored.md5)
     await commit(context, request.storage_request, upload, stored)
     return Response(200, [("etag", f'"{stored.md5}"')])
 

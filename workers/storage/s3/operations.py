@@ -31,6 +31,8 @@ class S3Operation:
     name: str
     has_bytes: bool = False
     """The body holds bytes of an object, so the gateway stores it and the pool does not receive it."""
+    writes_object: bool = False
+    """It writes an object, or starts to: its headers may describe the object's access."""
 
 
 _LIST = S3Operation(listing.first_version, "storage.s3.object.list")
@@ -52,16 +54,20 @@ _OBJECTS: dict[tuple[str, str], S3Operation] = {
     ("GET", "tagging"): S3Operation(get_object.tags, "storage.s3.object.get_tagging"),
     ("GET", "uploadId"): S3Operation(uploads.list_parts, f"{_UPLOAD}.list_parts"),
     ("HEAD", ""): S3Operation(get_object.get, "storage.s3.object.info"),
-    ("PUT", ""): S3Operation(objects.put, _UPLOAD, has_bytes=True),
-    ("PUT", "copy"): S3Operation(copy_object.copy, "storage.s3.object.copy", has_bytes=True),
+    ("PUT", ""): S3Operation(objects.put, _UPLOAD, has_bytes=True, writes_object=True),
+    ("PUT", "copy"): S3Operation(
+        copy_object.copy, "storage.s3.object.copy", has_bytes=True, writes_object=True
+    ),
     ("PUT", "uploadId"): S3Operation(parts.put, f"{_UPLOAD}.part", has_bytes=True),
     ("PUT", "uploadId copy"): S3Operation(parts.copy, f"{_UPLOAD}.part_copy", has_bytes=True),
-    ("POST", "uploads"): S3Operation(uploads.create_upload, f"{_UPLOAD}.create_multipart"),
+    ("POST", "uploads"): S3Operation(
+        uploads.create_upload, f"{_UPLOAD}.create_multipart", writes_object=True
+    ),
     ("POST", "uploadId"): S3Operation(completion.complete, f"{_UPLOAD}.complete_multipart"),
     ("DELETE", ""): S3Operation(delete.delete, "storage.s3.object.delete"),
     ("DELETE", "uploadId"): S3Operation(uploads.abort, f"{_UPLOAD}.abort_multipart"),
 }
-FORM = S3Operation(forms.post, _UPLOAD, has_bytes=True)
+FORM = S3Operation(forms.post, _UPLOAD, has_bytes=True, writes_object=True)
 """The operation that no method and query selects: an upload by a form."""
 _ALL_BUCKETS = S3Operation(buckets.listing, "storage.s3.bucket.list")
 
