@@ -16,7 +16,8 @@ from broker.blobs.model import OpenBlob
 from broker.blobs.store import BlobStore
 from schemas.blobs import BlobClaim, BlobReference
 from schemas.http import Headers, Response
-from services.gateway.conditions import ByteRange, InvalidByteRange, http_date, is_unchanged, range_of
+from schemas.http_dates import http_date
+from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
 from services.gateway.forward import response_headers
 
 _SMALL = 64 * 1024
@@ -31,6 +32,8 @@ _MISSING = (
 _BAD_RANGE = (
     b'{"statusCode":"416","error":"invalid_range","message":"invalid range provided","code":"InvalidRange"}'
 )
+_OF_A_BODY = ("content-type", "content-disposition", "content-encoding", "content-language")
+"""Headers that describe a body: a 304 has none (RFC 9110, 15.4.5), and an error has a body of its own."""
 _JSON = ("content-type", "application/json; charset=utf-8")
 
 
@@ -51,7 +54,7 @@ class BlobSender:
         """Answer a request with the blob of a claim. `asked` are the request's headers, names in lower case."""
         head = [*response.headers, *_validators(claim)]
         if is_unchanged(request_headers, claim.etag, claim.modified):
-            headers = [pair for pair in head if pair[0] not in ("content-type", "content-disposition")]
+            headers = [pair for pair in head if pair[0] not in _OF_A_BODY]
             return _without_body(304, headers, extra)
         try:
             requested = _requested(claim, request_headers)

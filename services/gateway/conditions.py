@@ -6,9 +6,8 @@ Source: RFC 9110, 13 and 14; docs/reference/storage.md, section 6.3.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
 
+from schemas.http_dates import parse_http_date
 from schemas.numbers import clamp_whole_number
 
 _RANGE = re.compile(r"bytes=([0-9]*)-([0-9]*)", re.IGNORECASE)
@@ -37,7 +36,7 @@ def is_unchanged(headers: Mapping[str, str], etag: str, modified: int) -> bool:
     tags = headers.get("if-none-match")
     if tags is not None:
         return bool(etag) and any(tag == "*" or _bare(tag) == _bare(etag) for tag in _TAG.findall(tags))
-    since = _moment(headers.get("if-modified-since"))
+    since = parse_http_date(headers.get("if-modified-since"))
     return bool(modified) and since is not None and modified <= since
 
 
@@ -66,26 +65,12 @@ def range_of(headers: Mapping[str, str], size: int, etag: str, modified: int) ->
     return ByteRange(start, stop)
 
 
-def http_date(modified: int) -> str:
-    """Write a time of epoch seconds as headers have it."""
-    return format_datetime(datetime.fromtimestamp(modified, UTC), usegmt=True)
-
-
 def _is_same(validator: str, etag: str, modified: int) -> bool:
     """Compare an `If-Range`: a strong tag, or the very date."""
     if validator.startswith(('"', "W/")):
         return validator == etag and not validator.startswith("W/")
-    return bool(modified) and _moment(validator) == modified
+    return bool(modified) and parse_http_date(validator) == modified
 
 
 def _bare(tag: str) -> str:
     return tag.removeprefix("W/")
-
-
-def _moment(text: str | None) -> int | None:
-    if not text:
-        return None
-    try:
-        return int(parsedate_to_datetime(text).timestamp())
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -18,6 +18,8 @@ T = TypeVar("T")
 _MOST_FIELDS = 10
 _LONGEST_FIELD = 1024 * 1024 + 1
 """Bytes of one field; custom metadata of more than 1 MiB are refused by the pool."""
+_BYTES = "application/octet-stream"
+_NAMES_OF_FILES = (None, "", "file")
 _CHUNK = 256 * 1024
 
 
@@ -83,11 +85,20 @@ async def _next_file(form: MultipartReader, body: UploadBody, pace: TransferRate
             return None
         if not isinstance(part, BodyPartReader):
             raise BodyRejected(400, "A form within a form is not taken")
-        if part.filename is not None or part.name in (None, "", "file") or "content-type" in part.headers:
+        if _is_file(part):
             return part
         if len(body.fields) >= _MOST_FIELDS:
             raise BodyRejected(400, f"The form has more than {_MOST_FIELDS} fields")
         body.fields[part.name or ""] = await _text(part, pace)
+
+
+def _is_file(part: BodyPartReader) -> bool:
+    """Return whether a part is the file: it has a file name, or is of type octet-stream, or is named `file` or not at all.
+
+    A content type alone says nothing: many clients type their text fields, too (RFC 7578, 4.4).
+    """
+    media_type = part.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return part.filename is not None or media_type == _BYTES or part.name in _NAMES_OF_FILES
 
 
 async def _text(part: BodyPartReader, pace: TransferRate) -> str:

@@ -3,7 +3,7 @@
 Source: docs/reference/storage.md, sections 2, 5 to 8 and 12.4.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -54,7 +54,7 @@ _READ, _INFO = "storage.object.get_authenticated", "object.get_authenticated_inf
 _HEAD = "object.head_authenticated_info"
 _RENDER = "storage.render."
 
-ROUTES: tuple[ServiceRoute[EndpointCall], ...] = (
+_ROUTES: tuple[ServiceRoute[EndpointCall], ...] = (
     ServiceRoute("GET", "/status", EndpointCall(status.status, "", CallerRequirement.NONE)),
     ServiceRoute("GET", "/version", EndpointCall(status.version_text, "", CallerRequirement.NONE)),
     ServiceRoute("GET", "/health", EndpointCall(status.health, "", CallerRequirement.NONE)),
@@ -112,10 +112,29 @@ ROUTES: tuple[ServiceRoute[EndpointCall], ...] = (
             ("DELETE", f"{root}/{{id}}", resumable.terminate, "delete"),
         )
     ),
-    ServiceRoute("DELETE", "/cdn", EndpointCall(cdn.everything, "storage.cdn.purge_tenant_cache")),
-    ServiceRoute("DELETE", "/cdn/{bucket}", EndpointCall(cdn.bucket, "storage.cdn.purge_bucket_cache")),
+    *(
+        ServiceRoute("DELETE", pattern, EndpointCall(cdn.everything, "storage.cdn.purge_tenant_cache"))
+        for pattern in ("/cdn", "/cdn/")
+    ),
+    *(
+        ServiceRoute("DELETE", pattern, EndpointCall(cdn.bucket, "storage.cdn.purge_bucket_cache"))
+        for pattern in ("/cdn/{bucket}", "/cdn/{bucket}/")
+    ),
     ServiceRoute("DELETE", "/cdn/{bucket}/{key...}", EndpointCall(cdn.one, "storage.cdn.purge_object_cache")),
 )  # fmt: skip
+
+
+def _heads(routes: Sequence[ServiceRoute[EndpointCall]]) -> list[ServiceRoute[EndpointCall]]:
+    """Return a HEAD route for every GET route without one (RFC 9110, 9.3.2): the gateway leaves the body out."""
+    has_head = {route.pattern for route in routes if route.method == "HEAD"}
+    return [
+        ServiceRoute("HEAD", route.pattern, route.endpoint)
+        for route in routes
+        if route.method == "GET" and route.pattern not in has_head
+    ]
+
+
+ROUTES = (*_ROUTES, *_heads(_ROUTES))
 
 ROUTER = Router(ROUTES)
 

@@ -1,6 +1,7 @@
 import pytest
 
-from services.gateway.conditions import ByteRange, InvalidByteRange, http_date, is_unchanged, range_of
+from schemas.http_dates import http_date
+from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
 
 ETAG, MODIFIED = '"abc"', 1_800_000_000
 DATE = http_date(MODIFIED)

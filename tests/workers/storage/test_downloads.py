@@ -219,13 +219,13 @@ async def test_info_tells_all(house: House) -> None:
     assert parsedate_to_datetime(told(response, "last-modified") or "")
 
 
-async def test_info_without_metadata_says_null(house: House) -> None:
+async def test_info_without_metadata_has_an_empty_object(house: House) -> None:
     bucket = await house.bucket(public=True)
     await house.uploaded(f"/object/{bucket}/a.txt")
 
     found = await house.ok("GET", f"/object/info/public/{bucket}/a.txt", None, NOBODY)
 
-    assert found["metadata"] is None
+    assert found["metadata"] == {}
 
 
 @pytest.mark.parametrize("method", ["HEAD", "GET"])

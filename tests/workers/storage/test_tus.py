@@ -14,6 +14,7 @@ from tests.workers.storage.house import ALICE, ALICE_ID, ANON, BOB, NOBODY, SERV
 from tests.workers.storage.tus_house import BODY, ROOT, Uploads, metadata
 
 DATA = b"hello resumable world"
+BEYOND = "The bytes go beyond Upload-Length; HEAD returns the offset and the length"
 
 
 def refusal(response: Response) -> tuple[int, str]:
@@ -119,7 +120,7 @@ async def test_length_may_be_told_with_the_last_piece(house: House) -> None:
     done = await uploads.patch(path, 4, DATA[4:], upload_length="21")
 
     assert (told(shown, "upload-defer-length"), told(shown, "upload-length")) == ("1", None)
-    assert refusal(refused) == (413, "Maximum size exceeded")
+    assert refusal(refused) == (409, BEYOND)
     assert (done.status, told(done, "tus-complete")) == (204, "1")
     assert await house.got(f"/object/authenticated/{bucket}/a") == DATA
 
@@ -178,8 +179,52 @@ async def test_more_bytes_than_told_are_refused(house: House) -> None:
     announced = await uploads.patch(path, 0, DATA)
     silent = await uploads.patch(path, 0, DATA, content_length=None)
 
-    assert refusal(announced) == refusal(silent) == (413, "Maximum size exceeded")
+    assert refusal(announced) == refusal(silent) == (409, BEYOND)
+    assert await uploads.offset(path) == 0
     assert await house.count(bucket) == 0
+
+
+async def test_wrong_offset_is_reported_before_a_body_that_goes_beyond_the_length(house: House) -> None:
+    bucket, uploads = await house.bucket(), Uploads(house)
+    path = await uploads.begun(bucket, "a", 5)
+
+    assert refusal(await uploads.patch(path, 3, DATA)) == (409, "Upload-Offset conflict")
+    assert refusal(await uploads.patch(path, 9, b"")) == (409, "Upload-Offset conflict")
+    assert await uploads.offset(path) == 0
+
+
+async def test_bytes_behind_a_complete_upload_are_rejected(house: House) -> None:
+    bucket, uploads = await house.bucket(), Uploads(house)
+    path = await uploads.begun(bucket, "a", 21)
+    await uploads.patch(path, 0, DATA)
+
+    assert refusal(await uploads.patch(path, 21, b"x")) == (409, BEYOND)
+    assert await house.got(f"/object/authenticated/{bucket}/a") == DATA
+
+
+async def test_content_headers_of_the_metadata_are_stored(house: House) -> None:
+    bucket, uploads = await house.bucket(), Uploads(house)
+    headers = {
+        "contentEncoding": "gzip",
+        "contentLanguage": "de",
+        "contentDisposition": "inline",
+        "expires": "0",
+    }
+    path = await uploads.begun(bucket, "a", 21, more=headers)
+
+    await uploads.patch(path, 0, DATA)
+
+    answer = await house.send("GET", f"/object/authenticated/{bucket}/a")
+    names = ("content-encoding", "content-language", "content-disposition", "expires")
+    assert [told(answer, name) for name in names] == ["gzip", "de", "inline", "0"]
+
+
+async def test_content_encoding_that_is_no_list_of_codings_is_rejected(house: House) -> None:
+    bucket = await house.bucket()
+
+    refused = await Uploads(house).create(bucket, "a", 21, more={"contentEncoding": "g zip"})
+
+    assert refusal(refused) == (400, "content-encoding must be a list of content codings, such as gzip")
 
 
 # --- What is refused
@@ -262,9 +307,17 @@ async def test_name_that_was_taken_meanwhile_is_refused_at_the_end(house: House)
     assert await house.got(f"/object/authenticated/{bucket}/a") == DATA
 
 
-@pytest.mark.parametrize("id", ["!", "YQ", base64.urlsafe_b64encode(b"b/k/no-uuid").decode()])
+@pytest.mark.parametrize("id", ["!", "YQ", "gA", base64.urlsafe_b64encode(b"b/k\0/v").decode()])
 async def test_id_that_cannot_be_read_is_refused(house: House, id: str) -> None:
     assert refusal(await Uploads(house).head(f"{ROOT}/{id}"))[0] == 400
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PATCH", "DELETE"])
+async def test_id_without_the_uuid_of_a_version_is_of_no_upload(house: House, method: str) -> None:
+    id = base64.urlsafe_b64encode(b"b/k/no-uuid").decode()
+    headers = {"upload_offset": "0", "content_type": "application/offset+octet-stream"}
+
+    assert refusal(await Uploads(house).ask(method, f"{ROOT}/{id}", **headers)) == (404, "Upload not found")
 
 
 async def test_upload_that_is_not_there_is_refused(house: House) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from schemas.caller import RejectedCaller, TokenFault
 from tests.workers.storage.house import ALICE, NOBODY, SERVICE, House, refusal, shown, told, user
+from workers.routing import RouteMatch, ServiceRoute
+from workers.storage.routes import ROUTER, ROUTES, EndpointCall
 
 
 async def test_unknown_route_below_a_known_area_is_404_with_a_text(house: House) -> None:
@@ -162,3 +164,41 @@ async def test_status_version_and_health_are_open(house: House) -> None:
     assert version.body
     assert told(version, "content-type") == "text/plain; charset=utf-8"
     assert json.loads(health.body) == {"healthy": True}
+
+
+@pytest.mark.parametrize(
+    "route", [route for route in ROUTES if route.method == "GET"], ids=lambda route: route.pattern
+)
+def test_head_is_taken_where_get_is(route: ServiceRoute[EndpointCall]) -> None:
+    path = route.pattern.replace("{bucket}", "b").replace("{key...}", "k").replace("{path...}", "b/k")
+
+    head = ROUTER.find("HEAD", path)
+
+    assert isinstance(head, RouteMatch)
+    assert head.endpoint.caller is route.endpoint.caller
+
+
+async def test_head_of_what_is_no_object_has_the_status_of_get(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a")
+    paths = [
+        "/status",
+        "/version",
+        "/health",
+        "/bucket",
+        "/bucket/",
+        f"/bucket/{bucket}",
+        f"/bucket/{bucket}/size",
+    ]
+    paths += [f"/object/info/{bucket}/a", f"/object/info/authenticated/{bucket}/a"]
+
+    heads = [await house.send("HEAD", path) for path in paths]
+
+    assert [response.status for response in heads] == [200] * len(paths)
+    assert told(heads[-1], "etag") == '"5eb63bbbe01eeed093cb22bb8f5acdc3"'
+    assert (await house.send("HEAD", "/bucket/nowhere")).status == 400
+
+
+@pytest.mark.parametrize("path", ["/cdn", "/cdn/", "/cdn/b", "/cdn/b/", "/cdn/b/k"])
+async def test_purge_is_taken_with_and_without_a_slash(house: House, path: str) -> None:
+    assert await house.ok("DELETE", path) == {"message": "success", "statusCode": "200"}

@@ -2,7 +2,10 @@
 docs/storage-additions.md.
 """
 
+from collections.abc import Mapping
+
 from schemas.http import Response
+from workers.storage.model.content_headers import content_headers_of_fields, without_content_members
 from workers.storage.model.errors import invalid_request, no_such_key
 from workers.storage.model.names_and_sizes import (
     MOST_KEY_BYTES,
@@ -19,7 +22,19 @@ from workers.storage.requests.storage_request import StorageRequest, json_respon
 from workers.storage.uploads import move_and_copy
 from workers.storage.uploads.model import ObjectAttributes, Upload, metadata_of
 from workers.storage.uploads.move_and_copy import ObjectMove, rename_folder, visible_object, whole_row
+from workers.storage.uploads.rows import existing_name_as_412
 from workers.storage.uploads.upload_headers import header_metadata
+from workers.storage.uploads.write_conditions import read_write_condition, requires_absence
+
+_REPLACEABLE = (
+    "cacheControl",
+    "mimetype",
+    "contentEncoding",
+    "contentDisposition",
+    "contentLanguage",
+    "expires",
+)
+"""Members of `metadata` that a copy may replace."""
 
 
 async def move(context: StorageContext, request: StorageRequest) -> Response:
@@ -32,27 +47,35 @@ async def move(context: StorageContext, request: StorageRequest) -> Response:
 
 
 async def copy(context: StorageContext, request: StorageRequest) -> Response:
-    """`POST object/copy`."""
+    """`POST object/copy`, under conditions about the destination.
+
+    A copy onto itself writes a new version with the new attributes; without new ones it changes nothing.
+    """
     read = request.read()
-    copies_metadata, replacement = read.flag("copyMetadata", True), read.inner("metadata")
-    cache = replacement.text("cacheControl") if replacement else ""
-    mime_type = replacement.text("mimetype") if replacement else ""
-    way = _way(context, read, *([replacement] if replacement else []))
+    copies_metadata, inner = read.flag("copyMetadata", True), read.inner("metadata")
+    replacement = inner or BodyReader("body/metadata", {})
+    members = {name: replacement.text(name) for name in _REPLACEABLE}
+    way = _way(context, read, replacement)
     row = await visible_object(context, request, way.bucket, way.key)
-    if way.is_noop:
+    condition = read_write_condition(request.http.headers)
+    if way.is_noop and copies_metadata and condition is None:
         return json_response(await whole_row(context, request, way.bucket, way.key))
-    about = _about(request, row, copies_metadata, cache, mime_type)
+    about = _kept_attributes(row) if copies_metadata else _replaced_attributes(request, row, members)
     upload = Upload(
         way.to_bucket,
         way.to_key,
         request.caller,
         request.caller.subject,
-        request.is_true("x-upsert"),
+        request.is_true("x-upsert") and not requires_absence(condition),
         about,
         row.size,
+        condition=condition,
     )
-    metadata = (row.metadata or {}) | metadata_of(about, "", row.size) | {"eTag": row.etag}
-    return json_response(await move_and_copy.copy(context, request, row, upload, metadata))
+    metadata = (
+        without_content_members(row.metadata or {}) | metadata_of(about, "", row.size) | {"eTag": row.etag}
+    )
+    with existing_name_as_412(upload):
+        return json_response(await move_and_copy.copy(context, request, row, upload, metadata))
 
 
 def _way(context: StorageContext, read: BodyReader, *others: BodyReader) -> ObjectMove:
@@ -64,24 +87,37 @@ def _way(context: StorageContext, read: BodyReader, *others: BodyReader) -> Obje
     return ObjectMove(bucket, existing_key(source), to_bucket, key)
 
 
-def _about(
-    request: StorageRequest, row: ObjectRow, keeps: bool, cache: str, mime_type: str
+def _kept_attributes(row: ObjectRow) -> ObjectAttributes:
+    """Return the attributes of the source."""
+    user_metadata = bytes(row.user_metadata)
+    return ObjectAttributes(
+        row.mime_type,
+        row.cache_control,
+        _robots_of(row),
+        None if user_metadata == b"null" else user_metadata,
+        row.content,
+    )
+
+
+def _replaced_attributes(
+    request: StorageRequest, row: ObjectRow, members: Mapping[str, str]
 ) -> ObjectAttributes:
-    """Return the attributes of a copy: those of its source, unless the request replaces them."""
-    robots = str((row.metadata or {}).get("xRobotsTag") or "")
-    if keeps:
-        user_metadata = bytes(row.user_metadata)
-        return ObjectAttributes(
-            row.mime_type, row.cache_control, robots, None if user_metadata == b"null" else user_metadata
-        )
+    """Return the attributes of the source with those that the request replaces. Raises: StorageError (400)."""
+    cache = members["cacheControl"]
+    content = row.content.members() | {name: text for name, text in members.items() if text}
     about = ObjectAttributes(
-        mime_type or row.mime_type,
+        members["mimetype"] or row.mime_type,
         cache_control_of(cache) if cache else row.cache_control,
-        robots,
+        _robots_of(row),
         header_metadata(request),
+        content_headers_of_fields(content),
     )
     check_header_values(about.mime_type, about.cache_control)
     return about
+
+
+def _robots_of(row: ObjectRow) -> str:
+    return str((row.metadata or {}).get("xRobotsTag") or "")
 
 
 async def _folder(context: StorageContext, request: StorageRequest, read: BodyReader) -> Response:

@@ -9,24 +9,35 @@ from urllib.parse import quote
 
 from schemas.blobs import BlobClaim
 from schemas.http import Headers, Response
+from schemas.http_dates import parse_http_date
 from workers.storage.objects.rows import ObjectRow, cache_control_for, object_headers
 from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.uploads.write_conditions import check_read_conditions
 
+_LAST_DATE = 253402300799.0
+"""Epoch seconds of the last date that a header can hold (year 9999)."""
 _UNESCAPED = "-_.!~*'()"
 """The characters that `encodeURIComponent` does not escape, in addition to letters and digits."""
 
 
 def object_response(request: StorageRequest, row: ObjectRow, expires_at: float | None = None) -> Response:
-    """Return an object. If a token gave access, caches keep the response until the token expires. Raises: StorageError."""
-    headers = [*object_headers(row), *caching(request, row, expires_at), *disposition(request)]
+    """Return an object. If a token gave access, caches keep the response until the token expires.
+
+    `download` in the query replaces the stored `Content-Disposition`. Raises: StorageError.
+    """
+    check_read_conditions(request.http.headers, row.etag, row.modified)
+    headers = dict([*object_headers(row), *row.content.headers()])
+    headers |= dict([*caching(request, row, expires_at), *disposition(request)])
     claim = BlobClaim(row.blob, row.size, row.etag, epoch_seconds(row.modified))
-    return Response(200, headers, claim=claim)
+    return Response(200, list(headers.items()), claim=claim)
 
 
 def caching(request: StorageRequest, row: ObjectRow, expires_at: float | None) -> Headers:
     """Return the cache headers of a response. Raises: StorageError."""
     if expires_at is not None:
-        return [("expires", formatdate(min(expires_at, 253402300799), usegmt=True))]
+        stored = parse_http_date(row.content.expires)
+        earliest = min(expires_at, _LAST_DATE, *([] if stored is None else [stored]))
+        return [("expires", formatdate(earliest, usegmt=True))]
     return [("cache-control", cache_control_for(row, request.header("if-none-match")))]
 
 

@@ -32,6 +32,7 @@ from workers.storage.objects.rows import (
 )
 from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.uploads.write_conditions import check_read_conditions
 
 _LONGEST_KEPT = 256
 
@@ -94,6 +95,8 @@ async def _rendered(
 ) -> Response:
     order = RenderOrder(row.blob, transform, output_of(transform, request.header("accept") or ""))
     rendition = await context.render(order, request.http.id, request.http.budget_ms, _client_of(request))
+    etag = variant_etag(row.etag, order.key)
+    check_read_conditions(request.http.headers, etag, row.modified)
     headers = object_headers(row, rendition.content_type)
     headers += caching(request, row, expires_at)
     if transformations := x_transformations(transform):
@@ -103,7 +106,7 @@ async def _rendered(
     claim = BlobClaim(
         order.source if rendition.is_source else order.result,
         rendition.size,
-        variant_etag(row.etag, order.key),
+        etag,
         epoch_seconds(row.modified),
         has_ranges=False,
     )

@@ -1,8 +1,9 @@
 """Upload endpoints: `POST` creates an object, or replaces one with `x-upsert: true`; `PUT` does either.
 
 The body never reaches the pool. The gateway sends the request twice: first without a stored body, and is told where to
-write the bytes; then with the size and the hash of the bytes that it stored.
-Source: docs/reference/storage.md, section 6.1.
+write the bytes; then with the size and the hash of the bytes that it stored. A false condition (`If-Match`,
+`If-None-Match`, `If-Unmodified-Since`) is 412 both times, and the row stays as it was.
+Source: docs/reference/storage.md, sections 6.1 and 6.11.
 """
 
 from schemas.http import Response
@@ -13,6 +14,7 @@ from workers.storage.requests.storage_request import StorageRequest, json_respon
 from workers.storage.uploads.commit import commit, grant
 from workers.storage.uploads.model import Upload
 from workers.storage.uploads.upload_headers import attributes_of, declared_length, is_form
+from workers.storage.uploads.write_conditions import read_write_condition, requires_absence
 
 
 async def create(context: StorageContext, request: StorageRequest) -> Response:
@@ -32,15 +34,17 @@ async def signed(context: StorageContext, request: StorageRequest) -> Response:
     read.check()
     claims = context.signer.read(token, SignedUrlScope.UPLOAD, f"{request.bucket}/{request.key}")
     bucket, key = split_url(claims.url)
+    condition = read_write_condition(request.http.headers)
     upload = Upload(
         bucket,
         key,
         SERVICE,
         claims.owner,
-        bool(claims.upsert),
+        bool(claims.upsert) and not requires_absence(condition),
         attributes_of(request),
         declared_length(request),
         is_form(request),
+        condition=condition,
     )
     if request.http.stored is None:
         return await grant(context, request, upload)
@@ -56,13 +60,15 @@ async def _upload(context: StorageContext, request: StorageRequest, upload: Uplo
 
 
 def _of_caller(request: StorageRequest, *, is_upsert: bool) -> Upload:
+    condition = read_write_condition(request.http.headers)
     return Upload(
         request.bucket,
         request.key,
         request.caller,
         request.caller.subject,
-        is_upsert,
+        is_upsert and not requires_absence(condition),
         attributes_of(request),
         declared_length(request),
         is_form(request),
+        condition=condition,
     )

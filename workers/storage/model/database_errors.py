@@ -14,6 +14,7 @@ _TOO_MANY_CONNECTIONS = ("53300", "53400")
 _RETRY = [("retry-after", "1")]
 _NO_RESOURCES = "53"
 """Class of SQLSTATE: the server lacks disk, memory or connections; the request itself is valid."""
+_READ_ONLY = "The database is read-only, so nothing was written; reads still work. Try again later"
 _TIMED_OUT = "The connection to the database timed out"
 _POLICY = "row-level security"
 _VIOLATED = "new row violates row-level security policy"
@@ -83,7 +84,9 @@ def _unusable(error: DatabaseError) -> StorageError:
             words = f"The database cannot do it now: {error.message}"
             return StorageError(StorageErrorCode.SLOW_DOWN, words, 503, status=503, headers=_RETRY)
         case "25006":
-            return StorageError(StorageErrorCode.DATABASE_READ_ONLY, "The database only takes reads now", 503)
+            return StorageError(
+                StorageErrorCode.DATABASE_READ_ONLY, _READ_ONLY, 503, status=503, headers=_RETRY
+            )
         case "25P02":
             return StorageError(
                 StorageErrorCode.DATABASE_TRANSACTION_ABORTED, "The transaction was aborted", 500

@@ -5,9 +5,9 @@ Source: "Conditional requests" of the Amazon S3 user guide; docs/reference/stora
 """
 
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from schemas.http import Headers
+from schemas.http_dates import parse_http_date
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.model.errors import no_such_key
 from workers.storage.objects.rows import ObjectRow
@@ -86,7 +86,7 @@ def _size(text: str | None) -> int | None:
 def _time(text: str | None) -> int | None:
     if not text:
         return None
-    try:
-        return int(parsedate_to_datetime(text).timestamp())
-    except (ValueError, TypeError, OverflowError):
-        raise invalid_argument("The time of a condition must be a date of HTTP") from None
+    time = parse_http_date(text)
+    if time is None:
+        raise invalid_argument("The time of a condition must be a date of HTTP")
+    return time

@@ -7,6 +7,8 @@
 Source: docs/reference/storage.md, section 9.
 """
 
+from dataclasses import dataclass
+
 from schemas.blobs import StoredBody, UploadGrant
 from schemas.http import Headers, Response
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
@@ -16,7 +18,7 @@ from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest
 from workers.storage.tus import rows
 from workers.storage.tus.completion import commit
-from workers.storage.tus.errors import lease_lost, no_such_upload, offset_conflict, too_long
+from workers.storage.tus.errors import beyond_length, lease_lost, no_such_upload, offset_conflict, too_long
 from workers.storage.tus.headers import (
     check_body_type,
     expires_header,
@@ -37,7 +39,7 @@ async def start_append(context: StorageContext, request: StorageRequest) -> Resp
     row = await rows.find(context, read_name(request.parameters["id"]))
     who = writer_of(context, request, row.bucket_id, row.key)
     if row.is_complete:
-        return _repeated(row, offset)
+        return _repeated(request, row, offset)
     length = read_declared_length(request, row.upload_length)
     upload = upload_of(row, who.identity, length)
     rules = await read_rules_with_room(context, request, row.bucket_id, row.key)
@@ -46,22 +48,38 @@ async def start_append(context: StorageContext, request: StorageRequest) -> Resp
         raise too_long()
     await context.probe(settings_of(request, upload), policy_probe(upload, row.key))
     limit = int(limit_by_quota(rules, most)) if length is None else length
-    if offset + _content_length(request) > limit:
-        raise _refusal(rules, most, length)
-    return await _lease(context, row, offset, length, limit)
+    is_beyond = offset + _content_length(request) > limit
+    error = _refusal(rules, most, length) if is_beyond else None
+    return await _lease(context, request, row, _Piece(offset, length, limit, error))
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What a request wants to append: at `offset`, up to the byte `limit`; `length` is that of the upload if it is known.
+
+    `beyond`: the error if the declared body goes beyond the limit. A wrong offset is reported before it.
+    """
+
+    offset: int
+    length: int | None
+    limit: int
+    beyond: Exception | None
 
 
 async def _lease(
-    context: StorageContext, row: ResumableUpload, offset: int, length: int | None, limit: int
+    context: StorageContext, request: StorageRequest, row: ResumableUpload, piece: _Piece
 ) -> Response:
-    """Acquire the lease if the upload ends at `offset`. Another writer may have completed it, or set its length."""
+    """Acquire the lease if the upload ends at the offset. Another writer may have completed it, or set its length."""
+    offset, length = piece.offset, piece.length
     row, writer = await rows.acquire_lease(context, row.version)
     if writer is None:
-        return _repeated(row, offset)
+        return _repeated(request, row, offset)
     try:
         end = await context.blobs.appended(row.version)
         if end != offset or row.upload_length not in (None, length):
             raise offset_conflict()
+        if piece.beyond is not None:
+            raise piece.beyond
         if length is not None and row.upload_length is None:
             await rows.declare(context, row.version, writer, length)
     except BaseException:
@@ -69,14 +87,20 @@ async def _lease(
         raise
     declared = -1 if length is None else length
     return Response(
-        200, grant=UploadGrant(row.blob, limit, lease_ticket(row.version, writer), offset, length=declared)
+        200,
+        grant=UploadGrant(row.blob, piece.limit, lease_ticket(row.version, writer), offset, length=declared),
     )
 
 
-def _repeated(row: ResumableUpload, offset: int) -> Response:
-    """Answer a request for a complete upload: the client may have missed the response to its last bytes."""
+def _repeated(request: StorageRequest, row: ResumableUpload, offset: int) -> Response:
+    """Answer a request for a complete upload: the client may have missed the response to its last bytes.
+
+    Raises: TusError (409) for another offset, and for bytes behind the end.
+    """
     if offset != row.upload_offset:
         raise offset_conflict()
+    if _content_length(request):
+        raise beyond_length()
     return append_response(row, row.upload_offset)
 
 
@@ -106,16 +130,18 @@ async def record_stored(
 async def _too_long(context: StorageContext, request: StorageRequest, row: ResumableUpload) -> Exception:
     """Return the error for the limit that the bytes exceeded: the size limit, or a quota."""
     if row.upload_length is not None:
-        return too_long()
+        return beyond_length()
     who = writer_of(context, request, row.bucket_id, row.key)
     rules = await read_rules_with_room(context, request, row.bucket_id, row.key)
     return _refusal(rules, size_limit_of(context, rules, upload_of(row, who.identity, None)), None)
 
 
 def _refusal(rules: BucketRules, most: int, length: int | None) -> Exception:
-    """Return the error for bytes beyond the limit; a declared length is a limit, too."""
+    """Return the error for bytes beyond the limit: the declared length, a quota, or the size limit."""
+    if length is not None:
+        return beyond_length()
     error = too_long_error(rules, most)
-    return error if length is None and error.code is StorageErrorCode.QUOTA_EXCEEDED else too_long()
+    return error if error.code is StorageErrorCode.QUOTA_EXCEEDED else too_long()
 
 
 async def renew(context: StorageContext, stored: StoredBody) -> Response:

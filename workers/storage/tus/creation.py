@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 from schemas.blobs import UploadGrant
 from schemas.http import Headers, Response
 from workers.storage.buckets.rows import read_rules_with_room
+from workers.storage.model.content_headers import content_headers_of_fields
 from workers.storage.model.errors import StorageError
 from workers.storage.model.names_and_sizes import check_header_values
 from workers.storage.requests.context import StorageContext
@@ -74,6 +75,7 @@ def _upload(
         f"max-age={seconds}" if seconds.isascii() and seconds.isdecimal() else "no-cache",
         "",
         user_metadata(metadata["metadata"].encode()) if metadata.get("metadata") else None,
+        content_headers_of_fields(metadata),
     )
     check_header_values(about.mime_type, about.cache_control)
     return Upload(bucket, key, who.identity, who.owner_id, who.is_upsert, about, length, is_standard=False)

@@ -36,8 +36,13 @@ def offset_conflict() -> TusError:
     return TusError(409, "Upload-Offset conflict")
 
 
+def beyond_length() -> TusError:
+    """The bytes of a PATCH go beyond the length that the client declared: its view of the upload is not the server's."""
+    return TusError(409, "The bytes go beyond Upload-Length; HEAD returns the offset and the length")
+
+
 def too_long() -> TusError:
-    """The bytes exceed the size limit, or the declared length."""
+    """The bytes exceed the size limit."""
     return TusError(413, "Maximum size exceeded")
 
 

@@ -15,7 +15,7 @@ from schemas.http import Headers
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from schemas.resumable_uploads import VERSION
 from workers.storage.requests.storage_request import StorageRequest
-from workers.storage.tus.errors import TusError, bad_request
+from workers.storage.tus.errors import TusError, bad_request, no_such_upload
 
 BODY_TYPE = "application/offset+octet-stream"
 _EXPOSED = (
@@ -81,13 +81,18 @@ def read_metadata(request: StorageRequest) -> tuple[str, Mapping[str, str]]:
     sent = (request.header("upload-metadata") or "").strip()
     if not sent:
         raise bad_request("Metadata header is required")
+    return sent, parse_metadata(sent)
+
+
+def parse_metadata(sent: str) -> Mapping[str, str]:
+    """Return the values of `Upload-Metadata` by name; of an empty header none. Raises: TusError (400)."""
     values: dict[str, str] = {}
-    for pair in sent.split(","):
+    for pair in sent.split(",") if sent else []:
         name, _, value = pair.strip().partition(" ")
         if not name or name in values or not (name.isascii() and name.isprintable()):
             raise bad_request("Upload-Metadata is malformed")
         values[name] = _text(value.strip())
-    return sent, values
+    return values
 
 
 def encode_name(name: UploadName) -> str:
@@ -96,14 +101,22 @@ def encode_name(name: UploadName) -> str:
 
 
 def read_name(id: str) -> UploadName:
-    """Decode the last path segment of an upload's URL. Raises: TusError (400)."""
+    """Decode the last path segment of an upload's URL.
+
+    Raises: TusError: 400 if it is no base64 of a bucket, a key and a version; 404 if the version is no UUID, as of all uploads.
+    """
     try:
-        data = base64.b64decode(id + "=" * (-len(id) % 4), altchars=b"-_", validate=True)
-        bucket, _, rest = data.decode().partition("/")
-        key, _, version = rest.rpartition("/")
-        return UploadName(bucket, key, str(UUID(version)))
+        text = base64.b64decode(id + "=" * (-len(id) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         raise bad_request("The id of the upload cannot be read") from None
+    bucket, _, rest = text.partition("/")
+    key, _, version = rest.rpartition("/")
+    if "\0" in text or not bucket or not key:
+        raise bad_request("The id of the upload cannot be read")
+    try:
+        return UploadName(bucket, key, str(UUID(version)))
+    except ValueError:
+        raise no_such_upload() from None
 
 
 def expires_header(epoch_s: int) -> tuple[str, str]:

@@ -7,6 +7,7 @@ checked with that owner, whatever client sends the request.
 
 from dataclasses import dataclass
 
+from workers.storage.model.content_headers import content_headers_of_fields
 from workers.storage.model.errors import invalid_signature
 from workers.storage.model.media_types import stored_media_type
 from workers.storage.model.signed_urls import SignedUrlScope
@@ -21,6 +22,7 @@ from workers.storage.requests.identity import (
 )
 from workers.storage.requests.storage_request import StorageRequest
 from workers.storage.tus.errors import bad_request, unauthorized
+from workers.storage.tus.headers import parse_metadata
 from workers.storage.tus.rows import ResumableUpload
 from workers.storage.uploads.model import ObjectAttributes, Upload
 
@@ -61,7 +63,9 @@ def writer_of(context: StorageContext, request: StorageRequest, bucket: str, key
 
 def upload_of(row: ResumableUpload, identity: StorageIdentity, length: int | None) -> Upload:
     """Return an existing upload as an `Upload` with an identity."""
-    about = ObjectAttributes(stored_media_type(row.content_type), row.cache_control, "", row.own_metadata)
+    content = content_headers_of_fields(parse_metadata(row.upload_metadata or ""))
+    media_type = stored_media_type(row.content_type)
+    about = ObjectAttributes(media_type, row.cache_control, "", row.own_metadata, content)
     return Upload(
         row.bucket_id, row.key, identity, row.owner_id, row.upsert, about, length, is_standard=False
     )

@@ -21,7 +21,7 @@ from workers.storage.model.errors import (
 from workers.storage.model.names_and_sizes import UploadRules
 from workers.storage.objects.rows import SQL, ObjectRow
 from workers.storage.uploads.model import Metadata, Upload
-from workers.storage.uploads.write_conditions import WriteCondition, precondition_failed
+from workers.storage.uploads.write_conditions import WriteCondition, precondition_failed, requires_absence
 
 _TAKEN = "23505"
 """SQLSTATE of a duplicate key."""
@@ -83,7 +83,7 @@ def put_statement(
     upload: Upload, key: str, version: str, metadata: Metadata, rules: UploadRules | None = None
 ) -> Statement:
     """Return the statement that writes a row, if the bucket's rules are still `rules`."""
-    is_insert = not upload.is_upsert or (upload.condition is not None and upload.condition.requires_absence)
+    is_insert = not upload.is_upsert or requires_absence(upload.condition)
     name = "insert" if is_insert else "upsert"
     needed = None if rules is None else msgspec.json.encode(rules)
     values = (key, upload.bucket, *upload.owner, version, _json(metadata), upload.attributes.user_metadata)
@@ -92,7 +92,7 @@ def put_statement(
 
 def decode_written(rows: Rows, condition: WriteCondition | None = None) -> dict[str, object]:
     """Return the written row. Raises: StorageError (409, or 412 if the condition demands that no object exists)."""
-    if not rows and condition is not None and condition.requires_absence:
+    if not rows and requires_absence(condition):
         raise precondition_failed()
     if not rows:
         raise already_exists(StorageErrorCode.KEY_ALREADY_EXISTS)
@@ -105,7 +105,7 @@ def existing_name_as_412(upload: Upload) -> Iterator[None]:
     try:
         yield
     except (StorageError, DatabaseError) as error:
-        if upload.condition is None or not upload.condition.requires_absence or not _is_taken(error):
+        if not requires_absence(upload.condition) or not _is_taken(error):
             raise
         raise precondition_failed() from None
 

@@ -1,4 +1,4 @@
-"""Parse the attributes of an upload from its headers or form fields: type, cache control, robots, metadata. Pure.
+"""Parse the attributes of an upload from its headers or form fields. Pure.
 
 Source: docs/reference/storage.md, section 6.1.
 """
@@ -6,11 +6,13 @@ Source: docs/reference/storage.md, section 6.1.
 import base64
 import binascii
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 
 from schemas.blobs import FormHead
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
+from workers.storage.model.content_headers import content_headers_of_fields, content_headers_of_request
 from workers.storage.model.errors import no_content, too_large
 from workers.storage.model.names_and_sizes import cache_control_of, check_header_values
 from workers.storage.model.robots import check_robots
@@ -78,6 +80,7 @@ def _of_headers(request: StorageRequest, robots: str) -> ObjectAttributes:
         cache_control_of(request.header("cache-control")),
         robots,
         header_metadata(request),
+        content_headers_of_request(request.header),
     )
 
 
@@ -95,4 +98,13 @@ def _of_form(request: StorageRequest, robots: str) -> ObjectAttributes:
         cache_control_of(fields.get("cacheControl")),
         robots,
         user_metadata(metadata.encode(errors="replace")),
+        content_headers_of_fields(_content_fields(request) | dict(fields)),
     )
+
+
+def _content_fields(request: StorageRequest) -> dict[str, str]:
+    """Return what a form's own headers say of its file: clients that always send forms can only set headers.
+
+    `Content-Encoding` is not among them: on a form it would describe the form, which is never encoded here.
+    """
+    return replace(content_headers_of_request(request.header), encoding="").members()

@@ -1,6 +1,6 @@
-"""Conditions of a write: `If-Match`, `If-None-Match` and `If-Unmodified-Since` against the object that exists. Pure.
+"""Conditions of a request: `If-Match`, `If-None-Match`, `If-Unmodified-Since` against the object that exists. Pure.
 
-The condition is compared with the row under the lock of its name (`uploads/rows.py: write_row`), in the transaction that
+The condition of a write is compared with the row under the lock of its name (`uploads/rows.py: write_row`), in the transaction that
 writes: two writers with the same `If-Match` cannot both succeed. A false condition is HTTP 412, and nothing is written.
 Order of the comparisons: RFC 9110, 13.2.2. `If-Modified-Since` is for reads only and is ignored.
 Source: RFC 9110, 13.1 and 13.2; docs/reference/storage.md, section 6.11.
@@ -9,9 +9,10 @@ Source: RFC 9110, 13.1 and 13.2; docs/reference/storage.md, section 6.11.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 from schemas.http import Headers, header, header_values
+from schemas.http_dates import parse_http_date
 from workers.storage.model.errors import StorageError, StorageErrorCode
 from workers.storage.objects.rows import ObjectRow
 
@@ -35,23 +36,21 @@ class WriteCondition:
 
     def check(self, row: ObjectRow | None) -> None:
         """Compare with the row of the object, None if there is none. Raises: StorageError (412)."""
-        if not self._is_met(row):
+        is_met = self.match is None if row is None else self._is_met(row.etag, row.modified)
+        if not is_met:
             raise precondition_failed()
 
-    def _is_met(self, row: ObjectRow | None) -> bool:
+    def _is_met(self, etag: str, modified: datetime) -> bool:
+        if not self.is_same(etag, modified):
+            return False
+        return self.none_match is None or not _is_listed(etag, self.none_match)
+
+    def is_same(self, etag: str, modified: datetime) -> bool:
+        """Return whether the object is the one that `If-Match`, or else `If-Unmodified-Since`, names."""
         if self.match is not None:
             # Strong comparison (RFC 9110, 8.8.3.2): a weak tag matches nothing.
-            if row is None or not (_ANY in self.match or row.etag in self.match):
-                return False
-        elif (
-            row is not None
-            and self.unmodified_since is not None
-            and int(row.modified.timestamp()) > self.unmodified_since
-        ):
-            return False
-        if self.none_match is None or row is None:
-            return True
-        return _ANY not in self.none_match and _weak(row.etag) not in map(_weak, self.none_match)
+            return _ANY in self.match or etag in self.match
+        return self.unmodified_since is None or int(modified.timestamp()) <= self.unmodified_since
 
 
 def read_write_condition(headers: Headers) -> WriteCondition | None:
@@ -59,9 +58,33 @@ def read_write_condition(headers: Headers) -> WriteCondition | None:
     condition = WriteCondition(
         _tags(header_values(headers, "if-match")),
         _tags(header_values(headers, "if-none-match")),
-        _seconds(header(headers, "if-unmodified-since")),
+        parse_http_date(header(headers, "if-unmodified-since")),
     )
     return None if condition == WriteCondition() else condition
+
+
+def requires_absence(condition: WriteCondition | None) -> bool:
+    """Return whether a write may only create: `If-None-Match: *` needs no policy but that of an insert."""
+    return condition is not None and condition.requires_absence
+
+
+def check_read_conditions(headers: Headers, etag: str, modified: datetime) -> None:
+    """Check `If-Match` and `If-Unmodified-Since` of a read. The other two conditions are 304, and checked after these.
+
+    Raises: StorageError (412).
+    """
+    condition = read_write_condition(headers)
+    if condition is not None and not condition.is_same(etag, modified):
+        raise precondition_failed()
+
+
+def is_unchanged(headers: Headers, etag: str, modified: datetime) -> bool:
+    """Return whether the client of a read has the object: by `If-None-Match`, or else by `If-Modified-Since`."""
+    tags = _tags(header_values(headers, "if-none-match"))
+    if tags is not None:
+        return _is_listed(etag, tags)
+    since = parse_http_date(header(headers, "if-modified-since"))
+    return since is not None and int(modified.timestamp()) <= since
 
 
 def precondition_failed() -> StorageError:
@@ -82,12 +105,10 @@ def _tags(lines: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(tag if '"' in tag or tag == _ANY else f'"{tag}"' for tag in listed)
 
 
+def _is_listed(etag: str, tags: Sequence[str]) -> bool:
+    """Return whether a tag is in a list, by weak comparison; `*` lists every tag."""
+    return _ANY in tags or _weak(etag) in map(_weak, tags)
+
+
 def _weak(tag: str) -> str:
     return tag.removeprefix("W/")
-
-
-def _seconds(text: str | None) -> int | None:
-    try:
-        return int(parsedate_to_datetime(text).timestamp()) if text else None
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -21,7 +21,7 @@ VIOLATED = "new row violates row-level security policy"
         (DatabaseError("23503", "x", "Key is still referenced from table y"), 400, "409", "ResourceReferenced", "The resource is still referenced"),
         (DatabaseError("55P03", "x"), 400, "423", "ResourceLocked", "The resource is locked"),
         (DatabaseError("57014", "x"), 544, "544", "DatabaseTimeout", "The connection to the database timed out"),
-        (DatabaseError("25006", "x"), 400, "503", "DatabaseReadOnly", "The database only takes reads now"),
+        (DatabaseError("25006", "x"), 503, "503", "DatabaseReadOnly", "The database is read-only, so nothing was written; reads still work. Try again later"),
         (DatabaseError("25P02", "x"), 500, "500", "DatabaseTransactionAborted", "The transaction was aborted"),
         (DatabaseError("42P17", "infinite recursion"), 400, "503", "DatabaseInvalidObjectDefinition", "infinite recursion"),
         (DatabaseError("42P01", "no t", context="PL/pgSQL function f() line 3\nx"), 400, "503", "DatabaseSchemaMismatch", "no t (PL/pgSQL function f() line 3)"),

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.workers.storage.house import ALICE, ALICE_ID, BOB, House, shown
+from tests.workers.storage.house import ALICE, ALICE_ID, BOB, House, shown, told
 
 GONE = (404, "NoSuchKey", "Object not found")
 
@@ -228,3 +228,53 @@ async def test_rename_needs_select_and_update(house: House, commands: tuple[str,
     response = await house.send("POST", "/object/move", body, ALICE)
 
     assert (response.status == 200) == ("update" in commands)
+
+
+async def test_copy_onto_itself_takes_new_metadata(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a", content_language="de", cache_control="60")
+    old = await house.version(bucket, "a")
+    body = {
+        "bucketId": bucket, "sourceKey": "a", "destinationKey": "a", "copyMetadata": False,
+        "metadata": {"mimetype": "text/css", "contentEncoding": "br"},
+    }  # fmt: skip
+    user_metadata = base64.b64encode(b'{"b": 2}').decode()
+
+    refused = await house.refused("POST", "/object/copy", body)
+    row = await house.ok("POST", "/object/copy", body, x_upsert="true", x_metadata=user_metadata)
+
+    assert refused[:2] == (409, "KeyAlreadyExists")
+    assert (row["Key"], row["user_metadata"]) == (f"{bucket}/a", {"b": 2})
+    kept = {
+        "mimetype": "text/css",
+        "contentEncoding": "br",
+        "contentLanguage": "de",
+        "cacheControl": "max-age=60",
+    }
+    assert row["metadata"].items() >= kept.items()
+    assert row["version"] == await house.version(bucket, "a") != old
+    assert await house.count(bucket) == 1
+    assert await house.got(f"/object/{bucket}/a") == b"hello world"
+
+
+async def test_copy_keeps_the_content_headers(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a", content_encoding="gzip", content_disposition="inline")
+
+    row = await house.ok(
+        "POST", "/object/copy", {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b"}
+    )
+    await house.ok("POST", "/object/move", {"bucketId": bucket, "sourceKey": "a", "destinationKey": "c"})
+
+    assert (row["metadata"]["contentEncoding"], row["metadata"]["contentDisposition"]) == ("gzip", "inline")
+    assert told(await house.send("GET", f"/object/{bucket}/c"), "content-encoding") == "gzip"
+
+
+async def test_copy_with_a_content_header_that_cannot_be_sent_is_rejected(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a")
+    body = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b", "copyMetadata": False}
+
+    refused = await house.refused("POST", "/object/copy", body | {"metadata": {"contentEncoding": "g zip"}})
+
+    assert refused[:2] == (400, "InvalidRequest")

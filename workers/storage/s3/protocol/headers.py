@@ -7,11 +7,11 @@ import base64
 import binascii
 import re
 from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
 
 import msgspec
 
 from schemas.http import Headers
+from schemas.http_dates import parse_http_date
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.model.content_headers import content_headers_of_request
 from workers.storage.model.media_types import parse_media_type, protective_headers, served_type
@@ -134,7 +134,7 @@ def check_preconditions(request: S3Request, row: ObjectRow, prefix: str = "") ->
     if match is not None:
         if not _matches(match, row.etag):
             raise precondition_failed()
-    elif (moment := _moment(since)) is not None and modified > moment:
+    elif (moment := parse_http_date(since)) is not None and modified > moment:
         raise precondition_failed()
     if not prefix:
         return
@@ -142,7 +142,7 @@ def check_preconditions(request: S3Request, row: ObjectRow, prefix: str = "") ->
     if other is not None:
         if _matches(other, row.etag):
             raise precondition_failed()
-    elif (moment := _moment(after)) is not None and modified <= moment:
+    elif (moment := parse_http_date(after)) is not None and modified <= moment:
         raise precondition_failed()
 
 
@@ -151,19 +151,7 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def http_date(moment: datetime) -> str:
-    """Format a time for a header."""
-    return format_datetime(moment.astimezone(UTC), usegmt=True)
-
-
 def _matches(listed: str, etag: str) -> bool:
     """Compare ETags as S3 does: clients may omit the quotes."""
     bare = etag.strip('"')
     return etag_matches(listed, etag) or any(item.strip().strip('"') == bare for item in listed.split(","))
-
-
-def _moment(text: str | None) -> int | None:
-    try:
-        return int(parsedate_to_datetime(text).timestamp()) if text else None
-    except (ValueError, TypeError, OverflowError):
-        return None
