@@ -94,7 +94,8 @@ class ObjectTransfers:
             return answer
         message = msgspec.structs.replace(message, body=head)
         if is_s3:
-            body.pieces = object_bytes(body.pieces, dict(reversed(message.headers)), message.query, expected)
+            headers = dict(reversed(message.headers))
+            body.pieces = object_bytes(body.pieces, headers, message.query, expected, body.fields)
         try:
             staged = await self._staged(body, expected)
         except InvalidS3Body as error:

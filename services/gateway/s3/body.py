@@ -29,15 +29,23 @@ _CHECKSUM = "x-amz-checksum-"
 
 
 async def object_bytes(
-    pieces: AsyncIterator[bytes], headers: Mapping[str, str], query: str, expected: UploadGrant
+    pieces: AsyncIterator[bytes],
+    headers: Mapping[str, str],
+    query: str,
+    expected: UploadGrant,
+    verified: dict[str, str],
 ) -> AsyncIterator[bytes]:
-    """Return the bytes of an object as they arrive. Names of headers are in lower case. Raises: InvalidS3Body, also at their end."""
+    """Return the bytes of an object as they arrive. Names of headers are in lower case.
+
+    `verified` receives, at the end, the checksums that the client declared and that match: header names to base64.
+    Raises: InvalidS3Body, also at the end.
+    """
     hashes = ObjectHashes(_declared_hash(headers, query), headers)
     if not expected.is_chunked:
         async for piece in pieces:
             hashes.take(piece)
             yield piece
-        hashes.check({})
+        verified.update(hashes.check({}))
         return
     chunks = _chunks(headers, expected)
     async for data in pieces:
@@ -45,7 +53,7 @@ async def object_bytes(
             hashes.take(piece)
             yield piece
     chunks.finish()
-    hashes.check(chunks.trailers)
+    verified.update(hashes.check(chunks.trailers))
 
 
 class ObjectHashes:
@@ -72,19 +80,21 @@ class ObjectHashes:
         for running_hash in self._running.values():
             running_hash.update(piece)
 
-    def check(self, trailers: Mapping[str, str]) -> None:
-        """Hold what came against what was said of it. Raises: InvalidS3Body."""
+    def check(self, trailers: Mapping[str, str]) -> dict[str, str]:
+        """Compare the hashes with the declared ones; return the checksums that match. Raises: InvalidS3Body."""
         if not self._announced <= trailers.keys():
             raise InvalidS3Body("MalformedTrailerError")
         if self._sha256 and not hmac.compare_digest(self._running["sha256"].digest().hex(), self._sha256):
             raise InvalidS3Body("XAmzContentSHA256Mismatch")
+        verified: dict[str, str] = {}
         for name, running_hash in self._running.items():
+            computed = base64.b64encode(running_hash.digest()).decode()
             for declared in (self._headers.get(_CHECKSUM + name), trailers.get(_CHECKSUM + name)):
-                if (
-                    declared is not None
-                    and declared.strip() != base64.b64encode(running_hash.digest()).decode()
-                ):
+                if declared is not None and declared.strip() != computed:
                     raise InvalidS3Body("BadDigest")
+                if declared is not None:
+                    verified[_CHECKSUM + name] = computed
+        return verified
 
 
 class _Crc:

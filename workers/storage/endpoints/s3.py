@@ -18,6 +18,7 @@ from schemas.http import Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.storage.model.database_errors import storage_error_of
 from workers.storage.model.errors import StorageError, feature_not_enabled
+from workers.storage.model.names_and_sizes import MOST_KEY_BYTES
 from workers.storage.model.observations import database_refused
 from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest
@@ -66,6 +67,8 @@ async def _answer(context: StorageContext, request: StorageRequest) -> Response:
         operation = operation_of(s3_request)
     if not operation.has_bytes:
         _check_body_hash(s3_request)
+    if len(s3_request.key.encode()) > MOST_KEY_BYTES:
+        raise S3Error("KeyTooLongError", f"Your key is too long: at most {MOST_KEY_BYTES} bytes of UTF-8")
     check_request_headers(s3_request)
     await check_bucket_claims(context, s3_request, writes_object=operation.writes_object)
     return await operation.answer(context, _with_operation(s3_request, operation.name))

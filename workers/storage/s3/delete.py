@@ -11,6 +11,7 @@ import msgspec
 
 from schemas.http import Response
 from workers.database.transactions.interactive import Transaction, statement
+from workers.storage.buckets.rows import read_rules
 from workers.storage.model.errors import StorageError, access_denied
 from workers.storage.model.names_and_sizes import existing_key
 from workers.storage.objects.rows import SQL, ObjectRow
@@ -30,7 +31,7 @@ Conditions = dict[str, S3WriteCondition | None]
 
 
 async def delete(context: StorageContext, request: S3Request) -> Response:
-    """DeleteObject: succeeds for a missing object, fails if the caller's policies forbid it."""
+    """DeleteObject: succeeds for a missing object of an existing bucket, fails if the caller's policies forbid it."""
     name, condition = existing_key(request.key), condition_of_deletion(request)
     if condition is not None:
         errors = await context.tasks.run(_delete_all(context, request, {name: condition}))
@@ -45,6 +46,8 @@ async def delete(context: StorageContext, request: S3Request) -> Response:
     )
     if left and not gone:
         raise access_denied()
+    if not gone:
+        await read_rules(context, request.storage_request, request.bucket)
     return Response(204)
 
 
@@ -93,6 +96,8 @@ async def _delete_all(
         _, rows = await transaction.run(
             switch_role(SERVICE), statement(SQL["visible_names"], request.bucket, listed)
         )
+    if not deleted:
+        await read_rules(context, request.storage_request, request.bucket)
     protected = set(msgspec.json.decode(rows[0][0] or b"[]", type=list[str]))
     missing = {name: None for name in remaining if name not in deleted and name not in protected}
     return errors | _failed(remaining, missing) | {name: access_denied() for name in protected}

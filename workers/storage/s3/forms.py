@@ -20,6 +20,7 @@ from schemas.http import Response
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.requests.context import StorageContext
 from workers.storage.s3.body_checks import check_stored
+from workers.storage.s3.checksums import verified_checksums
 from workers.storage.s3.objects import upload_of
 from workers.storage.s3.protocol import sigv4, xml
 from workers.storage.s3.protocol.errors import S3Error, missing_signature
@@ -172,7 +173,8 @@ async def post(context: StorageContext, request: S3Request) -> Response:
     check_stored(stored)
     if stored.size < policy.least:
         raise S3Error("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")
-    await commit(context, request.storage_request, upload, stored)
+    attributes = replace(upload.attributes, checksums=verified_checksums(stored))
+    await commit(context, request.storage_request, replace(upload, attributes=attributes), stored)
     return _done(request, fields, f'"{stored.md5}"')
 
 

@@ -7,6 +7,7 @@ from workers.storage.model.errors import StorageError, StorageErrorCode
 from workers.storage.model.names_and_sizes import existing_key
 from workers.storage.objects.rows import ObjectRow
 from workers.storage.requests.context import StorageContext
+from workers.storage.s3.checksums import requested_checksums
 from workers.storage.s3.part_sizes import part_count, part_span, stored_runs
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error
@@ -20,6 +21,7 @@ async def get(context: StorageContext, request: S3Request) -> Response:
     row = await readable(context, request, request.bucket, request.key)
     check_preconditions(request, row)
     headers = object_response_headers(request, row)
+    headers += requested_checksums(request, row)
     if request.method == "HEAD" and row.created_at:
         headers.append(("created-at", row.created_at))
     runs = stored_runs(row.metadata, row.size)

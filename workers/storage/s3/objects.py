@@ -3,9 +3,12 @@
 Source: docs/reference/storage.md, sections 6.9 and 10.
 """
 
+from dataclasses import replace
+
 from schemas.http import Response
 from workers.storage.requests.context import StorageContext
 from workers.storage.s3.body_checks import check_stored, grant_body
+from workers.storage.s3.checksums import checksum_headers, verified_checksums
 from workers.storage.s3.conditions import condition_of_write
 from workers.storage.s3.protocol.headers import attributes_of, check_content_md5, length_of
 from workers.storage.s3.protocol.request import S3Request
@@ -21,8 +24,10 @@ async def put(context: StorageContext, request: S3Request) -> Response:
         return grant_body(request, await grant(context, request.storage_request, upload))
     check_stored(stored)
     check_content_md5(request, stored.md5)
+    checksums = verified_checksums(stored)
+    upload = replace(upload, attributes=replace(upload.attributes, checksums=checksums))
     await commit(context, request.storage_request, upload, stored)
-    return Response(200, [("etag", f'"{stored.md5}"')])
+    return Response(200, [("etag", f'"{stored.md5}"'), *checksum_headers(checksums)])
 
 
 def upload_of(request: S3Request) -> Upload:

@@ -19,7 +19,7 @@ _UNSUPPORTED = frozenset({
     "accelerate", "acl", "analytics", "attributes", "cors", "encryption", "intelligent-tiering", "inventory",
     "legal-hold", "lifecycle", "logging", "metadataConfiguration", "metadataTable", "metrics", "notification",
     "object-lock", "ownershipControls", "policy", "policyStatus", "publicAccessBlock", "replication", "requestPayment",
-    "restore", "retention", "select", "tagging", "torrent", "versionId", "versions", "website", "append", "renameObject",
+    "restore", "retention", "select", "tagging", "torrent", "versionId", "website", "append", "renameObject",
 })  # fmt: skip
 
 
@@ -41,6 +41,7 @@ _UPLOAD = "storage.s3.upload"
 _BUCKETS: dict[tuple[str, str], S3Operation] = {
     ("GET", ""): _LIST,
     ("GET", "list-type"): S3Operation(listing.second_version, _LIST.name),
+    ("GET", "versions"): S3Operation(listing.versions, _LIST.name),
     ("GET", "uploads"): S3Operation(uploads.list_uploads, f"{_UPLOAD}.list_multipart"),
     ("GET", "location"): S3Operation(buckets.location, "storage.s3.bucket.get_location"),
     ("GET", "versioning"): S3Operation(buckets.versioning, "storage.s3.bucket.get_versioning"),
@@ -89,6 +90,8 @@ def operation_of(request: S3Request) -> S3Operation:
 def _named(request: S3Request, table: dict[tuple[str, str], S3Operation]) -> str:
     """Return the query parameter that selects the operation; an unknown one is returned as it is."""
     for name in request.parameters:
+        if name == "versionId" and request.parameter(name) == "null":
+            continue  # the only version of an object without versioning
         is_known = (request.method, name) in table
         if is_known or name in _UNSUPPORTED:
             return name

@@ -202,7 +202,7 @@ async def whole(data: bytes, headers: dict[str, str], wanted: UploadGrant = WANT
         yield data[:2]
         yield data[2:]
 
-    return b"".join([piece async for piece in object_bytes(pieces(), headers, query, wanted)])
+    return b"".join([piece async for piece in object_bytes(pieces(), headers, query, wanted, {})])
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ _MOST_NUMBER = 10**9
 
 async def complete(context: StorageContext, request: S3Request) -> Response:
     """CompleteMultipartUpload; an empty body means all stored parts."""
+    _reject_checksums(request)
     listed = read_parts(request.storage_request.body)
     try:
         pending = await pending_upload(context, request)
@@ -73,6 +74,16 @@ async def complete(context: StorageContext, request: S3Request) -> Response:
     await check_early(context, request.storage_request, upload, upload.key)
     with existing_name_as_412(upload):
         return _completed(request, await context.tasks.run(_complete(context, request, pending, parts)))
+
+
+def _reject_checksums(request: S3Request) -> None:
+    """Raises: S3Error (501) for a checksum of the whole object: only those of the parts were computed."""
+    for name in request.headers:
+        if name.startswith("x-amz-checksum-") and name != "x-amz-checksum-type":
+            message = (
+                f"The header {name} is not implemented for a completion: declare the checksums of the parts"
+            )
+            raise S3Error("NotImplemented", message, 501, Header=name)
 
 
 def read_parts(body: bytes) -> list[tuple[int, str]]:

@@ -20,6 +20,7 @@ from workers.storage.model.upload_tickets import UploadTicket
 from workers.storage.objects.rows import ObjectRow, blob_missing
 from workers.storage.requests.context import StorageContext
 from workers.storage.s3.body_checks import check_stored, grant_body
+from workers.storage.s3.checksums import verified_checksums
 from workers.storage.s3.copy_object import source_of
 from workers.storage.s3.multipart.uploads import SQL, PendingUpload, pending_upload
 from workers.storage.s3.protocol import xml
@@ -45,7 +46,7 @@ async def put(context: StorageContext, request: S3Request) -> Response:
     if ticket != _ticket(request, pending, number, ticket.version) or not stored.is_complete:
         raise invalid_signature()
     await context.tasks.run(_keep(context, request, pending, number, ticket.version, stored))
-    return Response(200, [("etag", f'"{stored.md5}"')])
+    return Response(200, [("etag", f'"{stored.md5}"'), *verified_checksums(stored).items()])
 
 
 async def _grant(
