@@ -400,3 +400,85 @@ def test_a_checksum_that_is_none_is_rejected_before_a_wrong_one(s3: Any, bucket:
     assert refused(s3.put_object, **named, ChecksumCRC32="AAAAAA==")[:2] == (400, "BadDigest")
     assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
     s3.put_object(**named, ChecksumAlgorithm="SHA512")
+
+
+@pytest.mark.parametrize("algorithm", ["CRC32", "SHA1", "SHA256", "SHA512"])
+def test_checksums_are_stored_and_returned_with_the_whole_object(
+    s3: Any, bucket: str, algorithm: str
+) -> None:
+    named, field = {"Bucket": bucket, "Key": "x"}, f"Checksum{algorithm}"
+
+    put = s3.put_object(**named, Body=b"abc", ChecksumAlgorithm=algorithm)
+
+    s3.copy_object(Bucket=bucket, Key="copy", CopySource=f"{bucket}/x")
+    got = s3.get_object(**named, ChecksumMode="ENABLED")
+    assert got["Body"].read() == b"abc"
+    assert put[field] == got[field]
+    assert put[field] == s3.head_object(Bucket=bucket, Key="copy", ChecksumMode="ENABLED")[field]
+    assert (put["ChecksumType"], got["ChecksumType"]) == ("FULL_OBJECT", "FULL_OBJECT")
+    assert field not in s3.get_object(**named, ChecksumMode="ENABLED", Range="bytes=0-1")
+    assert field not in s3.head_object(**named)
+    upload = s3.create_multipart_upload(Bucket=bucket, Key="y")["UploadId"]
+    part = {"Bucket": bucket, "Key": "y", "UploadId": upload, "PartNumber": 1}
+    assert s3.upload_part(**part, Body=b"abc", ChecksumAlgorithm=algorithm)[field] == put[field]
+
+
+def test_a_checksum_of_a_completion_is_rejected(s3: Any, bucket: str) -> None:
+    named = {"Bucket": bucket, "Key": "x"}
+    upload = {**named, "UploadId": s3.create_multipart_upload(**named)["UploadId"]}
+    etag = s3.upload_part(**upload, PartNumber=1, Body=b"abc")["ETag"]
+    parts = {"Parts": [{"PartNumber": 1, "ETag": etag}]}
+
+    whole = refused(s3.complete_multipart_upload, **upload, MultipartUpload=parts, ChecksumCRC32="AAAAAA==")
+
+    assert whole == (501, "NotImplemented", "x-amz-checksum-crc32")
+
+
+def test_an_object_has_one_version(s3: Any, bucket: str) -> None:
+    for key in ("a", "b/c", "d"):
+        s3.put_object(Bucket=bucket, Key=key, Body=b"abc")
+
+    pages = list(
+        s3.get_paginator("list_object_versions").paginate(Bucket=bucket, PaginationConfig={"PageSize": 2})
+    )
+    folded = s3.list_object_versions(Bucket=bucket, Delimiter="/")
+
+    versions = [version for page in pages for version in page["Versions"]]
+    assert [(entry["Key"], entry["VersionId"], entry["IsLatest"]) for entry in versions] == [
+        ("a", "null", True),
+        ("b/c", "null", True),
+        ("d", "null", True),
+    ]
+    assert [entry["Prefix"] for entry in folded["CommonPrefixes"]] == ["b/"]
+    objects = [{"Key": entry["Key"], "VersionId": entry["VersionId"]} for entry in versions]
+    assert len(s3.delete_objects(Bucket=bucket, Delete={"Objects": objects})["Deleted"]) == 3
+    s3.delete_bucket(Bucket=bucket)
+
+
+def test_lists_name_the_owner_of_an_object(s3: Any, house: Platform, bucket: str) -> None:
+    s3.put_object(Bucket=bucket, Key="x", Body=b"abc")
+    house.psql(f"update storage.objects set owner_id = '{OWNER}' where bucket_id = '{bucket}'")
+
+    assert s3.list_objects(Bucket=bucket)["Contents"][0]["Owner"]["ID"] == OWNER
+    assert s3.list_objects_v2(Bucket=bucket, FetchOwner=True)["Contents"][0]["Owner"]["ID"] == OWNER
+    assert "Owner" not in s3.list_objects_v2(Bucket=bucket)["Contents"][0]
+
+
+def test_a_missing_bucket_is_an_error_of_every_operation(s3: Any) -> None:
+    named = {"Bucket": f"none-{uuid.uuid4().hex}"}
+    object, missing = {**named, "Key": "x"}, (404, "NoSuchBucket")
+
+    assert refused(s3.delete_object, **object)[:2] == missing
+    assert refused(s3.delete_objects, **named, Delete={"Objects": [{"Key": "x"}]})[:2] == missing
+    assert refused(s3.put_object, **object, Body=b"")[:2] == missing
+    assert refused(s3.get_object, **object)[:2] == missing
+    assert refused(s3.create_multipart_upload, **object)[:2] == missing
+    assert refused(s3.list_object_versions, **named)[:2] == missing
+
+
+def test_a_key_has_at_most_1024_bytes(s3: Any, bucket: str) -> None:
+    s3.put_object(Bucket=bucket, Key="\u00e9" * 512, Body=b"")
+
+    too_long = refused(s3.put_object, Bucket=bucket, Key="\u00e9" * 512 + "x", Body=b"")
+
+    assert too_long[:2] == (400, "KeyTooLongError")
