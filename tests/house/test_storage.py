@@ -1,9 +1,12 @@
 """What the storage may not do: grow with what it carries, keep what was not acknowledged, leave a caller without an answer."""
 
 import asyncio
+import gzip
 import hashlib
+import json
 from collections.abc import AsyncIterator, Iterator
 
+import aiohttp
 import pytest
 
 from tests.house.storage_house import LIMIT, SETTINGS, Storehouse, open_storehouse, until
@@ -202,6 +205,99 @@ async def test_ranges_and_conditions_go_through_the_door(store: Storehouse) -> N
     assert (beyond.status, beyond.headers["content-range"]) == (416, "bytes */200000")
     assert (stale.status, len(stale.body)) == (200, len(words))
     assert kept == [304] * 4
+
+
+async def test_conditions_of_writes_hold_at_the_door_and_leave_no_bytes(store: Storehouse) -> None:
+    status, _ = await store.upload("open/conditional", b"first")
+    tag = f'"{hashlib.md5(b"first").hexdigest()}"'
+    blobs = store.blobs()
+
+    async def write(method: str, **headers: str) -> int:
+        url = store.url("object/open/conditional")
+        async with store.client.request(method, url, data=b"second", headers=headers) as answer:
+            return answer.status
+
+    refused = [
+        await write("PUT", **{"If-Match": '"nope"'}),
+        await write("PUT", **{"If-None-Match": "*"}),
+        await write("POST", **{"If-None-Match": "*"}),
+        await write("POST", **{"If-Match": '"nope"', "x-upsert": "true"}),
+        await write("DELETE", **{"If-Match": '"nope"'}),
+        (await store.get("object/open/conditional", **{"If-Match": '"nope"'})).status,
+        (
+            await store.get("object/public/open/conditional", **{"If-Match": '"nope"', "If-None-Match": tag})
+        ).status,
+        (
+            await store.get(
+                "object/open/conditional", **{"If-Unmodified-Since": "Sat, 01 Jan 2000 00:00:00 GMT"}
+            )
+        ).status,
+    ]
+
+    assert (status, refused) == (200, [412] * len(refused))
+    assert (await store.get("object/open/conditional", **{"If-Match": tag})).body == b"first"
+    assert store.blobs() == blobs
+    assert await write("PUT", **{"If-Match": tag}) == 200
+    assert (await store.get("object/open/conditional")).body == b"second"
+
+
+async def test_packed_bytes_come_back_with_their_encoding(store: Storehouse) -> None:
+    packed = gzip.compress(b"let a = 1\n" * 1000)
+    sent = {"Content-Encoding": "gzip", "Content-Language": "de", "Expires": "Thu, 01 Dec 2033 16:00:00 GMT"}
+    status, told = await store.upload("open/packed.js", packed, **sent)
+
+    raw = {name: store.headers[name] for name in store.headers}
+    async with aiohttp.ClientSession(headers=raw, auto_decompress=False) as client:
+        async with client.get(store.url("object/public/open/packed.js")) as answer:
+            assert await answer.read() == packed
+            assert {name: answer.headers[name] for name in sent} == sent
+        tag = {"If-None-Match": answer.headers["ETag"]}
+        async with client.get(store.url("object/public/open/packed.js"), headers=tag) as unchanged:
+            assert (unchanged.status, unchanged.headers.get("Content-Encoding")) == (304, None)
+
+    assert status == 200, told
+    assert (await store.get("object/public/open/packed.js")).body == b"let a = 1\n" * 1000
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "status",
+        "version",
+        "health",
+        "bucket",
+        "bucket/open",
+        "object/info/open/headed",
+        "object/info/public/open/headed",
+    ],
+)
+async def test_head_has_the_headers_of_get_and_no_body(store: Storehouse, path: str) -> None:
+    await store.upload("open/headed", b"bytes", **{"x-upsert": "true"})
+
+    async with store.client.head(store.url(path)) as head, store.client.get(store.url(path)) as whole:
+        assert (head.status, await head.read()) == (200, b"")
+        kept = ("Content-Type", "ETag", "Last-Modified", "Cache-Control")
+        assert [head.headers.get(name) for name in kept] == [whole.headers.get(name) for name in kept]
+
+
+async def test_typed_text_parts_of_a_form_are_fields(store: Storehouse) -> None:
+    form = aiohttp.FormData()
+    form.add_field("metadata", '{"a":1}', content_type="text/plain")
+    form.add_field("cacheControl", "60", content_type="text/plain")
+    form.add_field("", b"hello", filename="a.txt", content_type="text/css")
+    form.add_field("contentLanguage", "de", content_type="text/plain")
+
+    status, told = await store.upload("open/form", form)
+
+    shown = json.loads((await store.get("object/info/open/form")).body)
+    whole = await store.get("object/open/form")
+    assert status == 200, told
+    assert (shown["metadata"], shown["content_type"], shown["cache_control"]) == (
+        {"a": 1},
+        "text/css",
+        "max-age=60",
+    )
+    assert (whole.body, whole.headers["Content-Language"]) == (b"hello", "de")
 
 
 async def test_pages_are_served_as_text_and_headers_let_browsers_in(store: Storehouse) -> None:

@@ -5,6 +5,9 @@
 - The image is shrunk while it is decoded, so a large photograph is never in memory at its full size.
 - EXIF rotation is applied, colours are converted to sRGB, and all metadata is dropped.
 - Only the loaders of `formats.py` stay enabled in libvips.
+- A slightly broken image is rendered as far as it can be decoded (docs/storage.md, "Images that are slightly broken").
+  The first try is strict, so that a whole image is decoded once. If libvips reports an error, two more lenient tries
+  follow; all tries of one image share its time limit.
 """
 
 from dataclasses import dataclass
@@ -17,17 +20,24 @@ from workers.images import formats
 from workers.images.errors import SourceTooLarge, SourceTooManyPixels, SourceUnsupported
 from workers.images.formats import ImageFormat
 from workers.images.geometry import RenderPlan, corner_of, plan_of
+from workers.images.jpeg_scan import has_scan
 from workers.images.limits import DecoderLimits
 
 _LOADERS = ("Jpeg", "Png", "Webp", "Nsgif", "Heif", "Svg", "Tiff")
-_SIDEWAYS = 5
-"""EXIF orientations from this value on rotate the image by 90 degrees."""
+_SIDEWAYS = range(5, 9)
+"""EXIF orientations that rotate the image by 90 degrees. Values above 8 do not exist and are ignored."""
 _SHRINKS = (1, 2, 4, 8)
 _WHITE = 255
 _FINAL = ("srgb", "b-w")
 """Colour spaces that need no conversion."""
-_FAIL_ON = "error"
-"""Passed as a loader option: `thumbnail`'s argument of this name does not reach every loader."""
+_STRICT, _ANY_CHECKSUM, _LENIENT = "error", "truncated", "none"
+_TRIES = (_STRICT, _ANY_CHECKSUM, _LENIENT)
+"""Values of `fail_on`, passed as a loader option: `thumbnail`'s argument of this name does not reach every loader.
+
+`truncated` accepts wrong checksums, `none` also a file that ends early: what is missing is left black or grey.
+"""
+_COPY_FAILED = "unable to copy to memory"
+"""What libvips says of every error while it decodes: it has nothing to do with the lack of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,45 +80,67 @@ def render(source: Any, transform: Transform, output: Output, limits: DecoderLim
     source_format = formats.sniff(bytes(source[: formats.HEAD]))
     if source_format is None:
         raise SourceUnsupported
+    if source_format.is_drawing and output in ("auto", "origin"):
+        return _passed_through(source, source_format, limits)
+    failure = None
+    for fail_on in (_STRICT,) if source_format.is_drawing else _TRIES:
+        try:
+            return _rendered(source, source_format, transform, output, limits, fail_on)
+        except pyvips.Error as error:
+            if "memory" in str(error).lower().replace(_COPY_FAILED, ""):
+                raise SourceTooManyPixels from error
+            failure = error
+    raise SourceUnsupported from failure
+
+
+def _passed_through(source: Any, source_format: ImageFormat, limits: DecoderLimits) -> Picture:
+    """Return a drawing as it is. One that is not well-formed has no size. Raises: SourceTooManyPixels."""
     try:
-        return _rendered(source, source_format, transform, output, limits)
-    except pyvips.Error as error:
-        if "memory" in str(error).lower():
-            raise SourceTooManyPixels from error
-        raise SourceUnsupported from error
+        header = _header(source, source_format, limits, _STRICT, keeps_moving=False)
+    except pyvips.Error:
+        return Picture(None, source_format.content_type, 0, 0)
+    return Picture(None, source_format.content_type, header.width, header.height)
 
 
 def _rendered(
-    source: Any, source_format: ImageFormat, transform: Transform, output: Output, limits: DecoderLimits
+    source: Any,
+    source_format: ImageFormat,
+    transform: Transform,
+    output: Output,
+    limits: DecoderLimits,
+    fail_on: str,
 ) -> Picture:
     keeps_moving = formats.output_format(source_format, output, has_alpha=True).animates
-    header = _header(source, source_format, limits, keeps_moving=keeps_moving)
-    if source_format.is_drawing and output in ("auto", "origin"):
-        return Picture(None, source_format.content_type, header.width, header.height)
+    header = _header(source, source_format, limits, fail_on, keeps_moving=keeps_moving)
     plan = plan_of(transform, header.width, header.height, may_enlarge=source_format.is_drawing)
-    image = _cut(_scaled(source, source_format, plan, header), transform, plan, header.frames)
+    scaled = _scaled(source, source_format, plan, header, fail_on)
+    if fail_on == _LENIENT:
+        scaled = _partly_decoded(scaled, source, source_format)
+    image = _cut(scaled, transform, plan, header.frames)
     written = formats.output_format(source_format, output, has_alpha=image.hasalpha())
     return Picture(
         _write(image, written, transform.quality), written.content_type, plan.box_width, plan.box_height
     )
 
 
-def _header(source: Any, source_format: ImageFormat, limits: DecoderLimits, *, keeps_moving: bool) -> Header:
+def _header(
+    source: Any, source_format: ImageFormat, limits: DecoderLimits, fail_on: str, *, keeps_moving: bool
+) -> Header:
     """Read the header and reject what is too large. Of an animation, use as many frames as the limits allow."""
-    image = pyvips.Image.new_from_source(_source(source), "", access="sequential", fail_on=_FAIL_ON)
+    image = pyvips.Image.new_from_source(_source(source), "", access="sequential", fail_on=fail_on)
     width, height, pages = image.width, image.height, 1
     if source_format.animates and keeps_moving:
         pages = _number(image, "n-pages", 1)
     pixels = width * height
     if pixels > limits.source_pixels:
         raise SourceTooManyPixels
-    if not source_format.is_drawing and _number(image, "orientation", 1) >= _SIDEWAYS:
+    if not source_format.is_drawing and _number(image, "orientation", 1) in _SIDEWAYS:
         width, height = height, width
     frames = max(1, min(pages, limits.frames, limits.source_pixels // pixels))
     return Header(width, height, frames, bool(image.get_typeof("icc-profile-data")))
 
 
-def _scaled(source: Any, source_format: ImageFormat, plan: RenderPlan, header: Header) -> Any:
+def _scaled(source: Any, source_format: ImageFormat, plan: RenderPlan, header: Header, fail_on: str) -> Any:
     """Decode at the size of the plan, upright and in sRGB. Frames are stacked vertically.
 
     `output_profile` on an image without a profile triples the time of a render (28 against 88 ms for 12 MP): so the few
@@ -118,15 +150,15 @@ def _scaled(source: Any, source_format: ImageFormat, plan: RenderPlan, header: H
     if header.has_profile:
         size["output_profile"] = "srgb"
     if source_format is formats.JPEG:
-        image = _shrunk(source, plan, header).thumbnail_image(plan.width, **size)
+        image = _shrunk(source, plan, header, fail_on).thumbnail_image(plan.width, **size)
     else:
         frames = f",n={header.frames}" if header.frames > 1 else ""
-        options = f"fail_on={_FAIL_ON}{frames}"
+        options = f"fail_on={fail_on}{frames}"
         image = pyvips.Image.thumbnail_source(_source(source), plan.width, option_string=options, **size)
     return image if image.interpretation in _FINAL else image.colourspace("srgb")
 
 
-def _shrunk(source: Any, plan: RenderPlan, header: Header) -> Any:
+def _shrunk(source: Any, plan: RenderPlan, header: Header, fail_on: str) -> Any:
     """Decode a JPEG at a half, a fourth or an eighth of its size, as far as the plan allows.
 
     `thumbnail` alone stays at twice the needed size. That costs a quarter to a third more CPU without a visible
@@ -134,7 +166,19 @@ def _shrunk(source: Any, plan: RenderPlan, header: Header) -> Any:
     """
     most = min(header.width / plan.width, header.height / plan.height)
     shrink = max(factor for factor in _SHRINKS if factor <= max(most, 1))
-    return pyvips.Image.jpegload_source(_source(source), shrink=shrink, access="sequential", fail_on=_FAIL_ON)
+    return pyvips.Image.jpegload_source(_source(source), shrink=shrink, access="sequential", fail_on=fail_on)
+
+
+def _partly_decoded(image: Any, source: Any, source_format: ImageFormat) -> Any:
+    """Decode an image that ends early, at its final size. Raises: SourceUnsupported if none of its pixels was decoded.
+
+    Loaders leave zeros where they decoded nothing; only that of JPEG leaves grey.
+    """
+    decoded = image.copy_memory()
+    has_pixels = has_scan(source) if source_format is formats.JPEG else decoded.max() > 0
+    if not has_pixels:
+        raise SourceUnsupported
+    return decoded
 
 
 def _cut(image: Any, transform: Transform, plan: RenderPlan, frames: int) -> Any:

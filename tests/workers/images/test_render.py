@@ -358,11 +358,11 @@ def test_other_formats_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", SOURCES)
-def test_half_a_file_is_refused(suffix: str) -> None:
+def test_head_of_a_file_is_refused(suffix: str) -> None:
     noise = pyvips.Image.gaussnoise(200, 200, mean=128, sigma=40).cast("uchar").copy(interpretation="b-w")
     source = written(noise, suffix)
 
-    for part in (len(source) // 2, 60, 13):
+    for part in (60, 13):
         with pytest.raises(SourceUnsupported):
             render(source[:part], Transform(20, 20), "webp", LIMITS)
 

@@ -173,3 +173,40 @@ async def test_purge_is_for_the_service_role_and_asks_for_nothing_to_be_there(ho
     assert shown(denied)["message"] == "Access denied: Invalid role"
     assert await house.ok("DELETE", "/cdn/nowhere/a") == {"message": "success", "statusCode": "200"}
     assert await house.ok("DELETE", "/cdn/nowhere") == {"message": "success", "statusCode": "200"}
+
+
+async def test_slightly_broken_images_are_rendered(house: House) -> None:
+    bucket = await house.bucket()
+    whole = PNG
+    at = whole.index(b"IEND") - 8  # the checksum of the pixels
+    await house.uploaded(
+        f"/object/{bucket}/crc.png", whole[:at] + bytes(4) + whole[at + 4 :], content_type="image/png"
+    )
+    await house.uploaded(f"/object/{bucket}/open.svg", b"<svg><g>", content_type="image/svg+xml")
+
+    picture = await house.got(f"/render/image/authenticated/{bucket}/crc.png?width=20")
+    drawing = await house.send("GET", f"/render/image/authenticated/{bucket}/open.svg?width=20")
+    head = await house.send("HEAD", f"/render/image/authenticated/{bucket}/crc.png?width=20")
+
+    assert samples.opened(picture).width == 20
+    assert (drawing.status, told(drawing, "content-type")) == (200, "image/svg+xml")
+    assert drawing.claim is not None
+    assert await house.bytes_of(drawing.claim.blob) == b"<svg><g>"
+    assert head.claim is not None
+    etag = head.claim.etag
+    fresh = [
+        (
+            await house.send("GET", f"/render/image/authenticated/{bucket}/crc.png?width=20", if_match=tag)
+        ).status
+        for tag in (etag, '"nope"')
+    ]
+    assert fresh == [200, 412]
+
+
+async def test_rendition_has_no_content_headers_of_its_source(house: House) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a.png", PNG, content_type="image/png", content_encoding="br")
+
+    answer = await house.send("GET", f"/render/image/authenticated/{bucket}/a.png?width=20")
+
+    assert (answer.status, told(answer, "content-encoding")) == (200, None)

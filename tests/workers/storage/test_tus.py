@@ -453,3 +453,12 @@ async def test_service_ends_what_others_began(house: House) -> None:
     path = await Uploads(house, ALICE).begun(bucket, "a", 21)
 
     assert (await Uploads(house, SERVICE).ask("DELETE", path)).status == 204
+
+
+async def test_first_bytes_beyond_the_length_create_nothing(house: House) -> None:
+    bucket, uploads = await house.bucket(), Uploads(house)
+
+    refused = await uploads.create(bucket, "a", 5, content_type=BODY, content_length="21")
+
+    assert refusal(refused) == (413, "Maximum size exceeded")
+    assert await house.value("select count(*) from storage.tus_uploads where bucket_id = $1", bucket) == 0

@@ -28,6 +28,7 @@ from workers.storage.requests.storage_request import (
     message_response,
     raw_json_response,
 )
+from workers.storage.uploads.write_conditions import check_untagged_resource
 
 _COLUMNS = ("id", "name", "created_at", "updated_at")
 _KINDS = ("STANDARD", "ANALYTICS", "VECTOR")
@@ -86,6 +87,7 @@ async def create(context: StorageContext, request: StorageRequest) -> Response:
 
 async def update(context: StorageContext, request: StorageRequest) -> Response:
     """`PUT bucket/{id}`."""
+    check_untagged_resource(request.http.headers)
     read = request.read()
     public, types, versioning = read.flag("public"), _mime_types(read), _versioning(read)
     read.check()
@@ -107,6 +109,7 @@ async def update(context: StorageContext, request: StorageRequest) -> Response:
 
 async def delete(context: StorageContext, request: StorageRequest) -> Response:
     """`DELETE bucket/{id}`."""
+    check_untagged_resource(request.http.headers)
     request.read_nothing()
     await rows.delete(context, request, request.bucket)
     return message_response("Successfully deleted")
@@ -115,6 +118,7 @@ async def delete(context: StorageContext, request: StorageRequest) -> Response:
 async def empty(context: StorageContext, request: StorageRequest) -> Response:
     """`POST bucket/{id}/empty`: only the service role may call it."""
     request.require_service_role()
+    check_untagged_resource(request.http.headers)
     request.read_nothing()
     await rows.empty(context, request, request.bucket)
     return message_response("Empty bucket has been queued. Completion may take up to an hour.")

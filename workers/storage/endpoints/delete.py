@@ -20,7 +20,7 @@ from workers.storage.requests.storage_request import (
     raw_json_response,
 )
 from workers.storage.uploads.deletion import delete_object
-from workers.storage.uploads.write_conditions import read_write_condition
+from workers.storage.uploads.write_conditions import check_untagged_resource, read_write_condition
 
 _BATCH = 1000
 _MOST_BATCHES = 200
@@ -37,6 +37,7 @@ async def many(context: StorageContext, request: StorageRequest) -> Response:
     """`DELETE object/{bucket}`: the names in `prefixes`, or every object below the folder `prefix`
     (docs/storage-additions.md).
     """
+    check_untagged_resource(request.http.headers)
     read = request.read()
     if read.has("prefix") and not read.has("prefixes"):
         return await _folder(context, request, read)

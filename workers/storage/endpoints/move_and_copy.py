@@ -24,7 +24,11 @@ from workers.storage.uploads.model import ObjectAttributes, Upload, metadata_of
 from workers.storage.uploads.move_and_copy import ObjectMove, rename_folder, visible_object, whole_row
 from workers.storage.uploads.rows import existing_name_as_412
 from workers.storage.uploads.upload_headers import header_metadata
-from workers.storage.uploads.write_conditions import read_write_condition, requires_absence
+from workers.storage.uploads.write_conditions import (
+    check_untagged_resource,
+    read_write_condition,
+    requires_absence,
+)
 
 _REPLACEABLE = (
     "cacheControl",
@@ -39,6 +43,7 @@ _REPLACEABLE = (
 
 async def move(context: StorageContext, request: StorageRequest) -> Response:
     """`POST object/move`; with `sourcePrefix` and `destinationPrefix` it moves a folder with everything in it."""
+    check_untagged_resource(request.http.headers)
     read = request.read()
     if read.has("sourcePrefix"):
         return await _folder(context, request, read)

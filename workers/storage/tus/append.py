@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from schemas.blobs import StoredBody, UploadGrant
 from schemas.http import Headers, Response
-from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.storage.buckets.rows import BucketRules, read_rules_with_room
 from workers.storage.model.errors import StorageErrorCode
 from workers.storage.requests.context import StorageContext
@@ -21,6 +20,7 @@ from workers.storage.tus.completion import commit
 from workers.storage.tus.errors import beyond_length, lease_lost, no_such_upload, offset_conflict, too_long
 from workers.storage.tus.headers import (
     check_body_type,
+    content_length,
     expires_header,
     read_declared_length,
     read_name,
@@ -48,7 +48,7 @@ async def start_append(context: StorageContext, request: StorageRequest) -> Resp
         raise too_long()
     await context.probe(settings_of(request, upload), policy_probe(upload, row.key))
     limit = int(limit_by_quota(rules, most)) if length is None else length
-    is_beyond = offset + _content_length(request) > limit
+    is_beyond = offset + content_length(request) > limit
     error = _refusal(rules, most, length) if is_beyond else None
     return await _lease(context, request, row, _Piece(offset, length, limit, error))
 
@@ -99,7 +99,7 @@ def _repeated(request: StorageRequest, row: ResumableUpload, offset: int) -> Res
     """
     if offset != row.upload_offset:
         raise offset_conflict()
-    if _content_length(request):
+    if content_length(request):
         raise beyond_length()
     return append_response(row, row.upload_offset)
 
@@ -164,9 +164,3 @@ async def _existing_upload(context: StorageContext, version: str) -> ResumableUp
     if upload is None:
         raise no_such_upload()
     return upload
-
-
-def _content_length(request: StorageRequest) -> int:
-    """Return the body size that a request declares."""
-    text = (request.header("content-length") or "").strip()
-    return parse_whole_number(text, most=LARGEST_SIZE) or 0

@@ -14,7 +14,14 @@ from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest
 from workers.storage.tus import rows
 from workers.storage.tus.errors import bad_request, too_long
-from workers.storage.tus.headers import encode_name, expires_header, has_body, read_length, read_metadata
+from workers.storage.tus.headers import (
+    content_length,
+    encode_name,
+    expires_header,
+    has_body,
+    read_length,
+    read_metadata,
+)
 from workers.storage.tus.rows import ResumableUpload, lease_ticket
 from workers.storage.tus.writers import SIGNED, is_signed, settings_of, writer_of
 from workers.storage.uploads.model import ObjectAttributes, Upload, limit_by_quota, name_of, size_limit_of
@@ -34,7 +41,7 @@ async def create(context: StorageContext, request: StorageRequest) -> Response:
     key = name_of(context, upload)
     rules = await read_rules_with_room(context, request, upload.bucket, key if isinstance(key, str) else "")
     most = size_limit_of(context, rules, upload)
-    if upload.length is not None and upload.length > most:
+    if upload.length is not None and (upload.length > most or content_length(request) > upload.length):
         raise too_long()
     if isinstance(key, StorageError):
         raise key

@@ -46,6 +46,12 @@ def has_body(request: StorageRequest) -> bool:
     return _is_body_type(request) and (request.header("content-length") or "").strip() != "0"
 
 
+def content_length(request: StorageRequest) -> int:
+    """Return the body size that a request declares, 0 without one."""
+    text = (request.header("content-length") or "").strip()
+    return parse_whole_number(text, most=LARGEST_SIZE) or 0
+
+
 def check_body_type(request: StorageRequest) -> None:
     """Raises: TusError (400) unless the content type is that of upload bytes."""
     if not _is_body_type(request):

@@ -78,6 +78,19 @@ def check_read_conditions(headers: Headers, etag: str, modified: datetime) -> No
         raise precondition_failed()
 
 
+def check_untagged_resource(headers: Headers) -> None:
+    """Check the conditions of a write to something that has neither a tag nor a date: a bucket, a list of names, a folder.
+
+    `If-Match: *` is true, because it exists; no listed tag is its own, and `If-None-Match: *` is false. Raises: StorageError (412).
+    """
+    condition = read_write_condition(headers)
+    if condition is None:
+        return
+    is_other = condition.match is not None and _ANY not in condition.match
+    if is_other or condition.requires_absence:
+        raise precondition_failed()
+
+
 def is_unchanged(headers: Headers, etag: str, modified: datetime) -> bool:
     """Return whether the client of a read has the object: by `If-None-Match`, or else by `If-Modified-Since`."""
     tags = _tags(header_values(headers, "if-none-match"))

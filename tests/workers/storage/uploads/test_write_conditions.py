@@ -272,3 +272,29 @@ async def test_information_that_the_client_has_is_304(house: House) -> None:
     assert [answer.status for answer in (same, since, other, both)] == [304, 304, 200, 412]
     assert (same.body, told(same, "etag")) == (b"", TAG)
     assert shown(other)["metadata"] == {}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"), [({"if_match": TAG}, 412), ({"if_none_match": "*"}, 412), ({"if_match": "*"}, 200)]
+)
+async def test_what_has_no_tag_is_not_changed_under_a_tag(
+    house: House, headers: dict[str, str], status: int
+) -> None:
+    bucket = await house.bucket()
+    await house.uploaded(f"/object/{bucket}/a")
+    await house.uploaded(f"/object/{bucket}/f/a")
+    move = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b"}
+
+    statuses = [
+        (await house.send("PUT", f"/bucket/{bucket}", {"public": True}, **headers)).status,
+        (await house.send("POST", "/object/move", move, **headers)).status,
+        (
+            await house.send("DELETE", f"/object/{bucket}", {"prefix": "f", "recursive": True}, **headers)
+        ).status,
+        (await house.send("DELETE", f"/object/{bucket}", {"prefixes": ["a", "b"]}, **headers)).status,
+        (await house.send("POST", f"/bucket/{bucket}/empty", **headers)).status,
+    ]
+    left = await house.count(bucket)
+    statuses.append((await house.send("DELETE", f"/bucket/{bucket}", **headers)).status)
+
+    assert (statuses, left) == ([status] * 6, 2 if status == 412 else 0)
