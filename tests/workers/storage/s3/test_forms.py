@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.storage.s3.forms import PostPolicy, check_policy, claim_of, read_policy
+from workers.storage.s3.forms import claim_of
+from workers.storage.s3.post_policy import PostPolicy, check_policy, read_policy
 from workers.storage.s3.protocol.errors import S3Error
 
 SOON = "2030-01-01T00:00:00Z"

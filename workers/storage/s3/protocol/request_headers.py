@@ -26,7 +26,7 @@ class HeaderTreatment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HeaderRule:
-    """The treatment of a header. A name that ends in `*` is a prefix; the first rule that fits applies."""
+    """The treatment of a header. A name that ends in `*` is a prefix, for headers without a rule of their own."""
 
     name: str
     treatment: HeaderTreatment
@@ -34,10 +34,6 @@ class HeaderRule:
     """How it is honoured; why it can be ignored; what else to do, as the error message says it."""
     accepted: frozenset[str] = frozenset()
     """Values, in lower case, that a rejected header may have."""
-
-    def fits(self, name: str) -> bool:
-        """Return whether the rule is for a header."""
-        return name.startswith(self.name[:-1]) if self.name.endswith("*") else name == self.name
 
 
 def _honoured(note: str, *names: str) -> list[HeaderRule]:
@@ -100,6 +96,17 @@ HEADER_RULES = (
 )
 
 
+_BY_NAME = {rule.name: rule for rule in HEADER_RULES}
+_BY_PREFIX = {rule.name[:-1]: rule for rule in HEADER_RULES if rule.name.endswith("*")}
+
+
+def rule_of(name: str) -> HeaderRule | None:
+    """Return the rule of a header, name in lower case; None for a header that the table does not have."""
+    if (rule := _BY_NAME.get(name)) is not None or not name.startswith("x-amz-"):
+        return rule
+    return next((rule for prefix, rule in _BY_PREFIX.items() if name.startswith(prefix)), None)
+
+
 def check_request_headers(request: S3Request) -> None:
     """Raises: S3Error (501) for a header that asks for what the endpoint does not do."""
     in_query = [(name.lower(), value) for name, value in request.query if name.lower().startswith("x-amz-")]
@@ -110,7 +117,7 @@ def check_request_headers(request: S3Request) -> None:
 
 
 def _check(name: str, value: str) -> None:
-    rule = next((rule for rule in HEADER_RULES if rule.fits(name)), None)
+    rule = rule_of(name)
     if rule is None or rule.treatment is not HeaderTreatment.REJECTED:
         return
     if value.strip().lower() in ("", *rule.accepted):
