@@ -32,8 +32,10 @@ _MISSING = (
 _BAD_RANGE = (
     b'{"statusCode":"416","error":"invalid_range","message":"invalid range provided","code":"InvalidRange"}'
 )
-_OF_A_BODY = ("content-type", "content-disposition", "content-encoding", "content-language")
-"""Headers that describe a body: a 304 has none (RFC 9110, 15.4.5), and an error has a body of its own."""
+_OF_A_BODY = (
+    "content-type", "content-disposition", "content-encoding", "content-language", "x-amz-checksum-"
+)  # fmt: skip
+"""Beginnings of headers that describe a body: a 304 has none (RFC 9110, 15.4.5), and an error has a body of its own."""
 _JSON = ("content-type", "application/json; charset=utf-8")
 
 
@@ -54,7 +56,7 @@ class BlobSender:
         """Answer a request with the blob of a claim. `asked` are the request's headers, names in lower case."""
         head = [*response.headers, *_validators(claim)]
         if is_unchanged(request_headers, claim.etag, claim.modified):
-            headers = [pair for pair in head if pair[0] not in _OF_A_BODY]
+            headers = [pair for pair in head if not pair[0].startswith(_OF_A_BODY)]
             return _without_body(304, headers, extra)
         try:
             requested = _requested(claim, request_headers)

@@ -418,6 +418,8 @@ def test_checksums_are_stored_and_returned_with_the_whole_object(
     assert (put["ChecksumType"], got["ChecksumType"]) == ("FULL_OBJECT", "FULL_OBJECT")
     assert field not in s3.get_object(**named, ChecksumMode="ENABLED", Range="bytes=0-1")
     assert field not in s3.head_object(**named)
+    unchanged = refused(s3.get_object, **named, ChecksumMode="ENABLED", IfNoneMatch=put["ETag"])
+    assert unchanged[:2] == (304, "304")
     upload = s3.create_multipart_upload(Bucket=bucket, Key="y")["UploadId"]
     part = {"Bucket": bucket, "Key": "y", "UploadId": upload, "PartNumber": 1}
     assert s3.upload_part(**part, Body=b"abc", ChecksumAlgorithm=algorithm)[field] == put[field]
