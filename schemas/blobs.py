@@ -82,3 +82,5 @@ class BlobClaim(Struct, frozen=True, array_like=True, tag="claim"):
     modified: int = 0
     """Epoch seconds; 0 for none."""
     has_ranges: bool = True
+    part: tuple[int, int] | None = None
+    """First byte and end (exclusive) of the requested part; it is sent like a range, and a `Range` header is ignored."""

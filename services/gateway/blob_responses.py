@@ -32,8 +32,10 @@ _MISSING = (
 _BAD_RANGE = (
     b'{"statusCode":"416","error":"invalid_range","message":"invalid range provided","code":"InvalidRange"}'
 )
-_OF_A_BODY = ("content-type", "content-disposition", "content-encoding", "content-language")
-"""Headers that describe a body: a 304 has none (RFC 9110, 15.4.5), and an error has a body of its own."""
+_OF_A_BODY = (
+    "content-type", "content-disposition", "content-encoding", "content-language", "x-amz-checksum-"
+)  # fmt: skip
+"""Beginnings of headers that describe a body: a 304 has none (RFC 9110, 15.4.5), and an error has a body of its own."""
 _JSON = ("content-type", "application/json; charset=utf-8")
 
 
@@ -54,14 +56,10 @@ class BlobSender:
         """Answer a request with the blob of a claim. `asked` are the request's headers, names in lower case."""
         head = [*response.headers, *_validators(claim)]
         if is_unchanged(request_headers, claim.etag, claim.modified):
-            headers = [pair for pair in head if pair[0] not in _OF_A_BODY]
+            headers = [pair for pair in head if not pair[0].startswith(_OF_A_BODY)]
             return _without_body(304, headers, extra)
         try:
-            requested = (
-                range_of(request_headers, claim.size, claim.etag, claim.modified)
-                if claim.has_ranges
-                else None
-            )
+            requested = _requested(claim, request_headers)
         except InvalidByteRange:
             return _whole(416, [_JSON, ("content-range", f"bytes */{claim.size}")], _BAD_RANGE, extra)
         if requested is not None:
@@ -77,6 +75,13 @@ class BlobSender:
                 return await _sent(request, status, head, extra, span, reading)
         except BlobMissing:
             return _whole(404, [_JSON, ("cache-control", "no-store")], _MISSING, extra)
+
+
+def _requested(claim: BlobClaim, headers: Mapping[str, str]) -> ByteRange | None:
+    """Return the bytes to send, None for all. Raises: InvalidByteRange."""
+    if claim.part is not None:
+        return ByteRange(*claim.part)
+    return range_of(headers, claim.size, claim.etag, claim.modified) if claim.has_ranges else None
 
 
 def blob_name_of(named: BlobReference) -> BlobPath:

@@ -79,6 +79,8 @@ class Edge:
         route = request.route
         handler = self._unrouted if route is None else self._handlers[route.handler]
         request.response_headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
+        if route is not None and route.has_xml_errors:
+            request.response_headers.append(("x-amz-request-id", request.id))
         try:
             reply: Reply | None = self._early_response(request, handler)
             if reply is None:
@@ -154,7 +156,7 @@ def _sent(request: GatewayRequest, response: Response) -> web.Response:
     """Return a response as aiohttp sends it."""
     route = request.route
     if route is not None and route.has_xml_errors:
-        response = error_as_xml(response)
+        response = error_as_xml(response, request.id)
     sent = http_response(response, request.response_headers, is_head=request.method == "HEAD")
     if route is not None and route.has_websockets and is_websocket_request(request.http):
         sent.force_close()  # the client sends WebSocket frames next, not HTTP

@@ -94,7 +94,8 @@ class ObjectTransfers:
             return answer
         message = msgspec.structs.replace(message, body=head)
         if is_s3:
-            body.pieces = object_bytes(body.pieces, dict(reversed(message.headers)), message.query, expected)
+            headers = dict(reversed(message.headers))
+            body.pieces = object_bytes(body.pieces, headers, message.query, expected, body.fields)
         try:
             staged = await self._staged(body, expected)
         except InvalidS3Body as error:
@@ -116,7 +117,9 @@ class ObjectTransfers:
             sent = await self._server.send(request, response, response.claim, message, extra)
         except BlobStoreDown as error:
             raise store_unavailable(error) from None
-        return sent_error_as_xml(sent) if request.path.startswith(PREFIX) else sent
+        if not request.path.startswith(PREFIX):
+            return sent
+        return sent_error_as_xml(sent, sent.headers.get("x-request-id", ""))
 
     async def close(self) -> None:
         """Wait for commits that are under way."""

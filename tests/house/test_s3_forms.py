@@ -144,7 +144,7 @@ async def test_a_form_is_held_to_its_policy(s3: Any, bucket: str) -> None:
         "another key": (403, "AccessDenied"),
         "another field": (403, "AccessDenied"),
         "another bucket": (403, "AccessDenied"),
-        "too long": (413, "EntityTooLarge"),
+        "too long": (400, "EntityTooLarge"),
         "too short": (400, "EntityTooSmall"),
         "too late": (403, "AccessDenied"),
         "a forged policy": (403, "SignatureDoesNotMatch"),
@@ -278,3 +278,28 @@ def test_keys_are_made_listed_and_taken_away_by_command(house: Platform, bucket:
     assert error.value.response["Error"]["Code"] == "InvalidAccessKeyId"
     again = house.command("storage", "keys", "delete", id)
     assert (again.returncode, again.stderr.strip()) == (1, "The platform refused: Access key not found")
+
+
+async def test_headers_and_wishes_of_a_form_are_those_of_an_upload(s3: Any, bucket: str) -> None:
+    headers = {"Content-Encoding": "gzip", "Content-Disposition": "inline", "Content-Language": "de"}
+    stored = {**headers, "Expires": "Tue, 01 Jan 2030 00:00:00 GMT", "Content-Type": "text/plain"}
+    conditions = [{name: text} for name, text in stored.items()]
+    form = s3.generate_presigned_post(bucket, "x", Fields=dict(stored), Conditions=conditions)
+    rejected = {}
+    for name, text in (
+        ("acl", "public-read"),
+        ("tagging", "<Tagging/>"),
+        ("x-amz-server-side-encryption", "AES256"),
+        ("x-amz-storage-class", "GLACIER"),
+        ("x-amz-website-redirect-location", "/"),
+    ):
+        fields = {name: text}
+        other = s3.generate_presigned_post(bucket, "y", Fields=fields, Conditions=[dict(fields)])
+        rejected[name] = (await posted(other))[:2]
+
+    assert (await posted(form))[0] == 204
+
+    assert set(rejected.values()) == {(501, "NotImplemented")}, rejected
+    sent = s3.head_object(Bucket=bucket, Key="x")["ResponseMetadata"]["HTTPHeaders"]
+    assert {name.lower(): text for name, text in stored.items()}.items() <= sent.items()
+    assert [entry["Key"] for entry in s3.list_objects_v2(Bucket=bucket)["Contents"]] == ["x"]

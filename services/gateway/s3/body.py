@@ -6,6 +6,7 @@ SHA-256, as a header or as a trailer. Source: docs/reference/storage.md, section
 """
 
 import base64
+import binascii
 import hashlib
 import hmac
 import re
@@ -28,15 +29,23 @@ _CHECKSUM = "x-amz-checksum-"
 
 
 async def object_bytes(
-    pieces: AsyncIterator[bytes], headers: Mapping[str, str], query: str, expected: UploadGrant
+    pieces: AsyncIterator[bytes],
+    headers: Mapping[str, str],
+    query: str,
+    expected: UploadGrant,
+    verified: dict[str, str],
 ) -> AsyncIterator[bytes]:
-    """Return the bytes of an object as they arrive. Names of headers are in lower case. Raises: InvalidS3Body, also at their end."""
+    """Return the bytes of an object as they arrive. Names of headers are in lower case.
+
+    `verified` receives, at the end, the checksums that the client declared and that match: header names to base64.
+    Raises: InvalidS3Body, also at the end.
+    """
     hashes = ObjectHashes(_declared_hash(headers, query), headers)
     if not expected.is_chunked:
         async for piece in pieces:
             hashes.take(piece)
             yield piece
-        hashes.check({})
+        verified.update(hashes.check({}))
         return
     chunks = _chunks(headers, expected)
     async for data in pieces:
@@ -44,7 +53,7 @@ async def object_bytes(
             hashes.take(piece)
             yield piece
     chunks.finish()
-    hashes.check(chunks.trailers)
+    verified.update(hashes.check(chunks.trailers))
 
 
 class ObjectHashes:
@@ -62,25 +71,30 @@ class ObjectHashes:
         if self._sha256:
             kinds.add("sha256")
         self._running = {name: _KINDS[name]() for name in sorted(kinds)}
+        for name, running_hash in self._running.items():
+            if not _is_digest(headers.get(_CHECKSUM + name), len(running_hash.digest())):
+                raise InvalidS3Body("InvalidRequest")
 
     def take(self, piece: bytes) -> None:
         """Take bytes in."""
         for running_hash in self._running.values():
             running_hash.update(piece)
 
-    def check(self, trailers: Mapping[str, str]) -> None:
-        """Hold what came against what was said of it. Raises: InvalidS3Body."""
+    def check(self, trailers: Mapping[str, str]) -> dict[str, str]:
+        """Compare the hashes with the declared ones; return the checksums that match. Raises: InvalidS3Body."""
         if not self._announced <= trailers.keys():
             raise InvalidS3Body("MalformedTrailerError")
         if self._sha256 and not hmac.compare_digest(self._running["sha256"].digest().hex(), self._sha256):
             raise InvalidS3Body("XAmzContentSHA256Mismatch")
+        verified: dict[str, str] = {}
         for name, running_hash in self._running.items():
+            computed = base64.b64encode(running_hash.digest()).decode()
             for declared in (self._headers.get(_CHECKSUM + name), trailers.get(_CHECKSUM + name)):
-                if (
-                    declared is not None
-                    and declared.strip() != base64.b64encode(running_hash.digest()).decode()
-                ):
+                if declared is not None and declared.strip() != computed:
                     raise InvalidS3Body("BadDigest")
+                if declared is not None:
+                    verified[_CHECKSUM + name] = computed
+        return verified
 
 
 class _Crc:
@@ -111,9 +125,19 @@ _KINDS: dict[str, Callable[[], _Crc | _Hash]] = {
     "crc32": partial(_Crc, zlib.crc32, 4),
     "crc32c": partial(_Crc, anycrc.Model("CRC32-ISCSI").calc, 4),
     "crc64nvme": partial(_Crc, anycrc.Model("CRC64-NVME").calc, 8),
-    "sha1": lambda: _Hash("sha1"),
-    "sha256": lambda: _Hash("sha256"),
+    "md5": partial(_Hash, "md5"),
+    "sha1": partial(_Hash, "sha1"),
+    "sha256": partial(_Hash, "sha256"),
+    "sha512": partial(_Hash, "sha512"),
 }
+
+
+def _is_digest(text: str | None, size: int) -> bool:
+    """Return whether a checksum is base64 of this number of bytes; an absent one is."""
+    try:
+        return text is None or len(base64.b64decode(text.strip(), validate=True)) == size
+    except (binascii.Error, ValueError):
+        return False
 
 
 def _declared_hash(headers: Mapping[str, str], query: str) -> str:

@@ -39,7 +39,7 @@ def session_token(headers: Mapping[str, str], query: str) -> str | None:
     return f"Bearer {token}" if token else None
 
 
-def error_as_xml(response: Response) -> Response:
+def error_as_xml(response: Response, request_id: str) -> Response:
     """Return an error of the gateway as XML, as S3 clients expect it; any other response is returned unchanged."""
     kind = header(response.headers, "content-type") or ""
     if response.status < 400 or not kind.startswith("application/json"):
@@ -53,7 +53,8 @@ def error_as_xml(response: Response) -> Response:
     message = escape(str(error.get("message") or ""))
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>'
-        f"<Error><Code>{escape(code)}</Code><Message>{message}</Message></Error>"
+        f"<Error><Code>{escape(code)}</Code><Message>{message}</Message>"
+        f"<RequestId>{escape(request_id)}</RequestId></Error>"
     )
     others = [pair for pair in response.headers if pair[0] != "content-type"]
     return msgspec.structs.replace(
@@ -61,7 +62,7 @@ def error_as_xml(response: Response) -> Response:
     )
 
 
-def sent_error_as_xml(sent: web.StreamResponse) -> web.StreamResponse:
+def sent_error_as_xml(sent: web.StreamResponse, request_id: str) -> web.StreamResponse:
     """Return the 404 and 416 of a download as XML; any other response is returned unchanged."""
     if (
         sent.status not in (404, 416)
@@ -70,6 +71,6 @@ def sent_error_as_xml(sent: web.StreamResponse) -> web.StreamResponse:
     ):
         return sent
     headers = [(name.lower(), value) for name, value in sent.headers.items()]
-    error = error_as_xml(Response(sent.status, headers, sent.body))
+    error = error_as_xml(Response(sent.status, headers, sent.body), request_id)
     headers_sent = CIMultiDict(pair for pair in error.headers if pair[0] != "content-length")
     return web.Response(status=sent.status, headers=headers_sent, body=error.body)

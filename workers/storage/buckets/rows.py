@@ -33,6 +33,8 @@ class BucketRules(Struct, frozen=True):
     allowed_mime_types: list[str] | None
     has_quota: bool = False
     """Whether a quota applies, of this bucket or of all."""
+    owner_id: str | None = None
+    """Owner of the bucket (set by `read_rules`)."""
     room: int | None = None
     """Bytes that the quotas leave for the object (set by `read_rules_with_room`)."""
 

@@ -47,7 +47,7 @@ where id = $1
 -- As the service role: the rules for objects.
 select json_build_object(
   'id', id, 'public', coalesce(public, false), 'file_size_limit', file_size_limit,
-  'allowed_mime_types', allowed_mime_types,
+  'allowed_mime_types', allowed_mime_types, 'owner_id', owner_id,
   'has_quota', exists (select from storage.quotas where bucket_id = buckets.id or bucket_id is null)
 )
 from storage.buckets

@@ -18,15 +18,19 @@ from schemas.http import Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.storage.model.database_errors import storage_error_of
 from workers.storage.model.errors import StorageError, feature_not_enabled
+from workers.storage.model.names_and_sizes import MOST_KEY_BYTES
 from workers.storage.model.observations import database_refused
 from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.s3.bucket_claims import check_bucket_claims
 from workers.storage.s3.credentials import authenticated, authenticated_form
 from workers.storage.s3.forms import FIELDS, fields_of
 from workers.storage.s3.operations import FORM, operation_of
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, s3_error_of
+from workers.storage.s3.protocol.headers import check_content_md5
 from workers.storage.s3.protocol.request import S3Request, read_s3_request
+from workers.storage.s3.protocol.request_headers import check_request_headers
 
 
 async def answer(context: StorageContext, request: StorageRequest) -> Response:
@@ -57,11 +61,16 @@ async def _answer(context: StorageContext, request: StorageRequest) -> Response:
     fields = fields_of(s3_request)
     if fields is not None:
         s3_request = await authenticated_form(context, context.keyring, s3_request, fields)
-        return await FORM.answer(context, _with_operation(s3_request, FORM.name))
-    s3_request = await authenticated(context, context.keyring, s3_request)
-    operation = operation_of(s3_request)
+        operation = FORM
+    else:
+        s3_request = await authenticated(context, context.keyring, s3_request)
+        operation = operation_of(s3_request)
     if not operation.has_bytes:
         _check_body_hash(s3_request)
+    if len(s3_request.key.encode()) > MOST_KEY_BYTES:
+        raise S3Error("KeyTooLongError", f"Your key is too long: at most {MOST_KEY_BYTES} bytes of UTF-8")
+    check_request_headers(s3_request)
+    await check_bucket_claims(context, s3_request, writes_object=operation.writes_object)
     return await operation.answer(context, _with_operation(s3_request, operation.name))
 
 
@@ -75,10 +84,13 @@ def _with_operation(request: S3Request, operation: str) -> S3Request:
 
 
 def _check_body_hash(request: S3Request) -> None:
-    """Raises: S3Error if the hash of the body is not the signed one. The gateway checks the bytes of objects itself."""
+    """Raises: S3Error if the body is not the signed one. The gateway checks the bytes of objects itself."""
+    body = request.storage_request.body
+    if "content-md5" in request.headers:
+        check_content_md5(request, hashlib.md5(body, usedforsecurity=False).hexdigest())
     if len(request.payload) != 64:
         return
-    digest = hashlib.sha256(request.storage_request.body).hexdigest()
+    digest = hashlib.sha256(body).hexdigest()
     if not hmac.compare_digest(digest, request.payload.lower()):
         message = "The provided 'x-amz-content-sha256' header does not match what was computed."
         raise S3Error("XAmzContentSHA256Mismatch", message)

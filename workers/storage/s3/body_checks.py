@@ -25,6 +25,7 @@ _WORDS = {
         "The provided 'x-amz-content-sha256' header does not match what was computed.",
     ),
     "BadDigest": (400, "A checksum you specified did not match what we received."),
+    "InvalidRequest": (400, "The value of an x-amz-checksum- header is not valid."),
     "IncompleteBody": (400, "The body is not as long as x-amz-decoded-content-length says."),
     "MalformedTrailerError": (400, "The request contained trailing data that was not well-formed."),
     "InvalidChunk": (400, "The body is not well-formed aws-chunked."),

@@ -6,16 +6,20 @@ Source: docs/reference/storage.md, sections 6.7 and 10.
 from urllib.parse import unquote
 
 from schemas.http import Response
+from workers.storage.model.content_headers import without_content_members
 from workers.storage.model.names_and_sizes import parse_key
 from workers.storage.objects.rows import ObjectRow
 from workers.storage.requests.context import StorageContext
+from workers.storage.s3.conditions import condition_of_write
 from workers.storage.s3.get_object import readable
+from workers.storage.s3.part_sizes import without_part_sizes
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, invalid_argument
-from workers.storage.s3.protocol.headers import attributes_of, check_preconditions, iso
+from workers.storage.s3.protocol.headers import attributes_of, check_preconditions
 from workers.storage.s3.protocol.request import S3Request
 from workers.storage.uploads.model import ObjectAttributes, Upload, metadata_of
 from workers.storage.uploads.move_and_copy import copy as copy_object
+from workers.storage.uploads.rows import existing_name_as_412
 
 SOURCE = "x-amz-copy-source"
 _CONDITIONS = "x-amz-copy-source-"
@@ -30,12 +34,33 @@ async def copy(context: StorageContext, request: S3Request) -> Response:
     key = parse_key(request.key, is_unicode=context.settings.unicode_keys)
     is_still = (row.bucket_id, row.name) == (request.bucket, key)
     if is_still and directive == "COPY":
-        return _done(row.etag, iso(row.modified))
+        message = (
+            "This copy request is illegal because it is trying to copy an object to itself without changing its"
+            " metadata: use x-amz-metadata-directive: REPLACE"
+        )
+        raise S3Error("InvalidRequest", message)
     about = attributes_of(request) if directive == "REPLACE" else _about(row)
     who = request.storage_request.caller
-    upload = Upload(request.bucket, key, who, who.subject, True, about, row.size, is_standard=False)
-    metadata = (row.metadata or {}) | metadata_of(about, "", row.size) | {"eTag": row.etag}
-    await copy_object(context, request.storage_request, row, upload, metadata)
+    condition = condition_of_write(request)
+    is_upsert = condition is None or not condition.requires_absence
+    upload = Upload(
+        request.bucket,
+        key,
+        who,
+        who.subject,
+        is_upsert,
+        about,
+        row.size,
+        is_standard=False,
+        condition=condition,
+    )
+    metadata = (
+        without_part_sizes(without_content_members(row.metadata or {}))
+        | metadata_of(about, "", row.size)
+        | {"eTag": row.etag}
+    )
+    with existing_name_as_412(upload):
+        await copy_object(context, request.storage_request, row, upload, metadata)
     return _done(row.etag, str(metadata["lastModified"]))
 
 
@@ -63,5 +88,9 @@ def _about(row: ObjectRow) -> ObjectAttributes:
     user_metadata = bytes(row.user_metadata)
     robots = str((row.metadata or {}).get("xRobotsTag") or "")
     return ObjectAttributes(
-        row.mime_type, row.cache_control, robots, None if user_metadata == b"null" else user_metadata
+        row.mime_type,
+        row.cache_control,
+        robots,
+        None if user_metadata == b"null" else user_metadata,
+        row.content,
     )

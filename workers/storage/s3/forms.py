@@ -2,16 +2,13 @@
 
     fields --> PostPolicy (signature, expiry, conditions) --> each field checked against it --> an ordinary upload
 
-A condition must name every field, except the fields of the signature itself and those that begin with `x-ignore-`.
+The policy document: `post_policy.py`.
 Source: docs/reference/storage.md, section 10; "Creating a POST policy" of the Amazon S3 API reference.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -19,7 +16,9 @@ import msgspec
 from schemas.http import Response
 from workers.storage.requests.context import StorageContext
 from workers.storage.s3.body_checks import check_stored
+from workers.storage.s3.checksums import verified_checksums
 from workers.storage.s3.objects import upload_of
+from workers.storage.s3.post_policy import check_policy, read_policy
 from workers.storage.s3.protocol import sigv4, xml
 from workers.storage.s3.protocol.errors import S3Error, missing_signature
 from workers.storage.s3.protocol.request import S3Request
@@ -28,24 +27,20 @@ from workers.storage.uploads.commit import commit, grant
 
 FIELDS = ":form"
 """Header in which the gateway passes the form fields (`services/gateway/s3/form.py`); it drops one that a client sends."""
-_UNNAMED = frozenset({"policy", "x-amz-signature", "file"})
-_AS_HEADERS = ("content-type", "cache-control", "x-robots-tag")
-_LONGEST_POLICY = 64 * 1024
+_AS_HEADERS = (
+    "content-type", "cache-control", "content-disposition", "content-encoding", "content-language", "expires", "x-robots-tag"
+)  # fmt: skip
+_OF_THE_SIGNATURE = (
+    "x-amz-algorithm",
+    "x-amz-credential",
+    "x-amz-date",
+    "x-amz-signature",
+    "x-amz-security-token",
+)
+_NAMED_OTHERWISE = {"acl": "x-amz-acl", "tagging": "x-amz-tagging"}
+"""Fields whose header has another name."""
 _DATE = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
 _HEX = re.compile(r"[0-9a-f]{64}", re.ASCII)
-
-Condition = tuple[str, str, str]
-"""Operator, field name in lower case, value."""
-
-
-@dataclass(frozen=True, slots=True)
-class PostPolicy:
-    """What a signed policy document allows."""
-
-    expires: float
-    conditions: tuple[Condition, ...]
-    least: int = 0
-    most: int | None = None
 
 
 def fields_of(request: S3Request) -> dict[str, str] | None:
@@ -87,54 +82,14 @@ def as_upload(request: S3Request, fields: Mapping[str, str], now: float) -> S3Re
         name: value for name, value in request.headers.items() if name not in ("content-length", *_AS_HEADERS)
     }
     form_headers = {
-        name: value for name, value in fields.items() if name in _AS_HEADERS or name.startswith("x-amz-meta-")
+        name: value
+        for name, value in fields.items()
+        if name in _AS_HEADERS or (name.startswith("x-amz-") and name not in _OF_THE_SIGNATURE)
     }
+    for field, name in _NAMED_OTHERWISE.items():
+        if fields.get(field):
+            form_headers[name] = fields[field]
     return replace(request, key=key, headers={**headers, **form_headers}, payload=UNSIGNED)
-
-
-def read_policy(text: str) -> PostPolicy:
-    """Parse a policy document. Raises: S3Error (InvalidPolicyDocument)."""
-    if len(text) > _LONGEST_POLICY:
-        raise _bad_policy("it is too long")
-    try:
-        document = msgspec.json.decode(base64.b64decode(text, validate=True), type=_Document)
-        moment = datetime.fromisoformat(document.expiration)
-    except (binascii.Error, ValueError, RecursionError, msgspec.DecodeError):
-        raise _bad_policy("Invalid JSON, or no expiration and conditions.") from None
-    conditions: list[Condition] = []
-    least, most = 0, None
-    for condition in document.conditions:
-        match condition:
-            case dict():
-                conditions += [("eq", name.lower(), _text(value)) for name, value in condition.items()]
-            case [str(how), int(low), int(high)] if how.lower() == "content-length-range":
-                least, most = max(least, low), high if most is None else min(most, high)
-            case [str(how), str(name), str(value)] if (
-                how.lower() in ("eq", "starts-with") and name[:1] == "$"
-            ):
-                conditions.append((how.lower(), name[1:].lower(), value))
-            case _:
-                raise _bad_policy("a condition is not of a kind that is known.")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return PostPolicy(moment.timestamp(), tuple(conditions), least, most)
-
-
-def check_policy(policy: PostPolicy, fields: Mapping[str, str]) -> None:
-    """Raises: S3Error (AccessDenied) if a condition is not met, or a field lacks one."""
-    for how, name, value in policy.conditions:
-        field = fields.get(name, "")
-        fits = field == value if how == "eq" else field.startswith(value)
-        if not fits:
-            condition = f'["{how}", "${name}", "{value}"]'
-            raise S3Error(
-                "AccessDenied", f"Invalid according to Policy: Policy Condition failed: {condition}", 403
-            )
-    named = {name for _, name, _ in policy.conditions} | _UNNAMED | {"bucket"}
-    extra = [name for name in fields if name not in named and not name.startswith("x-ignore-")]
-    if extra:
-        message = f"Invalid according to Policy: Extra input fields: {', '.join(sorted(extra))}"
-        raise S3Error("AccessDenied", message, 403)
 
 
 async def post(context: StorageContext, request: S3Request) -> Response:
@@ -148,10 +103,13 @@ async def post(context: StorageContext, request: S3Request) -> Response:
         assert granted.grant is not None  # every grant has one
         most = granted.grant.most if policy.most is None else max(0, min(policy.most, granted.grant.most))
         return msgspec.structs.replace(granted, grant=msgspec.structs.replace(granted.grant, most=most))
+    if stored.is_too_long and policy.most is not None:
+        raise S3Error("EntityTooLarge", "Your proposed upload exceeds the maximum allowed size")
     check_stored(stored)
     if stored.size < policy.least:
         raise S3Error("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size")
-    await commit(context, request.storage_request, upload, stored)
+    attributes = replace(upload.attributes, checksums=verified_checksums(stored))
+    await commit(context, request.storage_request, replace(upload, attributes=attributes), stored)
     return _done(request, fields, f'"{stored.md5}"')
 
 
@@ -193,21 +151,6 @@ def _redirect(fields: Mapping[str, str]) -> str:
     ):
         raise _invalid("success_action_redirect must be a URL of http or https")
     return target.partition("#")[0]
-
-
-class _Document(msgspec.Struct):
-    expiration: str
-    conditions: list[dict[str, object] | list[object]]
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise _bad_policy("a condition's value must be a string.")
-    return value
-
-
-def _bad_policy(why: str) -> S3Error:
-    return S3Error("InvalidPolicyDocument", f"Invalid Policy: {why}")
 
 
 def _invalid(message: str) -> S3Error:

@@ -1,4 +1,4 @@
-"""ListObjects and ListObjectsV2. The database groups keys at the delimiter and skips each group with one index seek.
+"""ListObjects, ListObjectsV2 and ListObjectVersions. The database groups keys at the delimiter and skips each group with one index seek.
 
 A page queries one entry more than it returns, to know whether it is truncated. The last key is the position: it is
 returned as an opaque token (version 2) or as a key (version 1). Source: docs/reference/storage.md, section 10.
@@ -31,12 +31,14 @@ class _Entry(Struct, frozen=True):
     etag: str | None
     size: int | None
     modified: str | None
+    owner: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
     entries: list[_Entry]
     is_truncated: bool
+    has_owners: bool
 
     @property
     def last(self) -> str:
@@ -71,7 +73,7 @@ async def first_version(context: StorageContext, request: S3Request) -> Response
     """ListObjects."""
     marker, spelled = request.parameter("marker"), key_encoding_of(request)
     most, delimiter = request.number("max-keys", MOST, most=MOST), request.parameter("delimiter")
-    page = await _page(context, request, most, marker, "")
+    page = await _page(context, request, most, marker, "", has_owners=True)
     head: list[xml.Item] = [
         ("Name", request.bucket),
         ("Prefix", spelled(request.parameter("prefix"))),
@@ -89,7 +91,9 @@ async def second_version(context: StorageContext, request: S3Request) -> Respons
     token = request.parameter("continuation-token")
     if request.has("continuation-token") and not token:
         raise invalid_argument("The continuation token provided is incorrect")
-    page = await _page(context, request, most, after, read_token(token) if token else "")
+    has_owners = request.parameter("fetch-owner").lower() == "true"
+    over = read_token(token) if token else ""
+    page = await _page(context, request, most, after, over, has_owners=has_owners)
     head: list[xml.Item] = [
         ("Name", request.bucket),
         ("Prefix", spelled(request.parameter("prefix"))),
@@ -100,6 +104,23 @@ async def second_version(context: StorageContext, request: S3Request) -> Respons
         *_common(delimiter, most, page, spelled),
     ]
     return xml.xml_response("ListBucketResult", [*head, *_entries(page, spelled)])
+
+
+async def versions(context: StorageContext, request: S3Request) -> Response:
+    """ListObjectVersions: every object has one version, which is named `null` where versioning is off."""
+    marker, spelled = request.parameter("key-marker"), key_encoding_of(request)
+    most, delimiter = request.number("max-keys", MOST, most=MOST), request.parameter("delimiter")
+    page = await _page(context, request, most, marker, "", has_owners=True)
+    head: list[xml.Item] = [
+        ("Name", request.bucket),
+        ("Prefix", spelled(request.parameter("prefix"))),
+        ("KeyMarker", spelled(marker)),
+        ("VersionIdMarker", request.parameter("version-id-marker")),
+        *([("NextKeyMarker", spelled(page.last))] if page.is_truncated else []),
+        *([("NextVersionIdMarker", "null")] if page.is_truncated else []),
+        *_common(delimiter, most, page, spelled),
+    ]
+    return xml.xml_response("ListVersionsResult", [*head, *_entries(page, spelled, is_versioned=True)])
 
 
 def token_of(name: str) -> str:
@@ -118,18 +139,20 @@ def read_token(text: str) -> str:
     return decoded[2:]
 
 
-async def _page(context: StorageContext, request: S3Request, most: int, after: str, token: str) -> _Page:
+async def _page(
+    context: StorageContext, request: S3Request, most: int, after: str, token: str, *, has_owners: bool
+) -> _Page:
     """Query one page with the caller's rights. Raises: StorageError (404) if the bucket does not exist."""
     prefix, delimiter = request.parameter("prefix"), request.parameter("delimiter")
     if any("\0" in text for text in (prefix, delimiter, after)):
         raise S3Error("InvalidArgument", "A parameter holds a character that cannot be kept")
     await read_rules(context, request.storage_request, request.bucket)
     if not most:
-        return _Page([], False)
-    values = (request.bucket, prefix, delimiter, most + 1, after, token)
+        return _Page([], False, has_owners)
+    values = (request.bucket, prefix, delimiter, most + 1, after, token, has_owners)
     rows = (await context.run(request.storage_request.as_caller(), statement(SQL["objects"], *values)))[0]
     entries = [msgspec.json.decode(row[0] or b"{}", type=_Entry) for row in rows]
-    return _Page(entries[:most], len(entries) > most)
+    return _Page(entries[:most], len(entries) > most, has_owners)
 
 
 def _common(delimiter: str, most: int, page: _Page, spelled: KeyEncoding) -> list[xml.Item]:
@@ -137,16 +160,19 @@ def _common(delimiter: str, most: int, page: _Page, spelled: KeyEncoding) -> lis
     return [*items, ("MaxKeys", most), *spelled.items, ("IsTruncated", page.is_truncated)]
 
 
-def _entries(page: _Page, spelled: KeyEncoding) -> list[xml.Item]:
+def _entries(page: _Page, spelled: KeyEncoding, *, is_versioned: bool = False) -> list[xml.Item]:
+    version: list[xml.Item] = [("VersionId", "null"), ("IsLatest", True)] if is_versioned else []
     objects: list[xml.Item] = [
         (
-            "Contents",
+            "Version" if is_versioned else "Contents",
             [
                 ("Key", spelled(entry.name)),
+                *version,
                 ("LastModified", entry.modified or ""),
                 ("ETag", entry.etag or ""),
                 ("Size", entry.size or 0),
                 ("StorageClass", "STANDARD"),
+                *([_owner(entry)] if page.has_owners else []),
             ],
         )
         for entry in page.entries
@@ -156,3 +182,8 @@ def _entries(page: _Page, spelled: KeyEncoding) -> list[xml.Item]:
         ("CommonPrefixes", [("Prefix", spelled(entry.name))]) for entry in page.entries if entry.is_folder
     ]
     return [*objects, *folders]
+
+
+def _owner(entry: _Entry) -> xml.Item:
+    owner = entry.owner or ""
+    return ("Owner", [("ID", owner), ("DisplayName", owner)])

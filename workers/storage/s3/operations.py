@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from schemas.http import Response
 from workers.storage.requests.context import StorageContext
-from workers.storage.s3 import buckets, copy_object, forms, get_object, listing, objects
+from workers.storage.s3 import buckets, copy_object, delete, forms, get_object, listing, objects
 from workers.storage.s3.multipart import completion, parts, uploads
 from workers.storage.s3.protocol.errors import not_supported
 from workers.storage.s3.protocol.request import S3Request
@@ -19,7 +19,7 @@ _UNSUPPORTED = frozenset({
     "accelerate", "acl", "analytics", "attributes", "cors", "encryption", "intelligent-tiering", "inventory",
     "legal-hold", "lifecycle", "logging", "metadataConfiguration", "metadataTable", "metrics", "notification",
     "object-lock", "ownershipControls", "policy", "policyStatus", "publicAccessBlock", "replication", "requestPayment",
-    "restore", "retention", "select", "tagging", "torrent", "versionId", "versions", "website", "append", "renameObject",
+    "restore", "retention", "select", "tagging", "torrent", "versionId", "website", "append", "renameObject",
 })  # fmt: skip
 
 
@@ -31,6 +31,8 @@ class S3Operation:
     name: str
     has_bytes: bool = False
     """The body holds bytes of an object, so the gateway stores it and the pool does not receive it."""
+    writes_object: bool = False
+    """It writes an object, or starts to: its headers may describe the object's access."""
 
 
 _LIST = S3Operation(listing.first_version, "storage.s3.object.list")
@@ -39,29 +41,34 @@ _UPLOAD = "storage.s3.upload"
 _BUCKETS: dict[tuple[str, str], S3Operation] = {
     ("GET", ""): _LIST,
     ("GET", "list-type"): S3Operation(listing.second_version, _LIST.name),
+    ("GET", "versions"): S3Operation(listing.versions, _LIST.name),
     ("GET", "uploads"): S3Operation(uploads.list_uploads, f"{_UPLOAD}.list_multipart"),
     ("GET", "location"): S3Operation(buckets.location, "storage.s3.bucket.get_location"),
     ("GET", "versioning"): S3Operation(buckets.versioning, "storage.s3.bucket.get_versioning"),
     ("HEAD", ""): S3Operation(buckets.head, "storage.s3.bucket.head"),
     ("PUT", ""): S3Operation(buckets.create, "storage.s3.bucket.create"),
     ("DELETE", ""): S3Operation(buckets.delete, "storage.s3.bucket.delete"),
-    ("POST", "delete"): S3Operation(objects.delete_many, "storage.s3.object.delete_many"),
+    ("POST", "delete"): S3Operation(delete.delete_many, "storage.s3.object.delete_many"),
 }
 _OBJECTS: dict[tuple[str, str], S3Operation] = {
     ("GET", ""): S3Operation(get_object.get, "storage.s3.object.get"),
     ("GET", "tagging"): S3Operation(get_object.tags, "storage.s3.object.get_tagging"),
     ("GET", "uploadId"): S3Operation(uploads.list_parts, f"{_UPLOAD}.list_parts"),
     ("HEAD", ""): S3Operation(get_object.get, "storage.s3.object.info"),
-    ("PUT", ""): S3Operation(objects.put, _UPLOAD, has_bytes=True),
-    ("PUT", "copy"): S3Operation(copy_object.copy, "storage.s3.object.copy", has_bytes=True),
+    ("PUT", ""): S3Operation(objects.put, _UPLOAD, has_bytes=True, writes_object=True),
+    ("PUT", "copy"): S3Operation(
+        copy_object.copy, "storage.s3.object.copy", has_bytes=True, writes_object=True
+    ),
     ("PUT", "uploadId"): S3Operation(parts.put, f"{_UPLOAD}.part", has_bytes=True),
     ("PUT", "uploadId copy"): S3Operation(parts.copy, f"{_UPLOAD}.part_copy", has_bytes=True),
-    ("POST", "uploads"): S3Operation(uploads.create_upload, f"{_UPLOAD}.create_multipart"),
+    ("POST", "uploads"): S3Operation(
+        uploads.create_upload, f"{_UPLOAD}.create_multipart", writes_object=True
+    ),
     ("POST", "uploadId"): S3Operation(completion.complete, f"{_UPLOAD}.complete_multipart"),
-    ("DELETE", ""): S3Operation(objects.delete, "storage.s3.object.delete"),
+    ("DELETE", ""): S3Operation(delete.delete, "storage.s3.object.delete"),
     ("DELETE", "uploadId"): S3Operation(uploads.abort, f"{_UPLOAD}.abort_multipart"),
 }
-FORM = S3Operation(forms.post, _UPLOAD, has_bytes=True)
+FORM = S3Operation(forms.post, _UPLOAD, has_bytes=True, writes_object=True)
 """The operation that no method and query selects: an upload by a form."""
 _ALL_BUCKETS = S3Operation(buckets.listing, "storage.s3.bucket.list")
 
@@ -83,6 +90,8 @@ def operation_of(request: S3Request) -> S3Operation:
 def _named(request: S3Request, table: dict[tuple[str, str], S3Operation]) -> str:
     """Return the query parameter that selects the operation; an unknown one is returned as it is."""
     for name in request.parameters:
+        if name == "versionId" and request.parameter(name) == "null":
+            continue  # the only version of an object without versioning
         is_known = (request.method, name) in table
         if is_known or name in _UNSUPPORTED:
             return name

@@ -75,7 +75,7 @@ async def _grant(context: StorageContext, request: StorageRequest, upload: Uploa
         raise name
     if refusal is not None:
         raise refusal
-    await _check_early(context, request, upload, name)
+    await check_early(context, request, upload, name)
     most = limit_by_quota(rules, most)
     version = str(uuid4())
     ticket = UploadTicket(
@@ -91,7 +91,7 @@ async def _grant(context: StorageContext, request: StorageRequest, upload: Uploa
     return Response(200, grant=upload_grant)
 
 
-async def _check_early(context: StorageContext, request: StorageRequest, upload: Upload, name: str) -> None:
+async def check_early(context: StorageContext, request: StorageRequest, upload: Upload, name: str) -> None:
     """Check the condition before the bytes come; `commit` checks it again under the lock. Raises: StorageError (412)."""
     if upload.condition is None:
         return

@@ -30,6 +30,8 @@ class ObjectAttributes:
     user_metadata: bytes | None = None
     """JSON of an object."""
     content: ContentHeaders = field(default_factory=ContentHeaders)
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    """Checksums of the bytes that were verified for an S3 client: names of headers to base64."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mime_type", parse_media_type(self.mime_type))
@@ -101,4 +103,5 @@ def metadata_of(
         "httpStatusCode": 200,
     }
     robots = {"xRobotsTag": attributes.robots} if attributes.robots else {}
-    return metadata | robots | attributes.content.members()
+    checksums = {"checksums": attributes.checksums} if attributes.checksums else {}
+    return metadata | robots | attributes.content.members() | checksums

@@ -202,7 +202,7 @@ async def whole(data: bytes, headers: dict[str, str], wanted: UploadGrant = WANT
         yield data[:2]
         yield data[2:]
 
-    return b"".join([piece async for piece in object_bytes(pieces(), headers, query, wanted)])
+    return b"".join([piece async for piece in object_bytes(pieces(), headers, query, wanted, {})])
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,11 @@ async def whole(data: bytes, headers: dict[str, str], wanted: UploadGrant = WANT
         ({"x-amz-checksum-crc32": CRC32}, None),
         ({"x-amz-checksum-crc32": "AAAAAA=="}, "BadDigest"),
         ({"x-amz-checksum-sha1": base64.b64encode(hashlib.sha1(b"hello").digest()).decode()}, None),
-        ({"x-amz-checksum-sha256": "AAAA"}, "BadDigest"),
+        ({"x-amz-checksum-sha256": "AAAA"}, "InvalidRequest"),
+        ({"x-amz-checksum-sha256": "no base64"}, "InvalidRequest"),
+        ({"x-amz-checksum-sha512": base64.b64encode(hashlib.sha512(b"hello").digest()).decode()}, None),
+        ({"x-amz-checksum-md5": base64.b64encode(hashlib.md5(b"hello").digest()).decode()}, None),
+        ({"x-amz-checksum-md5": base64.b64encode(hashlib.md5(b"other").digest()).decode()}, "BadDigest"),
         ({"x-amz-checksum-crc32c": CRC32C}, None),
         ({"x-amz-checksum-crc32c": CRC32}, "BadDigest"),
         ({"x-amz-checksum-crc64nvme": CRC64NVME}, None),

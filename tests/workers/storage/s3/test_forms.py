@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.storage.s3.forms import PostPolicy, check_policy, claim_of, read_policy
+from workers.storage.s3.forms import claim_of
+from workers.storage.s3.post_policy import PostPolicy, check_policy, read_policy
 from workers.storage.s3.protocol.errors import S3Error
 
 SOON = "2030-01-01T00:00:00Z"
@@ -50,10 +51,46 @@ def test_conditions_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "expiration", ["2030-01-01T00:00:00.000Z", "2030-01-01T01:00:00+01:00", "2030-01-01T00:00:00"]
+    "expiration",
+    ["2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00Z", "2030-01-01T00:00:00.000000000Z"],
 )
-def test_a_time_is_read_in_its_zone_and_else_as_utc(expiration: str) -> None:
+def test_an_expiration_is_a_time_in_utc(expiration: str) -> None:
     assert read_policy(spelled([], expiration)).expires == 1893456000
+
+
+@pytest.mark.parametrize(
+    "expiration",
+    [
+        "2030-01-01T01:00:00+01:00",
+        "2030-01-01T00:00:00",
+        "2030-01-01 00:00:00+00:00",
+        "2030-01-01",
+        "2030-13-01T00:00:00Z",
+        "1893456000",
+        "",
+    ],
+)
+def test_an_expiration_of_another_form_is_rejected(expiration: str) -> None:
+    with pytest.raises(S3Error) as error:
+        read_policy(spelled([], expiration))
+
+    assert error.value.code == "InvalidPolicyDocument"
+
+
+@pytest.mark.parametrize(
+    "bounds", [[-1, 0], [0, -1], [5], [0, 1, 2], [1.5, 2], [True, 2], ["one", 2], [10, 3], [None, 2]]
+)
+def test_a_length_range_that_is_none_is_rejected(bounds: list[object]) -> None:
+    with pytest.raises(S3Error) as error:
+        read_policy(spelled([["content-length-range", *bounds]]))
+
+    assert (error.value.code, error.value.status) == ("InvalidPolicyDocument", 400)
+
+
+def test_bounds_of_a_length_range_may_be_texts() -> None:
+    policy = read_policy(spelled([["content-length-range", "2", "9"]]))
+
+    assert (policy.least, policy.most) == (2, 9)
 
 
 @pytest.mark.parametrize(

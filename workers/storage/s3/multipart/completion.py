@@ -13,21 +13,22 @@ Source: docs/reference/storage.md, sections 10 and 11.
 import contextlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from broker.blobs import blob_names
 from broker.blobs.errors import BlobMissing, BlobStoreDown
 from broker.blobs.model import StagedBlob
 from schemas.http import Response
-from schemas.numbers import parse_whole_number
+from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import statement
 from workers.storage.model.errors import StorageError
 from workers.storage.model.names_and_sizes import existing_key
 from workers.storage.requests.context import StorageContext, switch_role
 from workers.storage.requests.identity import SERVICE
+from workers.storage.s3.conditions import condition_of_write
 from workers.storage.s3.multipart.uploads import (
-    MOST_PARTS,
     SQL,
     PendingUpload,
     UploadedPart,
@@ -35,18 +36,28 @@ from workers.storage.s3.multipart.uploads import (
     pending_upload,
     upload_id,
 )
+from workers.storage.s3.part_sizes import PART_SIZES, part_sizes
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, invalid_part, malformed_xml, no_such_upload
-from workers.storage.s3.protocol.request import S3Request
+from workers.storage.s3.protocol.request import MOST_PARTS, S3Request
+from workers.storage.uploads.commit import check_early
 from workers.storage.uploads.model import metadata_of
 from workers.storage.uploads.move_and_copy import is_surely_unwritten, visible_object
-from workers.storage.uploads.rows import policy_probe, try_out, write_row
+from workers.storage.uploads.rows import (
+    existing_name_as_412,
+    policy_probe,
+    try_out,
+    write_row,
+)
 
+SMALLEST_PART = 5 * 1024**2
+"""Minimum bytes of a part that is not the last one."""
 _MOST_NUMBER = 10**9
 
 
 async def complete(context: StorageContext, request: S3Request) -> Response:
     """CompleteMultipartUpload; an empty body means all stored parts."""
+    _reject_checksums(request)
     listed = read_parts(request.storage_request.body)
     try:
         pending = await pending_upload(context, request)
@@ -54,10 +65,25 @@ async def complete(context: StorageContext, request: S3Request) -> Response:
         if error.code != "NoSuchUpload":
             raise
         return _completed(request, await _existing_object(context, request))
+    upload = replace(pending.upload, condition=condition_of_write(request))
+    pending = replace(pending, upload=upload)
     parts = chosen_parts(listed, await parts_of(context, request, pending.id))
+    check_sizes(request, parts)
     if sum(part.size for part in parts) > pending.most:
         raise pending.refusal
-    return _completed(request, await context.tasks.run(_complete(context, request, pending, parts)))
+    await check_early(context, request.storage_request, upload, upload.key)
+    with existing_name_as_412(upload):
+        return _completed(request, await context.tasks.run(_complete(context, request, pending, parts)))
+
+
+def _reject_checksums(request: S3Request) -> None:
+    """Raises: S3Error (501) for a checksum of the whole object: only those of the parts were computed."""
+    for name in request.headers:
+        if name.startswith("x-amz-checksum-") and name != "x-amz-checksum-type":
+            message = (
+                f"The header {name} is not implemented for a completion: declare the checksums of the parts"
+            )
+            raise S3Error("NotImplemented", message, 501, Header=name)
 
 
 def read_parts(body: bytes) -> list[tuple[int, str]]:
@@ -81,9 +107,9 @@ def read_parts(body: bytes) -> list[tuple[int, str]]:
 
 
 def chosen_parts(listed: Sequence[tuple[int, str]], came: Sequence[UploadedPart]) -> list[UploadedPart]:
-    """Return the listed parts, or all parts for an empty list. Raises: S3Error (InvalidPart)."""
+    """Return the listed parts, or all parts for an empty list. Raises: S3Error (InvalidPart, MalformedXML)."""
     if not came:
-        raise invalid_part()
+        raise invalid_part() if listed else malformed_xml()
     by_number = {part.number: part for part in came}
     if not listed:
         return list(came)
@@ -92,6 +118,29 @@ def chosen_parts(listed: Sequence[tuple[int, str]], came: Sequence[UploadedPart]
         if part is None or part.etag != etag:
             raise invalid_part()
     return [part for part in parts if part is not None]
+
+
+def check_sizes(request: S3Request, parts: Sequence[UploadedPart]) -> None:
+    """Check the minimum size of all parts but the last, and the size of the object if the client declares it.
+
+    Raises: S3Error.
+    """
+    for part in parts[:-1]:
+        if part.size < SMALLEST_PART:
+            raise S3Error(
+                "EntityTooSmall",
+                "Your proposed upload is smaller than the minimum allowed size",
+                ProposedSize=str(part.size),
+                MinSizeAllowed=str(SMALLEST_PART),
+                PartNumber=str(part.number),
+                ETag=part.etag,
+            )
+    text = request.header("x-amz-mp-object-size")
+    if text is None:
+        return
+    size = sum(part.size for part in parts)
+    if parse_whole_number(text.strip(), most=LARGEST_SIZE) != size:
+        raise S3Error("InvalidRequest", f"x-amz-mp-object-size is {text}, but the parts have {size} bytes")
 
 
 async def _complete(
@@ -109,7 +158,7 @@ async def _complete(
     except BlobMissing:  # another request completed or aborted the upload, or replaced a part
         return await _existing_object(context, request, invalid_part())
     try:
-        is_written = await _write(context, request, pending, staged, version)
+        is_written = await _write(context, request, pending, parts, staged, version)
     except (DatabaseError, StorageError) as error:  # after other failures the row may have been written
         if is_surely_unwritten(error):
             await _discard(context, staged)
@@ -141,11 +190,17 @@ async def _discard(context: StorageContext, staged: StagedBlob) -> None:
 
 
 async def _write(
-    context: StorageContext, request: S3Request, pending: PendingUpload, staged: StagedBlob, version: str
+    context: StorageContext,
+    request: S3Request,
+    pending: PendingUpload,
+    parts: Sequence[UploadedPart],
+    staged: StagedBlob,
+    version: str,
 ) -> bool:
     """Write the object's row and delete the upload's row; return False if the upload is gone."""
     upload = pending.upload
     metadata = metadata_of(upload.attributes, staged.md5, staged.size)
+    metadata[PART_SIZES] = part_sizes([part.size for part in parts])
     async with context.database.transaction(request.storage_request.as_caller()) as transaction:
         await try_out(transaction, policy_probe(upload, upload.key))
         _, there = await transaction.run(switch_role(SERVICE), statement(SQL["lock"], pending.id))

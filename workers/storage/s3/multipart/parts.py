@@ -20,12 +20,13 @@ from workers.storage.model.upload_tickets import UploadTicket
 from workers.storage.objects.rows import ObjectRow, blob_missing
 from workers.storage.requests.context import StorageContext
 from workers.storage.s3.body_checks import check_stored, grant_body
+from workers.storage.s3.checksums import verified_checksums
 from workers.storage.s3.copy_object import source_of
-from workers.storage.s3.multipart.uploads import SQL, PendingUpload, part_number, pending_upload
+from workers.storage.s3.multipart.uploads import SQL, PendingUpload, pending_upload
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, no_such_upload
 from workers.storage.s3.protocol.headers import check_content_md5, iso, length_of
-from workers.storage.s3.protocol.request import S3Request
+from workers.storage.s3.protocol.request import S3Request, part_number
 from workers.storage.uploads.move_and_copy import NOT_WRITTEN, is_surely_unwritten
 
 LONGEST = 5 * 1024**3
@@ -40,12 +41,12 @@ async def put(context: StorageContext, request: S3Request) -> Response:
     if stored is None:
         return await _grant(context, request, pending, number)
     check_stored(stored)
-    check_content_md5(request, stored)
+    check_content_md5(request, stored.md5)
     ticket = context.tickets.open(stored.ticket)
     if ticket != _ticket(request, pending, number, ticket.version) or not stored.is_complete:
         raise invalid_signature()
     await context.tasks.run(_keep(context, request, pending, number, ticket.version, stored))
-    return Response(200, [("etag", f'"{stored.md5}"')])
+    return Response(200, [("etag", f'"{stored.md5}"'), *verified_checksums(stored).items()])
 
 
 async def _grant(

@@ -16,6 +16,7 @@ from schemas.http import Response
 from workers.database.transactions.interactive import decode_first, statement
 from workers.sql.files import read_statements
 from workers.storage.buckets.rows import read_rules, read_rules_with_room
+from workers.storage.model.content_headers import stored_content_headers
 from workers.storage.model.errors import StorageError
 from workers.storage.model.media_types import stored_media_type
 from workers.storage.model.names_and_sizes import parse_key
@@ -26,7 +27,7 @@ from workers.storage.s3.listing import SQL as LISTING
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, no_such_upload
 from workers.storage.s3.protocol.headers import attributes_of
-from workers.storage.s3.protocol.request import S3Request
+from workers.storage.s3.protocol.request import MOST_PARTS, S3Request
 from workers.storage.uploads.model import (
     ObjectAttributes,
     Upload,
@@ -37,7 +38,6 @@ from workers.storage.uploads.model import (
 from workers.storage.uploads.rows import policy_probe
 
 SQL = read_statements("workers.storage.s3.multipart", "uploads.sql")
-MOST_PARTS = 10_000
 
 
 class _Row(Struct, frozen=True):
@@ -83,6 +83,7 @@ async def create_upload(context: StorageContext, request: S3Request) -> Response
     await context.probe(request.storage_request.as_caller(), policy_probe(upload, key))
     id = str(uuid4())
     metadata = {"mimetype": about.mime_type, "cacheControl": about.cache_control, "xRobotsTag": about.robots}
+    metadata |= about.content.members()
     metadata["expiresIn"] = str(int(context.settings.s3_protocol.upload_expiry))
     signature = _signature(context, id, request.bucket, key, who.subject)
     values = (
@@ -128,16 +129,6 @@ def upload_id(request: S3Request) -> str:
         return str(UUID(request.parameter("uploadId")))
     except ValueError:
         raise no_such_upload() from None
-
-
-def part_number(request: S3Request) -> int:
-    """Return the part number of a request. Raises: S3Error (InvalidArgument)."""
-    number = request.number("partNumber", 0, least=1)
-    if not 1 <= number <= MOST_PARTS:
-        raise S3Error(
-            "InvalidArgument", f"Part number must be an integer between 1 and {MOST_PARTS}, inclusive"
-        )
-    return number
 
 
 async def abort(context: StorageContext, request: S3Request) -> Response:
@@ -245,4 +236,5 @@ def _about(row: _Row) -> ObjectAttributes:
         metadata.get("cacheControl", ""),
         metadata.get("xRobotsTag", ""),
         None if user_metadata == b"null" else user_metadata,
+        stored_content_headers(metadata),
     )

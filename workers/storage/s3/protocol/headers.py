@@ -7,13 +7,13 @@ import base64
 import binascii
 import re
 from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
 
 import msgspec
 
-from schemas.blobs import StoredBody
 from schemas.http import Headers
+from schemas.http_dates import parse_http_date
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
+from workers.storage.model.content_headers import content_headers_of_request
 from workers.storage.model.media_types import parse_media_type, protective_headers, served_type
 from workers.storage.model.names_and_sizes import cache_control_of, check_header_values
 from workers.storage.model.robots import check_robots
@@ -47,6 +47,7 @@ def attributes_of(request: S3Request) -> ObjectAttributes:
         cache_control_of(request.headers.get("cache-control")),
         robots,
         user_metadata(request),
+        content_headers_of_request(request.headers.get),
     )
     check_header_values(about.mime_type, about.cache_control)
     return about
@@ -71,8 +72,8 @@ def length_of(request: S3Request) -> int | None:
     return parse_whole_number(text, most=LARGEST_SIZE)
 
 
-def check_content_md5(request: S3Request, stored: StoredBody) -> None:
-    """Raises: S3Error if the stored bytes do not match Content-MD5. The gateway checks every other hash."""
+def check_content_md5(request: S3Request, md5: str) -> None:
+    """Raises: S3Error if the MD5 of the body, in hex, is not Content-MD5. The gateway checks other hashes of objects."""
     header = request.headers.get("content-md5")
     if header is None:
         return
@@ -82,7 +83,7 @@ def check_content_md5(request: S3Request, stored: StoredBody) -> None:
         expected = b""
     if len(expected) != 16:
         raise S3Error("InvalidDigest", "The Content-MD5 you specified is not valid.")
-    if expected.hex() != stored.md5:
+    if expected.hex() != md5:
         raise S3Error("BadDigest", "The Content-MD5 you specified did not match what we received.")
 
 
@@ -92,6 +93,7 @@ def object_response_headers(request: S3Request, row: ObjectRow) -> Headers:
         "content-type": row.mime_type,
         "cache-control": cache_control_for(row, None),
         "x-robots-tag": row.robots,
+        **dict(row.content.headers()),
     }
     for parameter, name in _OVERRIDES.items():
         if request.has(parameter):
@@ -132,7 +134,7 @@ def check_preconditions(request: S3Request, row: ObjectRow, prefix: str = "") ->
     if match is not None:
         if not _matches(match, row.etag):
             raise precondition_failed()
-    elif (moment := _moment(since)) is not None and modified > moment:
+    elif (moment := parse_http_date(since)) is not None and modified > moment:
         raise precondition_failed()
     if not prefix:
         return
@@ -140,7 +142,7 @@ def check_preconditions(request: S3Request, row: ObjectRow, prefix: str = "") ->
     if other is not None:
         if _matches(other, row.etag):
             raise precondition_failed()
-    elif (moment := _moment(after)) is not None and modified <= moment:
+    elif (moment := parse_http_date(after)) is not None and modified <= moment:
         raise precondition_failed()
 
 
@@ -149,19 +151,7 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def http_date(moment: datetime) -> str:
-    """Format a time for a header."""
-    return format_datetime(moment.astimezone(UTC), usegmt=True)
-
-
 def _matches(listed: str, etag: str) -> bool:
     """Compare ETags as S3 does: clients may omit the quotes."""
     bare = etag.strip('"')
     return etag_matches(listed, etag) or any(item.strip().strip('"') == bare for item in listed.split(","))
-
-
-def _moment(text: str | None) -> int | None:
-    try:
-        return int(parsedate_to_datetime(text).timestamp()) if text else None
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from schemas.http import Headers
-from schemas.numbers import clamp_whole_number
+from schemas.numbers import clamp_whole_number, parse_whole_number
 from workers.storage.requests.storage_request import StorageRequest
 from workers.storage.s3.protocol.errors import S3Error, invalid_argument
 
 PREFIX = "/s3"
+MOST_PARTS = 10_000
+"""Largest number of a part."""
 _MOST_PARAMETERS = 200
 _MOST_NUMBER = 10**9
 
@@ -74,6 +76,14 @@ def read_s3_request(request: StorageRequest) -> S3Request:
     bucket, key = split_path(request.http.path)
     query = read_query(request.http.query)
     return S3Request(request, bucket, key, query, joined_headers(request.http.headers), dict(reversed(query)))
+
+
+def part_number(request: S3Request) -> int:
+    """Return the part number of a request. Raises: S3Error (InvalidArgument)."""
+    number = parse_whole_number(request.parameter("partNumber"), most=MOST_PARTS)
+    if not number:
+        raise invalid_argument(f"Part number must be an integer between 1 and {MOST_PARTS}, inclusive")
+    return number
 
 
 def split_path(path: str) -> tuple[str, str]:
