@@ -129,8 +129,7 @@ class RestWorker:
 
         # Respond. Only reads have an entity tag.
         if isinstance(plan, ReadPlan):
-            condition = header(request.headers, "if-none-match")
-            return respond(plan, result, values, dialect, condition=condition, has_tag=True)
+            return respond(plan, result, values, dialect, conditions=request.headers)
         return respond(plan, result, values, dialect)
 
     def _read_for(
