@@ -23,12 +23,15 @@ from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings
 from services.gateway.authentication import Authenticator
+from services.gateway.errors import gateway_error
 from services.gateway.forward import BodyRejected, http_response, stream_response
 from services.gateway.functions import is_websocket_request
-from services.gateway.handlers import HealthHandler, Reply, RouteHandler, build_handlers
+from services.gateway.handlers import Reply, RouteHandler, UnroutedHandler, build_handlers
+from services.gateway.head_checks import answer_in_http11, head_fault
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
 from services.gateway.request import GatewayRequest, read_request
+from services.gateway.root_page import RootPage
 from services.gateway.s3.errors import error_as_xml
 from services.middleware import cors
 from services.middleware.api_keys import ApiKeyRejected
@@ -64,8 +67,8 @@ class Edge:
     ) -> None:
         gateway, limit = settings.gateway, settings.gateway.rate_limit
         self._authenticator = authenticator
-        self._policy = cors.common_policy(settings.api.cors_allowed_origins)
-        self._unrouted = HealthHandler(self._policy, health)
+        self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
+        self._unrouted = UnroutedHandler(self._policy, health, RootPage(settings))
         self._handlers = build_handlers(settings, calls, authenticator, objects, sockets, subscriptions)
         self._max_url = gateway.max_url
         self._by_address = Buckets(limit.per_address, limit.per_address_burst)
@@ -79,6 +82,8 @@ class Edge:
         route = request.route
         handler = self._unrouted if route is None else self._handlers[route.handler]
         request.response_headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
+        if (fault := head_fault(http, request.first.get("host"))) is not None:
+            return _head_rejected(request, *fault)
         try:
             reply: Reply | None = self._early_response(request, handler)
             if reply is None:
@@ -107,23 +112,29 @@ class Edge:
     def _early_response(self, request: GatewayRequest, handler: RouteHandler) -> Response | None:
         """Return the response to a request that stops before authentication; None if it goes on."""
         if request.url_length > self._max_url:
-            return error_response(request.area, 414, f"The URL is longer than {self._max_url} characters")
+            return gateway_error(request, 414, f"The URL is longer than {self._max_url} characters")
         if request.method == "OPTIONS" and (response := handler.options(request)) is not None:
             return response
         if self._is_limited and request.route is not None:
-            return self._limit(request)
+            return self._limit(request, handler)
         return None
 
-    def _limit(self, request: GatewayRequest) -> Response | None:
-        """Take a token from the bucket of the address and from that of the key; return 429 if one is empty."""
-        now = time.monotonic()
-        wait = self._by_address.take(request.client_address(), now)
+    def _limit(self, request: GatewayRequest, handler: RouteHandler) -> Response | None:
+        """Take a token from the bucket of the address and from that of the key; return 429 if one is empty.
+
+        A request without an API key counts by its access token, and one without either by its address: callers that have
+        no key must not share one bucket.
+        """
+        now, address = time.monotonic(), request.client_address()
+        wait = self._by_address.take(address, now)
         if not wait:  # a request that the address bucket rejects must not consume a token of the key bucket
-            wait = self._by_key.take(request.api_key() or "", now)
+            key = handler.api_key(request) or handler.authorization(request)
+            wait = self._by_key.take(key or address, now)
         if not wait:
             return None
         retry_after = ("retry-after", str(math.ceil(wait)))
-        return error_response(request.area, 429, "Too many requests", headers=[retry_after])
+        limited = "Request rate limit reached" if request.area == "auth" else "Too many requests"
+        return gateway_error(request, 429, limited, headers=[retry_after])
 
 
 def _common_headers(policy: cors.CorsPolicy, origin: str | None, id: str) -> Headers:
@@ -135,19 +146,26 @@ def _common_headers(policy: cors.CorsPolicy, origin: str | None, id: str) -> Hea
 
 def _error_response(request: GatewayRequest, error: Exception) -> Response:
     """Return the response to an error, in the format of the area. Raises: ConnectionError, TimeoutError, as they came."""
-    area = request.area
     match error:
         case ApiKeyRejected():
-            return error_response(area, 401, error.message, hint=error.hint, code="401")
+            return gateway_error(request, 401, error.message, hint=error.hint)
         case BodyRejected():
-            return error_response(area, error.status, error.message)
+            return gateway_error(request, error.status, error.message)
         case Unavailable() | DeadlineExceeded():
             outcome = getattr(error, "outcome", "") if request.method not in _SAFE_METHODS else ""
-            return error_response(area, error.status, str(error), headers=error.headers(), outcome=outcome)
+            return gateway_error(request, error.status, str(error), headers=error.headers(), outcome=outcome)
         case ConnectionError() | TimeoutError():  # the client is gone
             raise error
     observe(RequestCrashed(request.id, traceback_of(error)))
-    return error_response(area, 500, f"Internal error; the request id is {request.id}")
+    return gateway_error(request, 500, f"Internal error; the request id is {request.id}")
+
+
+def _head_rejected(request: GatewayRequest, status: int, message: str) -> web.Response:
+    """Return the response to a head that is not valid HTTP/1.1; it ends the connection."""
+    answer_in_http11(request.http)
+    sent = _sent(request, gateway_error(request, status, message))
+    sent.force_close()
+    return sent
 
 
 def _sent(request: GatewayRequest, response: Response) -> web.Response:

@@ -7,19 +7,20 @@ cancels the call, and the worker cancels the statement in the database.
 
 from collections.abc import AsyncIterator
 
-from aiohttp import hdrs, web
+from aiohttp import HttpVersion10, hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
 from broker.requests.call import Calls, PoolReply
-from broker.subjects import IDEMPOTENCY_REPLAYED, Subject
+from broker.subjects import Subject
 from schemas.caller import AnonymousCaller
 from schemas.errors import Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response
 from services.gateway.request import FRAMING, UNSENDABLE, GatewayRequest
 from services.gateway.transfer_rate import BodyTooSlow, TransferLimits, TransferRate
+from services.middleware.server_name import SERVER
 
-_SERVER = ("server", "Headwater")
+_SERVER = ("server", SERVER)
 
 
 class BodyRejected(Exception):
@@ -126,7 +127,9 @@ class Forwarder:
 
 
 async def send_continue(request: web.BaseRequest) -> None:
-    """Send `100 Continue` to a client that waits for it before it sends the body. Source: RFC 9110, 10.1.1."""
+    """Send `100 Continue` to a client that waits for it before it sends the body; never to HTTP/1.0. Source: RFC 9110, 10.1.1."""
+    if request.version == HttpVersion10:
+        return
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0  # the final response has not started
@@ -173,18 +176,15 @@ def _reason(response: Response) -> str | None:
     return UNSENDABLE.sub(" ", response.reason) if response.reason else None
 
 
-_REPLAYED_EXPOSED = ("access-control-expose-headers", IDEMPOTENCY_REPLAYED)
-"""Exposes the header to pages of other origins. It is a line of its own (lines of one name are one list), because the other line is the reference's."""
-
-
 def response_headers(headers: Headers, extra: Headers) -> CIMultiDict[str]:
-    """Return the headers of a response: the pool's, then the gateway's whose names the pool did not set, without unsendable characters."""
+    """Return the headers of a response: the pool's, then the gateway's whose names the pool did not set, without unsendable characters.
+
+    `Vary` of the gateway is a further line beside that of the pool: lines of one name are one list.
+    """
     names = {name for name, _ in headers}
     if not names.isdisjoint(FRAMING):
         headers = [pair for pair in headers if pair[0] not in FRAMING]
-    pairs = [*headers, *(pair for pair in extra if pair[0] not in names), _SERVER]
-    if IDEMPOTENCY_REPLAYED in names:
-        pairs.append(_REPLAYED_EXPOSED)
+    pairs = [*headers, *(pair for pair in extra if pair[0] not in names or pair[0] == "vary"), _SERVER]
     # The names are searched as well: a pool may return any text as a name.
     if UNSENDABLE.search("".join([*names, *[value for _, value in pairs]])):
         pairs = [(UNSENDABLE.sub("", name), UNSENDABLE.sub(" ", value)) for name, value in pairs]

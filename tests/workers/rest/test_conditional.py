@@ -7,8 +7,8 @@ from hashlib import blake2b
 import pytest
 
 from schemas.http import Response, header
-from workers.rest import etags
 from tests.workers.rest.house import House, rows
+from workers.rest import etags
 
 _OBJECT = "application/vnd.pgrst.object+json"
 
@@ -69,7 +69,9 @@ async def test_a_count_that_changed_changes_the_tag_of_a_page(house: House) -> N
     assert tag(second) != tag(first)
 
 
-async def test_a_write_takes_the_tag_of_a_read_with_a_count_and_that_of_a_compressed_one(trial: House) -> None:
+async def test_a_write_takes_the_tag_of_a_read_with_a_count_and_that_of_a_compressed_one(
+    trial: House,
+) -> None:
     read = await trial.send("GET", "/rivers?id=eq.3", prefer="count=exact")
 
     counted = await trial.send("PATCH", "/rivers?id=eq.3", {"km": 3}, if_match=tag(read))
