@@ -19,6 +19,7 @@ from schemas.http import Headers, Response
 from services.gateway.conditions import ByteRange, InvalidByteRange, http_date, is_unchanged, range_of
 from services.gateway.forward import response_headers
 
+S3_PREFIX = "/storage/v1/s3"
 _SMALL = 64 * 1024
 """Up to here a body is sent with its head in one write."""
 STALL_S = 30.0
@@ -56,7 +57,7 @@ class BlobSender:
         try:
             requested = (
                 range_of(request_headers, claim.size, claim.etag, claim.modified)
-                if claim.has_ranges
+                if claim.has_ranges and _takes_range(request)
                 else None
             )
         except InvalidByteRange:
@@ -83,6 +84,11 @@ def blob_name_of(named: BlobReference) -> BlobPath:
     if named.transform:
         return transform(named.version, named.transform)
     return blob(named.bucket, named.version)
+
+
+def _takes_range(request: web.BaseRequest) -> bool:
+    """Return whether `Range` counts: for GET (RFC 9110, 14.2), and for HEAD where S3 defines it (HeadObject)."""
+    return request.method == "GET" or request.path.startswith(S3_PREFIX)
 
 
 def _validators(claim: BlobClaim) -> Headers:

@@ -188,7 +188,7 @@ class GraphQLHandler(DataHandler):
             return gateway_error(request, 404, "There is nothing below this path")
         if request.method == SUBSCRIBE:
             return gateway_error(
-                request, 405, "Send a query by POST or GET", headers=[("allow", "GET, POST")]
+                request, 405, "Send a query by POST or GET", headers=[("allow", "GET, HEAD, POST")]
             )
         if self.subscriptions is None:
             return gateway_error(
