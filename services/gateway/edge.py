@@ -14,6 +14,7 @@ import math
 import time
 from typing import ClassVar
 
+import msgspec
 from aiohttp import web
 
 from broker.observability.observations import Observation
@@ -23,6 +24,7 @@ from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings
 from services.gateway.authentication import Authenticator
+from services.gateway.compression import ResponseCompression, encoded_headers, with_known_tag
 from services.gateway.errors import gateway_error
 from services.gateway.forward import BodyRejected, http_response, stream_response
 from services.gateway.functions import is_websocket_request
@@ -70,6 +72,7 @@ class Edge:
         self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
         self._unrouted = UnroutedHandler(self._policy, health, RootPage(settings))
         self._handlers = build_handlers(settings, calls, authenticator, objects, sockets, subscriptions)
+        self._compression = ResponseCompression(gateway.compression)
         self._max_url = gateway.max_url
         self._by_address = Buckets(limit.per_address, limit.per_address_burst)
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
@@ -95,14 +98,27 @@ class Edge:
                 reply = await handler.handle(request)
             if isinstance(reply, PoolReply):
                 if reply.chunks is not None:
-                    return await stream_response(http, reply, request.response_headers)
+                    return await self._stream(request, reply)
                 reply = reply.response
             if isinstance(reply, web.StreamResponse):
                 return reply  # the handler has sent it
             response = reply
+            if len(response.body) >= self._compression.threshold or request.method == "HEAD":
+                response = await self._compression.compressed(request, response)
+            elif response.status == 304:
+                response = with_known_tag(response, request.first.get("if-none-match"))
         except Exception as error:  # any failure becomes a response
             response = _error_response(request, error)
         return _sent(request, response)
+
+    async def _stream(self, request: GatewayRequest, reply: PoolReply) -> web.StreamResponse:
+        """Send the reply of a pool whose body follows in chunks."""
+        coding = self._compression.stream_coding(request, reply.response)
+        if coding is not None:
+            headers = encoded_headers(reply.response.headers, coding)
+            reply.response = msgspec.structs.replace(reply.response, headers=headers)
+        encoder = self._compression.encoder(coding)
+        return await stream_response(request.http, reply, request.response_headers, encoder)
 
     def reject(self, status: int, message: str) -> web.Response:
         """Return the response to bytes that the HTTP parser rejected."""

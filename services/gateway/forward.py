@@ -16,6 +16,7 @@ from broker.subjects import Subject
 from schemas.caller import AnonymousCaller
 from schemas.errors import Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response
+from services.gateway.encoders import Encoder, encoded_piece
 from services.gateway.request import FRAMING, UNSENDABLE, GatewayRequest
 from services.gateway.transfer_rate import BodyTooSlow, TransferLimits, TransferRate
 from services.middleware.server_name import SERVER
@@ -148,21 +149,28 @@ def http_response(response: Response, extra: Headers, *, is_head: bool) -> web.R
     return sent
 
 
-async def stream_response(request: web.BaseRequest, answer: PoolReply, extra: Headers) -> web.StreamResponse:
-    """Send a response whose body arrives in chunks. If the chunks break off, the connection is aborted, so that the client notices."""
+async def stream_response(
+    request: web.BaseRequest, answer: PoolReply, extra: Headers, encoder: Encoder | None = None
+) -> web.StreamResponse:
+    """Send a response whose body arrives in chunks. If the chunks break off, the connection is aborted, so that the client notices.
+
+    With an encoder the body is compressed; the headers say so already.
+    """
     response = answer.response
     sent = web.StreamResponse(
         status=response.status,
         reason=_reason(response),
         headers=response_headers(response.headers, extra),
     )
-    if response.stream is not None and response.stream.size >= 0:
+    if response.stream is not None and response.stream.size >= 0 and encoder is None:
         sent.content_length = response.stream.size
     try:
         await sent.prepare(request)
         if answer.chunks is not None and request.method != "HEAD":
             async for chunk in answer.chunks:
-                await sent.write(chunk)
+                await sent.write(chunk if encoder is None else await encoded_piece(encoder, chunk))
+            if encoder is not None:
+                await sent.write(encoder.finish())
         await sent.write_eof()
     except Unavailable:
         if request.transport is not None:
