@@ -18,6 +18,7 @@ from schemas.settings.auth_keys import listed_keys
 from schemas.settings.tree import Settings, SettingsError, gateway_scheme
 from services.gateway.authentication import Authenticator
 from services.gateway.certificate import Certificate
+from services.gateway.compression import ResponseCompression
 from services.gateway.connections import ConnectionLimits
 from services.gateway.edge import Edge
 from services.gateway.health import Health
@@ -141,7 +142,8 @@ def open_objects(settings: Settings, calls: Calls) -> ObjectTransfers | None:
     trusted = read_networks(settings.gateway.trusted_proxies)
     address = PublicAddress(settings.storage.public_url or settings.api.external_url, trusted)
     resuming = ResumableUploads(calls, blobs, address, minimum_rate)
-    return ObjectTransfers(calls, blobs, resuming, minimum_rate)
+    compression = ResponseCompression(settings.gateway.compression)
+    return ObjectTransfers(calls, blobs, resuming, minimum_rate, compression)
 
 
 def doorkeeper(settings: Settings, platform_keys: PlatformKeys | None = None) -> Authenticator:

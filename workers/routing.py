@@ -4,6 +4,9 @@ A pattern is a path whose segments are texts (`/factors/recovery-codes`) or name
 the last may be `{name...}`, which takes all that follows, slashes included. Paths are those of `Request.path`,
 percent-encoded: they are split into segments first and decoded afterwards, so an encoded slash never separates segments. A text
 takes precedence over a name, a name over a rest. Paths that cannot be decoded, or contain a NUL, match no route.
+
+HEAD is answered by the endpoint of GET where a path has no endpoint of its own for it (RFC 9110, 9.3.2; the gateway sends no
+body), unless the GET changes something (`has_effects`): programs that look at links send HEAD.
 """
 
 import re
@@ -25,6 +28,8 @@ class ServiceRoute(Generic[T]):
     method: str
     pattern: str
     endpoint: T
+    has_effects: bool = False
+    """A GET that changes something, or sends an email: HEAD is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ class _Node(Generic[T]):
     named: "_Node[T] | None" = None
     rest: "_Node[T] | None" = None
     ends: dict[str, tuple[T, tuple[str, ...]]] = field(default_factory=dict)
+    head: tuple[T, tuple[str, ...]] | None = None
+    """The endpoint of GET, if it answers HEAD as well."""
 
 
 class Router(Generic[T]):
@@ -73,10 +80,11 @@ class Router(Generic[T]):
             return NotFound()
         allowed: set[str] = set()
         for node, values in _ends(self._root, segments, 0, ()):
-            if method in node.ends:
-                endpoint, names = node.ends[method]
+            end = node.ends.get(method) or (node.head if method == "HEAD" else None)
+            if end is not None:
+                endpoint, names = end
                 return RouteMatch(endpoint, dict(zip(names, values, strict=True)))
-            allowed.update(node.ends)
+            allowed.update(node.ends, ["HEAD"] if node.head else [])
         return MethodNotAllowed(tuple(sorted(allowed))) if allowed else NotFound()
 
     def _add(self, route: ServiceRoute[T]) -> None:
@@ -101,6 +109,8 @@ class Router(Generic[T]):
         if route.method in node.ends or len(set(names)) < len(names):
             raise ValueError(f"{route.method} {route.pattern}: already taken, or a name used twice")
         node.ends[route.method] = (route.endpoint, tuple(names))
+        if route.method == "GET" and not route.has_effects:
+            node.head = node.ends["GET"]
 
 
 def _ends(

@@ -27,7 +27,8 @@ from schemas.keys.token_keys import ASYMMETRIC, SYMMETRIC, Issuer, Key, KeySet
 from schemas.keys.token_keys import read_keys as read_keys  # offered here, beside those who need it
 
 _LONGEST_CACHED = 8192
-_PARTS = re.compile(r"[\w=-]*\.[\w=-]*\.[\w=-]*", re.ASCII)
+_PARTS = re.compile(r"[\w-]*\.[\w-]*\.[\w-]*", re.ASCII)
+"""Base64url without padding. Source: RFC 7515, 2."""
 _jws = jwt.api_jws.PyJWS()
 _object = msgspec.json.Decoder(dict[str, object])
 
@@ -139,10 +140,11 @@ def _payload(token: str, keys: KeySet, *, is_third_party: bool) -> bytes | Rejec
 
 
 def _part(token: str, index: int) -> dict[str, object] | None:
-    """Parse the header (0) or the claims (1) of a token if they are an object; nothing is verified."""
+    """Parse the header (0) or the claims (1) of a token if they are an object in UTF-8; nothing is verified."""
     try:
         text = token.split(".", 2)[index]
-        part = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        # Decoded first: of bytes, json.loads would guess UTF-16 and UTF-32 as well (RFC 7515, 3, wants UTF-8).
+        part = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
     except (ValueError, IndexError, RecursionError):
         return None
     return part if isinstance(part, dict) else None

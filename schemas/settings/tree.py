@@ -6,7 +6,9 @@
 the official project folder (docs/reference/platform.md, section 2), and our own.
 """
 
-from msgspec import Struct, field
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
 
 from schemas.keys.secret import Secret
 from schemas.settings.auth import DEVELOPMENT_JWT_SECRET as DEVELOPMENT_JWT_SECRET
@@ -196,6 +198,19 @@ class RateLimit(Struct, frozen=True):
     per_key_burst: Amount = 2000
 
 
+class CompressionSettings(Struct, frozen=True):
+    """[gateway.compression]: text and JSON are sent in zstd, br or gzip, whichever the client prefers."""
+
+    enabled: bool = True
+    """Off: bodies are sent as they are, for a proxy in front that compresses."""
+    threshold: Bytes = 1024
+    """Bytes of a body from which it is compressed."""
+    zstd_level: Annotated[int, Meta(ge=1, le=12, description="a whole number, 1 to 12")] = 3
+    """Higher levels of all three are smaller and slower."""
+    brotli_level: Annotated[int, Meta(ge=0, le=11, description="a whole number, 0 to 11")] = 4
+    gzip_level: Annotated[int, Meta(ge=1, le=9, description="a whole number, 1 to 9")] = 4
+
+
 class Gateway(Struct, frozen=True):
     """[gateway]: the HTTP edge. Sizes in bytes, times in seconds."""
 
@@ -233,6 +248,7 @@ class Gateway(Struct, frozen=True):
     metrics_token: Secret | None = None
     """Bearer token for /metrics. Unset: only this machine can read them, including its functions."""
     rate_limit: RateLimit = field(default_factory=RateLimit)
+    compression: CompressionSettings = field(default_factory=CompressionSettings)
 
 
 class Inbucket(Struct, frozen=True):

@@ -17,11 +17,16 @@ from broker.blobs.store import BlobStore
 from schemas.blobs import BlobClaim, BlobReference
 from schemas.http import Headers, Response
 from schemas.http_dates import http_date
+from services.gateway.compression import ResponseCompression, encoded_headers, weakened
 from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
+from services.gateway.encoders import Encoder, encoded_piece
 from services.gateway.forward import response_headers
 
+S3_PREFIX = "/storage/v1/s3"
 _SMALL = 64 * 1024
 """Up to here a body is sent with its head in one write."""
+MOST_ENCODED = 8 * 1024 * 1024
+"""Bytes of the longest object that is compressed on its way: the kernel sends longer ones without copying them."""
 STALL_S = 30.0
 """Seconds in which a client has to take something."""
 _PIECE = 8 * 1024 * 1024
@@ -42,8 +47,8 @@ _JSON = ("content-type", "application/json; charset=utf-8")
 class BlobSender:
     """Sends blobs."""
 
-    def __init__(self, blobs: BlobStore) -> None:
-        self._blobs = blobs
+    def __init__(self, blobs: BlobStore, compression: ResponseCompression) -> None:
+        self._blobs, self._compression = blobs, compression
 
     async def send(
         self,
@@ -57,9 +62,10 @@ class BlobSender:
         head = [*response.headers, *_validators(claim)]
         if is_unchanged(request_headers, claim.etag, claim.modified):
             headers = [pair for pair in head if not pair[0].startswith(_OF_A_BODY)]
+            headers = weakened(headers, request_headers.get("if-none-match"))
             return _without_body(304, headers, extra)
         try:
-            requested = _requested(claim, request_headers)
+            requested = _requested(claim, request_headers, takes_range=_takes_range(request))
         except InvalidByteRange:
             return _whole(416, [_JSON, ("content-range", f"bytes */{claim.size}")], _BAD_RANGE, extra)
         if requested is not None:
@@ -68,20 +74,38 @@ class BlobSender:
             requested or ByteRange(0, claim.size),
             206 if requested is not None else response.status,
         )
+        coding = self._coding(request, head, span, request_headers.get("accept-encoding"))
+        if coding is not None:
+            head = encoded_headers(head, coding)
+        encoder = self._compression.encoder(coding)
         if request.method == "HEAD":
+            if encoder is not None:
+                return _without_body(status, head, extra)
             return _without_body(status, [*head, ("content-length", str(span.size))], extra)
         try:
             async with self._blobs.read(blob_name_of(claim.blob), span.start, span.stop) as reading:
+                if encoder is not None:
+                    return await _sent_encoded(request, status, head, extra, encoder, reading)
                 return await _sent(request, status, head, extra, span, reading)
         except BlobMissing:
             return _whole(404, [_JSON, ("cache-control", "no-store")], _MISSING, extra)
 
+    def _coding(
+        self, request: web.BaseRequest, head: Headers, span: ByteRange, accept: str | None
+    ) -> str | None:
+        """Return the coding of an object. S3 clients check the bytes, and a very long object is sent as it is."""
+        if span.size > MOST_ENCODED or request.path.startswith(S3_PREFIX):
+            return None
+        return self._compression.coding_for(accept, head, span.size)
 
-def _requested(claim: BlobClaim, headers: Mapping[str, str]) -> ByteRange | None:
+
+def _requested(claim: BlobClaim, headers: Mapping[str, str], *, takes_range: bool) -> ByteRange | None:
     """Return the bytes to send, None for all. Raises: InvalidByteRange."""
     if claim.part is not None:
         return ByteRange(*claim.part)
-    return range_of(headers, claim.size, claim.etag, claim.modified) if claim.has_ranges else None
+    if not claim.has_ranges or not takes_range:
+        return None
+    return range_of(headers, claim.size, claim.etag, claim.modified)
 
 
 def blob_name_of(named: BlobReference) -> BlobPath:
@@ -91,6 +115,11 @@ def blob_name_of(named: BlobReference) -> BlobPath:
     if named.transform:
         return transform(named.version, named.transform)
     return blob(named.bucket, named.version)
+
+
+def _takes_range(request: web.BaseRequest) -> bool:
+    """Return whether `Range` counts: for GET (RFC 9110, 14.2), and for HEAD where S3 defines it (HeadObject)."""
+    return request.method == "GET" or request.path.startswith(S3_PREFIX)
 
 
 def _validators(claim: BlobClaim) -> Headers:
@@ -115,6 +144,18 @@ async def _sent(
         return sent
     async for chunk in reading.chunks:
         await sent.write(chunk)
+    await sent.write_eof()
+    return sent
+
+
+async def _sent_encoded(
+    request: web.BaseRequest, status: int, head: Headers, extra: Headers, encoder: Encoder, reading: OpenBlob
+) -> web.StreamResponse:
+    sent = web.StreamResponse(status=status, headers=response_headers(head, extra))
+    await sent.prepare(request)
+    async for chunk in reading.chunks:
+        await sent.write(await encoded_piece(encoder, chunk))
+    await sent.write(encoder.finish())
     await sent.write_eof()
     return sent
 

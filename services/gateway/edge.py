@@ -14,6 +14,7 @@ import math
 import time
 from typing import ClassVar
 
+import msgspec
 from aiohttp import web
 
 from broker.observability.observations import Observation
@@ -23,12 +24,16 @@ from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings
 from services.gateway.authentication import Authenticator
+from services.gateway.compression import ResponseCompression, encoded_headers, with_known_tag
+from services.gateway.errors import gateway_error
 from services.gateway.forward import BodyRejected, http_response, stream_response
 from services.gateway.functions import is_websocket_request
-from services.gateway.handlers import HealthHandler, Reply, RouteHandler, build_handlers
+from services.gateway.handlers import Reply, RouteHandler, UnroutedHandler, build_handlers
+from services.gateway.head_checks import answer_in_http11, head_fault
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
 from services.gateway.request import GatewayRequest, read_request
+from services.gateway.root_page import RootPage
 from services.gateway.s3.errors import error_as_xml
 from services.middleware import cors
 from services.middleware.api_keys import ApiKeyRejected
@@ -64,9 +69,10 @@ class Edge:
     ) -> None:
         gateway, limit = settings.gateway, settings.gateway.rate_limit
         self._authenticator = authenticator
-        self._policy = cors.common_policy(settings.api.cors_allowed_origins)
-        self._unrouted = HealthHandler(self._policy, health)
+        self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
+        self._unrouted = UnroutedHandler(self._policy, health, RootPage(settings))
         self._handlers = build_handlers(settings, calls, authenticator, objects, sockets, subscriptions)
+        self._compression = ResponseCompression(gateway.compression)
         self._max_url = gateway.max_url
         self._by_address = Buckets(limit.per_address, limit.per_address_burst)
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
@@ -81,6 +87,8 @@ class Edge:
         request.response_headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
         if route is not None and route.has_xml_errors:
             request.response_headers.append(("x-amz-request-id", request.id))
+        if (fault := head_fault(http, request.first.get("host"))) is not None:
+            return _head_rejected(request, *fault)
         try:
             reply: Reply | None = self._early_response(request, handler)
             if reply is None:
@@ -92,14 +100,27 @@ class Edge:
                 reply = await handler.handle(request)
             if isinstance(reply, PoolReply):
                 if reply.chunks is not None:
-                    return await stream_response(http, reply, request.response_headers)
+                    return await self._stream(request, reply)
                 reply = reply.response
             if isinstance(reply, web.StreamResponse):
                 return reply  # the handler has sent it
             response = reply
+            if len(response.body) >= self._compression.threshold or request.method == "HEAD":
+                response = await self._compression.compressed(request, response)
+            elif response.status == 304:
+                response = with_known_tag(response, request.first.get("if-none-match"))
         except Exception as error:  # any failure becomes a response
             response = _error_response(request, error)
         return _sent(request, response)
+
+    async def _stream(self, request: GatewayRequest, reply: PoolReply) -> web.StreamResponse:
+        """Send the reply of a pool whose body follows in chunks."""
+        coding = self._compression.stream_coding(request, reply.response)
+        if coding is not None:
+            headers = encoded_headers(reply.response.headers, coding)
+            reply.response = msgspec.structs.replace(reply.response, headers=headers)
+        encoder = self._compression.encoder(coding)
+        return await stream_response(request.http, reply, request.response_headers, encoder)
 
     def reject(self, status: int, message: str) -> web.Response:
         """Return the response to bytes that the HTTP parser rejected."""
@@ -109,23 +130,29 @@ class Edge:
     def _early_response(self, request: GatewayRequest, handler: RouteHandler) -> Response | None:
         """Return the response to a request that stops before authentication; None if it goes on."""
         if request.url_length > self._max_url:
-            return error_response(request.area, 414, f"The URL is longer than {self._max_url} characters")
+            return gateway_error(request, 414, f"The URL is longer than {self._max_url} characters")
         if request.method == "OPTIONS" and (response := handler.options(request)) is not None:
             return response
         if self._is_limited and request.route is not None:
-            return self._limit(request)
+            return self._limit(request, handler)
         return None
 
-    def _limit(self, request: GatewayRequest) -> Response | None:
-        """Take a token from the bucket of the address and from that of the key; return 429 if one is empty."""
-        now = time.monotonic()
-        wait = self._by_address.take(request.client_address(), now)
+    def _limit(self, request: GatewayRequest, handler: RouteHandler) -> Response | None:
+        """Take a token from the bucket of the address and from that of the key; return 429 if one is empty.
+
+        A request without an API key counts by its access token, and one without either by its address: callers that have
+        no key must not share one bucket.
+        """
+        now, address = time.monotonic(), request.client_address()
+        wait = self._by_address.take(address, now)
         if not wait:  # a request that the address bucket rejects must not consume a token of the key bucket
-            wait = self._by_key.take(request.api_key() or "", now)
+            key = handler.api_key(request) or handler.authorization(request)
+            wait = self._by_key.take(key or address, now)
         if not wait:
             return None
         retry_after = ("retry-after", str(math.ceil(wait)))
-        return error_response(request.area, 429, "Too many requests", headers=[retry_after])
+        limited = "Request rate limit reached" if request.area == "auth" else "Too many requests"
+        return gateway_error(request, 429, limited, headers=[retry_after])
 
 
 def _common_headers(policy: cors.CorsPolicy, origin: str | None, id: str) -> Headers:
@@ -137,19 +164,26 @@ def _common_headers(policy: cors.CorsPolicy, origin: str | None, id: str) -> Hea
 
 def _error_response(request: GatewayRequest, error: Exception) -> Response:
     """Return the response to an error, in the format of the area. Raises: ConnectionError, TimeoutError, as they came."""
-    area = request.area
     match error:
         case ApiKeyRejected():
-            return error_response(area, 401, error.message, hint=error.hint, code="401")
+            return gateway_error(request, 401, error.message, hint=error.hint)
         case BodyRejected():
-            return error_response(area, error.status, error.message)
+            return gateway_error(request, error.status, error.message)
         case Unavailable() | DeadlineExceeded():
             outcome = getattr(error, "outcome", "") if request.method not in _SAFE_METHODS else ""
-            return error_response(area, error.status, str(error), headers=error.headers(), outcome=outcome)
+            return gateway_error(request, error.status, str(error), headers=error.headers(), outcome=outcome)
         case ConnectionError() | TimeoutError():  # the client is gone
             raise error
     observe(RequestCrashed(request.id, traceback_of(error)))
-    return error_response(area, 500, f"Internal error; the request id is {request.id}")
+    return gateway_error(request, 500, f"Internal error; the request id is {request.id}")
+
+
+def _head_rejected(request: GatewayRequest, status: int, message: str) -> web.Response:
+    """Return the response to a head that is not valid HTTP/1.1; it ends the connection."""
+    answer_in_http11(request.http)
+    sent = _sent(request, gateway_error(request, status, message))
+    sent.force_close()
+    return sent
 
 
 def _sent(request: GatewayRequest, response: Response) -> web.Response:

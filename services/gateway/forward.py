@@ -7,19 +7,21 @@ cancels the call, and the worker cancels the statement in the database.
 
 from collections.abc import AsyncIterator
 
-from aiohttp import hdrs, web
+from aiohttp import HttpVersion10, hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
 from broker.requests.call import Calls, PoolReply
-from broker.subjects import IDEMPOTENCY_REPLAYED, Subject
+from broker.subjects import Subject
 from schemas.caller import AnonymousCaller
 from schemas.errors import Unavailable
 from schemas.http import INLINE_LIMIT, Headers, Request, Response
+from services.gateway.encoders import Encoder, encoded_piece
 from services.gateway.request import FRAMING, UNSENDABLE, GatewayRequest
 from services.gateway.transfer_rate import BodyTooSlow, TransferLimits, TransferRate
+from services.middleware.server_name import SERVER
 
-_SERVER = ("server", "Headwater")
+_SERVER = ("server", SERVER)
 
 
 class BodyRejected(Exception):
@@ -126,7 +128,9 @@ class Forwarder:
 
 
 async def send_continue(request: web.BaseRequest) -> None:
-    """Send `100 Continue` to a client that waits for it before it sends the body. Source: RFC 9110, 10.1.1."""
+    """Send `100 Continue` to a client that waits for it before it sends the body; never to HTTP/1.0. Source: RFC 9110, 10.1.1."""
+    if request.version == HttpVersion10:
+        return
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0  # the final response has not started
@@ -145,21 +149,28 @@ def http_response(response: Response, extra: Headers, *, is_head: bool) -> web.R
     return sent
 
 
-async def stream_response(request: web.BaseRequest, answer: PoolReply, extra: Headers) -> web.StreamResponse:
-    """Send a response whose body arrives in chunks. If the chunks break off, the connection is aborted, so that the client notices."""
+async def stream_response(
+    request: web.BaseRequest, answer: PoolReply, extra: Headers, encoder: Encoder | None = None
+) -> web.StreamResponse:
+    """Send a response whose body arrives in chunks. If the chunks break off, the connection is aborted, so that the client notices.
+
+    With an encoder the body is compressed; the headers say so already.
+    """
     response = answer.response
     sent = web.StreamResponse(
         status=response.status,
         reason=_reason(response),
         headers=response_headers(response.headers, extra),
     )
-    if response.stream is not None and response.stream.size >= 0:
+    if response.stream is not None and response.stream.size >= 0 and encoder is None:
         sent.content_length = response.stream.size
     try:
         await sent.prepare(request)
         if answer.chunks is not None and request.method != "HEAD":
             async for chunk in answer.chunks:
-                await sent.write(chunk)
+                await sent.write(chunk if encoder is None else await encoded_piece(encoder, chunk))
+            if encoder is not None:
+                await sent.write(encoder.finish())
         await sent.write_eof()
     except Unavailable:
         if request.transport is not None:
@@ -173,18 +184,15 @@ def _reason(response: Response) -> str | None:
     return UNSENDABLE.sub(" ", response.reason) if response.reason else None
 
 
-_REPLAYED_EXPOSED = ("access-control-expose-headers", IDEMPOTENCY_REPLAYED)
-"""Exposes the header to pages of other origins. It is a line of its own (lines of one name are one list), because the other line is the reference's."""
-
-
 def response_headers(headers: Headers, extra: Headers) -> CIMultiDict[str]:
-    """Return the headers of a response: the pool's, then the gateway's whose names the pool did not set, without unsendable characters."""
+    """Return the headers of a response: the pool's, then the gateway's whose names the pool did not set, without unsendable characters.
+
+    `Vary` of the gateway is a further line beside that of the pool: lines of one name are one list.
+    """
     names = {name for name, _ in headers}
     if not names.isdisjoint(FRAMING):
         headers = [pair for pair in headers if pair[0] not in FRAMING]
-    pairs = [*headers, *(pair for pair in extra if pair[0] not in names), _SERVER]
-    if IDEMPOTENCY_REPLAYED in names:
-        pairs.append(_REPLAYED_EXPOSED)
+    pairs = [*headers, *(pair for pair in extra if pair[0] not in names or pair[0] == "vary"), _SERVER]
     # The names are searched as well: a pool may return any text as a name.
     if UNSENDABLE.search("".join([*names, *[value for _, value in pairs]])):
         pairs = [(UNSENDABLE.sub("", name), UNSENDABLE.sub(" ", value)) for name, value in pairs]

@@ -24,6 +24,7 @@ from schemas.http import SERVER_ORIGIN, Request, Response
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.gateway.authentication import Authenticator
+from services.gateway.errors import gateway_error
 from services.gateway.forward import Forwarder
 from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
 from services.gateway.health import PATHS as HEALTH_PATHS
@@ -32,6 +33,7 @@ from services.gateway.objects import ObjectTransfers, carries_object
 from services.gateway.public_address import origin_from_headers
 from services.gateway.request import GatewayRequest
 from services.gateway.resumable import uploads
+from services.gateway.root_page import RootPage
 from services.gateway.routes import ROUTES, HandlerName, areas_off, names_version, switch_of
 from services.gateway.s3.errors import session_token
 from services.gateway.s3.form import S3Form, is_form, open_form
@@ -43,6 +45,8 @@ from services.middleware.errors import error_response, versioning_disabled
 from services.realtime import edge as realtime
 from services.subscriptions.edge import GraphQLSocketEdge, is_subscribing
 
+_READS = ("GET", "HEAD")
+_ALLOW = ("allow", "GET, HEAD, OPTIONS")
 Reply = Response | PoolReply | web.StreamResponse
 
 
@@ -78,12 +82,12 @@ class RouteHandler:
         raise NotImplementedError
 
 
-class HealthHandler(RouteHandler):
-    """Answers the paths of no route: health and metrics, else 404."""
+class UnroutedHandler(RouteHandler):
+    """Answers the paths of no route: the root, health and metrics, else 404."""
 
-    def __init__(self, policy: cors.CorsPolicy, health: Health) -> None:
+    def __init__(self, policy: cors.CorsPolicy, health: Health, root: RootPage) -> None:
         super().__init__(policy)
-        self._health = health
+        self._health, self._root = health, root
 
     def needs_caller(self, request: GatewayRequest) -> bool:
         """Return False: these paths check the client's address or the metrics token."""
@@ -91,16 +95,22 @@ class HealthHandler(RouteHandler):
         return False
 
     async def handle(self, request: GatewayRequest) -> Response:
-        """Answer a health path, or 404."""
-        if request.path in HEALTH_PATHS:
-            # An unknown proxy on this machine must not make its clients count as local.
-            peer = "" if request.is_from_unknown_proxy() else request.client_address()
-            return await self._health.answer(request.path, peer, request.first.get("authorization"))
-        return error_response(
-            "",
-            404,
-            f"There is nothing at {request.path}. The interfaces are below /rest/v1, /auth/v1 and their like.",
-        )
+        """Answer the root or a health path; else 404, or 405 for a method that does not read."""
+        if request.path != "/" and request.path not in HEALTH_PATHS:
+            return error_response(
+                "",
+                404,
+                f"There is nothing at {request.path}. The interfaces are below /rest/v1, /auth/v1 and their like.",
+            )
+        if request.method == "OPTIONS":
+            return Response(204, [_ALLOW])
+        if request.method not in _READS:
+            return error_response("", 405, f"{request.path} takes GET and HEAD", headers=[_ALLOW])
+        if request.path == "/":
+            return self._root.answer(request.first.get("accept"))
+        # An unknown proxy on this machine must not make its clients count as local.
+        peer = "" if request.is_from_unknown_proxy() else request.client_address()
+        return await self._health.answer(request.path, peer, request.first.get("authorization"))
 
 
 class DisabledHandler(RouteHandler):
@@ -114,7 +124,7 @@ class DisabledHandler(RouteHandler):
     async def handle(self, request: GatewayRequest) -> Response:
         """Answer 501 with the name of the setting."""
         area = request.area
-        return error_response(area, 501, f"The {area} interface is switched off ({switch_of(area)})")
+        return gateway_error(request, 501, f"The {area} interface is switched off ({switch_of(area)})")
 
 
 class ForwardHandler(RouteHandler):
@@ -176,14 +186,14 @@ class GraphQLHandler(DataHandler):
         if request.caller is not None:
             return await super().handle(request)
         if request.below not in ("", "/"):
-            return error_response(request.area, 404, "There is nothing below this path")
+            return gateway_error(request, 404, "There is nothing below this path")
         if request.method == SUBSCRIBE:
-            return error_response(
-                request.area, 405, "Send a query by POST or GET", headers=[("allow", "GET, POST")]
+            return gateway_error(
+                request, 405, "Send a query by POST or GET", headers=[("allow", "GET, HEAD, POST")]
             )
         if self.subscriptions is None:
-            return error_response(
-                request.area, 501, "Subscriptions are switched off (graphql.subscriptions.enabled)"
+            return gateway_error(
+                request, 501, "Subscriptions are switched off (graphql.subscriptions.enabled)"
             )
         return await self.subscriptions.connect(
             request.http, request.first, request.api_key(), request.client_address()
@@ -318,7 +328,7 @@ class RealtimeHandler(RouteHandler):
         if caller is None:
             return await self._sockets.connect(realtime_request)
         if isinstance(caller, RejectedCaller):
-            return error_response(request.area, 401, caller.message)
+            return gateway_error(request, 401, caller.message)
         if self._sockets.is_stream(request.below):
             return await self._sockets.stream(realtime_request, caller, request.response_headers)
         return await self._sockets.answer(realtime_request, await self._forwarder.read(request.http), caller)
@@ -401,34 +411,33 @@ def build_handlers(
 ) -> Mapping[HandlerName, RouteHandler]:
     """Return a handler for every name that a route has; that of an interface which is switched off answers 501."""
     gateway = settings.gateway
-    origins = settings.api.cors_allowed_origins
-    rest_policy, policy = cors.rest_policy(origins), cors.common_policy(origins)
+    policies = _policies(settings)
     limits, keys = TransferLimits.of(gateway), CallerKeys()
     forwarder = Forwarder(
         calls, max_body=gateway.max_body, limits=limits, request_timeout=gateway.request_timeout
     )
     subjects = {route.handler: route.subject for route in ROUTES}
-    graphql = GraphQLHandler(policy, forwarder, keys, subjects[HandlerName.GRAPHQL])
+    graphql = GraphQLHandler(policies["graphql"], forwarder, keys, subjects[HandlerName.GRAPHQL])
     graphql.subscriptions = subscriptions
     functions = FunctionCaller(calls, settings.edge_runtime, limits)
     handlers: dict[HandlerName, RouteHandler] = {
         # On the hottest path the pool has no use for the client's address.
         HandlerName.REST: DataHandler(
-            rest_policy, forwarder, keys, subjects[HandlerName.REST], sends_client=False
+            policies["rest"], forwarder, keys, subjects[HandlerName.REST], sends_client=False
         ),
         HandlerName.GRAPHQL: graphql,
-        HandlerName.AUTH: ForwardHandler(policy, forwarder, keys, subjects[HandlerName.AUTH]),
+        HandlerName.AUTH: ForwardHandler(policies["auth"], forwarder, keys, subjects[HandlerName.AUTH]),
         HandlerName.FUNCTIONS: FunctionHandler(
-            policy, forwarder, keys, subjects[HandlerName.FUNCTIONS], functions
+            policies["functions"], forwarder, keys, subjects[HandlerName.FUNCTIONS], functions
         ),
     }
     handlers[HandlerName.MANAGEMENT] = ManagementHandler(
         cors.closed_policy(), forwarder, keys, subjects[HandlerName.MANAGEMENT]
     )
     if sockets is not None:
-        handlers[HandlerName.REALTIME] = RealtimeHandler(policy, forwarder, sockets)
+        handlers[HandlerName.REALTIME] = RealtimeHandler(policies["realtime"], forwarder, sockets)
     if objects is not None:
-        largest = settings.storage.largest
+        largest, policy = settings.storage.largest, policies["storage"]
         handlers |= {
             HandlerName.STORAGE: StorageHandler(policy, forwarder, keys, objects),
             HandlerName.S3: S3Handler(policy, forwarder, keys, objects, authenticator, limits),
@@ -437,5 +446,16 @@ def build_handlers(
     off = areas_off(settings)
     for route in ROUTES:
         if route.area in off or route.handler not in handlers:
-            handlers[route.handler] = DisabledHandler(rest_policy if route.area == "rest" else policy)
+            handlers[route.handler] = DisabledHandler(policies[route.area])
     return handlers
+
+
+def _policies(settings: Settings) -> dict[str, cors.CorsPolicy]:
+    """Return the CORS policy of each area. `api.server_trace_header` names a header of REST's responses."""
+    traced = settings.api.server_trace_header
+    return {
+        route.area: cors.policy_of(
+            route.area, settings.api.cors_allowed_origins, [traced] if traced and route.area == "rest" else []
+        )
+        for route in ROUTES
+    }

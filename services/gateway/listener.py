@@ -24,6 +24,7 @@ from broker.observability.tracing import STATE
 from broker.processes.inherited_sockets import take_sockets
 from services.gateway.connections import ConnectionLimits
 from services.gateway.edge import Edge, RequestCrashed
+from services.gateway.head_checks import answer_in_http11, is_unknown_method
 from services.gateway.request_spans import trace_requests
 
 _SPARE = 4096
@@ -202,6 +203,7 @@ class _Handler(web.RequestHandler):
             raise ConnectionError("the answer has begun, or the client is gone")
         if exc is not None and not isinstance(exc, HttpProcessingError):
             observe(RequestCrashed("", traceback_of(exc)))
+        answer_in_http11(request)  # the parser names HTTP/1.0 for what it rejected
         answer = self._edge.reject(*self._words(status, exc))
         answer.force_close()
         return answer
@@ -214,5 +216,11 @@ class _Handler(web.RequestHandler):
         if isinstance(exc, HttpProcessingError):
             if exc.message.startswith("Too many headers"):
                 return 431, f"There are more than {self.max_headers} headers"
+            if is_unknown_method(exc.message):
+                return 501, "No interface here has this method"
+            if "Invalid HTTP version" in exc.message:
+                return 505, "This HTTP version is not spoken here: send HTTP/1.1"
+            if "HTTPS traffic" in exc.message:
+                return 400, "This port speaks HTTP, and the request is HTTPS: use http://"
             return 400, "The request is not valid HTTP"
         return status, "The gateway could not answer"

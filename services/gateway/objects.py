@@ -25,6 +25,7 @@ from broker.subjects import STORAGE
 from schemas.blobs import FormHead, StoredBody, UploadGrant
 from schemas.http import Headers, Request, Response
 from services.gateway.blob_responses import BlobSender, blob_name_of
+from services.gateway.compression import ResponseCompression
 from services.gateway.forward import send_continue
 from services.gateway.resumable.uploads import ResumableUploads, is_resumable
 from services.gateway.s3.body import object_bytes
@@ -69,12 +70,17 @@ class ObjectTransfers:
     """Answers requests of the storage area that are more than a message."""
 
     def __init__(
-        self, calls: Calls, blobs: BlobStore, resuming: ResumableUploads, patience: TransferLimits
+        self,
+        calls: Calls,
+        blobs: BlobStore,
+        resuming: ResumableUploads,
+        patience: TransferLimits,
+        compression: ResponseCompression,
     ) -> None:
         self._calls = calls
         self._resuming = resuming
         self._blobs = blobs
-        self._server = BlobSender(blobs)
+        self._server = BlobSender(blobs, compression)
         self._patience = patience
         self._under_way: set[asyncio.Task[Any]] = set()
 

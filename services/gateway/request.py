@@ -23,6 +23,7 @@ UNSENDABLE = re.compile("[\0-\x08\x0a-\x1f\x7f]")
 _USUAL_CONNECTION = (b"keep-alive", b"close")
 _ADDRESS_HEADERS = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 """Headers in which proxies report the client: a client must not remove them by naming them in Connection."""
+_LISTS = frozenset({"if-match", "if-none-match", "accept", "accept-encoding"})
 _header_names: dict[bytes, str] = {}
 _MAX_CACHED_NAMES = 1024
 _MAX_CACHED_LENGTH = 64
@@ -40,7 +41,7 @@ class GatewayRequest:
     query: str
     headers: Headers
     first: dict[str, str]
-    """The first header of each name, names in lower case."""
+    """The first header of each name, names in lower case; of conditions and of what is accepted, all lines joined."""
     route: GatewayRoute | None
     below: str
     """The path that the pool receives: below the route's mount."""
@@ -85,6 +86,8 @@ def read_request(request: web.BaseRequest, trusted: Sequence[Network]) -> Gatewa
     """Read the head of a request and find its route."""
     headers = received_headers(request)
     first = dict(reversed(headers))
+    if len(first) != len(headers):
+        _join_lines(first, headers)
     target = request.raw_path
     if not target.startswith("/"):  # absolute form, as sent to proxies (RFC 9112, 3.2.2)
         target = request.rel_url.raw_path_qs
@@ -103,6 +106,12 @@ def read_request(request: web.BaseRequest, trusted: Sequence[Network]) -> Gatewa
         below=match[1] if match else "",
         trusted=trusted,
     )
+
+
+def _join_lines(first: dict[str, str], headers: Headers) -> None:
+    """Join the lines of headers that are lists: a condition applies with all its tags (RFC 9110, 5.3)."""
+    for name in _LISTS.intersection(first):
+        first[name] = ", ".join(header_values(headers, name))
 
 
 def received_headers(request: web.BaseRequest) -> Headers:

@@ -1,7 +1,9 @@
-"""CORS: preflight answers and the headers of every response. Pure.
+"""CORS: preflight answers, and the headers that let a page of another origin read a response. Pure.
 
-REST keeps its own lists (docs/reference/rest.md, section 18); the other areas have those of the gateway
-(docs/reference/platform.md, section 1).
+Which response headers a page may read is one table for all areas: what the official service of the area exposes, on a line
+of its own (clients and tests compare that line), and on a second line what every response here may have (`_EVERYWHERE`)
+and what the area adds (`_ADDED`). Lines of one name are one list (RFC 9110, 5.3).
+Source: docs/reference/rest.md, section 18; docs/reference/platform.md, section 1 ("CORS").
 """
 
 from collections.abc import Sequence
@@ -10,6 +12,29 @@ from dataclasses import dataclass
 from schemas.http import Headers, Response
 
 MAX_AGE_S = 86400
+_GATEWAY = (
+    "Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, x-request-id, "
+    "retry-after, x-total-count, link"
+)
+_REFERENCE = {
+    "rest": "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
+    "Transfer-Encoding, Range-Unit"
+}
+"""What the official service of an area exposes; other areas have the list of the official gateway."""
+_EVERYWHERE = (
+    "ETag", "Link", "Preference-Applied", "Content-Location", "Content-Range", "Content-Profile", "Content-Encoding",
+    "Content-Disposition", "Accept-Ranges", "Location", "Retry-After", "Server-Timing", "Allow", "WWW-Authenticate",
+    "Warning", "Vary", "Date", "x-request-id", "Idempotency-Replayed",
+)  # fmt: skip
+_LIMITS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+_ADDED = {
+    "rest": ("Proxy-Status",),
+    "auth": ("x-supabase-api-version", "x-sb-error-code", *_LIMITS),
+    "storage": (
+        "Upload-Offset", "Upload-Length", "Upload-Metadata", "Upload-Expires", "Upload-Defer-Length", "Tus-Version",
+        "Tus-Resumable", "Tus-Max-Size", "Tus-Extension", "Tus-Checksum-Algorithm", "Tus-Complete",
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,35 +43,34 @@ class CorsPolicy:
 
     methods: str
     allowed: tuple[str, ...]
-    exposed: str
+    exposed: tuple[str, ...]
+    """Lines of `Access-Control-Expose-Headers`."""
     origins: frozenset[str] = frozenset()
 
 
-def rest_policy(origins: Sequence[str]) -> CorsPolicy:
-    """Return the policy of the REST interface."""
+def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) -> CorsPolicy:
+    """Return the policy of an area, empty for paths of none. `further` are names that settings add to its responses."""
+    is_rest = area == "rest"
     return CorsPolicy(
-        methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD",
-        allowed=("Accept", "Accept-Language", "Content-Language"),
-        exposed="Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
-        "Transfer-Encoding, Range-Unit",
+        methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD"
+        if is_rest
+        else "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT",
+        allowed=("Accept", "Accept-Language", "Content-Language") if is_rest else (),
+        exposed=_exposed(area, further),
         origins=frozenset(origins),
     )
 
 
-def common_policy(origins: Sequence[str]) -> CorsPolicy:
-    """Return the policy of every other area."""
-    return CorsPolicy(
-        methods="GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT",
-        allowed=(),
-        exposed="Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, x-request-id, "
-        "retry-after, x-total-count, link",
-        origins=frozenset(origins),
-    )
+def _exposed(area: str, further: Sequence[str]) -> tuple[str, ...]:
+    reference = _REFERENCE.get(area, _GATEWAY)
+    listed = {name.strip().lower() for name in reference.split(",")}
+    own = (*_EVERYWHERE, *_ADDED.get(area, ()), *further)
+    return reference, ", ".join(name for name in own if name.lower() not in listed)
 
 
 def closed_policy() -> CorsPolicy:
     """Return the policy of an area that pages of other origins cannot read: no origin is allowed."""
-    return CorsPolicy(methods="", allowed=(), exposed="", origins=frozenset({"none"}))
+    return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
 
 
 def is_preflight(method: str, asked_method: str | None) -> bool:
@@ -62,14 +86,15 @@ def preflight(policy: CorsPolicy, origin: str, asked_headers: str | None) -> Res
         ("access-control-allow-methods", policy.methods),
         ("access-control-allow-headers", ", ".join(("Authorization", *requested, *policy.allowed))),
         ("access-control-max-age", str(MAX_AGE_S)),
+        *_varying(policy),
     ]
     return Response(200, headers)
 
 
 def response_headers(policy: CorsPolicy, origin: str | None) -> Headers:
     """Return the headers that let a page of this origin read a response. Without an origin any page may."""
-    exposed = [("access-control-expose-headers", policy.exposed)] if policy.exposed else []
-    return [*_origin(policy, origin), *exposed]
+    lines = [("access-control-expose-headers", line) for line in policy.exposed]
+    return [*_origin(policy, origin), *lines, *_varying(policy)]
 
 
 def _origin(policy: CorsPolicy, origin: str | None) -> Headers:
@@ -78,3 +103,8 @@ def _origin(policy: CorsPolicy, origin: str | None) -> Headers:
     if origin in policy.origins:
         return [("access-control-allow-origin", str(origin)), ("access-control-allow-credentials", "true")]
     return []
+
+
+def _varying(policy: CorsPolicy) -> Headers:
+    """Return `Vary: Origin` where the response depends on it: a cache must not show one origin the response to another."""
+    return [("vary", "Origin")] if policy.origins else []

@@ -185,12 +185,14 @@ class RealtimeEdge:
 
         Raises: Unavailable, DeadlineExceeded.
         """
-        if request.http.method != "GET":
-            return Response(405, [JSON, ("allow", "GET")], b'{"message":"Method Not Allowed"}')
+        if request.http.method not in ("GET", "HEAD"):
+            return Response(405, [JSON, ("allow", "GET, HEAD")], b'{"message":"Method Not Allowed"}')
         try:
             changes = sse.parse_changes_request(request.query, request.headers.get("last-event-id"))
         except ValueError as error:
             return Response(400, [JSON], msgspec.json.encode({"message": str(error)}))
+        if request.http.method == "HEAD":
+            return Response(200, [(name.lower(), value) for name, value in sse.HEADERS])
         if self._is_draining:
             raise Unavailable(_RESTARTING)
         counted = self._counts.add(request.key, request.address)

@@ -78,7 +78,7 @@ async def serve_changes(
             _, (checked,) = subscribing.result()
             if checked.error:
                 return _rejection(checked)
-        response = web.StreamResponse(headers=dict(_HEADERS))
+        response = web.StreamResponse(headers=dict(HEADERS))
         for name, value in headers:
             response.headers[name] = value
         await response.prepare(request)
@@ -93,7 +93,7 @@ async def serve_changes(
             subscribing.result()[0].close()
 
 
-_HEADERS = (
+HEADERS = (
     ("Content-Type", "text/event-stream; charset=utf-8"),
     ("Cache-Control", "no-cache, no-store"),
     ("X-Accel-Buffering", "no"),

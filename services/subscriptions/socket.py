@@ -14,6 +14,7 @@ from schemas.changes import Position
 from schemas.errors import ApiError
 from schemas.settings.graphql import Subscriptions
 from schemas.subscriptions import LiveQueryPlan, OperationErrors, RowChangesPlan
+from services.middleware.server_name import SERVER
 from services.realtime.changes.interface import Feed
 from services.realtime.limits import TokenBucket
 from services.realtime.protocol.websocket import text_frame
@@ -92,6 +93,7 @@ class GraphQLSocket:
             max_msg_size=self._settings.max_frame,
             protocols=(protocol.NAME,),
         )
+        self._socket.headers["Server"] = SERVER
 
     @property
     def operations(self) -> int:

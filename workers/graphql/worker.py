@@ -74,10 +74,10 @@ class GraphQLWorker:
         try:
             if request.path not in ("", "/"):
                 raise RejectedRequest(404, "There is nothing below this path")
-            if request.method == "GET":
+            if request.method in ("GET", "HEAD"):
                 return await self._get(request)
             if request.method != "POST":
-                raise WrongMethod("Send a query by POST or GET", "GET, POST")
+                raise WrongMethod("Send a query by POST or GET", "GET, HEAD, POST")
             data = await body.read(self._max_body)
             return await self._answer(request, parse_body(data), data)
         except GraphQLFailure as failure:
@@ -105,6 +105,7 @@ class GraphQLWorker:
                 ("content-type", "text/html; charset=utf-8"),
                 ("content-security-policy", _PAGE_POLICY),
                 ("cache-control", "no-store"),
+                ("vary", "Accept"),
             ]
             return Response(200, headers, _PAGE)
         return await self._answer(request, parse_query_string(request.query))
@@ -146,7 +147,7 @@ class GraphQLWorker:
             cached = await self._offload(
                 len(text) > _LONG or role.is_strict, role.operation, text, graphql_request.operation
             )
-        if is_mutation(cached.operation) and request.method == "GET":
+        if is_mutation(cached.operation) and request.method != "POST":
             raise WrongMethod("A mutation must be sent by POST", "POST")
         operation = cached_plan(cached, graphql_request.variables)
         if operation is None:

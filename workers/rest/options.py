@@ -1,12 +1,16 @@
-"""OPTIONS: which methods a resource has. Pure. Source: docs/reference/rest.md, section 18."""
+"""Which methods a resource has: the answer to OPTIONS, and `Allow` of 405. Pure. Source: docs/reference/rest.md, section 18."""
 
-from schemas.http import Headers, Response
+import msgspec
+
+from schemas.http import Headers, Response, header
 from workers.database.schema_cache.catalog import Catalog, CatalogRelation
 from workers.rest.errors.plan import DatabaseFunctionNotFound
 from workers.rest.model import ApiRequest, RestOptions
 from workers.rest.plan.plan import find_relation
 
 _ROOT = "OPTIONS,GET,HEAD"
+_FUNCTION = "OPTIONS,GET,HEAD,POST"
+_RELATION = "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"
 
 
 def allowed_methods(request: ApiRequest, is_call: bool, catalog: Catalog, options: RestOptions) -> Response:
@@ -19,6 +23,19 @@ def allowed_methods(request: ApiRequest, is_call: bool, catalog: Catalog, option
         methods = _of_relation(find_relation(request, catalog, options))
     headers: Headers = [("allow", methods), ("vary", "Accept, Prefer, Range")]
     return Response(200, headers)
+
+
+def with_allow(response: Response, method: str, path: str) -> Response:
+    """Return a response, with `Allow` if it is 405 and has none (RFC 9110, 15.5.6). The catalog may not have been read."""
+    if response.status != 405 or header(response.headers, "allow") is not None:
+        return response
+    if not path.strip("/"):
+        methods = f"{_ROOT},POST"
+    elif not path.startswith("/rpc/"):
+        methods = _RELATION
+    else:  # a function that writes cannot be read: SQLSTATE 25006
+        methods = "OPTIONS,POST" if method in ("GET", "HEAD") else _FUNCTION
+    return msgspec.structs.replace(response, headers=[*response.headers, ("allow", methods)])
 
 
 def _of_relation(relation: CatalogRelation) -> str:
@@ -39,8 +56,4 @@ def _of_function(request: ApiRequest, catalog: Catalog) -> str:
     if not overloads:
         full = f"{request.schema}.{request.target}"
         raise DatabaseFunctionNotFound(f"Could not find the function {full} in the schema cache")
-    return (
-        "OPTIONS,POST"
-        if all(overload.volatility == "v" for overload in overloads)
-        else "OPTIONS,GET,HEAD,POST"
-    )
+    return "OPTIONS,POST" if all(overload.volatility == "v" for overload in overloads) else _FUNCTION

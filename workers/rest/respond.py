@@ -34,12 +34,11 @@ def respond(
     values: Sequence[str],
     dialect: Dialect,
     *,
-    condition: str | None = None,
-    has_tag: bool = False,
+    conditions: Headers | None = None,
 ) -> Response | StreamedResponse:
     """Return the response. A long body is sent as it arrives; if the response has no body, it is abandoned.
 
-    `has_tag` adds the entity tag of a read; if `condition` (If-None-Match) names that tag, the response is 304 without a body.
+    `conditions` are the headers of the request of a read: the response has its entity tag, or is 304 if they name it.
 
     Raises: RangeNotSatisfiable, BadResponseHeaders, BadResponseStatus.
     """
@@ -51,8 +50,8 @@ def respond(
     if isinstance(body, bytes) or status in _BODILESS:
         _abandon(result)
         content = body if isinstance(body, bytes) else b""
-        if has_tag:
-            status, headers, content = tagged(plan, status, headers, content, condition)
+        if conditions is not None:
+            status, headers, content = tagged(plan, status, headers, content, conditions)
         return Response(status, headers, content)
     return StreamedResponse(status, headers, body, size=body.size)
 

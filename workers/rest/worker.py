@@ -11,8 +11,9 @@ themselves do not depend on messages, on the reload of the configuration, or on 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from urllib.parse import quote
 
 import msgspec
 
@@ -30,7 +31,7 @@ from workers.rest.errors.response import FAILURES, error_response
 from workers.rest.execute import RestContext, RestTask, execute
 from workers.rest.keyed_writes import execute_keyed, run_with_key, takes_key
 from workers.rest.model import ApiRequest, ReadPlan, RequestAction
-from workers.rest.options import allowed_methods
+from workers.rest.options import allowed_methods, with_allow
 from workers.rest.parse.payload import parse_payload
 from workers.rest.parse.query import shape_of
 from workers.rest.parse.request import PlanHeaders, is_call_path
@@ -71,6 +72,7 @@ class RestWorker:
             is_anonymous = identity.is_anonymous if identity else isinstance(request.caller, AnonymousCaller)
             is_minimal = state.api.error_verbosity == "minimal"
             response = error_response(failure, dialect, is_anonymous=is_anonymous, is_minimal=is_minimal)
+            response = with_allow(response, request.method, request.path)
         timing.mark("response")
         return _with_trace_headers(state, request, response, timing)
 
@@ -89,6 +91,8 @@ class RestWorker:
             return await run_batch(
                 state, request, data, identity, dialect, self._sessions, self._max_body, run_keyed
             )
+        if state.options.root_spec and request.path in ("", "/") and request.method in _READS:
+            request = _call_of_root(request, state.options.root_spec, state.options.schemas)
         # Parse, plan and query: the results are cached by the shape of the URL.
         is_call = is_call_path(request.path)
         shape, values = shape_of(request.query, is_call=is_call and request.method in _READS)
@@ -97,8 +101,6 @@ class RestWorker:
         if parsed.action is RequestAction.OPTIONS:
             return allowed_methods(parsed, is_call, state.catalog, state.options)
         if parsed.action is RequestAction.DESCRIBE:
-            if state.options.root_spec:
-                return await self._root_function(state, request, identity, dialect)
             return await describe(state, request, parsed, identity, self._sessions)
         has_body = reads_body(parsed)
         sent = await body.read(self._max_body) if has_body else b""
@@ -129,8 +131,7 @@ class RestWorker:
 
         # Respond. Only reads have an entity tag.
         if isinstance(plan, ReadPlan):
-            condition = header(request.headers, "if-none-match")
-            return respond(plan, result, values, dialect, condition=condition, has_tag=True)
+            return respond(plan, result, values, dialect, conditions=request.headers)
         return respond(plan, result, values, dialect)
 
     def _read_for(
@@ -142,18 +143,14 @@ class RestWorker:
         planned = plan_and_query(state, key, reads, None)
         return RestTask(planned.plan, planned.statement, values)
 
-    async def _root_function(
-        self, state: RestState, request: Request, identity: RequestIdentity, dialect: Dialect
-    ) -> Response | StreamedResponse:
-        """Call the function that is served at the root, as if the path named it."""
-        target = (state.options.root_spec or "").rpartition(".")[2]
-        call = msgspec.structs.replace(request, path=f"/rpc/{target}")
-        key, parsed = parse(state, call.method, call.path, "", call.headers)
-        planned = plan_and_query(state, key, parsed, None)
-        context = RestContext(request, identity, state.role(identity.role), state.defaults)
-        task = RestTask(planned.plan, planned.by_rows or planned.statement)
-        result = await execute(task, context, self._sessions)
-        return respond(planned.plan, result, [], dialect)
+
+def _call_of_root(request: Request, root_spec: str, exposed: Sequence[str]) -> Request:
+    """Return the call of the function that is served at the root. Its schema counts where the request names none."""
+    schema, _, name = root_spec.rpartition(".")
+    headers = request.headers
+    if schema in exposed and header(headers, "accept-profile") is None:
+        headers = [*headers, ("accept-profile", schema)]
+    return msgspec.structs.replace(request, path=f"/rpc/{quote(name, safe='')}", headers=headers)
 
 
 class Timing:

@@ -9,8 +9,9 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from schemas.http import Response, header
+from services.gateway.blob_responses import S3_PREFIX
 
-PREFIX = "/storage/v1/s3"
+PREFIX = S3_PREFIX
 _TOKEN = "x-amz-security-token"  # noqa: S105 - a header's name
 _CODES = {
     400: "InvalidRequest",

@@ -17,6 +17,7 @@ from aiohttp import WSMessage, WSMsgType, web
 from broker.observability.observe import observe
 from schemas.changes import Position
 from schemas.settings.realtime import RealtimeSettings
+from services.middleware.server_name import SERVER
 from services.realtime.channels.client_positions import Acknowledgements
 from services.realtime.channels.machine import ChannelLimits, ChannelMachine
 from services.realtime.channels.payloads import system_payload
@@ -104,6 +105,7 @@ class RealtimeSocket:
         self._socket = web.WebSocketResponse(
             timeout=_CLOSE_S, autoping=False, compress=False, max_msg_size=settings.max_frame
         )
+        self._socket.headers["Server"] = SERVER
 
     async def run(self, request: web.BaseRequest) -> web.StreamResponse:
         """Serve the socket from the handshake to its end."""

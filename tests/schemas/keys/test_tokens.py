@@ -575,3 +575,22 @@ def test_any_text_is_a_key_or_refused(text: str, is_base64: bool) -> None:
         found = read_keys(text, is_base64=is_base64)
 
         assert isinstance(Verifier(found).verify(GOOD, NOW), RejectedCaller)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1"])
+def test_a_header_is_utf_8(encoding: str) -> None:
+    header = '{"alg":"HS256","x":"é"}'
+    good = token(b'{"role":"anon"}', header.encode())
+
+    assert isinstance(verifier().verify(good, NOW), UserCaller)
+    assert verifier().verify(token(b'{"role":"anon"}', header.encode(encoding)), NOW) == UNREADABLE
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+@pytest.mark.parametrize("padding", ["=", "=="])
+def test_base64url_has_no_padding(part: int, padding: str) -> None:
+    """A token that is spelled in two ways could be blocked in one and pass in the other (RFC 7515, 2)."""
+    parts = token(b'{"role":"anon"}').split(".")
+    parts[part] += padding
+
+    assert verifier().verify(".".join(parts), NOW) == UNREADABLE

@@ -5,7 +5,8 @@
 /hang                   nothing, until it is cancelled or let go
 /large                  5 MB, longer than a message
 /stream, /sized         5 MB as they are made, without and with their size
-/drip                   one piece, then nothing until it is let go
+/text, /text-sized      10 MB of text as they are made; /long-text 5 KB at once
+/drip, /drip-text       one piece, then nothing until it is let go
 /cut, /cut-sized        one piece, then a failure
 /refuse, /crash         a refusal of its own; an exception
 """
@@ -26,6 +27,7 @@ from schemas.errors import ApiError
 from schemas.http import Headers, Request, Response
 
 JSON = [("content-type", "application/json")]
+TEXT = [("content-type", "text/plain; charset=utf-8")]
 OCTETS = [("content-type", "application/octet-stream")]
 LARGE = b"".join(hashlib.sha256(bytes([number % 256, number >> 8])).digest() * 512 for number in range(320))
 MOST = 100 << 20
@@ -70,8 +72,16 @@ class Pool:
                 return StreamedResponse(200, OCTETS, self._pieces(request.id))
             case "/sized":
                 return StreamedResponse(200, OCTETS, self._pieces(request.id), size=len(LARGE))
+            case "/text":
+                return StreamedResponse(200, TEXT, self._text())
+            case "/text-sized":
+                return StreamedResponse(200, TEXT, self._text(), size=2 * len(LARGE))
+            case "/long-text":
+                return Response(200, TEXT, b"word " * 1000)
             case "/drip":
                 return StreamedResponse(200, OCTETS, self._drip(request.id))
+            case "/drip-text":
+                return StreamedResponse(200, TEXT, self._drip(request.id))
             case "/cut":
                 return StreamedResponse(200, OCTETS, self._cut())
             case "/cut-sized":
@@ -100,6 +110,10 @@ class Pool:
                 yield LARGE[start : start + 100_000]
         finally:
             self.closed[id].set()
+
+    async def _text(self) -> AsyncIterator[bytes]:
+        for start in range(0, len(LARGE), 100_000):
+            yield LARGE[start : start + 100_000].hex().encode()
 
     async def _drip(self, id: str) -> AsyncIterator[bytes]:
         try:

@@ -13,7 +13,9 @@ from broker.blobs.store import BlobStore
 from schemas.blobs import BlobClaim, BlobReference
 from schemas.http import Response
 from schemas.settings.storage import Storage
+from schemas.settings.tree import CompressionSettings
 from services.gateway.blob_responses import BlobSender, blob_name_of
+from services.gateway.compression import ResponseCompression
 
 SIZES = (0, 1, 64 * 1024, 64 * 1024 + 1, 5_000_000)
 MODIFIED = 1_800_000_000
@@ -23,9 +25,9 @@ class Shop:
     """A server that sends the blobs it was given, by their versions."""
 
     def __init__(self, blobs: BlobStore) -> None:
-        self.blobs, self.server = blobs, BlobSender(blobs)
+        self.blobs, self.server = blobs, BlobSender(blobs, ResponseCompression(CompressionSettings()))
         self.claims: dict[str, BlobClaim] = {}
-        self.url = ""
+        self.url, self.type = "", "image/png"
 
     async def put(self, data: bytes) -> str:
         version = str(uuid4())
@@ -36,7 +38,7 @@ class Shop:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         claim = self.claims[request.path[1:]]
-        response = Response(200, [("content-type", "text/plain"), ("cache-control", "max-age=60")])
+        response = Response(200, [("content-type", self.type), ("cache-control", "max-age=60")])
         asked = {name.lower(): value for name, value in request.headers.items()}
         return await self.server.send(request, response, claim, asked, [("x-request-id", "r")])
 
@@ -102,7 +104,7 @@ async def test_head_tells_the_length_and_sends_nothing(shop: Shop, client: aioht
 
     async with client.head(shop.url + version) as answer:
         assert (answer.status, answer.headers["content-length"]) == (200, "100000")
-        assert answer.headers["content-type"] == "text/plain"
+        assert answer.headers["content-type"] == "image/png"
     async with client.get(shop.url + version) as answer:
         assert len(await answer.read()) == 100_000
 
@@ -150,3 +152,42 @@ async def test_a_client_that_leaves_in_the_middle_harms_nobody(
 
     async with client.get(shop.url + version) as answer:
         assert len(await answer.read()) == 5_000_000
+
+
+async def test_an_object_of_text_is_compressed_and_head_says_the_same(
+    shop: Shop, client: aiohttp.ClientSession
+) -> None:
+    data, shop.type = b"a line of text\n" * 10_000, "text/plain; charset=utf-8"
+    version = await shop.put(data)
+
+    async with client.get(shop.url + version, headers={"Accept-Encoding": "gzip"}) as answer:
+        body = await answer.read()
+        coded = answer.headers
+    async with client.head(shop.url + version, headers={"Accept-Encoding": "gzip"}) as answer:
+        head = answer.headers
+    async with client.get(shop.url + version, headers={"If-None-Match": coded["ETag"]}) as answer:
+        known = (answer.status, answer.headers["ETag"])
+    async with client.get(shop.url + version, headers={"Range": "bytes=0-3"}) as answer:
+        part = (
+            answer.status,
+            await answer.read(),
+            answer.headers.get("Content-Encoding"),
+            answer.headers["ETag"],
+        )
+
+    assert body == data
+    assert {name: coded.get(name) for name in ("Content-Encoding", "ETag", "Vary", "Content-Length")} == {
+        "Content-Encoding": "gzip", "ETag": 'W/"tag"', "Vary": "Accept-Encoding", "Content-Length": None
+    }  # fmt: skip
+    compared = ("Content-Type", "Content-Encoding", "ETag", "Vary", "Content-Length", "Cache-Control")
+    assert [head.get(name) for name in compared] == [coded.get(name) for name in compared]
+    assert known == (304, 'W/"tag"')
+    assert part == (206, data[:4], None, '"tag"')
+
+
+async def test_head_ignores_a_range(shop: Shop, client: aiohttp.ClientSession) -> None:
+    version = await shop.put(b"0123456789")
+
+    async with client.head(shop.url + version, headers={"Range": "bytes=0-3"}) as answer:
+        assert (answer.status, answer.headers["Content-Length"]) == (200, "10")
+        assert "Content-Range" not in answer.headers

@@ -5,11 +5,10 @@ import pytest
 from schemas.http import Response
 from services.middleware.cors import (
     CorsPolicy,
-    common_policy,
     is_preflight,
+    policy_of,
     preflight,
     response_headers,
-    rest_policy,
 )
 
 PAGE = "https://app.example"
@@ -27,7 +26,7 @@ def test_only_options_that_ask_for_a_method_are_preflights(
 
 
 def test_rest_answers_a_preflight_with_its_lists() -> None:
-    answer = preflight(rest_policy([]), PAGE, "apikey, X-Client-Info ,, prefer")
+    answer = preflight(policy_of("rest", []), PAGE, "apikey, X-Client-Info ,, prefer")
 
     assert answer == Response(
         200,
@@ -44,7 +43,7 @@ def test_rest_answers_a_preflight_with_its_lists() -> None:
 
 
 def test_other_areas_answer_a_preflight_with_theirs() -> None:
-    headers = dict(preflight(common_policy([]), PAGE, "apikey").headers)
+    headers = dict(preflight(policy_of("storage", []), PAGE, "apikey").headers)
 
     assert headers["access-control-allow-methods"] == (
         "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT"
@@ -54,39 +53,59 @@ def test_other_areas_answer_a_preflight_with_theirs() -> None:
 
 @pytest.mark.parametrize("asked", [None, "", " , "])
 def test_a_preflight_that_asks_for_no_header_gets_the_fixed_ones(asked: str | None) -> None:
-    headers = dict(preflight(rest_policy([]), PAGE, asked).headers)
+    headers = dict(preflight(policy_of("rest", []), PAGE, asked).headers)
 
     assert headers["access-control-allow-headers"] == (
         "Authorization, Accept, Accept-Language, Content-Language"
     )
 
 
+_GATEWAY = (
+    "Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, x-request-id, "
+    "retry-after, x-total-count, link"
+)
+
+
 @pytest.mark.parametrize(
-    ("policy", "exposed"),
+    ("area", "reference", "added"),
     [
         (
-            rest_policy([]),
+            "rest",
             "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, "
             "Transfer-Encoding, Range-Unit",
+            {"etag", "link", "preference-applied", "retry-after", "x-request-id", "proxy-status", "x-trace"},
         ),
-        (
-            common_policy([]),
-            "Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, "
-            "x-request-id, retry-after, x-total-count, link",
-        ),
+        ("auth", _GATEWAY, {"x-supabase-api-version", "x-sb-error-code", "ratelimit-reset", "etag"}),
+        ("storage", _GATEWAY, {"etag", "upload-offset", "tus-resumable", "accept-ranges"}),
+        ("functions", _GATEWAY, {"etag", "content-encoding"}),
+        ("", _GATEWAY, {"allow", "www-authenticate", "server-timing"}),
     ],
 )
 @pytest.mark.parametrize("origin", [PAGE, None])
-def test_any_page_may_read_what_the_policy_exposes(
-    policy: CorsPolicy, exposed: str, origin: str | None
+def test_any_page_may_read_what_the_reference_exposes_and_what_is_added(
+    area: str, reference: str, added: set[str], origin: str | None
 ) -> None:
-    assert response_headers(policy, origin) == [
-        ("access-control-allow-origin", "*"),
-        ("access-control-expose-headers", exposed),
-    ]
+    (_, allowed), *lines = response_headers(policy_of(area, [], ["X-Trace"]), origin)
+
+    assert (allowed, [name for name, _ in lines]) == ("*", ["access-control-expose-headers"] * 2)
+    assert lines[0][1] == reference
+    names = [name.lower() for _, line in lines for name in line.split(", ")]
+    assert len(set(names)) == len(names), "a name is listed twice"
+    assert added <= set(names)
 
 
-@pytest.mark.parametrize("policy", [rest_policy([PAGE]), common_policy([PAGE, "https://second.example"])])
+def test_a_response_that_depends_on_the_origin_says_so() -> None:
+    for headers in (
+        response_headers(policy_of("rest", [PAGE]), OTHER),
+        preflight(policy_of("rest", [PAGE]), PAGE, None).headers,
+    ):
+        assert ("vary", "Origin") in headers
+    assert "vary" not in dict(response_headers(policy_of("rest", []), PAGE))
+
+
+@pytest.mark.parametrize(
+    "policy", [policy_of("rest", [PAGE]), policy_of("storage", [PAGE, "https://second.example"])]
+)
 def test_a_listed_origin_is_named_and_may_send_credentials(policy: CorsPolicy) -> None:
     for headers in (response_headers(policy, PAGE), preflight(policy, PAGE, None).headers):
         assert ("access-control-allow-origin", PAGE) in headers
@@ -95,7 +114,7 @@ def test_a_listed_origin_is_named_and_may_send_credentials(policy: CorsPolicy) -
 
 @pytest.mark.parametrize("origin", [OTHER, "null", "", PAGE.upper(), PAGE + "/", "*", None])
 def test_an_origin_that_is_not_listed_gets_no_permission(origin: str | None) -> None:
-    policy = rest_policy([PAGE])
+    policy = policy_of("rest", [PAGE])
 
     for headers in (response_headers(policy, origin), preflight(policy, origin or "", None).headers):
         names = [name for name, _ in headers]
@@ -104,6 +123,6 @@ def test_an_origin_that_is_not_listed_gets_no_permission(origin: str | None) -> 
 
 
 def test_a_preflight_has_no_body_and_status_200() -> None:
-    answer = preflight(common_policy([PAGE]), OTHER, None)
+    answer = preflight(policy_of("storage", [PAGE]), OTHER, None)
 
     assert (answer.status, answer.body, answer.stream) == (200, b"", None)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from schemas.auth_api_version import ApiVersion
+from schemas.http import header
 from services.middleware.errors import JSON, error_response, versioning_disabled
 
 
@@ -12,7 +14,10 @@ from services.middleware.errors import JSON, error_response, versioning_disabled
     [
         ("rest", {"code": "401", "message": "No", "details": None, "hint": "Try"}),
         ("graphql", {"data": None, "errors": [{"message": "No"}]}),
-        ("auth", {"code": 401, "error_code": "unexpected_failure", "msg": "No", "message": "No"}),
+        (
+            "auth",
+            {"code": 401, "error_code": "no_authorization", "msg": "No", "message": "No", "hint": "Try"},
+        ),
         ("storage", {"statusCode": "401", "error": "Unauthorized", "message": "No", "code": "AccessDenied"}),
         ("functions", {"code": "401", "message": "No"}),
         ("realtime", {"message": "No", "hint": "Try"}),
@@ -23,8 +28,33 @@ def test_each_area_has_its_shape(area: str, body: dict[str, object]) -> None:
     answer = error_response(area, 401, "No", hint="Try")
 
     assert answer.status == 401
-    assert answer.headers == [JSON]
+    assert answer.headers[:2] == [JSON, ("www-authenticate", "Bearer")]
     assert json.loads(answer.body) == body
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (401, "no_authorization"),
+        (408, "request_timeout"),
+        (413, "request_entity_too_large"),
+        (429, "over_request_rate_limit"),
+        (500, "unexpected_failure"),
+        (503, "unexpected_failure"),
+        (504, "request_timeout"),
+    ],
+)
+def test_auth_has_the_code_and_shape_of_its_own_errors(status: int, code: str) -> None:
+    first = error_response("auth", status, "No", request_id="r1")
+    later = error_response("auth", status, "No", request_id="r1", version=ApiVersion.Y2024)
+
+    named = {"error_id": "r1"} if status >= 500 else {}
+    assert json.loads(first.body) == {"code": status, "error_code": code, "msg": "No"} | named
+    assert json.loads(later.body) == {"code": code, "message": "No"}
+    for answer in (first, later):
+        assert header(answer.headers, "x-sb-error-code") == code
+    assert header(first.headers, "x-supabase-api-version") is None
+    assert header(later.headers, "x-supabase-api-version") == "2024-01-01"
 
 
 def test_a_hint_is_left_out_where_there_is_none() -> None:

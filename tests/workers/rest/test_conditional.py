@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+from hashlib import blake2b
 
 import pytest
 
 from schemas.http import Response, header
 from tests.workers.rest.house import House, rows
+from workers.rest import etags
 
 _OBJECT = "application/vnd.pgrst.object+json"
 
@@ -34,6 +36,61 @@ async def test_representations_of_the_same_rows_have_tags_of_their_own(house: Ho
     answers = [await house.send("GET", "/rivers?id=eq.1", accept=accept) for accept in accepts]
 
     assert len({tag(answer) for answer in answers}) == 4
+
+
+async def test_whatever_changes_the_head_of_a_read_is_part_of_its_tag(house: House) -> None:
+    prefers = ["", "count=exact", "count=planned", "count=estimated", "handling=lenient", "timezone=UTC"]
+
+    answers = [await house.send("GET", "/rivers?id=eq.1", prefer=prefer) for prefer in prefers]
+    again = [
+        await house.send("GET", "/rivers?id=eq.1", prefer=prefer, if_none_match=tag(answers[0]))
+        for prefer in prefers
+    ]
+
+    assert len({answer.body for answer in answers}) == 1
+    heads = {
+        (header(answer.headers, "content-range"), header(answer.headers, "preference-applied"))
+        for answer in answers
+    }
+    assert len({tag(answer) for answer in answers}) == len(heads) == len(prefers)
+    assert [answer.status for answer in again] == [304] + [200] * 5
+
+
+async def test_a_count_that_changed_changes_the_tag_of_a_page(house: House) -> None:
+    target, prefer = "/rivers?order=id&limit=1", "count=exact"
+    first = await house.send("GET", target, prefer=prefer)
+    await house.send("POST", "/rivers", {"id": 120, "name": "beyond the page"})
+    try:
+        second = await house.send("GET", target, prefer=prefer, if_none_match=tag(first))
+    finally:
+        await house.send("DELETE", "/rivers?id=eq.120")
+
+    assert (second.status, second.body) == (206, first.body)
+    assert tag(second) != tag(first)
+
+
+async def test_a_write_takes_the_tag_of_a_read_with_a_count_and_that_of_a_compressed_one(
+    trial: House,
+) -> None:
+    read = await trial.send("GET", "/rivers?id=eq.3", prefer="count=exact")
+
+    counted = await trial.send("PATCH", "/rivers?id=eq.3", {"km": 3}, if_match=tag(read))
+    compressed = await trial.send("PATCH", "/rivers?id=eq.3", {"km": 2}, if_match=f"W/{tag(read)}")
+
+    assert (counted.status, compressed.status) == (204, 204)
+
+
+def test_tags_on_several_lines_are_one_list() -> None:
+    lines = [("if-none-match", '"a", "b,c"'), ("if-none-match", f'W/"{_rows_hash(b"[]")}-head"')]
+
+    assert etags.are_met(lines[:1], b"[]", 1)
+    assert not etags.are_met(lines, b"[]", 1)
+    assert etags.are_met([("if-match", '"a"'), ("if-match", f'"{_rows_hash(b"[]")}-x"')], b"[]", 1)
+    assert not etags.are_met([("if-match", "a")], b"[]", 1)
+
+
+def _rows_hash(rows: bytes) -> str:
+    return blake2b(rows, digest_size=12).hexdigest()
 
 
 @pytest.mark.parametrize("accept", ["application/json", _OBJECT])

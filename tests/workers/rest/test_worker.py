@@ -311,3 +311,32 @@ async def test_step_times_and_the_trace_header_are_sent_when_wanted(house: House
 
     assert (header(answer.headers, "server-timing") or "").startswith("jwt;dur=")
     assert header(answer.headers, "x-trace") == "abc"
+
+
+@pytest.mark.parametrize("root", ["add_them", "public.add_them"])
+async def test_the_function_at_the_root_takes_the_query_as_its_own_path_does(house: House, root: str) -> None:
+    served = house.with_options(root_spec=root)
+
+    answer = await served.send("GET", "/?a=1&b=2")
+    direct = await house.send("GET", "/rpc/add_them?a=1&b=2")
+    elsewhere = await served.send("GET", "/?a=1&b=2", accept_profile="nowhere")
+
+    assert (answer.status, answer.body) == (direct.status, direct.body) == (200, b"3")
+    assert elsewhere.status == 406
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "allowed"),
+    [
+        ("PROPFIND", "/rivers", "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"),
+        ("PUT", "/rivers?name=eq.x", "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"),
+        ("PUT", "/rpc/add_them", "OPTIONS,GET,HEAD,POST"),
+        ("DELETE", "/", "OPTIONS,GET,HEAD,POST"),
+    ],
+)
+async def test_405_names_the_methods_that_are_allowed(
+    house: House, method: str, target: str, allowed: str
+) -> None:
+    answer = await house.send(method, target, {"name": "x"} if method == "PUT" else None)
+
+    assert (answer.status, header(answer.headers, "allow")) == (405, allowed)

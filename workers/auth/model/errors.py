@@ -12,45 +12,19 @@ responds. Sources: docs/reference/auth.md, sections 1.2, 5.7, 11.2 and 23; RFC 6
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date
-from enum import StrEnum
 from typing import Self
 
+from schemas.auth_api_version import VERSION_HEADER, ApiVersion
 from schemas.errors import ApiError
 from schemas.http import Headers
 from schemas.numbers import parse_whole_number
 from workers.auth.model.error_codes import ErrorCode
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 
-VERSION_HEADER = "x-supabase-api-version"
 UNIQUE_VIOLATION = "23505"
 INVALID_TEXT = "22P02"
 UNTRANSLATABLE_CHARACTER = "22P05"
 """SQLSTATEs that code of auth handles itself; U+0000 in JSON raises the last."""
-_EXPOSED_HEADERS = f"{VERSION_HEADER}, x-sb-error-code, x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset"
-"""Response headers that browsers let pages read. Official clients look at the code only if they can read the version."""
-
-
-class ApiVersion(StrEnum):
-    """The shape of error bodies that a client asked for; the value is echoed in the response."""
-
-    FIRST = ""
-    Y2024 = "2024-01-01"
-
-
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_Y2024 = date(2024, 1, 1)
-
-
-def parse_api_version(header: str | None) -> ApiVersion:
-    """Parse `X-Supabase-Api-Version`, a date; any other text counts as absent."""
-    if header is None or not _DATE.fullmatch(header):
-        return ApiVersion.FIRST
-    try:
-        requested = date.fromisoformat(header)
-    except ValueError:
-        return ApiVersion.FIRST
-    return ApiVersion.Y2024 if requested >= _Y2024 else ApiVersion.FIRST
 
 
 class AuthError(ApiError):
@@ -90,7 +64,7 @@ class AuthError(ApiError):
         return shape | self.extra
 
     def headers(self) -> Headers:
-        fields = [("x-sb-error-code", self.code.value), ("access-control-expose-headers", _EXPOSED_HEADERS)]
+        fields = [("x-sb-error-code", self.code.value)]
         if self.version is not ApiVersion.FIRST:
             fields.append((VERSION_HEADER, self.version.value))
         if self.retry_after_s is None:

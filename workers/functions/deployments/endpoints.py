@@ -74,6 +74,8 @@ class AdminEndpoints:
         """Answer one request; `functions` returns the functions that run now. Raises: FunctionError."""
         if not is_service_role(request.caller):
             raise AdminForbidden
+        if request.method == "HEAD":  # the gateway sends no body
+            request = msgspec.structs.replace(request, method="GET")
         resource, _, rest = request.path.removeprefix(PREFIX).partition("/")
         try:
             match resource:

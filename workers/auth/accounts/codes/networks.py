@@ -15,8 +15,8 @@ from workers.sql.files import read_statements
 
 LASTS_S = 60 * 24 * 3600
 """Seconds that a network stays known after the last sign-in there."""
-MOST = 20
-"""Networks per user; a new one replaces the oldest."""
+MOST = 40
+"""Networks per user; a new one replaces the oldest. One from which a user with an email and a phone signs in counts twice."""
 
 _SQL = read_statements("workers.auth.accounts.codes", "networks.sql")
 _V6_BITS = 64
@@ -54,4 +54,4 @@ def remember(key: bytes, user: AuthUser, client: str) -> tuple[Statement, ...]:
     """Return the statements that store the network of a sign-in, under each of the user's addresses."""
     addresses = [(user.email or "").lower(), user.phone or ""]
     names = [network_hash(key, user.aud or "", address, client) for address in addresses if address]
-    return tuple(statement(_SQL["remember"], name, str(user.id), LASTS_S, 2 * MOST) for name in names if name)
+    return tuple(statement(_SQL["remember"], name, str(user.id), LASTS_S, MOST) for name in names if name)
