@@ -145,7 +145,7 @@ class Db(Struct, frozen=True):
     """[db]: the one Postgres database."""
 
     url: Secret | None = None
-    """An external Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. Also read from `DATABASE_URL`."""
+    """An external Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. `DATABASE_URL` is not read."""
     trusted_project: bool = False
     """The authors of the project's SQL may do everything on the server. Postgres 15 is rejected without this, because there role `postgres`,
     which may create roles, can grant itself those that run programs and read files.
@@ -258,7 +258,7 @@ class Broker(Struct, frozen=True):
     """[broker]: NATS with JetStream."""
 
     url: Secret | None = None
-    """An external server or cluster, comma separated. Unset: the embedded server. Also read from `NATS_URL`."""
+    """An external server or cluster, comma separated. Unset: the embedded server. `NATS_URL` is not read."""
     port: Port = 54328
     """Port of the embedded server (loopback only)."""
     max_reconnect_wait: Seconds = 1.0

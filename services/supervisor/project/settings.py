@@ -13,7 +13,7 @@ from pathlib import Path
 
 from broker.processes.secret_files import with_file_values
 from schemas.settings.dotenv import parse_dotenv
-from schemas.settings.environment import is_setting
+from schemas.settings.environment import is_setting, without_report
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
 from services.supervisor.errors import StartRefused
@@ -41,6 +41,8 @@ class Project:
     settings: Settings
     environment: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Variable -> `option`, or the path of the env file that set it; those of the process' environment are not listed."""
 
     @property
     def folder(self) -> Path:
@@ -79,14 +81,16 @@ def load_project(
     file = _config_file(folder, config)
     content = _read(file) if file else b""
     referenced = set(_SUBSTITUTION.findall(content.decode(errors="replace")))
-    from_files, warnings = _env_files(folder, (file or folder / CONFIG).parent, referenced)
-    merged = {**from_files, **process, **overrides}
+    from_files, places, warnings = _env_files(folder, (file or folder / CONFIG).parent, referenced)
+    merged = {**from_files, **without_report(process), **overrides}
+    sources = {name: path for name, path in places.items() if name not in process}
+    sources |= dict.fromkeys(overrides, "option")
     try:
         merged = with_file_values(merged)
         settings, more = load_settings(content, merged, source=str(file or CONFIG))
     except SettingsError as error:
         raise StartRefused(f"{error}. Correct it and start again.") from None
-    return Project(folder, file, find_data(data, folder), settings, merged, (*warnings, *more))
+    return Project(folder, file, find_data(data, folder), settings, merged, (*warnings, *more), sources)
 
 
 def _config_file(folder: Path, named: Path | None) -> Path | None:
@@ -101,17 +105,25 @@ def _config_file(folder: Path, named: Path | None) -> Path | None:
     return path
 
 
-def _env_files(root: Path, config_folder: Path, referenced: set[str]) -> tuple[dict[str, str], list[str]]:
+def _env_files(
+    root: Path, config_folder: Path, referenced: set[str]
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Return the settings of the env files, the file that set each of them, and warnings."""
     values: dict[str, str] = {}
+    places: dict[str, str] = {}
     warnings: list[str] = []
     for path in [folder / name for folder in dict.fromkeys((root, config_folder)) for name in _ENV_FILES]:
         if path.is_file():
             variables, new_warnings = parse_dotenv(_read(path).decode(errors="replace"), str(path))
-            values |= {
-                name: text for name, text in variables.items() if is_setting(name) or name in referenced
+            read = {
+                name: text
+                for name, text in without_report(variables).items()
+                if is_setting(name) or name in referenced
             }
+            values |= read
+            places |= dict.fromkeys(read, str(path))
             warnings += new_warnings
-    return values, warnings
+    return values, places, warnings
 
 
 def _read(path: Path) -> bytes:

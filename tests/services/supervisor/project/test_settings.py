@@ -67,7 +67,16 @@ def test_the_database_url_of_an_application_is_not_ours(root):
     (root / ".env").write_text("DATABASE_URL=postgresql://app@h/d")
 
     assert load(root).settings.db.url is None
-    assert load(root, environment={"DATABASE_URL": "postgresql://o@h/d"}).settings.db.url is not None
+    assert load(root, environment={"DATABASE_URL": "postgresql://o@h/d"}).settings.db.url is None
+
+
+def test_an_env_file_made_of_a_report_sets_no_key_pair(root):
+    report = (
+        "STORAGE_S3_URL=http://h/storage/v1/s3\nS3_PROTOCOL_ACCESS_KEY_ID=i\nS3_PROTOCOL_ACCESS_KEY_SECRET=s"
+    )
+    (root / ".env").write_text(report)
+
+    assert load(root).settings.storage.s3_protocol.access_key_id is None
 
 
 def test_ports_are_named_by_option_or_environment(root):
