@@ -43,7 +43,10 @@ class Jwt(Struct, frozen=True):
 
 
 class Tls(Struct, frozen=True):
-    """[api.tls]: TLS in the gateway itself. Files that change are read again; paths are relative to config.toml."""
+    """[api.tls]: TLS in the gateway itself. Files that change are read again; paths are relative to config.toml.
+
+    Without both paths `headwater start` creates a self-signed certificate in the data folder.
+    """
 
     enabled: bool = False
     cert_path: str = ""
@@ -59,7 +62,7 @@ class Api(Struct, frozen=True):
     port: Port = 54321
     """Port of the gateway."""
     schemas: list[str] = field(default_factory=lambda: ["public", "graphql_public"])
-    """Exposed schemas; the first is the default."""
+    """Exposed schemas; the first is the default. Empty: public and storage."""
     extra_search_path: list[str] = field(default_factory=lambda: ["public", "extensions"])
     max_rows: int | None = 1000
     """Upper bound on rows of every read; 0 lifts it (TOML lacks null)."""

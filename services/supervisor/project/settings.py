@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from broker.processes.secret_files import with_file_values
 from schemas.settings.dotenv import parse_dotenv
 from schemas.settings.environment import is_setting, without_report
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
+from services.supervisor.data_folder.folder import DataFolder, is_data_folder
 from services.supervisor.errors import StartRefused
 
 DATA_FOLDER = ".headwater"
@@ -61,6 +64,15 @@ def find_data(data: Path | None, root: Path | None) -> Path:
     return Path(os.path.abspath(data if data is not None else (root or Path()) / DATA_FOLDER))
 
 
+def find_data_above(data: Path | None, root: Path | None) -> Path:
+    """Return the data folder as `find_data` does; without any name, that of the nearest folder above which has one."""
+    here = find_data(data, root)
+    if data is not None or root is not None:
+        return here
+    candidates = (folder / DATA_FOLDER for folder in here.parent.parents)
+    return here if is_data_folder(here) else next(filter(is_data_folder, candidates), here)
+
+
 def load_project(
     root: Path | None,
     config: Path | None,
@@ -90,7 +102,20 @@ def load_project(
         settings, more = load_settings(content, merged, source=str(file or CONFIG))
     except SettingsError as error:
         raise StartRefused(f"{error}. Correct it and start again.") from None
-    return Project(folder, file, find_data(data, folder), settings, merged, (*warnings, *more), sources)
+    place = find_data(data, folder)
+    return Project(
+        folder, file, place, _with_certificate(settings, place), merged, (*warnings, *more), sources
+    )
+
+
+def _with_certificate(settings: Settings, data: Path) -> Settings:
+    """Return the settings with the self-signed certificate of the data folder, where TLS is on and no files are named."""
+    tls = settings.api.tls
+    if not tls.enabled or tls.cert_path:
+        return settings
+    folder = DataFolder(data)
+    own = replace(tls, cert_path=str(folder.certificate), key_path=str(folder.certificate_key))
+    return replace(settings, api=replace(settings.api, tls=own))
 
 
 def _config_file(folder: Path, named: Path | None) -> Path | None:

@@ -381,6 +381,12 @@ def test_what_is_empty_is_none(key: str, empty: object) -> None:
     assert value_of(load_settings(file_with(key, empty), {})[0], key) is None
 
 
+def test_without_exposed_schemas_those_of_the_official_tool_are_exposed() -> None:
+    assert load_settings(b"[api]\nschemas = []", {})[0].api.schemas == ["public", "storage"]
+    assert load_settings(b"", {"HEADWATER_API_SCHEMAS": ""})[0].api.schemas == ["public", "storage"]
+    assert load_settings(b'[api]\nschemas = ["api"]', {})[0].api.schemas == ["api"]
+
+
 def test_an_empty_jwt_secret_is_kept_since_it_means_that_no_token_can_be_verified() -> None:
     settings, _ = load_settings(b"", {"HEADWATER_API_JWT_SECRET": ""})
 
@@ -573,7 +579,6 @@ def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, te
         ("api.error_verbosity", "x", "api.error_verbosity is 'x' but must be one of verbose, minimal"),
         ("log.level", "loud", "log.level is 'loud' but must be one of debug, info, warning, error"),
         ("log.format", "xml", "log.format is 'xml' but must be one of auto, json, console"),
-        ("api.schemas", [], "api.schemas must name at least one schema"),
         ("gateway.host", "", "gateway.host must not be empty; 0.0.0.0 listens on every address of IPv4, :: on all"),
         ("gateway.trusted_proxies", ["::1", "10.0.0.0/33"], "gateway.trusted_proxies has '10.0.0.0/33', which is no network such as 10.0.0.0/8, and no address"),
         ("api.idempotency.keep", "169h", "api.idempotency.keep must be 1s to 168h, a week"),

@@ -4,6 +4,7 @@ import re
 import shlex
 import signal
 import socket
+import ssl
 import subprocess
 import urllib.error
 import urllib.request
@@ -185,6 +186,30 @@ def test_a_start_says_which_urls_of_the_shell_it_does_not_read_and_which_server_
     assert line in started.stdout
     assert "hidden" not in started.stderr
     assert [child["name"] for child in place.state()["children"]] == ["postgres", "migrate"]
+
+
+def test_tls_without_files_is_spoken_with_a_self_signed_certificate_of_the_data_folder(place):
+    (place.root / "supabase").mkdir()
+    (place.root / "supabase" / "config.toml").write_text("[api.tls]\nenabled = true\n")
+    certificate = place.data / "tls" / "certificate.pem"
+
+    started = place.run("start", "--detach", "--edge", "gateway", "--port", "0")
+
+    assert started.returncode == 0, started.stderr
+    assert f"self-signed certificate, which clients have to trust: {certificate}" in started.stdout
+    url = json.loads(place.run("status", "-o", "json").stdout)["API_URL"]
+    assert url.startswith("https://127.0.0.1:")
+    context = ssl.create_default_context(cafile=str(certificate))
+    with urllib.request.urlopen(f"{url}/health/live", timeout=10, context=context) as answer:
+        assert answer.status == 200
+    listed = place.run(
+        "functions", "list"
+    )  # a command's own request passes the certificate; no pool runs here
+    assert "certificate" not in listed.stderr.lower()
+    before = certificate.read_bytes()
+    place.run("stop")
+    place.run("start", "--detach", "--edge", "gateway", "--port", "0")
+    assert certificate.read_bytes() == before
 
 
 def test_several_platforms_run_side_by_side(servers, place):
