@@ -32,6 +32,8 @@ def _services(settings: Settings) -> Iterator[tuple[str, str, str]]:
     if settings.storage.enabled and settings.storage.backend == "s3":
         endpoint = settings.storage.s3.endpoint
         yield "the object store", endpoint or "AWS", "storage.s3.endpoint" if endpoint else "storage.backend"
+    if settings.storage.enabled and settings.storage.webhook_url:
+        yield "a receiver of storage's events", _hosts(settings.storage.webhook_url), "storage.webhook_url"
     smtp = settings.auth.email.smtp
     if settings.auth.enabled and smtp.host and smtp.enabled is not False:
         yield "the mail server", f"{smtp.host}:{smtp.port}", "auth.email.smtp.host"

@@ -23,12 +23,14 @@ def test_each_outside_service_is_named_with_its_host_and_source_and_without_its_
         {"HEADWATER_DB_URL": "postgresql://u:hidden@db.example:5432/d"},
         STORAGE_S3_ENDPOINT="http://store:9000",
         OTEL_EXPORTER_OTLP_ENDPOINT="http://collector:4318",
+        WEBHOOK_URL="https://u:hidden@hooks.example/secret",
     )
 
     assert reported == [
         "Using the database at db.example, named by --database-url",
         f"Using the NATS server at n1:4222, n2, named by HEADWATER_BROKER_URL in {open_tmp / '.env'}",
         "Using the object store at http://store:9000, named by STORAGE_S3_ENDPOINT in the environment",
+        "Using a receiver of storage's events at hooks.example, named by WEBHOOK_URL in the environment",
         f"Using the mail server at mail.example:587, named by auth.email.smtp.host in {config}",
         "Using the collector of traces at http://collector:4318, named by OTEL_EXPORTER_OTLP_ENDPOINT in the environment",
     ]
