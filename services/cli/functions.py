@@ -21,7 +21,7 @@ from services.cli.output import json_text
 from services.cli.remote import Remote, remote_of, remote_options
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartRefused
-from services.supervisor.project.settings import CONFIG, load_project
+from services.supervisor.project.settings import CONFIG, find_root, load_project
 
 _ADMIN = "/functions/v1/_internal"
 _COLOURS = {"error": "red", "warning": "yellow", "debug": "bright_black"}
@@ -54,7 +54,7 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
     """
     if not FUNCTION_NAME.fullmatch(name):
         refuse(f"A function cannot be named {name!r}: letters, digits, - and _, a letter first.", code=2)
-    root = (project or Path()).resolve()
+    root = find_root(project)
     folder = root / CONFIG.parent / "functions" / name
     if folder.exists():
         refuse(f"{folder} is already there and was left as it is.", code=2)
@@ -80,7 +80,7 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
 def _show_address(data: Path | None, project: Path | None, root: Path, name: str) -> None:
     """Wait until the platform that runs this folder answers with the new function, and print its address."""
     state = running_state(data_folder(data, project))
-    if state is None or Path(state.project) != root or "API_URL" not in state.values:
+    if state is None or Path(state.project).resolve() != root.resolve() or "API_URL" not in state.values:
         click.echo(f"Start the platform with `headwater start`; it answers at /functions/v1/{name}.")
         return
     remote = remote_of(data, project, None, None)
@@ -267,7 +267,7 @@ def _running(data: Path | None, project: Path | None) -> Iterator[None]:
 
 def _folder(project: Path | None) -> FunctionsFolder:
     try:
-        return folder_of(load_project(project, None, None, {}))
+        return folder_of(load_project(find_root(project), None, None, {}))
     except StartRefused as error:
         refuse(str(error), code=2)
 

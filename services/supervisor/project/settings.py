@@ -73,6 +73,17 @@ def find_data_above(data: Path | None, root: Path | None) -> Path:
     return here if is_data_folder(here) else next(filter(is_data_folder, candidates), here)
 
 
+def find_root(root: Path | None) -> Path:
+    """Return the project's folder: the named one, else the nearest, here or above, that has a config or a platform; else the present one."""
+    here = Path(os.path.abspath(root or Path()))
+    if root is not None:
+        return here
+    candidates = (here, *here.parents)
+    return next(
+        (path for path in candidates if (path / CONFIG).is_file() or is_data_folder(path / DATA_FOLDER)), here
+    )
+
+
 def load_project(
     root: Path | None,
     config: Path | None,

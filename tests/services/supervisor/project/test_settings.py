@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from services.supervisor.errors import StartRefused
-from services.supervisor.project.settings import find_data, load_project
+from services.supervisor.project.settings import find_data, find_data_above, find_root, load_project
 
 
 @pytest.fixture
@@ -111,3 +111,19 @@ def test_the_data_folder_is_the_named_one_else_below_the_project(root, monkeypat
     assert find_data(Path("x"), Path("y")) == root / "x"
     assert find_data(None, Path("y")) == root / "y" / ".headwater"
     assert find_data(None, None) == root / ".headwater"
+
+
+def test_the_folder_of_a_project_is_the_nearest_with_a_config_or_a_platform(root, monkeypatch):
+    (root / "supabase" / "config.toml").write_text("")
+    below = root / "web" / "src"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+
+    assert find_root(None) == root
+    assert find_root(Path()) == below
+    (root / "web" / ".headwater").mkdir()
+    assert find_root(None) == root
+    (root / "web" / ".headwater" / "ports.json").write_text("{}")
+    assert find_root(None) == root / "web"
+    assert find_data_above(None, None) == root / "web" / ".headwater"
+    assert find_data_above(None, Path()) == below / ".headwater"
