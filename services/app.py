@@ -67,7 +67,7 @@ async def _start_mail_catcher(process: ManagedProcess, settings: Settings) -> No
 async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     """Open the gateway. What is opened is closed in reverse order when the process drains."""
     if settings.broker.url is None:
-        raise SettingsError("an edge needs broker.url (NATS_URL)")
+        raise SettingsError("an edge needs broker.url (HEADWATER_BROKER_URL)")
     connection = await NatsConnection.open(
         settings.broker.url.reveal(), name="edges", max_reconnect_wait=settings.broker.max_reconnect_wait
     )

@@ -109,12 +109,16 @@ def platform(
     environment: Mapping[str, str] | None = None,
     prefix: Sequence[str] = (),
     owner: int | None = None,
+    in_project: bool = False,
 ) -> Iterator[Platform]:
-    """Start a platform, give it, stop it and remove its folder, which belongs to `owner`."""
+    """Start a platform, give it, stop it and remove its folder, which belongs to `owner`.
+
+    `in_project`: its data folder is `.headwater` in the project's folder, where commands look for it.
+    """
     folder = Path(tempfile.mkdtemp(prefix="headwater-test-"))
     if owner is not None:
         os.chown(folder, owner, owner)
-    data, port = folder / "data", free_port()
+    data, port = folder / (".headwater" if in_project else "data"), free_port()
     stack = contextlib.ExitStack()
     try:
         environment = {**(environment or {}), **_outside(stack)}

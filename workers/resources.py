@@ -94,7 +94,7 @@ class Resources:
     def url(self) -> str:
         """The database's URL, with the login of the data pools. Raises: SettingsError without a URL."""
         if self.settings.db.url is None:
-            raise SettingsError("a worker needs db.url (DATABASE_URL)")
+            raise SettingsError("a worker needs db.url (HEADWATER_DB_URL)")
         return self.settings.db.url.reveal()
 
     async def serve(self, subject: Subject, handler: Handler, fault: Callable[[], str] = lambda: "") -> None:
@@ -156,7 +156,9 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
     Raises: SettingsError without URLs, or with ones that cannot be read; Unavailable if the broker does not answer.
     """
     if settings.broker.url is None or settings.db.url is None:
-        raise SettingsError("a worker needs broker.url and db.url (NATS_URL and DATABASE_URL)")
+        raise SettingsError(
+            "a worker needs broker.url and db.url (HEADWATER_BROKER_URL and HEADWATER_DB_URL)"
+        )
     url = settings.db.url.reveal()
     try:
         connection = await NatsConnection.open(

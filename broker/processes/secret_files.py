@@ -11,7 +11,7 @@ from schemas.settings.environment import environment_names
 from schemas.settings.tree import SettingsError
 
 SUFFIX = "_FILE"
-_OTHERS = frozenset({"DATABASE_URL", "NATS_URL", "HEADWATER_MIGRATE_URL", "OTEL_EXPORTER_OTLP_HEADERS"})
+_OTHERS = frozenset({"HEADWATER_MIGRATE_URL", "OTEL_EXPORTER_OTLP_HEADERS"})
 """Variables with secrets that are not settings of the tree."""
 
 

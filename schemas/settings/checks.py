@@ -19,6 +19,8 @@ from schemas.settings.types import MOST
 
 _LEAST_RETENTION = 16 * MIB
 """Bytes of `realtime.retention_size`: twice the longest message of the broker."""
+WITHOUT_SCHEMAS = ("public", "storage")
+"""Exposed schemas where `api.schemas` is empty, as in the official tool."""
 _LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
 """Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
 
@@ -46,7 +48,12 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
     auth, warnings = normalized_auth(settings.auth)
     normalized = replace(
         settings,
-        api=replace(api, max_rows=api.max_rows or None, anon_role=api.anon_role or None),
+        api=replace(
+            api,
+            schemas=api.schemas or list(WITHOUT_SCHEMAS),
+            max_rows=api.max_rows or None,
+            anon_role=api.anon_role or None,
+        ),
         auth=auth,
         db=replace(
             db,
@@ -78,7 +85,7 @@ def _choice_fault(settings: Settings) -> str | None:
             return f"{{{key}}} is '{value}' but must be one of {', '.join(allowed)}"
     if not 0 <= (api.max_rows or 0) <= MOST:
         return "{api.max_rows} must be a whole number, 0 or more"
-    return None if api.schemas else "{api.schemas} must name at least one schema"
+    return None
 
 
 def _network_fault(gateway: Gateway) -> str | None:
@@ -106,9 +113,10 @@ def _stream_fault(realtime: RealtimeSettings) -> str | None:
 
 
 def _tls_fault(tls: Tls) -> str | None:
-    for name, path in (("cert_path", tls.cert_path), ("key_path", tls.key_path)):
-        if tls.enabled and not path:
-            return f"{{api.tls.enabled}} needs {{api.tls.{name}}}, a file; or switch it off and let a proxy speak TLS"
+    """Both files or none of them: without files `headwater start` creates a self-signed certificate."""
+    for name, other in (("cert_path", tls.key_path), ("key_path", tls.cert_path)):
+        if tls.enabled and other and not getattr(tls, name):
+            return f"{{api.tls.enabled}} needs {{api.tls.{name}}}, a file; or leave both files out for a self-signed certificate"
     return None
 
 

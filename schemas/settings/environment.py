@@ -32,6 +32,10 @@ ENVIRONMENT_PREFIX = "HEADWATER_"
 _UNMARKED = EXTRA_NAMES | STORAGE_NAMES.keys()
 """Names of the official servers without a prefix."""
 
+_REPORT_MARK = "STORAGE_S3_URL"
+_REPORTED = frozenset({"S3_PROTOCOL_ACCESS_KEY_ID", "S3_PROTOCOL_ACCESS_KEY_SECRET"})
+"""Settings of the official storage server that `headwater status -o env` prints as well."""
+
 _TRUTH = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "false", "FALSE", "False"), False
 )
@@ -74,8 +78,20 @@ def is_setting(variable: str) -> bool:
     return variable.startswith((ENVIRONMENT_PREFIX, GOTRUE_PREFIX)) or variable in _UNMARKED
 
 
+def without_report(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Return an environment without the names that come from a report of addresses and keys.
+
+    `headwater status -o env` prints the S3 key pair of a running platform under names that the official storage server reads as
+    settings. `STORAGE_S3_URL` is printed beside them and is a setting of no server: where it is set, they are a report.
+    """
+    if _REPORT_MARK not in environment:
+        return environment
+    return {name: text for name, text in environment.items() if name not in _REPORTED}
+
+
 def read_environment(environment: Mapping[str, str]) -> Environment:
     """Read all settings of an environment. Raises: SettingsError that names an unusable variable."""
+    environment = without_report(environment)
     names, result = environment_names(), Environment()
     for variable in (*reversed(GOTRUE_NAMES), SMS_PROVIDER, *reversed(STORAGE_NAMES)):
         if (text := environment.get(variable, "")).strip():

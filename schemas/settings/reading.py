@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.settings.checks import normalized_settings
-from schemas.settings.environment import from_text, nearest, read_environment
+from schemas.settings.environment import from_text, nearest, own_name, read_environment
 from schemas.settings.forms import (
     KINDS,
     decode_value,
@@ -38,12 +38,19 @@ OTHER_NAMES = {"local_smtp": "inbucket"}
 """Sections of the official file with two names."""
 
 USUAL_NAMES = {
-    "DATABASE_URL": ("db", "url"),
-    "NATS_URL": ("broker", "url"),
     "OTEL_EXPORTER_OTLP_ENDPOINT": ("observability", "otlp_endpoint"),
     "OTEL_EXPORTER_OTLP_HEADERS": ("observability", "otlp_headers"),
 }
 """Names that other programs read too; every other notation of the key wins over them."""
+
+NOT_READ = {
+    "DATABASE_URL": (("db", "url"), "--database-url"),
+    "NATS_URL": (("broker", "url"), "--nats-url"),
+}
+"""Names of other programs' servers, with the key and the option of `headwater start` that would name the server here.
+
+They are not read: an application's shell has them, and a platform must not take an application's server by accident.
+"""
 
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
 _LEFT_OUT = re.compile(r"edge_runtime\.secrets|functions\.[^.]+\.env|db\.vault")
@@ -68,9 +75,12 @@ def load_settings(
     env = os.environ if environment is None else environment
     tree = {OTHER_NAMES.get(name, name): value for name, value in _parsed(config, source).items()}
     tree = _substituted(tree, env)
+    from_environment = read_environment(env)
+    for value in from_environment.values:
+        _remove(tree, value.path)
     recognized, warnings = _split_unknown(tree, Settings, "", source)
     warnings += not_honoured(tree, source)
-    from_environment, written = read_environment(env), frozenset(_dotted(recognized))
+    written = frozenset(_dotted(recognized))
     for value in from_environment.values:
         _set(recognized, value.path, value.value)
     for variable, path in USUAL_NAMES.items():
@@ -83,7 +93,17 @@ def load_settings(
     settings, settled = normalized_settings(
         converted, KeySpelling(source, written, from_environment.variables)
     )
-    return settings, [*warnings, *from_environment.warnings, *settled]
+    return settings, [*warnings, *from_environment.warnings, *settled, *_unread(env, recognized)]
+
+
+def _unread(env: Mapping[str, str], tree: dict[str, Any]) -> list[str]:
+    """Return a notice for each name of `NOT_READ` that is set while no setting names such a server."""
+    return [
+        f"{name} in the environment is not read. To use that server, set {own_name(path)} or give {option}"
+        for variable, (path, option) in NOT_READ.items()
+        for name in (variable, f"{variable}_FILE")
+        if env.get(name) and not _table_at(tree, path[0]).get(path[1])
+    ]
 
 
 def _parsed(config: bytes, source: str) -> dict[str, Any]:
@@ -209,6 +229,15 @@ def _set(tree: dict[str, Any], path: tuple[str, ...], value: Any, *, keep: bool 
             return
     if not (keep and tree.get(path[-1])):
         tree[path[-1]] = value
+
+
+def _remove(tree: dict[str, Any], path: tuple[str, ...]) -> None:
+    """Remove a key of the file that the environment sets: an `env(NAME)` in it then needs no variable."""
+    for part in path[:-1]:
+        tree = tree.get(part, {})
+        if not isinstance(tree, dict):
+            return
+    tree.pop(path[-1], None)
 
 
 def _type_error(error: msgspec.ValidationError, tree: dict[str, Any], source: str) -> str:

@@ -46,7 +46,10 @@ class Jwt(Struct, frozen=True):
 
 
 class Tls(Struct, frozen=True):
-    """[api.tls]: TLS in the gateway itself. Files that change are read again; paths are relative to config.toml."""
+    """[api.tls]: TLS in the gateway itself. Files that change are read again; paths are relative to config.toml.
+
+    Without both paths `headwater start` creates a self-signed certificate in the data folder.
+    """
 
     enabled: bool = False
     cert_path: str = ""
@@ -62,7 +65,7 @@ class Api(Struct, frozen=True):
     port: Port = 54321
     """Port of the gateway."""
     schemas: list[str] = field(default_factory=lambda: ["public", "graphql_public"])
-    """Exposed schemas; the first is the default."""
+    """Exposed schemas; the first is the default. Empty: public and storage."""
     extra_search_path: list[str] = field(default_factory=lambda: ["public", "extensions"])
     max_rows: int | None = 1000
     """Upper bound on rows of every read; 0 lifts it (TOML lacks null)."""
@@ -148,7 +151,7 @@ class Db(Struct, frozen=True):
     """[db]: the one Postgres database."""
 
     url: Secret | None = None
-    """An external Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. Also read from `DATABASE_URL`."""
+    """An external Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. `DATABASE_URL` is not read."""
     trusted_project: bool = False
     """The authors of the project's SQL may do everything on the server. Postgres 15 is rejected without this, because there role `postgres`,
     which may create roles, can grant itself those that run programs and read files.
@@ -277,7 +280,7 @@ class Broker(Struct, frozen=True):
     """[broker]: NATS with JetStream."""
 
     url: Secret | None = None
-    """An external server or cluster, comma separated. Unset: the embedded server. Also read from `NATS_URL`."""
+    """An external server or cluster, comma separated. Unset: the embedded server. `NATS_URL` is not read."""
     port: Port = 54328
     """Port of the embedded server (loopback only)."""
     max_reconnect_wait: Seconds = 1.0

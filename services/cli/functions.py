@@ -21,7 +21,7 @@ from services.cli.output import json_text
 from services.cli.remote import Remote, remote_of, remote_options
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartRefused
-from services.supervisor.project.settings import CONFIG, load_project
+from services.supervisor.project.settings import CONFIG, find_root, load_project
 
 _ADMIN = "/functions/v1/_internal"
 _COLOURS = {"error": "red", "warning": "yellow", "debug": "bright_black"}
@@ -47,13 +47,14 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
 
     Makes index.ts and deno.json in supabase/functions/NAME, and enters [functions.NAME] in config.toml if that is there.
 
+    If the platform of this folder runs, the command ends when the function answers.
+
     \b
-    Exit codes: 0 made, 2 it is there already, or has a name that none can have
+    Exit codes: 0 made, 1 made and it does not answer, 2 it is there already, or has a name that none can have
     """
-    del data
     if not FUNCTION_NAME.fullmatch(name):
         refuse(f"A function cannot be named {name!r}: letters, digits, - and _, a letter first.", code=2)
-    root = (project or Path()).resolve()
+    root = find_root(project)
     folder = root / CONFIG.parent / "functions" / name
     if folder.exists():
         refuse(f"{folder} is already there and was left as it is.", code=2)
@@ -73,7 +74,19 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
             click.echo(f"Entered [functions.{name}] in {config}")
     except OSError as error:
         refuse(f"The function could not be made: {error.strerror}: {error.filename}", code=2)
-    click.echo(f"It answers at /functions/v1/{name} of the running platform.")
+    _show_address(data, project, root, name)
+
+
+def _show_address(data: Path | None, project: Path | None, root: Path, name: str) -> None:
+    """Wait until the platform that runs this folder answers with the new function, and print its address."""
+    state = running_state(data_folder(data, project))
+    if state is None or Path(state.project).resolve() != root.resolve() or "API_URL" not in state.values:
+        click.echo(f"Start the platform with `headwater start`; it answers at /functions/v1/{name}.")
+        return
+    remote = remote_of(data, project, None, None)
+    if not remote.wait_for(f"/functions/v1/{name}"):
+        refuse(f"{name} does not answer. Read why: `headwater functions logs {name}`.", code=1)
+    click.echo(f"It answers at {remote.url}/functions/v1/{name}.")
 
 
 @functions.command()
@@ -254,7 +267,7 @@ def _running(data: Path | None, project: Path | None) -> Iterator[None]:
 
 def _folder(project: Path | None) -> FunctionsFolder:
     try:
-        return folder_of(load_project(project, None, None, {}))
+        return folder_of(load_project(find_root(project), None, None, {}))
     except StartRefused as error:
         refuse(str(error), code=2)
 

@@ -21,6 +21,7 @@ from services.cli.stop import stop
 from services.cli.storage import storage
 from services.cli.upgrade import upgrade
 from services.cli.version import version
+from services.supervisor.binaries import headwater_version
 
 
 class OrderedGroup(click.Group):
@@ -31,16 +32,37 @@ class OrderedGroup(click.Group):
         return list(self.commands)
 
 
+def _print_version(context: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted:
+        click.echo(f"headwater {headwater_version()}")
+        context.exit()
+
+
 @click.group(
-    cls=OrderedGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=OrderedGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=False,
+    invoke_without_command=True,
 )
-def main() -> None:
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit; `headwater version` shows those of the servers too.",
+)
+@click.pass_context
+def main(context: click.Context) -> None:
     """Headwater: a complete backend over one Postgres database, on this machine.
 
     `headwater start` runs everything a project needs; `headwater status` tells its addresses and keys. Each platform
-    lives in a data folder, `.headwater` in the project's folder unless --data names another, and several run side by
-    side.
+    lives in a data folder, `.headwater` in the project's folder or in one above unless --data names another, and
+    several run side by side.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 for command in (

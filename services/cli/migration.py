@@ -10,6 +10,7 @@ import click
 from schemas.project_tasks import ApplyTask, ListMigrationsTask, RepairTask
 from services.cli.options import platform_options, refuse
 from services.cli.project_work import finish
+from services.supervisor.project.settings import find_root
 
 _VERSION = "%Y%m%d%H%M%S"
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
@@ -36,7 +37,7 @@ def new(data: Path | None, project: Path | None, name: str) -> None:
     del data
     text = "" if sys.stdin.isatty() else sys.stdin.read()
     try:
-        click.echo(f"Made {make_migration((project or Path()).resolve(), name, text)}")
+        click.echo(f"Made {make_migration(find_root(project), name, text)}")
     except OSError as error:
         refuse(f"The migration could not be made: {error.strerror}: {error.filename}", code=2)
 

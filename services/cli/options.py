@@ -1,5 +1,6 @@
 """Options that several commands share, and how a command exits with an error."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -7,8 +8,9 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.running_platforms import running_platforms
 from services.supervisor.data_folder.state import PlatformState, running_state
-from services.supervisor.project.settings import find_data
+from services.supervisor.project.settings import find_data_above
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,7 +24,7 @@ def platform_options(function: F) -> F:
         type=_FOLDER,
         envvar="HEADWATER_DATA",
         metavar="DIR",
-        help="Data folder of the platform.  [default: .headwater in the project folder]",
+        help="Data folder of the platform.  [default: .headwater in the project folder, or in one above]",
     )
     project = click.option(
         "--project", type=_FOLDER, metavar="DIR", help="Folder of the project.  [default: the current folder]"
@@ -32,7 +34,7 @@ def platform_options(function: F) -> F:
 
 def data_folder(data: Path | None, project: Path | None) -> DataFolder:
     """Return the data folder that the options name."""
-    return DataFolder(find_data(data, project))
+    return DataFolder(find_data_above(data, project))
 
 
 def running_platform(data: Path | None, project: Path | None) -> tuple[DataFolder, PlatformState]:
@@ -42,10 +44,16 @@ def running_platform(data: Path | None, project: Path | None) -> tuple[DataFolde
     if state is None:
         refuse(
             f"No platform is running in {folder.path}. Start it with `headwater start`, "
-            "or name another data folder with --data.",
+            f"or name another data folder with --data.{other_platforms()}",
             code=1,
         )
     return folder, state
+
+
+def other_platforms() -> str:
+    """Return a sentence that names the platforms that run elsewhere on this machine; empty without any."""
+    options = [f"--data {shlex.quote(str(path))}" for path in running_platforms()]
+    return f" Running: {', '.join(options)}" if options else ""
 
 
 def refuse(sentence: str, *, code: int) -> NoReturn:

@@ -16,7 +16,7 @@ LABELS = {
     "GRAPHQL_URL": "GraphQL",
     "DB_URL": "Database",
     "MAILPIT_URL": "Mail catcher",
-    "NATS_URL": "NATS",
+    "BROKER_URL": "NATS",
     "STORAGE_S3_URL": "Storage (S3)",
     "PUBLISHABLE_KEY": "Publishable key",
     "SECRET_KEY": "Secret key",

@@ -1,5 +1,6 @@
 """The platform that a command sends requests to, here or elsewhere: its address and its service key."""
 
+import contextlib
 import json
 import time
 import urllib.error
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
+from services.supervisor.loopback_tls import context_for
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,6 +71,18 @@ class Remote:
             except (OSError, ValueError) as error:
                 refuse(f"The platform does not answer: {error}", code=1)
 
+    def wait_for(self, path: str, awake_s: float = _AWAKE_S) -> bool:
+        """Send POST requests with an empty object until one is answered with 2xx; return whether that happened in time.
+
+        A functions worker that starts answers 503, and one that has not seen a new folder yet 404.
+        """
+        deadline = time.monotonic() + awake_s
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError), self._open("POST", path, b"{}", "application/json"):
+                return True
+            time.sleep(_AGAIN_S)
+        return False
+
     def lines(self, method: str, path: str, body: object = None) -> Iterator[dict[str, Any]]:
         """Yield the objects of a response that arrives line by line. Raises: OSError when the connection is lost."""
         data = None if body is None else json.dumps(body).encode()
@@ -80,7 +94,7 @@ class Remote:
     def _open(self, method: str, path: str, body: bytes | None, content: str) -> Any:
         headers = {"apikey": self.key, "Authorization": f"Bearer {self.key}", "Content-Type": content}
         request = urllib.request.Request(self.url.rstrip("/") + path, body, headers, method=method)  # noqa: S310 - http or https: `remote_of`
-        return urllib.request.urlopen(request, timeout=_TIMEOUT_S)  # noqa: S310 - as above
+        return urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=context_for(self.url))  # noqa: S310 - as above
 
 
 def remote_options(function: F) -> F:

@@ -39,10 +39,12 @@ _PORT = click.IntRange(0, 65535)
 @click.option(
     "--database-url",
     metavar="URL",
-    help="Use this Postgres (15 or newer) instead of the embedded one.  [env: DATABASE_URL]",
+    help="Use this Postgres (15 or newer) instead of the embedded one.  [env: HEADWATER_DB_URL]",
 )
 @click.option(
-    "--nats-url", metavar="URL", help="Use this NATS server instead of the embedded one.  [env: NATS_URL]"
+    "--nats-url",
+    metavar="URL",
+    help="Use this NATS server instead of the embedded one.  [env: HEADWATER_BROKER_URL]",
 )
 @click.option(
     "--edge",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from services.cli.options import data_folder, platform_options, refuse
+from services.cli.options import data_folder, other_platforms, platform_options, refuse
 from services.supervisor.data_folder.folder import DataFolder, is_locked
 from services.supervisor.data_folder.state import read_state
 
@@ -33,7 +33,7 @@ def stop(data: Path | None, project: Path | None, timeout: float) -> None:
     folder = data_folder(data, project)
     pid = _holder(folder)
     if pid is None:
-        click.echo(f"No platform is running in {folder.path}.")
+        click.echo(f"No platform is running in {folder.path}.{other_platforms()}")
         return
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)

@@ -12,6 +12,7 @@ import click
 
 from services.cli.options import platform_options, refuse, running_platform
 from services.cli.output import env_lines, json_text
+from services.supervisor.loopback_tls import context_for
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,7 +108,8 @@ def _send(data: Path | None, project: Path | None, method: str, path: str, body:
     sent = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(state.values["API_URL"] + path, sent, headers, method=method)  # noqa: S310 - our own address
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - our own address
+        context = context_for(request.full_url)
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=context) as answer:  # noqa: S310 - as above
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:

@@ -102,7 +102,7 @@ def look_at_broker(settings: Settings, state: PlatformState | None) -> list[Doct
         if asyncio.run(_listens(parts.hostname or "", parts.port or 4222)):
             findings.append(DoctorFinding("NATS", FindingLevel.OK, f"{address} answers"))
         else:
-            cure = "Start it, or correct broker.url (NATS_URL); look at firewalls between the machines."
+            cure = "Start it, or correct broker.url (HEADWATER_BROKER_URL); look at firewalls between the machines."
             findings.append(DoctorFinding("NATS", FindingLevel.ERROR, f"{address} does not answer", cure))
     return findings
 

@@ -50,7 +50,7 @@ class DatabaseFacts(Struct, frozen=True):
 
 def unreachable(reason: str) -> DoctorFinding:
     """Return the finding for a database that does not answer."""
-    cure = "Start it, or correct its URL (DATABASE_URL); of an embedded one, `headwater logs postgres` tells why."
+    cure = "Start it, or correct its URL (HEADWATER_DB_URL); of an embedded one, `headwater logs postgres` tells why."
     if _MISSING.search(reason):
         cure = (
             "Restart the platform: a start puts back what an interrupted restore or reset of an older headwater set aside. "

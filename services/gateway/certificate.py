@@ -31,6 +31,10 @@ class Certificate:
     """A certificate as it is now: `context` serves with it. Raises: SettingsError if it cannot be read at first."""
 
     def __init__(self, tls: Tls, folders: Sequence[Path] | None = None) -> None:
+        if not (tls.cert_path and tls.key_path):
+            raise SettingsError(
+                "api.tls.enabled needs api.tls.cert_path and api.tls.key_path; only `headwater start` creates a certificate"
+            )
         folders = setting_folders() if folders is None else folders
         self._paths = find_file(tls.cert_path, folders), find_file(tls.key_path, folders)
         self._watches = tuple(FileWatch(path) for path in self._paths)

@@ -354,7 +354,9 @@ class FunctionHandler(ForwardHandler):
         return None
 
     async def handle(self, request: GatewayRequest) -> Reply:
-        """Call the function. A preflight that it does not answer with 2xx is answered here."""
+        """Call the function. A preflight that it does not answer with 2xx is answered here; one that it answers without
+        `access-control-allow-headers` is completed, for a browser would not send the request.
+        """
         client = request.client_address()
         headers = forwarded_headers(
             request.headers,
@@ -373,7 +375,9 @@ class FunctionHandler(ForwardHandler):
         try:
             answer = await calling
             if 200 <= answer.response.status < 300:
-                return answer
+                if any(name.lower() == cors.ALLOW_HEADERS for name, _ in answer.response.headers):
+                    return answer
+                preflight = cors.completed(preflight, answer.response.headers)
             await answer.close()
         except (Unavailable, DeadlineExceeded):
             pass

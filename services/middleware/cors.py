@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from schemas.http import Headers, Response
 
 MAX_AGE_S = 86400
+ALLOW_HEADERS = "access-control-allow-headers"
 _GATEWAY = (
     "Content-Range, Content-Profile, Location, Preference-Applied, sb-error-code, x-relay-error, x-request-id, "
     "retry-after, x-total-count, link"
@@ -84,11 +85,19 @@ def preflight(policy: CorsPolicy, origin: str, asked_headers: str | None) -> Res
     headers: Headers = [
         *_origin(policy, origin),
         ("access-control-allow-methods", policy.methods),
-        ("access-control-allow-headers", ", ".join(("Authorization", *requested, *policy.allowed))),
+        (ALLOW_HEADERS, ", ".join(("Authorization", *requested, *policy.allowed))),
         ("access-control-max-age", str(MAX_AGE_S)),
         *_varying(policy),
     ]
     return Response(200, headers)
+
+
+def completed(preflight: Response, headers: Headers) -> Response:
+    """Return a preflight answer in which the CORS headers of another answer, of a function, replace those of the same name."""
+    own = [(name.lower(), value) for name, value in headers if name.lower().startswith("access-control-")]
+    replaced = {name for name, _ in own}
+    kept = [(name, value) for name, value in preflight.headers if name not in replaced]
+    return Response(preflight.status, [*kept, *own])
 
 
 def response_headers(policy: CorsPolicy, origin: str | None) -> Headers:

@@ -76,7 +76,7 @@ def status_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, 
     if ports.mail:
         values |= {name: f"http://{LOOPBACK}:{ports.mail}" for name in ("MAILPIT_URL", "INBUCKET_URL")}
     if ports.nats:
-        values["NATS_URL"] = f"nats://{LOOPBACK}:{ports.nats}"
+        values["BROKER_URL"] = f"nats://{LOOPBACK}:{ports.nats}"
     return values | {
         "PUBLISHABLE_KEY": keys.publishable_key,
         "SECRET_KEY": keys.secret_key,

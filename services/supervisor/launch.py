@@ -15,6 +15,7 @@ from services.supervisor.data_folder.state import ChildState, PlatformState, rem
 from services.supervisor.errors import SupervisorError
 from services.supervisor.exposure import check_exposure, exposure_warnings
 from services.supervisor.nats_restart import NatsRestartPolicy, free_bytes_at
+from services.supervisor.outside_services import outside_services
 from services.supervisor.postgres import server
 from services.supervisor.prepare import PreparedPlatform, prepare
 from services.supervisor.processes.child import Probe
@@ -38,6 +39,8 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
     try:
         for warning in (*project.warnings, *exposure_warnings(project.settings)):
             report.warn(warning)
+        for line in outside_services(project):
+            report.info(line)
         prepared = prepare(project, choice, folder, report)
         asyncio.run(_run(prepared, report, began))
         report.info("Stopped")

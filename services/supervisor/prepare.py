@@ -37,6 +37,7 @@ from services.supervisor.processes.plan import (
 )
 from services.supervisor.project.settings import Project
 from services.supervisor.report import Reporter
+from services.supervisor.self_signed import prepare_certificate
 
 _DATABASE = "database"
 """Name of the superuser's password in `passwords.json`."""
@@ -66,6 +67,8 @@ def prepare(
     _warn_of_unconfined_functions(settings, choice, report)
     cluster = _open_database(settings, choice, folder, report)
     ports = _choose_ports(project, choice, folder)
+    if ports.api:
+        prepare_certificate(settings, folder, report)
     passwords = _prepare_database(settings, cluster, ports, folder, report)
     keys = keys_of(settings.auth)
     environment, python = children_environment(project, folder, ports, keys), (sys.executable,)

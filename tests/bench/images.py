@@ -168,7 +168,7 @@ async def over_the_broker(source: bytes, server: NatsServer, folder: Path, count
     """Ask a pool over the broker: other orders each time, then the same one."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "workers", "images",
-        env={**os.environ, "NATS_URL": server.url, "HEADWATER_DATA": str(folder), "HEADWATER_LOG_LEVEL": "warning"},
+        env={**os.environ, "HEADWATER_BROKER_URL": server.url, "HEADWATER_DATA": str(folder), "HEADWATER_LOG_LEVEL": "warning"},
     )  # fmt: skip
     store, connection = BlobStore.open(Storage(), folder), await NatsConnection.open(server.url, name="bench")
     try:

@@ -88,7 +88,7 @@ async def gateway(nats_url: str) -> AsyncIterator[tuple[psutil.Process, int]]:
     """Run a gateway in a process of its own."""
     port = free_port()
     environment = {
-        **os.environ, **MANY_CLIENTS, "NATS_URL": nats_url, "HEADWATER_API_PORT": str(port), "HEADWATER_AUTH_ENABLED": "false",
+        **os.environ, **MANY_CLIENTS, "HEADWATER_BROKER_URL": nats_url, "HEADWATER_API_PORT": str(port), "HEADWATER_AUTH_ENABLED": "false",
         "HEADWATER_STORAGE_ENABLED": "false", "HEADWATER_REALTIME_IDLE_TIMEOUT": "600",
     }  # fmt: skip
     process = subprocess.Popen(

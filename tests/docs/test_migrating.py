@@ -4,13 +4,14 @@ import json
 import os
 import shutil
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from services.supervisor.binaries import find_postgres
 from tests.docs.pages import ROOT
-from tests.docs.walk import run, steps
+from tests.docs.walk import COMMANDS, PageShell, steps, take
 from tests.platform import Platform, free_port, headwater, platform
 
 PAGE = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
@@ -37,13 +38,11 @@ CRYPTED = (
 pytestmark = pytest.mark.timeout(240)
 
 
-def test_a_project_moves_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", f"{find_postgres()}:{os.environ['PATH']}")
-    monkeypatch.setenv("OLD_JWT_SECRET", SECRET)
+def test_a_project_moves_in(tmp_path: Path) -> None:
     (tmp_path / "functions.env").write_text("PAYMENT_KEY=sk_123\n")
     with platform(environment={"HEADWATER_AUTH_JWT_SECRET": SECRET}) as old:
         person, token = _lived_in(old)
-        new = Platform(tmp_path / "data", free_port(), 0, {f"OLD_{k}": v for k, v in old.values.items()})
+        new = Platform(tmp_path / ".headwater", free_port(), 0, {})
         try:
             shown = _moved(new, old, tmp_path)
 
@@ -88,16 +87,24 @@ def _lived_in(old: Platform) -> tuple[str, str]:
 
 
 def _moved(new: Platform, old: Platform, folder: Path) -> str:
-    """Run the page; give what its last block shows."""
-    shown = ""
-    for step in steps(PAGE):
-        text = step.text.replace(OLD_URL, old.values["DB_URL"])
-        if "headwater start" in text:
-            shutil.copytree(ROOT / "examples/functions/supabase/functions", folder / "supabase/functions")
-        shown = run(type(step)(step.kind, text, step.shows), new, folder)
-        if "headwater start" in text:
-            told = headwater("status", "-o", "json", "--data", str(new.data)).stdout
-            new.values = {**new.values, **json.loads(told)}
+    """Go through the page; return what its last block prints. The platform that it starts gets a free port by the environment."""
+    environment = {f"OLD_{name}": value for name, value in old.values.items()} | {
+        "OLD_JWT_SECRET": SECRET,
+        "HEADWATER_API_PORT": str(new.port),
+        "PATH": f"{COMMANDS}:{find_postgres()}:{os.environ['PATH']}",
+    }
+    session, shown = PageShell(folder, environment), ""
+    try:
+        for step in steps(PAGE):
+            if "headwater start" in step.text:
+                shutil.copytree(ROOT / "examples/functions/supabase/functions", folder / "supabase/functions")
+            shown = take(
+                replace(step, text=step.text.replace(OLD_URL, old.values["DB_URL"])), session, new, folder
+            )
+            if "headwater start" in step.text:
+                new.values = json.loads(headwater("status", "-o", "json", "--data", str(new.data)).stdout)
+    finally:
+        session.close()
     return shown
 
 

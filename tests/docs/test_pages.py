@@ -1,20 +1,20 @@
-"""The pages that are sessions, word for word, one after another on one platform (see walk.py)."""
+"""The pages that are sessions, word for word, in a plain shell, one after another on one platform (see walk.py)."""
 
+import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import ROOT
-from tests.docs.walk import walk
+from tests.docs.walk import COMMANDS, is_shown, walk
 from tests.platform import Platform, platform
 
 DOCS = ROOT / "docs"
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
+    pytest.mark.skipif(shutil.which("npm") is None, reason="Node.js is not on this machine"),
     pytest.mark.xdist_group("clients"),
     pytest.mark.timeout(300),
 ]
@@ -22,10 +22,32 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Platform]:
-    with platform() as one:
+    with platform(in_project=True) as one:
+        (one.data.parent / ".venv").symlink_to(COMMANDS.parent)
         yield one
 
 
-@pytest.mark.parametrize("name", ["first-steps", "rest", "accounts", "storage"])
-def test_a_page_does_what_it_says(name: str, place: Platform, tmp_path: Path) -> None:
-    walk(DOCS / f"{name}.md", place, tmp_path)
+def test_first_steps_do_what_they_say(place: Platform) -> None:
+    walk(DOCS / "first-steps.md", place, place.data.parent)
+
+
+@pytest.mark.parametrize("name", ["rest", "accounts", "storage"])
+def test_a_page_does_what_it_says_behind_the_first_steps(name: str, place: Platform) -> None:
+    path = f"{COMMANDS}:{os.environ['PATH']}"
+
+    walk(DOCS / f"{name}.md", place, place.data.parent, PATH=path, NODE_OPTIONS="--experimental-websocket")
+
+
+@pytest.mark.parametrize(
+    ("shows", "output", "expected"),
+    [
+        ("a\nb\n", "ab", True),
+        ("a\nb\n", "a\nb\n", True),
+        ("a\n", "ab", False),
+        ("b\n", "ab", False),
+        ('{"Id":"...","Key":"k"}\n', '{"Id":"5f","Key":"k"}', True),
+        ('{"Id":"..."}\n', '{"Id":"5f","Key":"k"', False),
+    ],
+)
+def test_a_page_shows_all_that_is_printed(shows: str, output: str, expected: bool) -> None:
+    assert is_shown(shows, output) is expected

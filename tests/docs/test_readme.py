@@ -1,85 +1,63 @@
-"""The README's two minutes, as a newcomer types them: the shell's lines, and the Python client's."""
+"""The README's two minutes, as a newcomer types them: the second terminal's lines in a plain shell, and the Python client's."""
 
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, block, shell
+from tests.docs.pages import ROOT, block
+from tests.docs.walk import COMMANDS, PageShell, Step, is_shown, steps
 from tests.platform import Platform, platform
 
 README = (ROOT / "README.md").read_text()
 
-pytestmark = pytest.mark.xdist_group("clients")
+pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 
 
-@pytest.fixture(scope="module")
-def place() -> Iterator[Platform]:
-    with platform() as one:
-        yield one
+@pytest.fixture(params=["sh", "bash"])
+def terminal(request: pytest.FixtureRequest) -> Iterator[tuple[PageShell, Platform]]:
+    """A second terminal in a folder with the examples and the environment of `make start`, whose platform runs."""
+    with platform(in_project=True) as place:
+        folder = place.data.parent
+        (folder / ".venv").symlink_to(COMMANDS.parent)
+        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("node_modules"))
+        session = PageShell(folder, {}, request.param)
+        try:
+            yield session, place
+        finally:
+            session.close()
 
 
-@pytest.fixture(scope="module")
-def installed_clients() -> Path:
-    """The folder of the official JavaScript client, in the version that the tests pin."""
-    home = ROOT / "tests" / "conformance"
-    if not (home / "node_modules" / "@supabase" / "supabase-js").exists():
-        command = ["npm", "ci", "--no-audit", "--no-fund"]
-        subprocess.run(command, cwd=home, check=True, capture_output=True, timeout=180)
-    return home / "node_modules"
+def test_the_second_terminal_answers_as_the_readme_shows(terminal: tuple[PageShell, Platform]) -> None:
+    session, place = terminal
+    first, loading, client, *_ = steps(README)
+
+    answers = session.run(loading.text)
+
+    assert first.text == "make start\n"
+    assert loading.shows is not None
+    assert is_shown(loading.shows, answers), answers
+    if shutil.which("npm") is not None:
+        _shows_two_people_their_own_rows(client, session)
+    _writes_and_reads_in_python(place)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the examples, with the clients that the conformance tests have installed."""
-    left_out = shutil.ignore_patterns("node_modules")
-    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=left_out)
-    return tmp_path
-
-
-def test_the_shell_s_lines_answer_with_the_example_s_rows(place: Platform, folder: Path) -> None:
-    lines = block(README, "sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "")
-
-    shell(place, folder, lines.split("\ncurl")[0])
-    place.wait_for_catalog("todos")
-    answers = shell(place, folder, lines)
-
-    assert '"title":"Measure the river"' in answers
-    assert "message" not in answers
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="the JavaScript client needs Node")
-def test_the_javascript_example_shows_two_people_their_own_rows(
-    place: Platform, folder: Path, installed_clients: Path
-) -> None:
-    lines = (
-        block(README, "sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "").split("\ncurl")[0]
-    )
-    (folder / "examples" / "todos" / "node_modules").symlink_to(installed_clients)
-    shell(place, folder, lines)
-    place.wait_for_catalog("todos")
-
-    shown = shell(place, folder, lines, block(README, "sh", "npm install").replace("npm install && ", ""))
+def _shows_two_people_their_own_rows(client: Step, session: PageShell) -> None:
+    shown = session.run(client.text)
 
     assert "Ada sees [{" in shown
     assert "Grace sees []" in shown
     assert "Open now 0" in shown
 
 
-def test_the_python_client_writes_and_reads(place: Platform, folder: Path) -> None:
-    lines = (
-        block(README, "sh", "curl").replace("alias headwater=.venv/bin/headwater\n", "").split("\ncurl")[0]
-    )
-    shell(place, folder, lines)
-    place.wait_for_catalog("todos")
+def _writes_and_reads_in_python(place: Platform) -> None:
     code = block(README, "python", "create_client").replace("http://127.0.0.1:54321", place.url)
-    script = folder / "snippet.py"
-    script.write_text(code)
 
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
 
     assert done.returncode == 0, done.stderr
     assert "Write it down" in done.stdout

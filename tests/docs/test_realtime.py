@@ -16,11 +16,6 @@ from tests.platform import Platform, platform
 
 PAGE = (ROOT / "docs" / "realtime.md").read_text()
 CLIENTS = ROOT / "tests" / "conformance"
-_HEAD = """
-import {{ createClient }} from '@supabase/supabase-js'
-import WebSocket from 'ws'
-const supabase = createClient({url}, {key}, {{ auth: {{ persistSession: false }}, realtime: {{ transport: WebSocket }} }})
-"""
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +44,15 @@ def test_the_scripts_of_the_page_hold(place: Platform, tmp_path: Path) -> None:
     if not (CLIENTS / "node_modules" / "ws").exists():
         subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=CLIENTS, check=True, capture_output=True)
     (tmp_path / "node_modules").symlink_to(CLIENTS / "node_modules")
-    values = place.values
-    head = _HEAD.format(url=json.dumps(values["API_URL"]), key=json.dumps(values["ANON_KEY"]))
-    (tmp_path / "rows.mjs").write_text(head + block(PAGE, "js", "channel('harbours')"))
-    with subprocess.Popen(["node", "rows.mjs"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    (tmp_path / "rows.mjs").write_text(block(PAGE, "js", "channel('harbours')"))
+    environment = {
+        **os.environ,
+        **place.values,
+        "NODE_OPTIONS": "--experimental-websocket",
+    }  # docs/first-steps.md
+    with subprocess.Popen(
+        ["node", "rows.mjs"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
         watch = threading.Timer(30, process.kill)
         watch.start()
         assert process.stdout is not None

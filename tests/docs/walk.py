@@ -1,7 +1,12 @@
-"""A page read as a session: its blocks run one after another, as a reader would paste them, and show what it says.
+"""A page read as a session: what stands in its blocks is run in a plain shell, nothing added.
 
-Blocks of `sh`, `sql`, `js` and `python` are run; a block of `text` right behind one shows lines of what it prints,  All other blocks are looked at by nobody here. What a block of `sh` sets
-holds in the next one. `headwater psql` returns when the interface knows what it made.
+- A block of `sh` is run in the page's one shell, so that what it sets holds in the next one. Its last command must succeed.
+- A block of `sql`, `js` or `python` whose first line is a comment with a file name is saved under that name; the page runs it itself.
+- A block of `text` right behind a block of `sh` is all that it prints. `...` in it stands for what differs from run to run; line ends are not
+  compared, because several answers of curl print none between them.
+
+The shell has no configuration file, no function and no variable of the platform, only those of the machine; and the ports are others, if the
+page names the usual one. Between two blocks time passes, as for a reader: until the interface knows the tables of the block before.
 """
 
 import os
@@ -9,128 +14,136 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Collection
+import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.docs.pages import ROOT
 from tests.platform import Platform
 
-CLIENTS = ROOT / "tests" / "conformance"
 LOCAL_URL = "http://127.0.0.1:54321"
+COMMANDS = Path(sys.executable).parent
+"""The folder of the command `headwater`, as `make setup` installs it."""
 _BLOCKS = re.compile(
     r"^```(sh|sql|js|python)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
 )
-_QUESTION = re.compile(r'curl -s "[^"]*"( -H "[^"]*")*\n')
+_FILE = re.compile(r"(?://|--|#) ([\w.-]+\.(?:mjs|sql|py))\b.*\n")
+_QUESTION = re.compile(r"curl -s [^\n]*\n")
+_TROUBLE = re.compile(r"not found|No such file|Traceback|Error\b|ERROR:|unbound", re.MULTILINE)
+_OURS = ("HEADWATER_", "GOTRUE_", "PYTHON", "VIRTUAL_ENV", "PYTEST")
 _LIMIT_S, _PATIENCE_S = 120, 20
-_HEADWATER = """
-headwater() {{
-  case $1 in start) set -- "$@" --port {port} ;; esac
-  {python} -P -m services.cli.main "$@" {where} || return
-  case $1 in psql) settle ;; esac
-}}
-settle() {{
-  mark=settled_$RANDOM$RANDOM
-  {python} -P -m services.cli.main psql {where} -q -c "create table public.$mark (id int)"
-  for try in $(seq 300); do
-    test "$(curl -s -o /dev/null -w '%{{http_code}}' {url}/rest/v1/$mark?limit=0 -H "apikey: {key}")" != 404 && break
-    sleep 0.1
-  done
-}}
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A block of a page, and the lines that it shows."""
+    """A block of a page, and what it prints; None if the page does not show that."""
 
     kind: str
     text: str
-    shows: tuple[str, ...]
+    shows: str | None
+
+    @property
+    def file(self) -> str | None:
+        """The name under which a reader saves it."""
+        match = _FILE.match(self.text)
+        return match[1] if match and self.kind != "sh" else None
 
 
 def steps(page: str) -> list[Step]:
-    """List the blocks of a page that are run."""
-    return [Step(kind, text, tuple(shown.splitlines())) for kind, text, shown in _BLOCKS.findall(page)]
+    """List the blocks of a page that are run or saved: those of `sh`, and those that name a file."""
+    blocks = [Step(kind, text, shown or None) for kind, text, shown in _BLOCKS.findall(page)]
+    return [step for step in blocks if step.kind == "sh" or step.file]
 
 
-def walk(page: Path, place: Platform, folder: Path, *, without: Collection[str] = ()) -> None:
-    """Run a page's blocks in a folder, but for those that hold one of the texts of `without`."""
-    if not (folder / "node_modules").exists():
-        (folder / "node_modules").symlink_to(clients())
-    found = steps(page.read_text(encoding="utf-8"))
-    assert found, f"{page.name} has nothing to run"
-    for text in without:
-        assert any(text in each.text for each in found), f"{page.name} has no block with {text!r}"
-    for step in found:
-        if not any(text in step.text for text in without):
-            _try(step, place, folder)
+class PageShell:
+    """One shell, from its first block to its last."""
 
+    def __init__(self, folder: Path, environment: Mapping[str, str], shell: str = "sh") -> None:
+        self._folder, self._errors = folder, folder / ".errors"
+        machine = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        self._process = subprocess.Popen(
+            [shell], cwd=folder, env={**machine, "npm_config_prefer_offline": "true", **environment},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
 
-def clients() -> Path:
-    """Give the folder of the official JavaScript clients, in the versions that the tests pin."""
-    if not (CLIENTS / "node_modules" / "ws").exists():
-        command = ["npm", "ci", "--no-audit", "--no-fund"]
-        subprocess.run(command, cwd=CLIENTS, check=True, capture_output=True, timeout=180)
-    return CLIENTS / "node_modules"
+    def run(self, text: str) -> str:
+        """Run a block as if it was pasted; return what it printed. Raises: AssertionError if it went wrong."""
+        file, mark = self._folder / ".block.sh", f"end-{uuid.uuid4().hex}"
+        file.write_text(text)
+        assert self._process.stdin is not None
+        line = f". {shlex.quote(str(file))} </dev/null 2>{shlex.quote(str(self._errors))}"
+        self._process.stdin.write(f"{line}; printf '\\n%s %s\\n' {mark} \"$?\"\n")
+        self._process.stdin.flush()
+        output, code = self._until(mark)
+        errors = self._errors.read_text()
+        assert code == "0", f"exit code {code} of\n{text}\n{output}\n{errors}"
+        assert not _TROUBLE.search(errors), f"{text}\n{output}\n{errors}"
+        return output
 
+    def close(self) -> None:
+        """End the shell."""
+        self._process.kill()
+        self._process.communicate()
 
-def run(step: Step, place: Platform, folder: Path) -> str:
-    """Run one block and give what it printed."""
-    text = step.text.replace(LOCAL_URL, place.values.get("API_URL", LOCAL_URL))
-    if step.kind == "sql":
-        (folder / "block.sql").write_text(text)
-        return _run(
-            ["bash", "-c", _shell(place, folder, "headwater psql -v ON_ERROR_STOP=1 -f block.sql")],
-            place,
-            folder,
-        )
-    if step.kind == "js":
-        (folder / "block.mjs").write_text(_with_sockets(text))
-        return _run(["node", "block.mjs"], place, folder)
-    if step.kind == "python":
-        return _run([sys.executable, "-c", text], place, folder)
-    return _run(["bash", "-c", _shell(place, folder, text)], place, folder)
-
-
-def _shell(place: Platform, folder: Path, text: str) -> str:
-    where = f"--data {shlex.quote(str(place.data))} --project {shlex.quote(str(folder))}"
-    state = shlex.quote(str(folder / ".shell"))
-    head = _HEADWATER.format(
-        python=shlex.quote(sys.executable), where=where, url=place.values.get("API_URL"),
-        key=place.values.get("ANON_KEY"), port=place.port,
-    )  # fmt: skip
-    return f"{head}\nset -a\n[ -f {state} ] && . {state}\nset -e -o pipefail\n{text}\nexport -p >{state}\n"
-
-
-def _with_sockets(script: str) -> str:
-    """Give a script the WebSocket that Node 20 lacks; the client asks for one even where it is not used."""
-    return f"import WebSocket from 'ws'\nglobalThis.WebSocket ??= WebSocket\n{script}"
-
-
-def _run(argv: list[str], place: Platform, folder: Path) -> str:
-    environment = {**os.environ, **place.values, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        argv, cwd=folder, env=environment, capture_output=True, text=True, timeout=_LIMIT_S, check=False
-    )
-    assert done.returncode == 0, f"{argv[-1]}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def _try(step: Step, place: Platform, folder: Path) -> None:
-    """Run a step and look at what it shows; a mere question is asked again, as a reader would, if the answer is yet to come."""
-    deadline = time.monotonic() + (_PATIENCE_S if _QUESTION.fullmatch(step.text) else 0)
-    while True:
+    def _until(self, mark: str) -> tuple[str, str]:
+        """Read until the mark; return what stands before it, and the exit code beside it."""
+        lines: list[str] = []
+        watch = threading.Timer(_LIMIT_S, self._process.kill)
+        watch.start()
         try:
-            return _shows(step, run(step, place, folder))
-        except AssertionError:
-            if time.monotonic() > deadline:
-                raise
+            assert self._process.stdout is not None
+            for line in self._process.stdout:
+                if line.startswith(mark):
+                    return "".join(lines).removesuffix("\n"), line.split()[1]
+                lines.append(line)
+        finally:
+            watch.cancel()
+        raise AssertionError(f"the shell ended\n{''.join(lines)}")
 
 
-def _shows(step: Step, output: str) -> None:
-    rest = output
-    for shown in step.shows:
-        assert shown in rest, f"{shown!r} is not shown, or not in its place, by\n{step.text}\n{output}"
-        rest = rest.partition(shown)[2]
+def walk(page: Path, place: Platform, folder: Path, shell: str = "sh", **environment: str) -> None:
+    """Go through a page in a folder. `environment` is what the page says it expects."""
+    todo = steps(page.read_text(encoding="utf-8"))
+    assert todo, f"{page.name} has nothing to run"
+    session = PageShell(folder, environment, shell)
+    try:
+        for step in todo:
+            take(step, session, place, folder)
+    finally:
+        session.close()
+
+
+def take(step: Step, session: PageShell, place: Platform, folder: Path) -> str:
+    """Save or run one block; return what it printed. A mere question is asked again while its answer is yet to come."""
+    text = step.text.replace(LOCAL_URL, place.values.get("API_URL", LOCAL_URL))
+    if step.file:
+        (folder / step.file).write_text(text)
+        return ""
+    deadline = time.monotonic() + (_PATIENCE_S if _QUESTION.fullmatch(text) else 0)
+    while True:
+        output = session.run(text)
+        if step.shows is None or is_shown(step.shows, output):
+            break
+        assert time.monotonic() < deadline, f"the page shows\n{step.shows}\nand not\n{output}\nfor\n{text}"
+        time.sleep(0.2)
+    if "headwater psql" in text:
+        _let_time_pass(place)
+    return output
+
+
+def is_shown(shows: str, output: str) -> bool:
+    """Return whether a page shows all of an output (pure)."""
+    pattern = r"\s*".join(
+        ".*?".join(re.escape(part) for part in line.split("...")) for line in shows.strip().splitlines()
+    )
+    return re.fullmatch(pattern, output.strip(), re.DOTALL) is not None
+
+
+def _let_time_pass(place: Platform) -> None:
+    """Wait until the interface knows all that was created before now."""
+    name = f"settled_{uuid.uuid4().hex}"
+    place.psql(f"create table public.{name} (id int)")
+    place.wait_for_catalog(name)
+    place.psql(f"drop table public.{name}")

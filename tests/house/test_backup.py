@@ -150,7 +150,7 @@ async def test_backup_is_restored_on_an_outside_server_and_store_and_saved_from_
 ) -> None:
     with running_s3() as s3, temporary_server() as database:
         outside = {
-            "DATABASE_URL": database.url(),
+            "HEADWATER_DB_URL": database.url(),
             "HEADWATER_DB_PASSWORD": "a password of the login roles",
             "HEADWATER_STORAGE_BACKEND": "s3",
             "HEADWATER_STORAGE_S3_BUCKET": s3.bucket,

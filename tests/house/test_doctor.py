@@ -18,13 +18,13 @@ def test_sound_platform_has_nothing_wrong(house: Platform) -> None:
 def test_servers_that_do_not_answer_are_told_with_a_cure(tmp_path: Path) -> None:
     port = free_port()
     servers = {
-        "DATABASE_URL": f"postgresql://a:secret@127.0.0.1:{port}/x",
-        "NATS_URL": f"nats://127.0.0.1:{port}",
+        "HEADWATER_DB_URL": f"postgresql://a:secret@127.0.0.1:{port}/x",
+        "HEADWATER_BROKER_URL": f"nats://127.0.0.1:{port}",
     }
 
     done = headwater("doctor", "--project", str(tmp_path), environment=servers)
 
     assert done.returncode == 1
     assert "does not answer" in done.stdout
-    assert "DATABASE_URL" in done.stdout
+    assert "HEADWATER_DB_URL" in done.stdout
     assert "secret" not in done.stdout + done.stderr

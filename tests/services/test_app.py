@@ -126,7 +126,7 @@ async def test_the_process_answers_what_it_has_begun_when_it_is_terminated(
     listening, ready = os.pipe()
     environment = {
         **os.environ,
-        "NATS_URL": nats.url,
+        "HEADWATER_BROKER_URL": nats.url,
         "HEADWATER_API_PORT": str(port),
         "HEADWATER_READY_FD": str(ready),
     }
@@ -166,7 +166,7 @@ async def test_an_edge_takes_what_waits_at_an_inherited_socket_and_ends_its_list
                 sys.executable, "-m", "services", "gateway",
                 cwd=ROOT, pass_fds=[ready, kept.fileno()],
                 stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-                env={**os.environ, "NATS_URL": nats.url, "HEADWATER_API_PORT": str(port),
+                env={**os.environ, "HEADWATER_BROKER_URL": nats.url, "HEADWATER_API_PORT": str(port),
                      "HEADWATER_READY_FD": str(ready), "HEADWATER_LISTEN_FDS": str(kept.fileno())},
             )  # fmt: skip
             try:
@@ -212,7 +212,7 @@ async def test_without_a_broker_in_the_settings_the_process_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert await run(Settings()) == BAD_SETTINGS
-    assert "an edge needs broker.url (NATS_URL)" in capsys.readouterr().out
+    assert "an edge needs broker.url (HEADWATER_BROKER_URL)" in capsys.readouterr().out
 
 
 async def test_a_port_that_is_taken_is_told(nats: NatsServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,8 +26,6 @@ SECRET = "a secret that must not be shown"
 def environment(**names: str) -> dict[str, str]:
     """Give the environment of this process without settings of ours, and with these names."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
-    for name in ("DATABASE_URL", "NATS_URL"):
-        own.pop(name, None)
     return {**own, "PYTHONPATH": str(ROOT), **names}
 
 
@@ -46,7 +44,7 @@ def said_by_main(
     """Run `main` in this process, as far as it goes without pools; give exit code and all that it said."""
     monkeypatch.setattr(sys, "argv", ["workers", *words])
     for name in {*os.environ, *names}:
-        if name.startswith("HEADWATER_") or name in ("DATABASE_URL", "NATS_URL"):
+        if name.startswith("HEADWATER_"):
             monkeypatch.delenv(name, raising=False)
     for name, value in names.items():
         monkeypatch.setenv(name, value)
@@ -132,15 +130,15 @@ def test_a_database_that_stays_as_it_is_needs_no_address_for_its_migrations(
     code, told = said_by_main(monkeypatch, capsys, "migrate")
 
     assert code != 0
-    assert told == "headwater: migrate needs HEADWATER_MIGRATE_URL or DATABASE_URL\n"
+    assert told == "headwater: migrate needs HEADWATER_MIGRATE_URL or HEADWATER_DB_URL\n"
 
 
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        ({}, "a worker needs broker.url and db.url (NATS_URL and DATABASE_URL)"),
+        ({}, "a worker needs broker.url and db.url (HEADWATER_BROKER_URL and HEADWATER_DB_URL)"),
         (
-            {"NATS_URL": "http://u:hidden@h", "DATABASE_URL": "postgresql://127.0.0.1/x"},
+            {"HEADWATER_BROKER_URL": "http://u:hidden@h", "HEADWATER_DB_URL": "postgresql://127.0.0.1/x"},
             "broker.url must be nats://[user:password@]host[:port], or tls://...",
         ),
     ],
@@ -177,7 +175,7 @@ async def started(*words: str, **names: str) -> AsyncIterator[tuple[asyncio.subp
 
 async def test_a_pool_says_when_it_is_ready_and_ends_in_order_when_told(server: OwnServer) -> None:
     async with running_server() as nats, fresh_database(server.url, "create table items (id int)") as url:
-        names = {"NATS_URL": nats.url, "DATABASE_URL": url, "HEADWATER_API_SCHEMAS": "public"}
+        names = {"HEADWATER_BROKER_URL": nats.url, "HEADWATER_DB_URL": url, "HEADWATER_API_SCHEMAS": "public"}
         async with started("rest", **names) as (process, reading):
             async with asyncio.timeout(30):
                 ready = await asyncio.to_thread(os.read, reading, 100)

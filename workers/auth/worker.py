@@ -12,6 +12,7 @@ from schemas.errors import ApiError
 from schemas.http import Request, Response, header
 from workers.auth.database_errors import change_rejected
 from workers.auth.http.context import EndpointContext
+from workers.auth.http.error_page import as_page, wants_page
 from workers.auth.http.routes import ROUTER
 from workers.auth.model import rejections
 from workers.auth.model.error_codes import ErrorCode
@@ -47,7 +48,11 @@ class AuthWorker:
                 observe(change_rejected(error, request.id))
             failure = error_from_database(error)
         version = parse_api_version(header(request.headers, VERSION_HEADER))
-        return failure.for_version(version, request.id).response()
+        response = failure.for_version(version, request.id).response()
+        if not wants_page(request):
+            return response
+        code = failure.code.value if isinstance(failure, AuthError) else failure.error
+        return as_page(response, code, str(failure))
 
     async def _answer(self, request: Request, body: RequestBody) -> Response:
         match = ROUTER.find(request.method, request.path)

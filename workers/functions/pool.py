@@ -167,7 +167,7 @@ def functions_folder(settings: Settings) -> Path:
 
 async def _connect(process: ManagedProcess, settings: Settings) -> NatsConnection:
     if settings.broker.url is None:
-        raise SettingsError("the functions worker needs broker.url (NATS_URL)")
+        raise SettingsError("the functions worker needs broker.url (HEADWATER_BROKER_URL)")
     try:
         connection = await NatsConnection.open(
             settings.broker.url.reveal(),

@@ -61,7 +61,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
 
 async def _connect(process: ManagedProcess, settings: Settings) -> NatsConnection:
     if settings.broker.url is None:
-        raise SettingsError("the images worker needs broker.url (NATS_URL)")
+        raise SettingsError("the images worker needs broker.url (HEADWATER_BROKER_URL)")
     try:
         connection = await NatsConnection.open(
             settings.broker.url.reveal(),

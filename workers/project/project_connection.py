@@ -90,7 +90,7 @@ async def open_project_connection(
     async with contextlib.AsyncExitStack() as stack:
         connection, role = await _connect_as_owner(stack, url)
         connection.add_log_listener(lambda _, message: _report_raised(message, report))
-        project = ProjectConnection(connection, role)
+        project = ProjectConnection(connection, role, report)
         await project.reset()
         yield project
 

@@ -5,6 +5,7 @@
 - A file of a single statement that cannot run in a transaction (`create index concurrently`) runs without one. Among
   other statements the word `concurrently` is removed, because the file has to be one transaction.
 - The rows of `copy ... from stdin` are sent unchanged.
+- What a file may expect of the hosted platform is met for it (foreign_expectations.py).
 - Some statements that only a superuser may run are run for role postgres (superuser_statements.py).
 """
 
@@ -15,6 +16,14 @@ from dataclasses import dataclass
 import asyncpg
 
 from workers.project.errors import ScriptFailed, StatementPlace
+from workers.project.foreign_expectations import (
+    DELETE_NOTICE,
+    PGSODIUM_NOTICE,
+    deletes_allowed,
+    deletes_stored_rows,
+    make_pgsodium_key,
+    names_pgsodium_key,
+)
 from workers.project.project_folder import Script
 from workers.project.sql_splitter import ScriptStatement
 from workers.project.superuser_statements import (
@@ -40,6 +49,8 @@ class ProjectConnection:
 
     connection: asyncpg.Connection
     role: str | None = None
+    report: Callable[[str], None] = lambda _: None
+    """Receives notices about files."""
 
     async def reset(self) -> None:
         """Reset all settings and return to the role."""
@@ -70,6 +81,9 @@ async def run_script(
             await record(texts)
         return
     try:
+        await project.connection.execute("begin")
+        if names_pgsodium_key(statements) and await make_pgsodium_key(project.connection):
+            project.report(PGSODIUM_NOTICE.format(name=script.name))
         await _run_all(project, script.name, statements, keep_roles=keep_roles)
         await project.connection.execute(
             "reset role" if project.role is None else f"set role {compose.quoted(project.role)}"
@@ -85,7 +99,6 @@ async def _run_all(
     project: ProjectConnection, name: str, statements: Iterable[ScriptStatement], *, keep_roles: bool
 ) -> None:
     connection, committed = project.connection, 0
-    await connection.execute("begin")
     for number, statement in enumerate(statements, start=1):
         if not connection.is_in_transaction():
             committed = number - 1
@@ -100,6 +113,10 @@ async def _run_all(
         where = StatementPlace(name, number, _without_concurrently(statement))
         if keep_roles and statement.words[:2] in _NEW_ROLE:
             await _run_unless_there(connection, where, aftermath)
+        elif deletes_stored_rows(statement):
+            project.report(DELETE_NOTICE.format(name=name, number=number))
+            async with deletes_allowed(connection):
+                await _run(connection, where, aftermath)
         elif superuser_statement := parse_superuser_statement(statement):
             await _run_or_substitute(connection, where, superuser_statement, aftermath)
         else:

@@ -2,7 +2,7 @@
 import "jsr:@supabase/functions-js/edge-runtime.d.ts";
 
 Deno.serve(async (req) => {
-  const { name } = await req.json().catch(() => ({ name: "world" }));
+  const { name = "world" } = (await req.json().catch(() => null)) ?? {};
 
   return Response.json({ message: `Hello ${name}!` });
 });

@@ -5,7 +5,7 @@
       state.json      what runs now (state.py)           ports.json      the ports of the last start
       passwords.json  generated, mode 0600               cluster         path of the database, if it is elsewhere
       postgres/       the embedded database              nats/           JetStream's store and the server's config
-      logs/           one file a child process
+      logs/           one file a child process            tls/            a self-signed certificate and its key
 
 The folder has mode 0711 for root, because the database server runs as a system user that has to pass; otherwise 0700.
 """
@@ -76,6 +76,21 @@ class DataFolder:
         return self.path / "nats"
 
     @property
+    def tls(self) -> Path:
+        """Folder of the gateway's self-signed certificate."""
+        return self.path / "tls"
+
+    @property
+    def certificate(self) -> Path:
+        """The self-signed certificate, in PEM."""
+        return self.tls / "certificate.pem"
+
+    @property
+    def certificate_key(self) -> Path:
+        """Its private key, in PEM."""
+        return self.tls / "key.pem"
+
+    @property
     def logs(self) -> Path:
         """One log file for each child process."""
         return self.path / "logs"
@@ -100,6 +115,14 @@ def create_data_folder(path: Path) -> DataFolder:
             f"The data folder {folder.path} cannot be used: {error.strerror}. Name another one with --data."
         ) from None
     return folder
+
+
+def is_data_folder(path: Path) -> bool:
+    """Return whether a folder is the data folder of a platform."""
+    try:
+        return any(entry.name in _OURS for entry in path.iterdir())
+    except OSError:
+        return False
 
 
 def _check_ours(folder: DataFolder) -> None:

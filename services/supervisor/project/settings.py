@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from broker.processes.secret_files import with_file_values
 from schemas.settings.dotenv import parse_dotenv
-from schemas.settings.environment import is_setting
+from schemas.settings.environment import is_setting, without_report
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
+from services.supervisor.data_folder.folder import DataFolder, is_data_folder
 from services.supervisor.errors import StartRefused
 
 DATA_FOLDER = ".headwater"
@@ -41,6 +44,8 @@ class Project:
     settings: Settings
     environment: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Variable -> `option`, or the path of the env file that set it; those of the process' environment are not listed."""
 
     @property
     def folder(self) -> Path:
@@ -57,6 +62,26 @@ class Project:
 def find_data(data: Path | None, root: Path | None) -> Path:
     """Return the data folder: the named one, else `.headwater` in the project's folder."""
     return Path(os.path.abspath(data if data is not None else (root or Path()) / DATA_FOLDER))
+
+
+def find_data_above(data: Path | None, root: Path | None) -> Path:
+    """Return the data folder as `find_data` does; without any name, that of the nearest folder above which has one."""
+    here = find_data(data, root)
+    if data is not None or root is not None:
+        return here
+    candidates = (folder / DATA_FOLDER for folder in here.parent.parents)
+    return here if is_data_folder(here) else next(filter(is_data_folder, candidates), here)
+
+
+def find_root(root: Path | None) -> Path:
+    """Return the project's folder: the named one, else the nearest, here or above, that has a config or a platform; else the present one."""
+    here = Path(os.path.abspath(root or Path()))
+    if root is not None:
+        return here
+    candidates = (here, *here.parents)
+    return next(
+        (path for path in candidates if (path / CONFIG).is_file() or is_data_folder(path / DATA_FOLDER)), here
+    )
 
 
 def load_project(
@@ -79,14 +104,29 @@ def load_project(
     file = _config_file(folder, config)
     content = _read(file) if file else b""
     referenced = set(_SUBSTITUTION.findall(content.decode(errors="replace")))
-    from_files, warnings = _env_files(folder, (file or folder / CONFIG).parent, referenced)
-    merged = {**from_files, **process, **overrides}
+    from_files, places, warnings = _env_files(folder, (file or folder / CONFIG).parent, referenced)
+    merged = {**from_files, **without_report(process), **overrides}
+    sources = {name: path for name, path in places.items() if name not in process}
+    sources |= dict.fromkeys(overrides, "option")
     try:
         merged = with_file_values(merged)
         settings, more = load_settings(content, merged, source=str(file or CONFIG))
     except SettingsError as error:
         raise StartRefused(f"{error}. Correct it and start again.") from None
-    return Project(folder, file, find_data(data, folder), settings, merged, (*warnings, *more))
+    place = find_data(data, folder)
+    return Project(
+        folder, file, place, _with_certificate(settings, place), merged, (*warnings, *more), sources
+    )
+
+
+def _with_certificate(settings: Settings, data: Path) -> Settings:
+    """Return the settings with the self-signed certificate of the data folder, where TLS is on and no files are named."""
+    tls = settings.api.tls
+    if not tls.enabled or tls.cert_path:
+        return settings
+    folder = DataFolder(data)
+    own = replace(tls, cert_path=str(folder.certificate), key_path=str(folder.certificate_key))
+    return replace(settings, api=replace(settings.api, tls=own))
 
 
 def _config_file(folder: Path, named: Path | None) -> Path | None:
@@ -101,17 +141,25 @@ def _config_file(folder: Path, named: Path | None) -> Path | None:
     return path
 
 
-def _env_files(root: Path, config_folder: Path, referenced: set[str]) -> tuple[dict[str, str], list[str]]:
+def _env_files(
+    root: Path, config_folder: Path, referenced: set[str]
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Return the settings of the env files, the file that set each of them, and warnings."""
     values: dict[str, str] = {}
+    places: dict[str, str] = {}
     warnings: list[str] = []
     for path in [folder / name for folder in dict.fromkeys((root, config_folder)) for name in _ENV_FILES]:
         if path.is_file():
             variables, new_warnings = parse_dotenv(_read(path).decode(errors="replace"), str(path))
-            values |= {
-                name: text for name, text in variables.items() if is_setting(name) or name in referenced
+            read = {
+                name: text
+                for name, text in without_report(variables).items()
+                if is_setting(name) or name in referenced
             }
+            values |= read
+            places |= dict.fromkeys(read, str(path))
             warnings += new_warnings
-    return values, warnings
+    return values, places, warnings
 
 
 def _read(path: Path) -> bytes:

@@ -329,15 +329,44 @@ def test_truth_values_in_the_environment_are_true_false_1_or_0(text: str) -> Non
     assert (settings.api.plan_enabled, settings.api.enabled) == (True, False)
 
 
-@pytest.mark.parametrize(("variable", "key"), [("DATABASE_URL", "db.url"), ("NATS_URL", "broker.url")])
-def test_the_usual_names_of_urls_are_read_where_nothing_else_names_one(variable: str, key: str) -> None:
+@pytest.mark.parametrize(
+    ("variable", "key", "option"),
+    [("DATABASE_URL", "db.url", "--database-url"), ("NATS_URL", "broker.url", "--nats-url")],
+)
+def test_a_url_of_another_program_is_not_read_and_the_notice_names_what_is(
+    variable: str, key: str, option: str
+) -> None:
     own = "HEADWATER_" + key.upper().replace(".", "_")
+    notice = f"{variable} in the environment is not read. To use that server, set {own} or give {option}"
 
-    assert value_of(load_settings(b"", {variable: "usual"})[0], key) == "usual"
-    assert value_of(load_settings(file_with(key, "file"), {variable: "usual"})[0], key) == "file"
-    assert value_of(load_settings(b"", {variable: "usual", own: "own"})[0], key) == "own"
-    assert value_of(load_settings(b"", {variable: "usual", own: ""})[0], key) == "usual"
-    assert value_of(load_settings(b"", {variable: ""})[0], key) is None
+    settings, warnings = load_settings(b"", {variable: "other"})
+
+    assert (value_of(settings, key), warnings) == (None, [notice])
+    assert load_settings(b"", {f"{variable}_FILE": "/x"})[1] == [
+        notice.replace(variable, f"{variable}_FILE", 1)
+    ]
+    assert load_settings(b"", {variable: ""})[1] == []
+    settings, warnings = load_settings(file_with(key, f"env({variable})"), {variable: "other"})
+    assert (value_of(settings, key), warnings) == ("other", [])
+    settings, warnings = load_settings(b"", {variable: "other", own: "own"})
+    assert (value_of(settings, key), warnings) == ("own", [])
+
+
+def test_a_key_that_the_environment_sets_needs_no_variable_of_the_file() -> None:
+    settings, warnings = load_settings(file_with("db.url", "env(NOT_SET)"), {"HEADWATER_DB_URL": "own"})
+
+    assert (value_of(settings, "db.url"), warnings) == ("own", [])
+
+
+@pytest.mark.parametrize("beside", [{}, {"STORAGE_S3_URL": "http://127.0.0.1:54321/storage/v1/s3"}])
+def test_a_key_pair_of_s3_is_read_unless_it_comes_from_a_report(beside: dict[str, str]) -> None:
+    pair = {"S3_PROTOCOL_ACCESS_KEY_ID": "id", "S3_PROTOCOL_ACCESS_KEY_SECRET": "key"}
+
+    settings, warnings = load_settings(b"", pair | beside)
+
+    assert value_of(settings, "storage.s3_protocol.access_key_id") == (None if beside else "id")
+    assert value_of(settings, "storage.s3_protocol.secret_access_key") == (None if beside else "key")
+    assert warnings == []
 
 
 @pytest.mark.parametrize(
@@ -353,6 +382,12 @@ def test_the_usual_names_of_urls_are_read_where_nothing_else_names_one(variable:
 )
 def test_what_is_empty_is_none(key: str, empty: object) -> None:
     assert value_of(load_settings(file_with(key, empty), {})[0], key) is None
+
+
+def test_without_exposed_schemas_those_of_the_official_tool_are_exposed() -> None:
+    assert load_settings(b"[api]\nschemas = []", {})[0].api.schemas == ["public", "storage"]
+    assert load_settings(b"", {"HEADWATER_API_SCHEMAS": ""})[0].api.schemas == ["public", "storage"]
+    assert load_settings(b'[api]\nschemas = ["api"]', {})[0].api.schemas == ["api"]
 
 
 def test_an_empty_jwt_secret_is_kept_since_it_means_that_no_token_can_be_verified() -> None:
@@ -532,7 +567,7 @@ def test_a_value_of_another_form_is_refused_with_the_form_the_key_takes(
         ("HEADWATER_API_APP_SETTINGS", '["a"]', "must be a table of texts"),
         ("HEADWATER_API_APP_SETTINGS", '{"a":' * 100_000, "is not valid JSON; it takes a table of texts"),
         ("HEADWATER_DB_PASSWORD", "\udcff", "is not valid UTF-8"),
-        ("DATABASE_URL", "postgres://\udcff", "is not valid UTF-8"),
+        ("HEADWATER_DB_URL", "postgres://\udcff", "is not valid UTF-8"),
     ],
 )  # fmt: skip
 def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, text: str, said: str) -> None:
@@ -547,7 +582,6 @@ def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, te
         ("api.error_verbosity", "x", "api.error_verbosity is 'x' but must be one of verbose, minimal"),
         ("log.level", "loud", "log.level is 'loud' but must be one of debug, info, warning, error"),
         ("log.format", "xml", "log.format is 'xml' but must be one of auto, json, console"),
-        ("api.schemas", [], "api.schemas must name at least one schema"),
         ("gateway.host", "", "gateway.host must not be empty; 0.0.0.0 listens on every address of IPv4, :: on all"),
         ("gateway.trusted_proxies", ["::1", "10.0.0.0/33"], "gateway.trusted_proxies has '10.0.0.0/33', which is no network such as 10.0.0.0/8, and no address"),
         ("api.idempotency.keep", "169h", "api.idempotency.keep must be 1s to 168h, a week"),

@@ -1,8 +1,10 @@
 import json
 import os
 import re
+import shlex
 import signal
 import socket
+import ssl
 import subprocess
 import urllib.error
 import urllib.request
@@ -106,7 +108,7 @@ def test_an_outside_database_and_broker_are_used(servers, place):
         "0",
         "--data",
         other,
-        DATABASE_URL=owner,
+        HEADWATER_DB_URL=owner,
     )
     state = json.loads((other / "state.json").read_text())
     shown = place.run("psql", "-Atc", "select current_user", "--data", other)
@@ -118,7 +120,7 @@ def test_an_outside_database_and_broker_are_used(servers, place):
 
 
 def test_a_database_that_is_away_ends_the_start_with_the_reason(place):
-    started = place.run("start", "--detach", "--port", "0", DATABASE_URL="postgresql://a:b@127.0.0.1:1/d")
+    started = place.run("start", "--detach", "--port", "0", HEADWATER_DB_URL="postgresql://a:b@127.0.0.1:1/d")
 
     assert started.returncode == 1
     assert "database schema" in started.stderr
@@ -144,6 +146,70 @@ def test_a_warm_start_keeps_data_and_ports(servers):
 
     assert "Making a new database" not in started.stdout
     assert servers.state()["ports"] == before
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_shell_that_has_the_report_of_a_platform_starts_it_again_on_its_own_servers(servers, shell):
+    command = shlex.join(servers.argv())
+    script = f"""
+    set -a; eval "$({command} status -o env)"; set +a
+    {command} stop && {command} start --detach {" ".join(SERVERS_ONLY)} && {command} status -o json
+    """
+    done = subprocess.run(
+        [shell, "-ec", script],
+        cwd=servers.root,
+        env=servers.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "Using" not in done.stdout
+    assert servers.state()["ports"]["db"]
+    assert servers.state()["ports"]["nats"]
+
+
+def test_a_start_says_which_urls_of_the_shell_it_does_not_read_and_which_server_it_uses(place):
+    started = place.run(
+        "start", "--detach", *SERVERS_ONLY,
+        DATABASE_URL="postgresql://app:hidden@127.0.0.1:1/d", HEADWATER_BROKER_URL="nats://u:hidden@127.0.0.1:1",
+    )  # fmt: skip
+
+    assert started.returncode == 0, started.stderr
+    assert (
+        "DATABASE_URL in the environment is not read. To use that server, set HEADWATER_DB_URL"
+        in started.stderr
+    )
+    line = "Using the NATS server at 127.0.0.1:1, named by HEADWATER_BROKER_URL in the environment"
+    assert line in started.stdout
+    assert "hidden" not in started.stderr
+    assert [child["name"] for child in place.state()["children"]] == ["postgres", "migrate"]
+
+
+def test_tls_without_files_is_spoken_with_a_self_signed_certificate_of_the_data_folder(place):
+    (place.root / "supabase").mkdir()
+    (place.root / "supabase" / "config.toml").write_text("[api.tls]\nenabled = true\n")
+    certificate = place.data / "tls" / "certificate.pem"
+
+    started = place.run("start", "--detach", "--edge", "gateway", "--port", "0")
+
+    assert started.returncode == 0, started.stderr
+    assert f"self-signed certificate, which clients have to trust: {certificate}" in started.stdout
+    url = json.loads(place.run("status", "-o", "json").stdout)["API_URL"]
+    assert url.startswith("https://127.0.0.1:")
+    context = ssl.create_default_context(cafile=str(certificate))
+    with urllib.request.urlopen(f"{url}/health/live", timeout=10, context=context) as answer:
+        assert answer.status == 200
+    listed = place.run(
+        "functions", "list"
+    )  # a command's own request passes the certificate; no pool runs here
+    assert "certificate" not in listed.stderr.lower()
+    before = certificate.read_bytes()
+    place.run("stop")
+    place.run("start", "--detach", "--edge", "gateway", "--port", "0")
+    assert certificate.read_bytes() == before
 
 
 def test_several_platforms_run_side_by_side(servers, place):

@@ -14,6 +14,32 @@ def test_status_of_nothing_is_one_sentence_and_exit_code_1(place):
     assert "headwater start" in shown.stderr
 
 
+def test_status_in_a_folder_without_a_platform_names_those_that_run(shared, tmp_path):
+    shown = subprocess.run(
+        shared.argv("status"),
+        cwd=tmp_path,
+        env=shared.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert shown.returncode == 1
+    assert f"--data {shared.data}" in shown.stderr.partition("Running: ")[2]
+
+
+def test_a_platform_is_found_from_the_folders_below_its_own(shared):
+    below = shared.root / "examples" / "chat"
+    below.mkdir(parents=True)
+    (below.parent / ".headwater").mkdir()  # a folder of that name which no platform has is passed over
+
+    shown = subprocess.run(
+        shared.argv("status", "-o", "json"), cwd=below, env=shared.environment, capture_output=True, text=True, timeout=60
+    )  # fmt: skip
+
+    assert json.loads(shown.stdout) == json.loads(shared.run("status", "-o", "json").stdout)
+
+
 def test_all_forms_tell_the_same(shared):
     lines = shared.run("status", "-o", "env").stdout.splitlines()
     from_env = dict(shlex.split(line)[0].split("=", 1) for line in lines)

@@ -6,6 +6,22 @@ def test_version_names_all_parts(place):
     assert "NATS 2." in shown
 
 
+def test_the_usual_options_show_the_version_alone(place):
+    for option in ("--version", "-V"):
+        shown = place.run(option)
+
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert shown.stdout == place.run("version").stdout.splitlines(keepends=True)[0]
+
+
+def test_without_a_command_the_commands_are_listed(place):
+    shown = place.run()
+
+    assert shown.returncode == 0
+    assert shown.stdout == place.run("--help").stdout
+    assert "\n  start " in shown.stdout
+
+
 def test_every_command_and_option_has_help(place):
     commands = ["init", "start", "status", "stop", "psql", "logs", "keys", "version"]
     overview = place.run("--help").stdout

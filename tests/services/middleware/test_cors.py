@@ -5,6 +5,7 @@ import pytest
 from schemas.http import Response
 from services.middleware.cors import (
     CorsPolicy,
+    completed,
     is_preflight,
     policy_of,
     preflight,
@@ -126,3 +127,15 @@ def test_a_preflight_has_no_body_and_status_200() -> None:
     answer = preflight(policy_of("storage", [PAGE]), OTHER, None)
 
     assert (answer.status, answer.body, answer.stream) == (200, b"", None)
+
+
+def test_an_answer_of_a_function_is_completed_and_its_own_headers_win() -> None:
+    answer = preflight(policy_of("functions", []), "https://a.example", "x-own")
+    own = [("Access-Control-Allow-Origin", "https://mine.example"), ("content-type", "text/plain")]
+
+    headers = completed(answer, own).headers
+
+    assert headers.count(("access-control-allow-origin", "https://mine.example")) == 1
+    assert ("access-control-allow-origin", "*") not in headers
+    assert ("access-control-allow-headers", "Authorization, x-own") in headers
+    assert "content-type" not in dict(headers)

@@ -1,6 +1,7 @@
 import pytest
 
 from schemas.keys.secret import Secret
+from schemas.settings.reading import load_settings
 from schemas.settings.tree import Api, Db, Gateway, Settings
 from services.supervisor.addresses import (
     database_url,
@@ -31,10 +32,18 @@ def test_values_carry_the_names_of_the_official_tool():
     assert {"ANON_KEY", "SERVICE_ROLE_KEY", "PUBLISHABLE_KEY", "SECRET_KEY", "JWT_SECRET"} <= values.keys()
 
 
+def test_no_printed_name_is_read_as_a_setting():
+    printed = shown(Settings(), Ports(1, 2, 3, 4, 5)) | {"STORAGE_S3_URL": "u", "S3_PROTOCOL_REGION": "r"}
+    printed |= {"S3_PROTOCOL_ACCESS_KEY_ID": "i", "S3_PROTOCOL_ACCESS_KEY_SECRET": "s"}
+
+    assert load_settings(b"", printed) == load_settings(b"", {})
+    assert load_settings(b"", printed)[1] == []
+
+
 def test_parts_that_do_not_run_have_no_address():
     values = shown(Settings(), Ports(0, 0, 0))
 
-    assert not {"API_URL", "REST_URL", "DB_URL", "NATS_URL"} & values.keys()
+    assert not {"API_URL", "REST_URL", "DB_URL", "BROKER_URL"} & values.keys()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,13 @@ def project_of(root, **environment):
 
 
 def test_children_hear_of_the_settled_ports_and_of_no_url_with_higher_rights(open_tmp):
-    project = project_of(open_tmp, DATABASE_URL="postgresql://owner@h/d", HEADWATER_NATS="x", HOME="/h")
+    project = project_of(
+        open_tmp,
+        HEADWATER_DB_URL="postgresql://owner@h/d",
+        DATABASE_URL="postgresql://app@h/d",
+        HEADWATER_NATS="x",
+        HOME="/h",
+    )
     folder = create_data_folder(project.data)
     environment = children_environment(project, folder, Ports(7, 8, 9), keys_of(project.settings.auth))
 
@@ -25,7 +31,7 @@ def test_children_hear_of_the_settled_ports_and_of_no_url_with_higher_rights(ope
     assert environment["HEADWATER_DB_PORT"] == "8"
     assert environment["HEADWATER_BROKER_PORT"] == "9"
     assert environment["HOME"] == "/h"
-    assert "DATABASE_URL" not in environment
+    assert not {"HEADWATER_DB_URL", "DATABASE_URL"} & environment.keys()
     assert "HEADWATER_CONFIG" not in environment
 
 
@@ -89,7 +95,9 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
 
 def test_an_outside_database_is_used_as_two_roles(open_tmp, notes):
     project = project_of(
-        open_tmp, DATABASE_URL="postgresql://owner:pw@127.0.0.1:5/d", NATS_URL="nats://127.0.0.1:6"
+        open_tmp,
+        HEADWATER_DB_URL="postgresql://owner:pw@127.0.0.1:5/d",
+        HEADWATER_BROKER_URL="nats://127.0.0.1:6",
     )
     prepared = prepare(project, PartSelection(), create_data_folder(project.data), notes)
     children = {child.name: child for child in prepared.plan}

@@ -285,3 +285,14 @@ async def test_a_target_of_the_settings_stands_before_the_site(house: House, rea
     row = await row_of(house, await departs(house, redirect_to="https://evil.example"))
 
     assert row["referrer"] == "https://landing.example.com/in"
+
+
+async def test_a_browser_gets_a_page_where_a_program_gets_json(house: House):
+    path = "/authorize?provider=github"
+
+    page = await house.send("GET", path, accept="text/html,application/xhtml+xml,*/*;q=0.8")
+    answer = await house.send("GET", path, accept="*/*")
+
+    assert (page.status, told(page, "content-type")) == (400, "text/html; charset=utf-8")
+    assert b"<p>Unsupported provider: provider is not enabled</p>" in page.body
+    assert told(answer, "content-type").startswith("application/json")

@@ -34,8 +34,6 @@ COMMAND = [sys.executable, "-P", "-m", "workers", "images"]
 def environment(**names: str) -> dict[str, str]:
     """Give the environment of this process without settings of ours, and with these names."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
-    for name in ("DATABASE_URL", "NATS_URL"):
-        own.pop(name, None)
     return {**own, "PYTHONPATH": str(ROOT), **names}
 
 
@@ -75,7 +73,7 @@ async def pool(nats: NatsServer, tmp_path: Path) -> AsyncIterator[Running]:
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
             env=environment(
-                NATS_URL=nats.url, HEADWATER_DATA=str(tmp_path), HEADWATER_READY_FD=str(its),
+                HEADWATER_BROKER_URL=nats.url, HEADWATER_DATA=str(tmp_path), HEADWATER_READY_FD=str(its),
                 HEADWATER_STORAGE_IMAGE_TRANSFORMATION_TIMEOUT="5",
             ),
             cwd=tmp_path, pass_fds=(its,),
@@ -161,8 +159,8 @@ async def test_it_does_not_know_the_image_library(pool: Running) -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ({}, "the images worker needs broker.url (NATS_URL)"),
-        ({"NATS_URL": "http://u:hidden@h"}, "broker.url must be nats://"),
+        ({}, "the images worker needs broker.url (HEADWATER_BROKER_URL)"),
+        ({"HEADWATER_BROKER_URL": "http://u:hidden@h"}, "broker.url must be nats://"),
     ],
 )
 def test_without_a_broker_it_ends_as_with_other_bad_settings(names: dict[str, str], said: str) -> None:
@@ -184,7 +182,7 @@ def test_without_a_broker_it_ends_as_with_other_bad_settings(names: dict[str, st
 def test_without_a_place_for_blobs_it_does_not_start(nats: NatsServer) -> None:
     done = subprocess.run(
         COMMAND,
-        env=environment(NATS_URL=nats.url),
+        env=environment(HEADWATER_BROKER_URL=nats.url),
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -280,7 +280,7 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
     """Migrate the database of the settings; return the exit code: 0, or 1 or 2 with a sentence on stderr."""
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     if not url:
-        print("headwater: migrate needs HEADWATER_MIGRATE_URL or DATABASE_URL", file=sys.stderr)
+        print("headwater: migrate needs HEADWATER_MIGRATE_URL or HEADWATER_DB_URL", file=sys.stderr)
         return 2
     try:
         applied = asyncio.run(migrate(url, settings, report=lambda text: print(f"notice: {text}")))

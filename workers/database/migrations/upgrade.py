@@ -115,7 +115,7 @@ def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]
     is_dry = "--dry-run" in words
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     if not url:
-        return _fail("HEADWATER_MIGRATE_URL or DATABASE_URL is needed.", REFUSED)
+        return _fail("HEADWATER_MIGRATE_URL or HEADWATER_DB_URL is needed.", REFUSED)
     try:
         upgrade_report = asyncio.run((rehearse if is_dry else upgrade)(url, settings))
     except DatabaseTooNew as error:

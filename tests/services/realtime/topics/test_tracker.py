@@ -218,7 +218,7 @@ async def other_process(nats_url: str) -> AsyncIterator[tuple["subprocess.Popen[
     port = free_port()
     environment = {
         **os.environ,
-        "NATS_URL": nats_url,
+        "HEADWATER_BROKER_URL": nats_url,
         "HEADWATER_API_PORT": str(port),
         "HEADWATER_AUTH_ENABLED": "false",
         "HEADWATER_STORAGE_ENABLED": "false",

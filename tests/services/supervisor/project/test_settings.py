@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from services.supervisor.errors import StartRefused
-from services.supervisor.project.settings import find_data, load_project
+from services.supervisor.project.settings import find_data, find_data_above, find_root, load_project
 
 
 @pytest.fixture
@@ -67,7 +67,16 @@ def test_the_database_url_of_an_application_is_not_ours(root):
     (root / ".env").write_text("DATABASE_URL=postgresql://app@h/d")
 
     assert load(root).settings.db.url is None
-    assert load(root, environment={"DATABASE_URL": "postgresql://o@h/d"}).settings.db.url is not None
+    assert load(root, environment={"DATABASE_URL": "postgresql://o@h/d"}).settings.db.url is None
+
+
+def test_an_env_file_made_of_a_report_sets_no_key_pair(root):
+    report = (
+        "STORAGE_S3_URL=http://h/storage/v1/s3\nS3_PROTOCOL_ACCESS_KEY_ID=i\nS3_PROTOCOL_ACCESS_KEY_SECRET=s"
+    )
+    (root / ".env").write_text(report)
+
+    assert load(root).settings.storage.s3_protocol.access_key_id is None
 
 
 def test_ports_are_named_by_option_or_environment(root):
@@ -102,3 +111,19 @@ def test_the_data_folder_is_the_named_one_else_below_the_project(root, monkeypat
     assert find_data(Path("x"), Path("y")) == root / "x"
     assert find_data(None, Path("y")) == root / "y" / ".headwater"
     assert find_data(None, None) == root / ".headwater"
+
+
+def test_the_folder_of_a_project_is_the_nearest_with_a_config_or_a_platform(root, monkeypatch):
+    (root / "supabase" / "config.toml").write_text("")
+    below = root / "web" / "src"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+
+    assert find_root(None) == root
+    assert find_root(Path()) == below
+    (root / "web" / ".headwater").mkdir()
+    assert find_root(None) == root
+    (root / "web" / ".headwater" / "ports.json").write_text("{}")
+    assert find_root(None) == root / "web"
+    assert find_data_above(None, None) == root / "web" / ".headwater"
+    assert find_data_above(None, Path()) == below / ".headwater"

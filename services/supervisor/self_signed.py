@@ -1,0 +1,42 @@
+"""The gateway's self-signed certificate, for `[api.tls] enabled = true` without files: two files in the data folder.
+
+It names localhost, the loopback addresses, the gateway's host and the host of `api.external_url`. Each start keeps it while it is valid for
+another 30 days and names the same hosts; otherwise it creates another one. Clients have to trust it: `curl --cacert FILE`,
+`NODE_EXTRA_CA_CERTS=FILE`.
+
+A process of its own creates it (`self_signed_process.py`), because the supervisor must not keep the cryptography library in its memory.
+"""
+
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+from schemas.settings.tree import Settings
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.errors import StartFailed
+from services.supervisor.report import Reporter
+
+_EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_FAILED = "The self-signed certificate of the gateway could not be created: {reason}"
+
+
+def prepare_certificate(settings: Settings, folder: DataFolder, report: Reporter) -> None:
+    """Create the certificate where the settings name that of the data folder, and report its file. Raises: StartFailed."""
+    if not settings.api.tls.enabled or settings.api.tls.cert_path != str(folder.certificate):
+        return
+    folder.tls.mkdir(mode=0o700, exist_ok=True)
+    argv = [sys.executable, "-P", "-m", "services.supervisor.self_signed_process"]
+    files = [str(folder.certificate), str(folder.certificate_key)]
+    done = subprocess.run([*argv, *files, *hosts(settings)], capture_output=True, text=True, check=False)  # noqa: S603 - ourselves
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        raise StartFailed(_FAILED.format(reason=reason))
+    report.info(f"TLS with a self-signed certificate, which clients have to trust: {folder.certificate}")
+
+
+def hosts(settings: Settings) -> list[str]:
+    """Return the names and addresses that the certificate is for (pure)."""
+    public = urlsplit(settings.api.external_url).hostname or ""
+    named = [host.strip("[]") for host in (settings.gateway.host, public) if host not in _EVERYWHERE]
+    return list(dict.fromkeys([*_LOCAL, *named]))
