@@ -9,10 +9,8 @@ from schemas.http import Response
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import code_messages
-from workers.auth.accounts.codes.code_messages import CodeText
 from workers.auth.accounts.codes.one_time import CodeKind
 from workers.auth.accounts.users import users
-from workers.auth.delivery.email.emails import OutgoingEmail
 from workers.auth.flows import captcha, sign_up
 from workers.auth.http.context import EndpointContext
 from workers.auth.http.redirect_target import redirect_target
@@ -107,18 +105,18 @@ async def _by_mail(context: EndpointContext, request: AuthRequest, body: OtpBody
     )
     new = sign_up.new_user(context, request.audience(settings.jwt_aud), email=email, data=body.metadata)
 
-    async def prepare(transaction: Transaction, user: AuthUser) -> OutgoingEmail:
+    async def send(transaction: Transaction, user: AuthUser) -> None:
         is_known = sign_up.has_confirmed(user, new) or sign_up.is_confirmed_at_once(context, new)
         await _forget_password(transaction, user, new)
         purpose = code_messages.MAGIC_LINK if is_known else code_messages.SIGNUP
         await code_messages.enforce_pause(context, transaction, "otp", email, new.aud)
         await _record(context, transaction, request, user, new)
-        return await code_messages.prepare_mail(
+        mail = await code_messages.prepare_mail(
             context, transaction, user, purpose, target, challenge, client, is_paced=True
         )
+        await code_messages.send_message(context, transaction, mail)
 
-    mail, _ = await sign_up.with_account(context, new, client, lambda: _reject_new(context, body), prepare)
-    await context.outbox.send(mail)
+    await sign_up.with_account(context, new, client, lambda: _reject_new(context, body), send)
     return json_response({})
 
 
@@ -130,18 +128,18 @@ async def _by_phone(context: EndpointContext, request: AuthRequest, body: OtpBod
     context.outbox.refuse_unsendable(phone, channel)
     new = sign_up.new_user(context, request.audience(settings.jwt_aud), phone=phone, data=body.metadata)
 
-    async def prepare(transaction: Transaction, user: AuthUser) -> CodeText:
+    async def send(transaction: Transaction, user: AuthUser) -> str:
         await _forget_password(transaction, user, new)
         await _record(context, transaction, request, user, new)
         await code_messages.enforce_pause(context, transaction, "otp", phone, new.aud)
-        return await code_messages.prepare_text(
+        text = await code_messages.prepare_text(
             context, transaction, user, CodeKind.CONFIRMATION, phone, channel, client, is_paced=True
         )
+        return await code_messages.send_message(context, transaction, text)
 
-    text, is_new = await sign_up.with_account(
-        context, new, client, lambda: _reject_new(context, body), prepare
+    message_id, is_new = await sign_up.with_account(
+        context, new, client, lambda: _reject_new(context, body), send
     )
-    message_id = await text.send(context)
     return json_response({"message_id": message_id} if message_id and not is_new else {})
 
 

@@ -44,17 +44,15 @@ async def recover(context: EndpointContext, request: AuthRequest) -> Response:
     context.outbox.refuse_address(email)
     await context.outbox.refuse_unreachable(email)
     target = redirect_target(context, request, body.redirect_to)
-    mail = None
-    async with context.transaction() as transaction:
+    async with context.sending(email) as transaction:
         await code_messages.enforce_pause(context, transaction, "recover", email, aud)
         user = await users.find_by_email(transaction, email, aud)
         if user is None:
-            await code_messages.count_unsent(context, transaction, email)
+            await code_messages.count_unsent(context, email)
         else:
             mail = await code_messages.prepare_mail(
                 context, transaction, user, code_messages.RECOVERY, target, challenge, client, is_paced=True
             )
             await audit.record(context, transaction, request, AuditAction.USER_RECOVERY_REQUESTED, user)
-    if mail is not None:
-        await context.outbox.send(mail)
+            await code_messages.send_message(context, transaction, mail)
     return json_response({})

@@ -74,7 +74,7 @@ async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
     aud, client = request.audience(context.settings.jwt_aud), request.device.address
     new_id = await external_sign_in.ask_hook(context, _PROVIDER, person, aud=aud, client=client)
     attempt = failures_logged(context, request, _PROVIDER, subject=person.subject)
-    async with attempt, context.transaction() as transaction:
+    async with attempt, context.sending(external_sign_in.EMAIL) as transaction:
         until = message.issued_at + lasts
         if not await nonces.use_message(transaction, body.chain, message, body.message, until, now):
             raise _bad("Signed message was used already")
@@ -89,6 +89,7 @@ async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
             )
         elif more:
             await transaction.run(*more)
+        await entry.confirm(context, transaction)
     await entry.tell(context, client)  # raises the rejection, if there is one
     return TokenResponse(await context.session_json(entry.user, grant), grant)
 
