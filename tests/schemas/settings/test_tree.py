@@ -129,7 +129,6 @@ COMPANIONS = {
     "auth.email.smtp.host": {"email_smtp_admin_email": "admin@example.org"},
     "auth.email.allow_unverified_email_sign_ins": {"email_enable_confirmations": "true"},
     "auth.captcha.enabled": {"captcha_secret": "x"},
-    "auth.oauth_server.enabled": {"oauth_server_authorization_url_path": "/consent"},
     "auth.passkey.enabled": {"webauthn_rp_id": "example.org", "webauthn_rp_origins": "https://example.org"},
     "auth.saml.enabled": {"saml_private_key": RSA_KEY},
     "auth.database_encryption.encrypt": {

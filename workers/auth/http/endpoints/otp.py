@@ -65,8 +65,9 @@ async def otp(context: EndpointContext, request: AuthRequest) -> Response:
     await count_request(
         context.database, account_limit(context.settings.rate_limit, "otp"), request.device.address
     )
-    await captcha.check(context, request)
     body = request.read(OtpBody)
+    _reject_disabled(context, body)
+    await captcha.check(context, request)
     if body.email and body.phone:
         raise rejections.TWO_ADDRESSES()
     if body.email:
@@ -82,6 +83,7 @@ async def magiclink(context: EndpointContext, request: AuthRequest) -> Response:
     """Send a link to an address. Raises: AuthError."""
     limit = account_limit(context.settings.rate_limit, "magiclink")
     await count_request(context.database, limit, request.device.address)
+    _reject_mail_disabled(context)
     await captcha.check(context, request)
     body = request.read(OtpBody)
     if not body.email:
@@ -89,12 +91,24 @@ async def magiclink(context: EndpointContext, request: AuthRequest) -> Response:
     return await _by_mail(context, request, body)
 
 
+def _reject_disabled(context: EndpointContext, body: OtpBody) -> None:
+    """Raise if the kind of address is not offered, before anything else is checked. Raises: AuthError (400, 422)."""
+    if body.email and not body.phone:
+        _reject_mail_disabled(context)
+    elif body.phone and not body.email and not context.settings.sms.enable_signup:
+        raise rejections.UNSUPPORTED_PHONE_PROVIDER()
+
+
+def _reject_mail_disabled(context: EndpointContext) -> None:
+    email = context.settings.email
+    if not email.enable_signup:
+        raise rejections.EMAIL_LOGINS_DISABLED()
+    if not email.magic_link_enabled:
+        raise AuthError(ErrorCode.EMAIL_PROVIDER_DISABLED, "Login with magic link is disabled")
+
+
 async def _by_mail(context: EndpointContext, request: AuthRequest, body: OtpBody) -> Response:
     settings, client = context.settings, request.device.address
-    if not settings.email.enable_signup:
-        raise rejections.EMAIL_LOGINS_DISABLED()
-    if not settings.email.magic_link_enabled:
-        raise AuthError(ErrorCode.EMAIL_PROVIDER_DISABLED, "Login with magic link is disabled")
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     email = normal_email(body.email)
     context.outbox.refuse_address(email)
@@ -122,8 +136,6 @@ async def _by_mail(context: EndpointContext, request: AuthRequest, body: OtpBody
 
 async def _by_phone(context: EndpointContext, request: AuthRequest, body: OtpBody) -> Response:
     settings, client = context.settings, request.device.address
-    if not settings.sms.enable_signup:
-        raise rejections.UNSUPPORTED_PHONE_PROVIDER()
     phone, channel = normal_phone(body.phone), body.channel or body.options.channel or "sms"
     context.outbox.refuse_unsendable(phone, channel)
     new = sign_up.new_user(context, request.audience(settings.jwt_aud), phone=phone, data=body.metadata)

@@ -33,9 +33,9 @@ async def recover(context: EndpointContext, request: AuthRequest) -> Response:
     """Send a link if the address is registered; respond the same if it is not. Raises: AuthError."""
     settings, client = context.settings, request.device.address
     await count_request(context.database, account_limit(settings.rate_limit, "recover"), client)
-    await captcha.check(context, request)
     if not settings.email.enable_signup:
         raise rejections.EMAIL_LOGINS_DISABLED(status=400)
+    await captcha.check(context, request)
     body = request.read(RecoverBody)
     if not body.email:
         raise rejections.RECOVERY_NEEDS_EMAIL()

@@ -54,6 +54,8 @@ async def signup(context: EndpointContext, request: AuthRequest) -> Response:
         raise rejections.SIGNUP_DISABLED()
     body = request.read(SignupBody)
     is_anonymous = not body.email and not body.phone
+    if is_anonymous and not settings.enable_anonymous_sign_ins:
+        raise rejections.ANONYMOUS_DISABLED()
     limit = (
         anonymous_limit(settings.rate_limit) if is_anonymous else account_limit(settings.rate_limit, "signup")
     )
@@ -201,8 +203,6 @@ def _nonexistent(context: EndpointContext, new: NewUser, data: Metadata) -> Json
 
 async def _anonymous(context: EndpointContext, request: AuthRequest, body: SignupBody) -> JsonObject:
     settings, client = context.settings, request.device.address
-    if not settings.enable_anonymous_sign_ins:
-        raise rejections.ANONYMOUS_DISABLED()
     new = NewUser(
         aud=request.audience(settings.jwt_aud),
         role=settings.jwt_default_group_name,

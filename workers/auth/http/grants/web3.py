@@ -58,12 +58,15 @@ class Web3GrantBody(msgspec.Struct):
 
 async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
     """Start a session for the owner of a wallet. Raises: AuthError; OAuthError (400) if message or signature are not valid."""
+    chains = context.settings.web3
+    if not (chains.solana.enabled or chains.ethereum.enabled):
+        raise rejections.WEB3_DISABLED()
     await captcha.check(context, request)
     body = request.read(Web3GrantBody)
     chain = CHAINS.get(body.chain)
     if chain is None:
         raise rejections.UNSUPPORTED_CHAIN()
-    settings: ChainSettings = getattr(context.settings.web3, body.chain)
+    settings: ChainSettings = getattr(chains, body.chain)
     if not settings.enabled:
         raise rejections.WEB3_DISABLED()
     lasts, now = timedelta(seconds=float(settings.maximum_validity_duration)), context.now()
