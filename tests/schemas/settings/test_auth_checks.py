@@ -124,3 +124,11 @@ def test_a_value_below_its_floor_is_told_and_lifted(key: str, text: str, kept: o
 
     assert value_of(settings, f"auth.{key}") == kept
     assert warnings == [told]
+
+
+def test_an_oauth_server_without_a_consent_page_starts_with_a_warning() -> None:
+    settings, warnings = load_settings(b"", {"GOTRUE_OAUTH_SERVER_ENABLED": "true"})
+
+    assert settings.auth.oauth_server.enabled
+    (warning,) = warnings
+    assert "auth.oauth_server.authorization_url_path is not set: /oauth/authorize answers" in warning
