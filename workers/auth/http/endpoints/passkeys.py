@@ -32,6 +32,7 @@ from workers.auth.model.user_json import JsonObject
 from workers.database.transactions.interactive import Transaction
 
 _MAX_NAME = 120
+_UNKNOWN = "the credential is not that of a passkey"
 _PROVIDER = "passkey"
 
 
@@ -40,9 +41,6 @@ class PasskeyVerificationBody(msgspec.Struct):
 
     challenge_id: str = ""
     credential: JsonObject | None = None
-
-
-_UNKNOWN = "the credential is not that of a passkey"
 
 
 class PasskeyNameBody(msgspec.Struct):
