@@ -68,14 +68,15 @@ class Resources:
         """The current options, including those stored in the database."""
         return self.cache.api
 
-    async def login_as(self, role: str) -> ConnectionPool:
+    async def login_as(self, role: str, *, least_connections: int = 1) -> ConnectionPool:
         """Open a connection pool for a login role of the platform, with its own password; it is closed at the drain.
 
+        It has `db.pool_size` connections, and at least `least_connections`.
         Raises: SettingsError if the address cannot be read.
         """
         pool = await ConnectionPool.open(
             self.url_of(role),
-            self.settings.db.pool_size,
+            max(self.settings.db.pool_size, least_connections),
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
             name=role,

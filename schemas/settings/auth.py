@@ -92,7 +92,7 @@ class AuthRateLimits(Struct, frozen=True):
     passkey: Rate = 30.0
     oauth_dynamic_client_register: Rate = 10.0
     header: str = ""
-    """Header with the client's address; trusted only from `gateway.trusted_proxies`. Empty: X-Forwarded-For."""
+    """No effect: the client's address comes from X-Forwarded-For of `gateway.trusted_proxies`."""
 
 
 class Captcha(Struct, frozen=True):
@@ -145,7 +145,11 @@ class AuthHooks(Struct, frozen=True):
 
 
 class DatabaseEncryption(Struct, frozen=True):
-    """[auth.database_encryption]: hashes, secrets of factors and session keys encrypted at rest (AES-256-GCM)."""
+    """[auth.database_encryption]: the key that encrypts secrets of factors, keys of sessions, and secrets and tokens of providers.
+
+    They are always encrypted (AES-256-GCM): with the key named here, or with one derived from `jwt_secret`. Passwords are hashed,
+    and the hashes are not encrypted.
+    """
 
     encrypt: bool = False
     encryption_key_id: str = ""
@@ -235,9 +239,9 @@ class Auth(Struct, frozen=True):
     """Accepted as an audience of Apple's ID tokens."""
     max_request_duration: Duration = Duration(10)
     cors_allowed_headers: list[str] = field(default_factory=list)
-    """Request headers that browsers may send, in addition to the usual ones."""
+    """No effect: browsers may send any request header."""
     sb_forwarded_for_enabled: bool = False
-    """Use the client's address from Sb-Forwarded-For of trusted proxies."""
+    """No effect: the client's address comes from X-Forwarded-For of `gateway.trusted_proxies`."""
     db_cleanup_enabled: bool = False
     """Remove what has expired: tokens, sessions, states, challenges, old anonymous users."""
     password: Password = field(default_factory=Password)

@@ -4,6 +4,7 @@ An error is a sentence with the keys in braces; it never contains a secret. Sour
 to 19 and 25.
 """
 
+import base64
 import re
 from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
@@ -19,9 +20,10 @@ from schemas.settings.types import Duration
 _WITHOUT_SECRET = ("apple", "google")
 """Providers that applications sign in to by themselves, and send us the ID token."""
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1", "host.docker.internal")
-_HOOK_SECRET = re.compile(
-    r"v1,whsec_[A-Za-z0-9+/=]{32,88}|v1a,whpk_[A-Za-z0-9+/=]{44,}:whsk_[A-Za-z0-9+/=]{44,}"
-)
+_SHARED_KEY_PREFIX = "v1,whsec_"
+_HOOK_KEY_BYTES = range(24, 65)
+_KEY_PAIR_PREFIX = "v1a,"
+"""Signatures with a pair of keys, which Standard Webhooks define as well."""
 _LEAST_EXPIRY = Duration(300)
 _LEAST_PASSWORD = 6
 _OTP_LENGTHS = range(6, 11)
@@ -48,6 +50,7 @@ def normalized_auth(auth: Auth) -> tuple[Auth, list[str]]:
         warnings.append(f"{{{key}}} is less than 300 seconds; 300 hold")
         return _LEAST_EXPIRY
 
+    warnings.extend(_without_effect(auth))
     if auth.minimum_password_length < _LEAST_PASSWORD:
         warnings.append("{auth.minimum_password_length} is less than 6; passwords have at least 6 characters")
     replace, email, sms, mfa, sessions = (
@@ -84,6 +87,22 @@ def normalized_auth(auth: Auth) -> tuple[Auth, list[str]]:
         ),
     )
     return normalized, warnings
+
+
+def _without_effect(auth: Auth) -> Iterator[str]:
+    """Yield what is set and changes nothing here, with what does instead."""
+    proxies = "the client's address comes from X-Forwarded-For of the proxies in {gateway.trusted_proxies}"
+    if auth.rate_limit.header and auth.rate_limit.header.lower() != "x-forwarded-for":
+        yield "{auth.rate_limit.header} has no effect: " + proxies
+    if auth.sb_forwarded_for_enabled:
+        yield "{auth.sb_forwarded_for_enabled} has no effect: " + proxies
+    if auth.email.external_hosts:
+        yield "{auth.email.external_hosts} has no effect: links in emails always begin with {auth.external_url}"
+    if auth.oauth_server.enabled and not auth.oauth_server.authorization_url_path:
+        yield (
+            "{auth.oauth_server.authorization_url_path} is not set: /oauth/authorize answers with an error until it names "
+            "the page that asks for the consent of users"
+        )
 
 
 def _digits(phone: str) -> str:
@@ -205,26 +224,49 @@ def _hook_faults(name: str, hook: Hook) -> Iterator[str]:
     parts = _url(hook.uri)
     scheme = parts.scheme.lower() if parts else ""
     if parts and scheme == "pg-functions":
-        if len([part for part in parts.path.split("/")[1:3] if part]) < 2:
+        names = parts.path.removeprefix("/").split("/")
+        if parts.netloc != "postgres" or len(names) != 2 or not all(names):
             yield f"{{{key}.uri}} must be pg-functions://postgres/<schema>/<function>"
         return
     if not parts or not parts.hostname or scheme not in ("http", "https"):
         yield f"{{{key}.uri}} must begin with pg-functions:// or https://"
     elif scheme == "http" and parts.hostname not in _OWN_HOSTS:
         yield f"{{{key}.uri}} must begin with https://; http:// is for this machine only"
-    for secret in filter(None, (hook.secrets.reveal() if hook.secrets else "").split("|")):
-        if not _HOOK_SECRET.fullmatch(secret.strip()):
-            yield f"{{{key}.secrets}} must be keys of the form v1,whsec_<base64>, joined by |"
+    elif parts.username is not None or parts.password is not None or "\\" in parts.netloc:
+        yield f"{{{key}.uri}} must not hold a user or a password"
+    secrets = [text.strip() for text in (hook.secrets.reveal() if hook.secrets else "").split("|")]
+    yield from _secret_faults(key, [text for text in secrets if text])
+
+
+def _secret_faults(key: str, secrets: list[str]) -> Iterator[str]:
+    """Yield errors of the keys that sign the calls of a hook over HTTP."""
+    if not secrets:
+        yield f"{{{key}.enabled}} needs {{{key}.secrets}}, which is not set: calls over HTTP are signed with v1,whsec_<base64>"
+    for secret in secrets:
+        if secret.startswith(_KEY_PAIR_PREFIX):
+            yield (
+                f"{{{key}.secrets}} holds a pair of keys (v1a,...), with which calls are not signed here; make a shared key "
+                "of the form v1,whsec_<base64 of 24 to 64 bytes>"
+            )
+        elif not _is_shared_key(secret):
+            yield f"{{{key}.secrets}} must be keys of the form v1,whsec_<base64 of 24 to 64 bytes>, joined by |"
+
+
+def _is_shared_key(secret: str) -> bool:
+    bare = secret.removeprefix(_SHARED_KEY_PREFIX).rstrip("=")
+    try:
+        decoded = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+    except ValueError:
+        return False
+    return secret.startswith(_SHARED_KEY_PREFIX) and len(decoded) in _HOOK_KEY_BYTES
 
 
 def _feature_faults(auth: Auth) -> Iterator[str]:
-    captcha, server, passkey, codes = auth.captcha, auth.oauth_server, auth.passkey, auth.mfa.recovery_codes
+    captcha, passkey, codes = auth.captcha, auth.passkey, auth.mfa.recovery_codes
     if captcha.enabled and captcha.provider not in ("hcaptcha", "turnstile"):
         yield "{auth.captcha.provider} must be hcaptcha or turnstile"
     if captcha.enabled:
         yield from _missing("auth.captcha", captcha, ["secret"])
-    if server.enabled:
-        yield from _missing("auth.oauth_server", server, ["authorization_url_path"])
     for field_name in ("rp_id", "rp_origins"):
         if passkey.enabled and not getattr(auth.webauthn, field_name):
             yield f"{{auth.passkey.enabled}} needs {{auth.webauthn.{field_name}}}, which is not set"

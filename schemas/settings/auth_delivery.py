@@ -109,7 +109,9 @@ class Email(Struct, frozen=True):
     require_current_password: bool = False
     """A new password needs the current one."""
     allow_unverified_email_sign_ins: bool = False
-    """Users may sign in before they confirm; not together with accounts that are confirmed at once."""
+    """Users of a provider that has not verified their address may sign in before they confirm it. Sign-in with a password always
+    needs a confirmed address. Not together with accounts that are confirmed at once.
+    """
     magic_link_enabled: bool = True
     confirmation_page: bool = False
     """Links of emails show a button first, so that scanners that follow links use up no code."""
@@ -122,7 +124,7 @@ class Email(Struct, frozen=True):
     authorized_addresses: list[str] = field(default_factory=list)
     """Only these addresses receive email; empty allows all."""
     external_hosts: list[str] = field(default_factory=list)
-    """Hosts that links may name, in addition to the external URL's."""
+    """No effect: links always begin with `auth.external_url`."""
     validation_extended: bool = False
     """Reject addresses of reserved domains and of domains that accept no email."""
     smtp: Smtp = field(default_factory=Smtp)

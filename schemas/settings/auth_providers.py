@@ -118,7 +118,7 @@ class OAuthServer(Struct, frozen=True):
 
     enabled: bool = False
     authorization_url_path: str = ""
-    """Path on the site URL of the page that asks for the user's consent."""
+    """Path on the site URL of the page that asks for the user's consent; without it /oauth/authorize answers with an error."""
     allow_dynamic_registration: bool = False
     """Clients may register themselves."""
     authorization_ttl: Duration = Duration(600)

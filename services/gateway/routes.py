@@ -48,9 +48,9 @@ class GatewayRoute:
     """A request may become a WebSocket whose bytes the gateway passes on."""
 
 
-def _auth(prefix: str, mount: str = "/auth/v1") -> GatewayRoute:
+def _auth(prefix: str, mount: str = "/auth/v1", methods: frozenset[str] = frozenset()) -> GatewayRoute:
     """Return the route of an endpoint of auth that requires no key."""
-    return GatewayRoute("auth", prefix, AUTH, HandlerName.AUTH, needs_key=False, mount=mount)
+    return GatewayRoute("auth", prefix, AUTH, HandlerName.AUTH, needs_key=False, mount=mount, methods=methods)
 
 
 def _storage(
@@ -75,7 +75,8 @@ _WRITES = frozenset({"PUT", "OPTIONS"})
 ROUTES = (
     GatewayRoute("rest", "/rest/v1", REST, HandlerName.REST),
     GatewayRoute("graphql", "/graphql/v1", GRAPHQL, HandlerName.GRAPHQL),
-    _auth("/auth/v1/verify"),
+    _auth("/auth/v1/verify/continue"),
+    _auth("/auth/v1/verify", methods=_READS),
     _auth("/auth/v1/callback"),
     _auth("/auth/v1/authorize"),
     _auth("/auth/v1/.well-known"),

@@ -17,7 +17,7 @@ from schemas.settings.auth import Auth
 from schemas.settings.tree import SettingsError
 from workers.auth.accounts.passwords.hashing import Hashing
 from workers.auth.delivery.email.mail_hosts import MailHosts
-from workers.auth.delivery.email.outbox import MailOutbox
+from workers.auth.delivery.email.outbox import MailOutbox, SendingSlots
 from workers.auth.delivery.hooks.runner import HookRunner
 from workers.auth.delivery.hooks.targets import read_hook_targets
 from workers.auth.delivery.message import MailSender, read_sender
@@ -122,6 +122,7 @@ def build_outbox(
         tests=read_test_numbers(settings.sms),
         clock=clock,
         hosts=MailHosts(clock),
+        slots=SendingSlots(database.size),
         hooks=HookRunner(read_hook_targets(settings.hook, database, outgoing)),
     )
 

@@ -31,6 +31,8 @@ from workers.resources import Resources
 
 LOGIN = "supabase_auth_admin"
 _PUBLISHED = "/.well-known/jwks.json"
+_LEAST_CONNECTIONS = 3
+"""One transaction that sends an email, one that sends a text message, and one for everything else (`SendingSlots`)."""
 
 
 class AuthServer:
@@ -67,7 +69,7 @@ async def serve_pool(resources: Resources) -> None:
     settings = resources.settings.auth
     argon2 = settings.password.argon2
     hashing = Hashing(Cost(argon2.memory_cost, argon2.time_cost, argon2.parallelism))
-    database = await resources.login_as(LOGIN)
+    database = await resources.login_as(LOGIN, least_connections=_LEAST_CONNECTIONS)
     outgoing = HttpClient()
     resources.process.on_drain(outgoing.close)
     mail_services = await open_mail_services(resources)

@@ -37,9 +37,14 @@ from tests.schemas.settings.test_tree import refused, value_of
         ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "http://example.org"}, "GOTRUE_HOOK_SEND_SMS_URI must begin with https://; http:// is for this machine only"),
         ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "x"}, "GOTRUE_HOOK_SEND_SMS_URI must begin with pg-functions:// or https://"),
         ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "pg-functions://postgres/public"}, "GOTRUE_HOOK_SEND_SMS_URI must be pg-functions://postgres/<schema>/<function>"),
-        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "https://example.org", "GOTRUE_HOOK_SEND_SMS_SECRETS": f"{HOOK_KEY}|hunter2"}, "GOTRUE_HOOK_SEND_SMS_SECRETS must be keys of the form v1,whsec_<base64>, joined by |"),
+        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "https://example.org", "GOTRUE_HOOK_SEND_SMS_SECRETS": f"{HOOK_KEY}|hunter2"}, "GOTRUE_HOOK_SEND_SMS_SECRETS must be keys of the form v1,whsec_<base64 of 24 to 64 bytes>, joined by |"),
+        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "https://example.org"}, "GOTRUE_HOOK_SEND_SMS_ENABLED needs GOTRUE_HOOK_SEND_SMS_SECRETS, which is not set: calls over HTTP are signed with v1,whsec_<base64>"),
+        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "https://example.org", "GOTRUE_HOOK_SEND_SMS_SECRETS": "v1a,whpk_" + "A" * 44 + ":whsk_" + "A" * 44}, "GOTRUE_HOOK_SEND_SMS_SECRETS holds a pair of keys (v1a,...), with which calls are not signed here; make a shared key of the form v1,whsec_<base64 of 24 to 64 bytes>"),
+        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "https://example.org", "GOTRUE_HOOK_SEND_SMS_SECRETS": "v1,whsec_c2hvcnQ="}, "GOTRUE_HOOK_SEND_SMS_SECRETS must be keys of the form v1,whsec_<base64 of 24 to 64 bytes>, joined by |"),
+        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "https://ann:pw@example.org", "GOTRUE_HOOK_SEND_SMS_SECRETS": HOOK_KEY}, "GOTRUE_HOOK_SEND_SMS_URI must not hold a user or a password"),
+        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "pg-functions://other/public/hook"}, "GOTRUE_HOOK_SEND_SMS_URI must be pg-functions://postgres/<schema>/<function>"),
+        ({"GOTRUE_HOOK_SEND_SMS_ENABLED": "true", "GOTRUE_HOOK_SEND_SMS_URI": "pg-functions://postgres/public/hook/more"}, "GOTRUE_HOOK_SEND_SMS_URI must be pg-functions://postgres/<schema>/<function>"),
         ({"GOTRUE_PASSKEY_ENABLED": "true", "GOTRUE_WEBAUTHN_RP_ID": "x"}, "GOTRUE_PASSKEY_ENABLED needs GOTRUE_WEBAUTHN_RP_ORIGINS, which is not set"),
-        ({"GOTRUE_OAUTH_SERVER_ENABLED": "true"}, "GOTRUE_OAUTH_SERVER_ENABLED needs GOTRUE_OAUTH_SERVER_AUTHORIZATION_PATH, which is not set"),
         ({"GOTRUE_SAML_ENABLED": "true"}, "GOTRUE_SAML_ENABLED needs GOTRUE_SAML_PRIVATE_KEY, which is not set"),
         ({"GOTRUE_SAML_ENABLED": "true", "GOTRUE_SAML_PRIVATE_KEY": "c2VjcmV0"}, "GOTRUE_SAML_PRIVATE_KEY must be an RSA key: PKCS#1 DER in base64"),
         ({"GOTRUE_SAML_ENABLED": "true", "GOTRUE_SAML_PRIVATE_KEY": "no base64"}, "GOTRUE_SAML_PRIVATE_KEY must be an RSA key: PKCS#1 DER in base64"),
@@ -119,3 +124,11 @@ def test_a_value_below_its_floor_is_told_and_lifted(key: str, text: str, kept: o
 
     assert value_of(settings, f"auth.{key}") == kept
     assert warnings == [told]
+
+
+def test_an_oauth_server_without_a_consent_page_starts_with_a_warning() -> None:
+    settings, warnings = load_settings(b"", {"GOTRUE_OAUTH_SERVER_ENABLED": "true"})
+
+    assert settings.auth.oauth_server.enabled
+    (warning,) = warnings
+    assert "auth.oauth_server.authorization_url_path is not set: /oauth/authorize answers" in warning

@@ -106,3 +106,20 @@ def test_every_area_has_a_pool_that_must_be_ready() -> None:
         == {"rest", "graphql", "auth", "storage", "realtime"}
     )
     assert len(POOLS) == len(set(POOLS))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "needs_key"),
+    [
+        ("GET", "/auth/v1/verify", False),
+        ("HEAD", "/auth/v1/verify", False),
+        ("OPTIONS", "/auth/v1/verify", False),
+        ("POST", "/auth/v1/verify/continue", False),
+        ("POST", "/auth/v1/verify", True),
+    ],
+)
+def test_a_typed_code_needs_a_key_and_a_link_does_not(method: str, path: str, needs_key: bool) -> None:
+    found = route_of(path, method)
+
+    assert found is not None
+    assert found[0].needs_key is needs_key

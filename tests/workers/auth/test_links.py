@@ -89,14 +89,14 @@ async def test_a_confirmation_page_asks_before_the_link_is_used_up(mailed: House
     asking, email = mailed.having(email__confirmation_page=True), await waiting(mailed)
 
     pages = [await asking.send("GET", office.path(email)) for _ in range(3)]
-    pressed = f"{office.path(email).partition('?')[2]}&confirmed=1".encode()
-    response = await asking.send("POST", "/verify", pressed, content_type="application/x-www-form-urlencoded")
-    again = await asking.send("POST", "/verify", pressed, content_type="application/x-www-form-urlencoded")
+    pressed, form = office.path(email).partition("?")[2].encode(), "application/x-www-form-urlencoded"
+    response = await asking.send("POST", "/verify/continue", pressed, content_type=form)
+    again = await asking.send("POST", "/verify/continue", pressed, content_type=form)
 
     assert {each.status for each in pages} == {200}
     page = pages[0].body.decode()
     assert office.token(email) in page
-    assert '<form method="post" action="?">' in page
+    assert '<form method="post" action="verify/continue">' in page
     assert "<script" not in page
     assert "default-src 'none'" in told(pages[0], "content-security-policy")
     assert told(pages[0], "cache-control") == "no-store"

@@ -135,4 +135,4 @@ async def test_who_was_banned_meanwhile_exchanges_nothing(mailed: House, office:
 
     body = {"auth_code": query["code"], "code_verifier": VERIFIER}
 
-    assert (await mailed.refused("POST", "/token?grant_type=pkce", body))[:2] == (403, "user_banned")
+    assert (await mailed.refused("POST", "/token?grant_type=pkce", body))[:2] == (400, "user_banned")

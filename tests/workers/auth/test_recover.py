@@ -53,8 +53,8 @@ async def test_where_nobody_signs_in_by_mail_no_password_is_recovered(mailed: Ho
     assert len(office.caught) == 0
 
 
-@pytest.mark.parametrize("path", ["/recover", "/resend"])
-async def test_asking_again_does_not_tell_who_is_known(mailed: House, path: str):
+@pytest.mark.parametrize(("path", "second"), [("/recover", 429), ("/resend", 200)])
+async def test_asking_again_does_not_tell_who_is_known(mailed: House, path: str, second: int):
     slow = mailed.having(email__max_frequency=60.0)
     signed_up = address()
     await mailed.having(email__enable_confirmations=False).sign_up(signed_up)
@@ -66,7 +66,7 @@ async def test_asking_again_does_not_tell_who_is_known(mailed: House, path: str)
         told.append([(each.status, json.loads(each.body)) for each in answers])
 
     assert told[0] == told[1]
-    assert [status for status, _ in told[0]] == [200, 429]
+    assert [status for status, _ in told[0]] == [200, second]
     slow.clock.forward(seconds=61)
     assert (await slow.send("POST", path, {"email": address(), "type": "signup"})).status == 200
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.workers.auth.house import House, told
+from tests.workers.auth.house import ADMIN, House, told
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0:"
 PLACES = ("ServiceProviderConfig", "ResourceTypes", "ResourceTypes/User", "Schemas", f"Schemas/{CORE}User")
@@ -22,7 +22,7 @@ async def test_it_is_off_unless_it_is_wanted(house: House, place: str):
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_it_speaks_scim_and_says_where_it_stands(scim: House, place: str):
-    response = await scim.send("GET", f"/scim/v2/{place}")
+    response = await scim.send("GET", f"/scim/v2/{place}", None, ADMIN)
 
     assert response.status == 200
     assert told(response, "content-type") == "application/scim+json"
@@ -33,7 +33,7 @@ async def test_it_speaks_scim_and_says_where_it_stands(scim: House, place: str):
 
 
 async def test_no_part_is_promised_that_is_not_there(scim: House):
-    shown = await scim.ok("GET", "/scim/v2/ServiceProviderConfig")
+    shown = await scim.ok("GET", "/scim/v2/ServiceProviderConfig", None, ADMIN)
 
     assert shown["schemas"] == [f"{CORE}ServiceProviderConfig"]
     parts = ("patch", "bulk", "filter", "changePassword", "sort", "etag")
@@ -42,26 +42,35 @@ async def test_no_part_is_promised_that_is_not_there(scim: House):
 
 @pytest.mark.parametrize("place", ["ResourceTypes", "Schemas"])
 async def test_lists_hold_what_is_found_alone(scim: House, place: str):
-    shown = await scim.ok("GET", f"/scim/v2/{place}")
+    shown = await scim.ok("GET", f"/scim/v2/{place}", None, ADMIN)
 
     assert shown["schemas"] == ["urn:ietf:params:scim:api:messages:2.0:ListResponse"]
     assert shown["totalResults"] == len(shown["Resources"]) == 1
     (one,) = shown["Resources"]
-    assert await scim.ok("GET", f"/scim/v2/{place}/{one['id']}") == one
+    assert await scim.ok("GET", f"/scim/v2/{place}/{one['id']}", None, ADMIN) == one
 
 
 async def test_kinds_name_schemas_that_are_there(scim: House):
-    kinds = await scim.ok("GET", "/scim/v2/ResourceTypes")
-    schemas = await scim.ok("GET", "/scim/v2/Schemas")
+    kinds = await scim.ok("GET", "/scim/v2/ResourceTypes", None, ADMIN)
+    schemas = await scim.ok("GET", "/scim/v2/Schemas", None, ADMIN)
 
     assert {each["schema"] for each in kinds["Resources"]} == {each["id"] for each in schemas["Resources"]}
 
 
 @pytest.mark.parametrize("place", ["ResourceTypes/Group", "Schemas/x"])
 async def test_what_is_not_there_is_not_found(scim: House, place: str):
-    assert (await scim.refused("GET", f"/scim/v2/{place}"))[0] == 404
+    assert (await scim.refused("GET", f"/scim/v2/{place}", None, ADMIN))[0] == 404
 
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_filters_are_refused(scim: House, place: str):
-    assert (await scim.refused("GET", f"/scim/v2/{place}?filter=x"))[0] == 403
+    assert (await scim.refused("GET", f"/scim/v2/{place}?filter=x", None, ADMIN))[0] == 403
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_only_administrators_see_it(scim: House, place: str):
+    signed = await scim.sign_up()
+
+    assert (await scim.refused("GET", f"/scim/v2/{place}"))[:2] == (401, "no_authorization")
+    answer = await scim.refused("GET", f"/scim/v2/{place}", None, signed.caller)
+    assert answer == (403, "not_admin", "User not allowed")

@@ -54,11 +54,11 @@ async def _challenge(
     if seconds:
         raise rejections.SMS_TOO_SOON(seconds=seconds, retry_after_s=seconds)
     code = outbox.test_code(phone) or codes.new_code(codes.code_length(settings.otp_length))
-    await outbox.count_text(transaction, phone)
 
-    async def send() -> None:
+    async def send(transaction: Transaction) -> None:
+        client = challenge_request.address
         await outbox.text(
-            phone, code, channel, is_mfa=True, user=user, client=challenge_request.address, is_counted=True
+            phone, code, channel, is_mfa=True, user=user, client=client, transaction=transaction
         )
 
     return NewChallenge(otp_code=codes.issue(code, phone, context.code_key).stored, send=send)

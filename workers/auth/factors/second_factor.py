@@ -6,8 +6,8 @@
 
 The endpoints do what all kinds share: authorization, limits, expiry, counting wrong answers, the level of the session. A kind
 handles its own secret only. Each function runs in the caller's transaction, in which the user's row is locked, so that
-requests of one user run one after another. Slow work (a message, a request to another service) belongs into
-`NewChallenge.send`, which runs after the commit. Every kind has one line in `factor_kinds.py`.
+requests of one user run one after another. A message belongs into `NewChallenge.send`, the last step of the transaction.
+Every kind has one line in `factor_kinds.py`.
 Source: docs/reference/auth.md, section 9.
 """
 
@@ -110,7 +110,7 @@ class ChallengeRequest:
 
 @dataclass(frozen=True, slots=True)
 class NewChallenge:
-    """What a kind stores of a new challenge, `body`, its members of the response, and `send`, which runs after the commit.
+    """What a kind stores of a new challenge, `body`, its members of the response, and `send`, the last step of the transaction.
 
     `otp_code` is a hash; `web_authn_session_data` is JSON.
     """
@@ -118,7 +118,7 @@ class NewChallenge:
     body: JsonObject = field(default_factory=dict, repr=False)
     otp_code: str = field(default="", repr=False)
     web_authn_session_data: bytes | None = field(default=None, repr=False)
-    send: Callable[[], Awaitable[None]] | None = None
+    send: Callable[[Transaction], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

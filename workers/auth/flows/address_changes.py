@@ -146,8 +146,7 @@ async def _mail(
         )
     if challenge is not None:
         await code_messages.begin_flow(transaction, user, SignInMethod.EMAIL_CHANGE, challenge)
-    await outbox.count_mail(transaction, len(drafts))
-    return OutgoingEmail(templates.EmailKind.EMAIL_CHANGE, tuple(drafts), user, client, is_counted=True)
+    return OutgoingEmail(templates.EmailKind.EMAIL_CHANGE, tuple(drafts), user, client)
 
 
 async def _code(

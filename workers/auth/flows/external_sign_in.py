@@ -2,15 +2,17 @@
 
     ask_hook                calls the hook of new users, if a user will be created     not within a transaction
     sign_in                 finds or creates the user, and decides about the sign-in   within the caller's transaction
-    ExternalSignIn.tell     sends messages after the commit, raises the rejection      not within a transaction
+    ExternalSignIn.confirm  sends the email that asks to confirm the address           the last step of the transaction
+    ExternalSignIn.tell     sends notices after the commit, raises the rejection       not within a transaction
 
 How to use them:
 
     new_id = await ask_hook(context, "github", provider_user, client=request.device.address)
-    async with context.transaction() as transaction:
+    async with context.sending(external_sign_in.EMAIL) as transaction:
         entry = await sign_in(context, transaction, "github", provider_user, new_id=new_id)
         if entry.rejection is None:
             grant = await context.start_session(transaction, entry.user, SignInMethod.OAUTH, request.device)
+        await entry.confirm(context, transaction)              # rolls back if the email cannot be sent
     await entry.tell(context, request.device.address)          # raises the rejection; the account stays
     body = await context.session_json(entry.user, grant)
 
@@ -23,6 +25,7 @@ Source: docs/reference/auth.md, sections 11.3, 11.4 and 17.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
@@ -52,6 +55,9 @@ from workers.auth.model.errors import AuthError
 from workers.auth.model.rows import AuthUser, Metadata
 from workers.database.transactions.interactive import Transaction
 
+EMAIL = "@"
+"""For `DeliveryContext.sending`: a sign-in may send an email; its address is not known before."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExternalSignIn:
@@ -65,8 +71,16 @@ class ExternalSignIn:
     linked: str = ""
     """The provider of an identity that was added to an existing account just now."""
 
+    async def confirm(self, context: DeliveryContext, transaction: Transaction) -> None:
+        """Send the email without which the account cannot be used, as the last step of the transaction.
+
+        Raises: AuthError if it cannot be sent; then the account must be rolled back.
+        """
+        if self.mail is not None and self.rejection is not None:
+            await context.outbox.send(self.mail, transaction)
+
     async def tell(self, context: DeliveryContext, client: str = "") -> None:
-        """Send the emails, call the after-user-created hook, and raise the rejection. Not within a transaction.
+        """Send the notices, call the after-user-created hook, and raise the rejection. Not within a transaction.
 
         Raises: AuthError.
         """
@@ -74,14 +88,9 @@ class ExternalSignIn:
             await context.hooks.after_user_created(self.user, client)
         if self.linked and self.rejection is None:
             await user_notices.send_identity_linked(context, self.user, self.linked)
-        if self.mail is not None:
-            try:
+        if self.mail is not None and self.rejection is None:
+            with suppress(AuthError):  # the sign-in succeeds without the email; the log has the reason
                 await context.outbox.send(self.mail)
-            except AuthError:
-                if (
-                    self.rejection is not None
-                ):  # otherwise the sign-in succeeds without the email; the log has the reason
-                    raise
         if self.rejection is not None:
             raise self.rejection
 

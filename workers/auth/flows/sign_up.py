@@ -86,7 +86,8 @@ async def with_account(
 ) -> tuple[T, bool]:
     """Run `work` with the user of an address, created if it does not exist; return its result and whether the user was created.
 
-    `reject_new` raises if no user may be created. Raises: AuthError.
+    `reject_new` raises if no user may be created. `work` may send a message to the address as its last step; if it raises, no
+    user is created. Raises: AuthError.
     """
     is_hook_called = False
     for left in reversed(range(_MAX_TRIES)):
@@ -97,7 +98,7 @@ async def with_account(
             await context.hooks.before_user_created(new, client)
             is_hook_called = True
         try:
-            async with context.transaction() as transaction:
+            async with context.sending(new.email or new.phone) as transaction:
                 user, created = await find_existing(transaction, new), None
                 if user is None:
                     user = created = await users.create(transaction, new)

@@ -59,6 +59,7 @@ ROUTES: tuple[ServiceRoute[Endpoint], ...] = (
     ServiceRoute("GET", "/verify", verify.follow, has_effects=True),
     ServiceRoute("HEAD", "/verify", verify.look),
     ServiceRoute("POST", "/verify", verify.verify),
+    ServiceRoute("POST", "/verify/continue", verify.press),
     ServiceRoute("POST", "/token", token.token),
     ServiceRoute("GET", "/user", user.show),
     ServiceRoute("PUT", "/user", user.update),

@@ -170,29 +170,3 @@ def _status_of(sqlstate: str) -> int | None:
         return None
     chosen = parse_whole_number(sqlstate[2:], least=400, most=599)
     return 500 if chosen is None else chosen
-
-
-# --- In a redirect -----------------------------------------------------------------------------------------------
-
-_OAUTH_ERRORS = {
-    400: "invalid_request",
-    401: "unauthorized_client",
-    403: "access_denied",
-    500: "server_error",
-    503: "temporarily_unavailable",
-}
-_ACCESS_DENIED = (
-    ErrorCode.SIGNUP_DISABLED,
-    ErrorCode.USER_BANNED,
-    ErrorCode.PROVIDER_EMAIL_NEEDS_VERIFICATION,
-)
-
-
-def redirect_fields(error: AuthError | OAuthError) -> dict[str, str]:
-    """Return the query and fragment fields that report an error in a redirect."""
-    if isinstance(error, OAuthError):
-        return {"error": error.error, "error_description": error.description}
-    word = (
-        "access_denied" if error.code in _ACCESS_DENIED else _OAUTH_ERRORS.get(error.status, "server_error")
-    )
-    return {"error": word, "error_code": error.code.value, "error_description": error.message}

@@ -116,5 +116,10 @@ async def pause(transaction: Transaction, name: str, now: datetime, least_s: flo
     """Allow an action at most once every `least_s` seconds: return 0, or the seconds until it is allowed again."""
     if await transaction.rows(_SQL["pause"], name, now.isoformat(), repr(float(least_s))):
         return 0
+    return max(1, await paused_s(transaction, name, now, least_s))
+
+
+async def paused_s(transaction: Transaction, name: str, now: datetime, least_s: float) -> int:
+    """Return the seconds until an action of `pause` is allowed again, without starting its pause; 0 if it is allowed now."""
     rows = await transaction.rows(_SQL["paused_since"], name, now.isoformat())
-    return max(1, math.ceil(least_s - float(rows[0][0] or 0))) if rows else 1
+    return max(0, math.ceil(least_s - float(rows[0][0] or 0))) if rows else 0

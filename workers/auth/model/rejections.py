@@ -316,7 +316,6 @@ PASSKEY_NEEDS_AAL2 = ErrorTemplate(
 )
 NO_WEBAUTHN_CHALLENGE = ErrorTemplate(ErrorCode.WEBAUTHN_CHALLENGE_NOT_FOUND, "Challenge not found")
 WEBAUTHN_CHALLENGE_EXPIRED = ErrorTemplate(ErrorCode.WEBAUTHN_CHALLENGE_EXPIRED, "Challenge has expired")
-NO_WEBAUTHN_CREDENTIAL = ErrorTemplate(ErrorCode.WEBAUTHN_CREDENTIAL_NOT_FOUND, "Passkey is not known here")
 CREDENTIAL_EXISTS = ErrorTemplate(
     ErrorCode.WEBAUTHN_CREDENTIAL_EXISTS, "This credential is registered already"
 )
@@ -330,6 +329,10 @@ WEBAUTHN_ANSWER = ErrorTemplate(
 
 # 14 and 15: wallets, the OAuth server
 UNSUPPORTED_CHAIN = ErrorTemplate(ErrorCode.WEB3_UNSUPPORTED_CHAIN, "Unsupported chain")
+OAUTH_SERVER_WITHOUT_PAGE = ErrorTemplate(
+    ErrorCode.UNEXPECTED_FAILURE,
+    "OAuth authorization path is not configured: set auth.oauth_server.authorization_url_path",
+)
 OAUTH_SERVER_DISABLED = ErrorTemplate(ErrorCode.FEATURE_DISABLED, "OAuth server is disabled")
 REGISTRATION_DISABLED = ErrorTemplate(
     ErrorCode.OAUTH_DYNAMIC_CLIENT_REGISTRATION_DISABLED, "Dynamic client registration is disabled"

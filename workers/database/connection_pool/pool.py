@@ -74,6 +74,8 @@ class ConnectionPool(TransactionRunner):
     ) -> None:
         if size < 1:
             raise ValueError("a connection pool needs at least one connection")
+        self.size = size
+        """The largest number of connections."""
         self._prepared, self._acquire_timeout, self._name = prepared, acquire_timeout, name
         self._connections = OpenConnections(
             self, url, size, prepared=prepared, times=times, on_event=on_event, body_space=body_space

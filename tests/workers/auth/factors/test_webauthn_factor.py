@@ -326,7 +326,7 @@ async def test_a_factor_does_not_sign_in_without_a_password(keyed: House):
     body = {"challenge_id": asked["challenge_id"], "credential": one.get(asked["options"])}
 
     told = await keyed.refused("POST", "/passkeys/authentication/verify", body)
-    assert told[:2] == (400, "webauthn_credential_not_found")
+    assert told[:2] == (400, "webauthn_verification_failed")
 
 
 async def test_a_user_may_have_several_keys(keyed: House):

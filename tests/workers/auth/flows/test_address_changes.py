@@ -56,7 +56,7 @@ async def change_phone(house: House, id: str, new: str) -> CodeText:
     user, context = await row(house, id), house.context
     async with context.transaction() as transaction:
         text = await address_changes.begin_phone_change(context, transaction, user, new)
-    await text.send(context)
+        await text.send(context, transaction)
     return text
 
 

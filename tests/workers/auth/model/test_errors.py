@@ -19,7 +19,6 @@ from workers.auth.model.errors import (
     ProjectSqlError,
     WeakPassword,
     error_from_database,
-    redirect_fields,
 )
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 
@@ -216,27 +215,3 @@ def test_a_database_that_is_away_is_503_with_a_time(error: Disconnected | PoolTi
 
 
 # --- In a redirect -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("error", "word"),
-    [
-        (AuthError(ErrorCode.VALIDATION_FAILED, "m"), "invalid_request"),
-        (AuthError(ErrorCode.NO_AUTHORIZATION, "m"), "unauthorized_client"),
-        (AuthError(ErrorCode.OTP_EXPIRED, "m"), "access_denied"),
-        (AuthError(ErrorCode.UNEXPECTED_FAILURE, "m"), "server_error"),
-        (AuthError(ErrorCode.UNEXPECTED_FAILURE, "m", 503), "temporarily_unavailable"),
-        (AuthError(ErrorCode.FLOW_STATE_EXPIRED, "m"), "server_error"),
-        (AuthError(ErrorCode.SIGNUP_DISABLED, "m"), "access_denied"),
-        (AuthError(ErrorCode.USER_BANNED, "m", 400), "access_denied"),
-        (AuthError(ErrorCode.PROVIDER_EMAIL_NEEDS_VERIFICATION, "m"), "access_denied"),
-    ],
-)
-def test_a_refusal_in_a_redirect_has_a_word_of_oauth(error: AuthError, word: str) -> None:
-    assert redirect_fields(error) == {"error": word, "error_code": error.code.value, "error_description": "m"}
-
-
-def test_an_oauth_refusal_passes_through_a_redirect() -> None:
-    fields = redirect_fields(OAuthError("login_required", "please"))
-
-    assert fields == {"error": "login_required", "error_description": "please"}

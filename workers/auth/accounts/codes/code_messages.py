@@ -1,19 +1,21 @@
-"""Messages with one-time codes, prepared in the caller's transaction: rate limits, recipient, code and text.
+"""Messages with one-time codes, prepared and sent in the caller's transaction: rate limits, recipient, code and text.
 
-    async with context.transaction() as transaction:
+    async with context.sending(email) as transaction:
         mail = await prepare_mail(context, transaction, user, RECOVERY, target, challenge, client)
-    await context.outbox.send(mail)                        # after the commit
+        await send_message(context, transaction, mail)     # the last step
 
-    async with context.transaction() as transaction:
+    async with context.sending(phone) as transaction:
         text = await prepare_text(context, transaction, user, CodeKind.PHONE_CHANGE, phone, channel, client)
-    message_id = await text.send(context)
+        message_id = await send_message(context, transaction, text)
 
-Both lock the user, enforce the pause between two messages, create the code (and the flow, if the request carries a code
-challenge), and count against the quota of all messages; a violated limit raises before anything is committed.
+Both lock the user, enforce the pause between two messages and create the code (and the flow, if the request carries a code
+challenge). A violated limit or a message that cannot be sent raises before anything is committed: then there is no new
+account, no new code, and no pause to wait for (`delivery/email/outbox.py`).
 
 User enumeration: any client may request a message to any address (`/recover`, `/otp`, `/signup`, `/resend`). There the pause
-is enforced for the requested kind and typed address (`enforce_pause`), before the user is looked up, and a message that is
-not sent counts against the quota as well (`count_unsent`). A 429 therefore does not reveal whether an address is registered.
+is enforced for the requested kind and typed address (`enforce_pause`, `may_repeat`), before the user is looked up, and a
+message that is not sent counts against the quota as well (`count_unsent`). A 429 therefore does not reveal whether an address
+is registered.
 `flows/address_changes.py` prepares changes of an email address. Source: docs/reference/auth.md, sections 5.1, 5.6 and 21.
 """
 
@@ -65,10 +67,10 @@ class CodeText:
     client: str
     code: str = field(repr=False)
 
-    async def send(self, context: DeliveryContext) -> str:
+    async def send(self, context: DeliveryContext, transaction: Transaction) -> str:
         """Send the message and return the provider's id of it. Raises: AuthError."""
         return await context.outbox.text(
-            self.phone, self.code, self.channel, user=self.user, client=self.client, is_counted=True
+            self.phone, self.code, self.channel, user=self.user, client=self.client, transaction=transaction
         )
 
 
@@ -105,9 +107,8 @@ async def prepare_mail(
     )
     if challenge is not None:
         await begin_flow(transaction, user, purpose.method, challenge)
-    await outbox.count_mail(transaction)
     draft = code_draft(settings, outbox.external_url, purpose.template, user, email, code, redirect_to)
-    return OutgoingEmail(purpose.template, (draft,), user, client, is_counted=True)
+    return OutgoingEmail(purpose.template, (draft,), user, client)
 
 
 async def prepare_text(
@@ -138,8 +139,20 @@ async def prepare_text(
         length=context.settings.sms.otp_length,
         code=outbox.test_code(phone) or "",
     )
-    await outbox.count_text(transaction, phone)
     return CodeText(phone, channel, user, client, code.code)
+
+
+async def send_message(
+    context: DeliveryContext, transaction: Transaction, message: OutgoingEmail | CodeText
+) -> str:
+    """Send a prepared message as the last step of its transaction; return the provider's id of a text, else an empty one.
+
+    Raises: AuthError; the transaction must be rolled back then.
+    """
+    if isinstance(message, CodeText):
+        return await message.send(context, transaction)
+    await context.outbox.send(message, transaction)
+    return ""
 
 
 async def begin_flow(
@@ -162,27 +175,50 @@ async def reject_too_soon(
 async def enforce_pause(
     context: DeliveryContext, transaction: Transaction, what: str, address: str, aud: str
 ) -> None:
-    """Raise if a message of this kind (`recover`, `otp`, `signup`...) was requested for an address within the pause.
+    """Raise if a message of this kind (`recover`, `otp`, `signup`...) was requested or repeated for an address within the pause.
 
     The address need not be registered. Raises: AuthError (429) with the seconds to wait.
     """
-    pause_s = _pause_s(context, address)
+    pause_s, now = _pause_s(context, address), context.now()
     if pause_s <= 0:
         return
-    subject = f"asked {what} {aud} {address}".encode(errors="surrogatepass")
-    name = f"asked:{hmac.digest(context.code_key, subject, 'sha256').hex()[:40]}"
-    _reject(address, await rate_limits.pause(transaction, name, context.now(), pause_s))
+    requested, repeated = (_pause_name(context, way, what, address, aud) for way in ("asked", "repeated"))
+    _reject(address, await rate_limits.pause(transaction, requested, now, pause_s))
+    _reject(address, await rate_limits.paused_s(transaction, repeated, now, pause_s))
 
 
-async def count_unsent(context: DeliveryContext, transaction: Transaction, address: str) -> None:
+async def may_repeat(
+    context: DeliveryContext, transaction: Transaction, what: str, address: str, aud: str
+) -> bool:
+    """Return whether a message of this kind may be repeated now; False within the pause after the last repetition.
+
+    The address need not be registered. A repetition that comes too soon is not sent and gets the response of one that is, so
+    a second request for an unregistered address is no error, and the response does not reveal which address is registered.
+    Raises: AuthError (429) within the pause after a request of another endpoint (`enforce_pause`).
+    """
+    pause_s, now = _pause_s(context, address), context.now()
+    if pause_s <= 0:
+        return True
+    requested, repeated = (_pause_name(context, way, what, address, aud) for way in ("asked", "repeated"))
+    _reject(address, await rate_limits.paused_s(transaction, requested, now, pause_s))
+    return not await rate_limits.pause(transaction, repeated, now, pause_s)
+
+
+async def count_unsent(context: DeliveryContext, address: str) -> None:
     """Count a message that is not sent like one that is, so that the quota does not reveal whether an address is registered.
 
     Raises: AuthError (429).
     """
     if "@" in address:
-        await context.outbox.count_mail(transaction)
+        await context.outbox.count_mail()
     else:
-        await context.outbox.count_text(transaction, address)
+        await context.outbox.count_text(address)
+
+
+def _pause_name(context: DeliveryContext, way: str, what: str, address: str, aud: str) -> str:
+    """Return the name of a pause, a keyed hash: the table does not reveal the addresses."""
+    subject = f"{way} {what} {aud} {address}".encode(errors="surrogatepass")
+    return f"{way}:{hmac.digest(context.code_key, subject, 'sha256').hex()[:40]}"
 
 
 def _pause_s(context: DeliveryContext, address: str) -> float:

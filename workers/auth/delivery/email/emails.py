@@ -26,14 +26,13 @@ class OutgoingEmail:
     """One notification by email: one message, or two where a change of address is confirmed at both addresses.
 
     Of two, the first goes to the current address, the second to the new one. `user` and `client` (the IP address of the
-    request) are for hooks. `is_counted`: the quota of emails has been charged already.
+    request) are for hooks.
     """
 
     kind: EmailKind
     drafts: tuple[EmailDraft, ...]
     user: AuthUser | None = None
     client: str = ""
-    is_counted: bool = False
 
     @property
     def action_type(self) -> str:

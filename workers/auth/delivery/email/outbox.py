@@ -1,14 +1,22 @@
 """Sends emails and text messages to users. The only place where a hook can replace the mail server or the SMS provider.
 
-Two steps, so that no message is sent for a change that is rolled back, and no change is committed whose message is rejected:
+No change is committed whose message was rejected. A message with a code is sent as the last step of the transaction that
+prepared it (`accounts/codes/code_messages.py`); if it cannot be sent, the account, the code and the pause are rolled back:
 
-- Inside the transaction that prepares a message (`accounts/codes/code_messages.py`): `refuse_...`, then `count_...`.
-- After the commit, never inside a transaction: `send` for an email, `text` for a code by phone.
+    async with context.sending(address) as transaction:
+        mail = await code_messages.prepare_mail(context, transaction, user, ...)       # refuse_..., the code
+        await context.outbox.send(mail, transaction)                                   # or `text`, for a phone
+
+A provider of text messages or a hook may take seconds, while the transaction occupies a connection. So at most a third of the
+connections send emails at a time and a third send texts (`slots`); other requests wait before they take a connection. The
+quota of all messages is charged in a transaction of its own: its row is shared by all senders, who must not wait for one
+another. A rejected message counts against the quota too. Notices of a change are sent after the commit, without a transaction.
 
 A failure is logged with the server's reason; the caller gets a short error without it.
 Source: docs/reference/auth.md, sections 5.6, 18 and 21.
 """
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,6 +26,7 @@ from typing import ClassVar, cast
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
 from schemas.settings.auth import Auth
+from schemas.settings.types import Quota
 from workers.auth.delivery.email.emails import EmailDraft, OutgoingEmail
 from workers.auth.delivery.email.mail_hosts import MailHosts
 from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
@@ -50,6 +59,18 @@ class MessageNotSent(Observation, frozen=True):
     reason: str
 
 
+class SendingSlots:
+    """How many transactions that send a message may be open at a time: a third of a pool's connections for each kind."""
+
+    def __init__(self, connections: int) -> None:
+        number = max(1, connections // 3)
+        self._emails, self._texts = asyncio.Semaphore(number), asyncio.Semaphore(number)
+
+    def of(self, address: str) -> asyncio.Semaphore:
+        """Return the slots of emails or of texts, by what the address is."""
+        return self._emails if "@" in address else self._texts
+
+
 @dataclass(frozen=True, slots=True)
 class MailOutbox:
     """The senders of a process, and what they need. `external_url` is the public URL of this service, for links in emails."""
@@ -69,6 +90,8 @@ class MailOutbox:
     hosts: MailHosts
     hooks: HookRunner = field(default_factory=HookRunner)
     """Hooks of the project; two of them send messages instead of the senders."""
+    slots: SendingSlots = field(default_factory=lambda: SendingSlots(1))
+    """How many transactions may send messages at a time."""
 
     async def mail(
         self, kind: EmailKind, to: str, values: TemplateValues, user: AuthUser | None = None
@@ -76,18 +99,16 @@ class MailOutbox:
         """Send one message. Raises: as `send`."""
         await self.send(OutgoingEmail(kind, (EmailDraft(to, values),), user))
 
-    async def send(self, mail: OutgoingEmail) -> None:
-        """Send an email; not inside a transaction.
+    async def send(self, mail: OutgoingEmail, transaction: Transaction | None = None) -> None:
+        """Send an email, as the last step of the transaction that prepared it, if there is one.
 
         Raises: AuthError (429) over the quota of all emails; (400) for an address that no mail can be sent to; (503) if the queue
         did not store the email; (500) if the mail server did not accept it.
         """
-        if not mail.is_counted:
-            async with self.database.transaction(_SETTINGS) as transaction:
-                await self.count_mail(transaction, len(mail.drafts))
+        await self.count_mail(len(mail.drafts))
         if mail.user is not None and self.hooks.has(HookPoint.SEND_EMAIL):
             data = EmailData(**mail.email_data(self.external_url))
-            await self.hooks.send_email(mail.user, data, mail.client)
+            await self.hooks.send_email(mail.user, data, mail.client, transaction)
             return
         html = await self.remote.get(mail.kind)
         for draft in mail.drafts:
@@ -114,21 +135,20 @@ class MailOutbox:
         *,
         user: AuthUser | None = None,
         client: str = "",
-        is_counted: bool = False,
+        transaction: Transaction | None = None,
     ) -> str:
-        """Send a code to a phone and return the provider's id of the message; not inside a transaction.
+        """Send a code to a phone and return the provider's id of the message.
 
-        `user` and `client` are for hooks. `is_counted`: the quota of messages has been charged already.
+        `user` and `client` are for hooks; `transaction` is the one that prepared the code, of which this is the last step.
         Raises: AuthError (429) over the quota; (400) for a channel that is not offered; (422) if it was not sent.
         """
         if self.test_code(phone) is not None:
             return MESSAGE_ID
         way = self.refuse_unsendable(phone, channel)
-        if not is_counted:
-            async with self.database.transaction(_SETTINGS) as transaction:
-                await self.count_text(transaction, phone)
+        await self.count_text(phone)
         if user is not None and self.hooks.has(HookPoint.SEND_SMS):
-            await self.hooks.send_sms(user, SmsData(code, phone, "mfa" if is_mfa else ""), client)
+            sms = SmsData(code, phone, "mfa" if is_mfa else "")
+            await self.hooks.send_sms(user, sms, client, transaction)
             return ""
         words = (self.mfa_wording if is_mfa else self.wording).text(code)
         try:
@@ -166,20 +186,26 @@ class MailOutbox:
             raise rejections.BAD_CHANNEL()
         return way
 
-    async def count_mail(self, transaction: Transaction, number: int = 1) -> None:
+    async def count_mail(self, number: int = 1) -> None:
         """Charge the quota of emails. The quota applies only with confirmations. Raises: AuthError (429)."""
         if self.settings.email.enable_confirmations:
-            quota = self.settings.rate_limit.email_sent
-            wait_s = await rate_limits.count(transaction, "email_sent", quota, number)
+            wait_s = await self._charge("email_sent", self.settings.rate_limit.email_sent, number)
             if wait_s:
                 raise rejections.OVER_EMAIL_QUOTA(retry_after_s=wait_s)
 
-    async def count_text(self, transaction: Transaction, phone: str) -> None:
+    async def count_text(self, phone: str) -> None:
         """Charge the quota of text messages, as `count_mail`. Test numbers are free."""
         if self.settings.sms.enable_confirmations and self.test_code(phone) is None:
-            wait_s = await rate_limits.count(transaction, "sms_sent", self.settings.rate_limit.sms_sent)
+            wait_s = await self._charge("sms_sent", self.settings.rate_limit.sms_sent, 1)
             if wait_s:
                 raise rejections.OVER_SMS_QUOTA(retry_after_s=wait_s)
+
+    async def _charge(self, name: str, quota: Quota, number: int) -> int:
+        """Count messages in a transaction of its own, so that no sender waits for another; return the seconds to wait, or 0."""
+        if quota.most <= 0:
+            return 0
+        async with self.database.transaction(_SETTINGS) as transaction:
+            return await rate_limits.count(transaction, name, quota, number)
 
     # --- Codes of phones --------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from workers.auth.delivery.hooks.signatures import WebhookSigner
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
+from workers.database.transactions.interactive import Transaction
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 
 MOST_BYTES = 200 * 1024
@@ -39,8 +40,9 @@ class HttpHook:
     clock: Callable[[], float]
     limits: RetryLimits
 
-    async def ask(self, id: str, body: bytes) -> bytes:
+    async def ask(self, id: str, body: bytes, transaction: Transaction | None = None) -> bytes:
         """Send a payload and return the JSON of the answer. Every try has the same id. Raises: AuthError."""
+        del transaction  # the service does not see changes that are not committed
         limits = self.limits
         try:
             async with asyncio.timeout(limits.total_s):

@@ -1,6 +1,7 @@
 """Calls hooks: builds the payload, calls the target, parses the answer.
 
-Call these functions outside the transaction of a request: an answer may take seconds. Without a hook they do nothing. Source: docs/reference/auth.md, section 17.
+Call these functions outside the transaction of a request, because an answer may take seconds; only `send_email` and
+`send_sms` run within one (`email/outbox.py`). Without a hook they do nothing. Source: docs/reference/auth.md, section 17.
 """
 
 import time
@@ -42,6 +43,7 @@ from workers.auth.model.errors import AuthError, ProjectSqlError
 from workers.auth.model.rows import AuthUser, NewUser
 from workers.auth.model.times import iso
 from workers.auth.model.user_json import JsonObject, user_json
+from workers.database.transactions.interactive import Transaction
 
 
 class HookFailed(Observation, frozen=True):
@@ -94,15 +96,21 @@ class HookRunner:
             raise self._failed(point, f"output claims do not conform to the expected schema: {listed}")
         return new_claims
 
-    async def send_email(self, user: AuthUser, data: EmailData, address: str) -> None:
+    async def send_email(
+        self, user: AuthUser, data: EmailData, address: str, transaction: Transaction | None = None
+    ) -> None:
         """Send an email by the hook; only if `has(HookPoint.SEND_EMAIL)`. Raises: AuthError."""
         metadata = self._metadata(HookPoint.SEND_EMAIL, address)
-        await self._ask(HookPoint.SEND_EMAIL, SendEmail(metadata, user_json(user), data), EmptyAnswer)
+        payload = SendEmail(metadata, user_json(user), data)
+        await self._ask(HookPoint.SEND_EMAIL, payload, EmptyAnswer, transaction)
 
-    async def send_sms(self, user: AuthUser, sms: SmsData, address: str) -> None:
+    async def send_sms(
+        self, user: AuthUser, sms: SmsData, address: str, transaction: Transaction | None = None
+    ) -> None:
         """Send a text message by the hook; only if `has(HookPoint.SEND_SMS)`. Raises: AuthError."""
         metadata = self._metadata(HookPoint.SEND_SMS, address)
-        await self._ask(HookPoint.SEND_SMS, SendSms(metadata, user_json(user), sms), EmptyAnswer)
+        payload = SendSms(metadata, user_json(user), sms)
+        await self._ask(HookPoint.SEND_SMS, payload, EmptyAnswer, transaction)
 
     async def mfa_verification_attempt(
         self, user_id: UUID, factor_id: UUID, factor_type: str, *, is_valid: bool, address: str
@@ -125,9 +133,12 @@ class HookRunner:
         payload = PasswordVerification(self._metadata(point, address), str(user_id), is_valid)
         return await self._ask(point, payload, HookDecision)
 
-    async def _ask(self, point: HookPoint, payload: HookPayload, kind: type[A]) -> A:
+    async def _ask(
+        self, point: HookPoint, payload: HookPayload, kind: type[A], transaction: Transaction | None = None
+    ) -> A:
         try:
-            body = await self.services[point].ask(payload.metadata.uuid, msgspec.json.encode(payload))
+            id, body = payload.metadata.uuid, msgspec.json.encode(payload)
+            body = await self.services[point].ask(id, body, transaction)
         except AuthError as error:
             observe(HookFailed(point.value, error.code.value, _reason(error)))
             raise

@@ -18,6 +18,7 @@ from workers.auth.delivery.hooks.over_http import HttpHook, RetryLimits
 from workers.auth.delivery.hooks.points import HookPoint
 from workers.auth.delivery.hooks.signatures import BadSecrets, read_signer
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.interactive import Transaction
 from workers.http_client.client import HttpClient
 
 _DATABASE = "postgres"
@@ -29,8 +30,11 @@ _OWN_NAMES = ("localhost", "host.docker.internal")
 class HookTarget(Protocol):
     """What a hook calls: a function of the database or an HTTP service."""
 
-    async def ask(self, id: str, body: bytes) -> bytes:
-        """Send a payload as JSON and return the JSON of the answer. Raises: AuthError."""
+    async def ask(self, id: str, body: bytes, transaction: Transaction | None = None) -> bytes:
+        """Send a payload as JSON and return the JSON of the answer. Raises: AuthError.
+
+        `transaction` is that of the request, if the hook is called within one: a function of the database runs in it.
+        """
         ...
 
 

@@ -117,13 +117,14 @@ async def _sign_in(
     subject = "" if purpose else profile.user.subject
     async with (
         failures_logged(context, request, provider, subject=subject),
-        context.transaction() as transaction,
+        context.sending(external_sign_in.EMAIL) as transaction,
     ):
         account = await _choose_account(context, transaction, flow, profile, new_id, target)
         entries = sign_in_entries(context, request, account, provider, purpose)
         if account.rejection is not None:  # the account is stored, without a session, until it is confirmed
             if entries:
                 await transaction.run(*entries)
+            await account.confirm(context, transaction)
             return _SignInResult(account, None, "")
         if flow.challenge is not None:  # PKCE: the application exchanges a code for the session
             if entries:

@@ -3,6 +3,7 @@
 Source: docs/reference/auth.md, sections 9.1, 9.2 and 9.4.
 """
 
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from workers.auth.http.endpoints.factor_owner import (
     kind_named,
     lock_owner,
     path_factor,
+    read_id,
     reject_disabled_kind,
 )
 from workers.auth.model.errors import AuthError
@@ -86,15 +88,15 @@ async def challenge(context: EndpointContext, request: AuthRequest) -> Response:
     challenge_request = ChallengeRequest(channel, request.device.address, body)
     for left in reversed(range(_MAX_TRIES)):
         try:
-            async with context.transaction() as transaction:
+            async with await _open(context, request) as transaction:
                 challenge_json, new = await _begin(context, request, transaction, challenge_request)
+                if new.send is not None:
+                    await new.send(transaction)
             break
         except DatabaseError as error:
             # A unique index forbids that two factors, of any users, are challenged in the same microsecond.
             if error.constraint != _SAME_TIME or not left:
                 raise
-    if new.send is not None:
-        await new.send()
     return json_response(challenge_json)
 
 
@@ -111,6 +113,18 @@ async def remove(context: EndpointContext, request: AuthRequest) -> Response:
     if factor.is_verified:
         await send_notice(context, caller.user, FactorChange.UNENROLLED, factor.factor_type)
     return json_response({"id": str(factor.id)})
+
+
+async def _open(context: EndpointContext, request: AuthRequest) -> AbstractAsyncContextManager[Transaction]:
+    """Return the transaction of a challenge; one that sends a code to a phone waits for its turn. Raises: AuthError."""
+    if context.settings.mfa.phone.verify_enabled:
+        async with context.transaction() as transaction:
+            factor = await factors.find(
+                transaction, read_id(request.parameters["id"]), request.bearer.user_id
+            )
+        if factor is not None and factor.phone:
+            return context.sending(factor.phone)
+    return context.transaction()
 
 
 async def _begin(

@@ -7,7 +7,6 @@ from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import code_messages
 from workers.auth.accounts.users import users
-from workers.auth.delivery.email.emails import OutgoingEmail
 from workers.auth.flows.invitations import invited_user, with_invited
 from workers.auth.http.caller import acting_admin, require_admin
 from workers.auth.http.context import EndpointContext
@@ -36,7 +35,7 @@ async def invite(context: EndpointContext, request: AuthRequest) -> Response:
     await context.outbox.refuse_unreachable(email)
     target = redirect_target(context, request, body.redirect_to)
 
-    async def prepare(transaction: Transaction, user: AuthUser) -> tuple[OutgoingEmail, AuthUser]:
+    async def send(transaction: Transaction, user: AuthUser) -> AuthUser:
         mail = await code_messages.prepare_mail(
             context, transaction, user, code_messages.INVITE, target, client=client
         )
@@ -48,9 +47,10 @@ async def invite(context: EndpointContext, request: AuthRequest) -> Response:
             acting_admin(request),
             audit.user_traits(user),
         )
-        return mail, await users.find_by_id(transaction, user.id) or user
+        invited = await users.find_by_id(transaction, user.id) or user
+        await code_messages.send_message(context, transaction, mail)
+        return invited
 
     new = invited_user(context, aud, email, body.data)
-    mail, user = await with_invited(context, new, client, prepare, is_invitation=True)
-    await context.outbox.send(mail)
+    user = await with_invited(context, new, client, send, is_invitation=True)
     return json_response(user_json(user))

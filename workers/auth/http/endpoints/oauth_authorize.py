@@ -59,7 +59,8 @@ class _PendingAuthorization:
 async def authorize(context: EndpointContext, request: AuthRequest) -> Response:
     """Send a browser to the consent page, or back to the client with an error.
 
-    Raises: AuthError (400) for an unknown client or redirect URI: the browser is not redirected there.
+    Raises: AuthError (400) for an unknown client or redirect URI: the browser is not redirected there; (500) if the settings
+    name no consent page.
     """
     refuse_unless_on(context)
     settings = context.settings
@@ -80,6 +81,8 @@ async def authorize(context: EndpointContext, request: AuthRequest) -> Response:
                 context, redirect_uri_of(fields, client), fields.get("state", ""), error_fields
             )
             return redirect(address, 302)
+        if not settings.oauth_server.authorization_url_path:
+            raise rejections.OAUTH_SERVER_WITHOUT_PAGE()
         lasts = timedelta(seconds=float(settings.oauth_server.authorization_ttl))
         authorization_id = await authorizations.begin(transaction, new, lasts, context.now())
     page = f"{settings.site_url.rstrip('/')}/{settings.oauth_server.authorization_url_path.lstrip('/')}"

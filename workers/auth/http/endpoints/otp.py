@@ -9,10 +9,8 @@ from schemas.http import Response
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import code_messages
-from workers.auth.accounts.codes.code_messages import CodeText
 from workers.auth.accounts.codes.one_time import CodeKind
 from workers.auth.accounts.users import users
-from workers.auth.delivery.email.emails import OutgoingEmail
 from workers.auth.flows import captcha, sign_up
 from workers.auth.http.context import EndpointContext
 from workers.auth.http.redirect_target import redirect_target
@@ -67,8 +65,9 @@ async def otp(context: EndpointContext, request: AuthRequest) -> Response:
     await count_request(
         context.database, account_limit(context.settings.rate_limit, "otp"), request.device.address
     )
-    await captcha.check(context, request)
     body = request.read(OtpBody)
+    _reject_disabled(context, body)
+    await captcha.check(context, request)
     if body.email and body.phone:
         raise rejections.TWO_ADDRESSES()
     if body.email:
@@ -84,6 +83,7 @@ async def magiclink(context: EndpointContext, request: AuthRequest) -> Response:
     """Send a link to an address. Raises: AuthError."""
     limit = account_limit(context.settings.rate_limit, "magiclink")
     await count_request(context.database, limit, request.device.address)
+    _reject_mail_disabled(context)
     await captcha.check(context, request)
     body = request.read(OtpBody)
     if not body.email:
@@ -91,12 +91,24 @@ async def magiclink(context: EndpointContext, request: AuthRequest) -> Response:
     return await _by_mail(context, request, body)
 
 
+def _reject_disabled(context: EndpointContext, body: OtpBody) -> None:
+    """Raise if the kind of address is not offered, before anything else is checked. Raises: AuthError (400, 422)."""
+    if body.email and not body.phone:
+        _reject_mail_disabled(context)
+    elif body.phone and not body.email and not context.settings.sms.enable_signup:
+        raise rejections.UNSUPPORTED_PHONE_PROVIDER()
+
+
+def _reject_mail_disabled(context: EndpointContext) -> None:
+    email = context.settings.email
+    if not email.enable_signup:
+        raise rejections.EMAIL_LOGINS_DISABLED()
+    if not email.magic_link_enabled:
+        raise AuthError(ErrorCode.EMAIL_PROVIDER_DISABLED, "Login with magic link is disabled")
+
+
 async def _by_mail(context: EndpointContext, request: AuthRequest, body: OtpBody) -> Response:
     settings, client = context.settings, request.device.address
-    if not settings.email.enable_signup:
-        raise rejections.EMAIL_LOGINS_DISABLED()
-    if not settings.email.magic_link_enabled:
-        raise AuthError(ErrorCode.EMAIL_PROVIDER_DISABLED, "Login with magic link is disabled")
     challenge = parse_challenge(body.code_challenge, body.code_challenge_method)
     email = normal_email(body.email)
     context.outbox.refuse_address(email)
@@ -107,41 +119,39 @@ async def _by_mail(context: EndpointContext, request: AuthRequest, body: OtpBody
     )
     new = sign_up.new_user(context, request.audience(settings.jwt_aud), email=email, data=body.metadata)
 
-    async def prepare(transaction: Transaction, user: AuthUser) -> OutgoingEmail:
+    async def send(transaction: Transaction, user: AuthUser) -> None:
         is_known = sign_up.has_confirmed(user, new) or sign_up.is_confirmed_at_once(context, new)
         await _forget_password(transaction, user, new)
         purpose = code_messages.MAGIC_LINK if is_known else code_messages.SIGNUP
         await code_messages.enforce_pause(context, transaction, "otp", email, new.aud)
         await _record(context, transaction, request, user, new)
-        return await code_messages.prepare_mail(
+        mail = await code_messages.prepare_mail(
             context, transaction, user, purpose, target, challenge, client, is_paced=True
         )
+        await code_messages.send_message(context, transaction, mail)
 
-    mail, _ = await sign_up.with_account(context, new, client, lambda: _reject_new(context, body), prepare)
-    await context.outbox.send(mail)
+    await sign_up.with_account(context, new, client, lambda: _reject_new(context, body), send)
     return json_response({})
 
 
 async def _by_phone(context: EndpointContext, request: AuthRequest, body: OtpBody) -> Response:
     settings, client = context.settings, request.device.address
-    if not settings.sms.enable_signup:
-        raise rejections.UNSUPPORTED_PHONE_PROVIDER()
     phone, channel = normal_phone(body.phone), body.channel or body.options.channel or "sms"
     context.outbox.refuse_unsendable(phone, channel)
     new = sign_up.new_user(context, request.audience(settings.jwt_aud), phone=phone, data=body.metadata)
 
-    async def prepare(transaction: Transaction, user: AuthUser) -> CodeText:
+    async def send(transaction: Transaction, user: AuthUser) -> str:
         await _forget_password(transaction, user, new)
         await _record(context, transaction, request, user, new)
         await code_messages.enforce_pause(context, transaction, "otp", phone, new.aud)
-        return await code_messages.prepare_text(
+        text = await code_messages.prepare_text(
             context, transaction, user, CodeKind.CONFIRMATION, phone, channel, client, is_paced=True
         )
+        return await code_messages.send_message(context, transaction, text)
 
-    text, is_new = await sign_up.with_account(
-        context, new, client, lambda: _reject_new(context, body), prepare
+    message_id, is_new = await sign_up.with_account(
+        context, new, client, lambda: _reject_new(context, body), send
     )
-    message_id = await text.send(context)
     return json_response({"message_id": message_id} if message_id and not is_new else {})
 
 

@@ -32,6 +32,7 @@ from workers.auth.model.user_json import JsonObject
 from workers.database.transactions.interactive import Transaction
 
 _MAX_NAME = 120
+_UNKNOWN = "the credential is not that of a passkey"
 _PROVIDER = "passkey"
 
 
@@ -133,7 +134,7 @@ async def authentication_verify(context: EndpointContext, request: AuthRequest) 
         except Unverified as error:
             raise rejections.PASSKEY_UNVERIFIED(reason=error) from None
         if user is None or user.deleted_at is not None:
-            raise rejections.NO_WEBAUTHN_CREDENTIAL()
+            raise rejections.PASSKEY_UNVERIFIED(reason=_UNKNOWN)
         if user.is_banned(context.now()):
             raise rejections.USER_BANNED()
         _reject_unconfirmed(user)
@@ -213,13 +214,13 @@ async def _registrant(context: EndpointContext, request: AuthRequest, transactio
 
 
 async def _locked(transaction: Transaction, credential_id: bytes) -> PasskeyRow:
-    """Find a passkey and lock its user, so that its signature counter advances once per use."""
+    """Find a passkey and lock its user, so that its signature counter advances once per use. Raises: Unverified."""
     passkey = await passkeys.by_credential(transaction, credential_id)
     if passkey is not None:
         await users.lock(transaction, passkey.user_id)
         passkey = await passkeys.by_credential(transaction, credential_id)
     if passkey is None:
-        raise rejections.NO_WEBAUTHN_CREDENTIAL()
+        raise Unverified(_UNKNOWN)
     return passkey
 
 

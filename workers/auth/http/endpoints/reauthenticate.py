@@ -3,7 +3,7 @@
 from schemas.http import Response
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
-from workers.auth.delivery.email.emails import OutgoingEmail
+from workers.auth.accounts.codes import code_messages
 from workers.auth.flows import reauthentication
 from workers.auth.http.caller import find_caller
 from workers.auth.http.context import EndpointContext
@@ -19,12 +19,11 @@ async def reauthenticate(context: EndpointContext, request: AuthRequest) -> Resp
     )
     async with context.transaction() as transaction:
         caller = await find_caller(context, request, transaction)
+    async with context.sending(caller.user.email or "") as transaction:
+        caller = await find_caller(context, request, transaction)
         message = await reauthentication.prepare(context, transaction, caller.user, client)
         await audit.record(
             context, transaction, request, AuditAction.USER_REAUTHENTICATE_REQUESTED, caller.user
         )
-    if isinstance(message, OutgoingEmail):
-        await context.outbox.send(message)
-        return json_response({})
-    message_id = await message.send(context)
+        message_id = await code_messages.send_message(context, transaction, message)
     return json_response({"message_id": message_id} if message_id else {})

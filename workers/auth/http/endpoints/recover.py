@@ -33,9 +33,9 @@ async def recover(context: EndpointContext, request: AuthRequest) -> Response:
     """Send a link if the address is registered; respond the same if it is not. Raises: AuthError."""
     settings, client = context.settings, request.device.address
     await count_request(context.database, account_limit(settings.rate_limit, "recover"), client)
-    await captcha.check(context, request)
     if not settings.email.enable_signup:
         raise rejections.EMAIL_LOGINS_DISABLED(status=400)
+    await captcha.check(context, request)
     body = request.read(RecoverBody)
     if not body.email:
         raise rejections.RECOVERY_NEEDS_EMAIL()
@@ -44,17 +44,15 @@ async def recover(context: EndpointContext, request: AuthRequest) -> Response:
     context.outbox.refuse_address(email)
     await context.outbox.refuse_unreachable(email)
     target = redirect_target(context, request, body.redirect_to)
-    mail = None
-    async with context.transaction() as transaction:
+    async with context.sending(email) as transaction:
         await code_messages.enforce_pause(context, transaction, "recover", email, aud)
         user = await users.find_by_email(transaction, email, aud)
         if user is None:
-            await code_messages.count_unsent(context, transaction, email)
+            await code_messages.count_unsent(context, email)
         else:
             mail = await code_messages.prepare_mail(
                 context, transaction, user, code_messages.RECOVERY, target, challenge, client, is_paced=True
             )
             await audit.record(context, transaction, request, AuditAction.USER_RECOVERY_REQUESTED, user)
-    if mail is not None:
-        await context.outbox.send(mail)
+            await code_messages.send_message(context, transaction, mail)
     return json_response({})

@@ -58,21 +58,19 @@ async def resend(context: EndpointContext, request: AuthRequest) -> Response:
     if body.type in _BY_MAIL:
         await context.outbox.refuse_unreachable(address)
     target = redirect_target(context, request, body.redirect_to)
-    async with context.transaction() as transaction:
-        await code_messages.enforce_pause(context, transaction, _PAUSE_NAMES[body.type], address, aud)
+    async with context.sending(address) as transaction:
+        if not await code_messages.may_repeat(context, transaction, _PAUSE_NAMES[body.type], address, aud):
+            return json_response({})
         find = users.find_by_phone if body.type in _BY_PHONE else users.find_by_email
         user = await find(transaction, address, aud)
         message = await _message(context, transaction, user, body.type, target, challenge, client)
-        if message is None:
-            await code_messages.count_unsent(context, transaction, address)
-        elif user is not None:
-            action, traits = AuditAction.USER_CONFIRMATION_REQUESTED, {"type": body.type}
-            await audit.record(context, transaction, request, action, user, traits)
-    if isinstance(message, OutgoingEmail):
-        await context.outbox.send(message)
-    elif message is not None and (message_id := await message.send(context)):
-        return json_response({"message_id": message_id})
-    return json_response({})
+        if user is None or message is None:
+            await code_messages.count_unsent(context, address)
+            return json_response({})
+        action, traits = AuditAction.USER_CONFIRMATION_REQUESTED, {"type": body.type}
+        await audit.record(context, transaction, request, action, user, traits)
+        message_id = await code_messages.send_message(context, transaction, message)
+    return json_response({"message_id": message_id} if message_id else {})
 
 
 def _address(context: EndpointContext, body: ResendBody) -> str:

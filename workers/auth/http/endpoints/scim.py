@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import orjson
 
 from schemas.http import Response
+from workers.auth.http.caller import require_admin
 from workers.auth.http.context import EndpointContext
 from workers.auth.model import rejections
 from workers.auth.model.error_codes import ErrorCode
@@ -23,7 +24,7 @@ _OFF = {"supported": False}
 
 async def service_provider_config(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the supported features of SCIM. Raises: AuthError (404)."""
-    base = _base(context, request)
+    base = await _base(context, request)
     return _answer(
         {
             "schemas": [f"{_CORE}ServiceProviderConfig"],
@@ -49,28 +50,32 @@ async def service_provider_config(context: EndpointContext, request: AuthRequest
 
 async def resource_types(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the resource types. Raises: AuthError (404)."""
-    return _answer(_list(_resource_types(_base(context, request))))
+    return _answer(_list(_resource_types(await _base(context, request))))
 
 
 async def resource_type(context: EndpointContext, request: AuthRequest) -> Response:
     """Return one resource type. Raises: AuthError (404)."""
-    return _answer(_one(_resource_types(_base(context, request)), request))
+    return _answer(_one(_resource_types(await _base(context, request)), request))
 
 
 async def schemas(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the schemas of resources. Raises: AuthError (404)."""
-    return _answer(_list(_schemas(_base(context, request))))
+    return _answer(_list(_schemas(await _base(context, request))))
 
 
 async def schema(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the schema of a resource type. Raises: AuthError (404)."""
-    return _answer(_one(_schemas(_base(context, request)), request))
+    return _answer(_one(_schemas(await _base(context, request)), request))
 
 
-def _base(context: EndpointContext, request: AuthRequest) -> str:
-    """Return the base URL of SCIM. Raises: AuthError (404) if it is disabled, (403) for a filter (RFC 7644, 4)."""
+async def _base(context: EndpointContext, request: AuthRequest) -> str:
+    """Return the base URL of SCIM.
+
+    Raises: AuthError (404) if it is disabled, (401, 403) for a caller who is no administrator, (403) for a filter (RFC 7644, 4).
+    """
     if not context.settings.scim.enabled:
         raise rejections.SCIM_DISABLED()
+    await require_admin(context, request)
     if request.query("filter"):
         raise AuthError(ErrorCode.VALIDATION_FAILED, "These resources cannot be filtered", 403)
     return f"{context.settings.external_url.rstrip('/')}/scim/v2"

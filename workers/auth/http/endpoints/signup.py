@@ -54,6 +54,8 @@ async def signup(context: EndpointContext, request: AuthRequest) -> Response:
         raise rejections.SIGNUP_DISABLED()
     body = request.read(SignupBody)
     is_anonymous = not body.email and not body.phone
+    if is_anonymous and not settings.enable_anonymous_sign_ins:
+        raise rejections.ANONYMOUS_DISABLED()
     limit = (
         anonymous_limit(settings.rate_limit) if is_anonymous else account_limit(settings.rate_limit, "signup")
     )
@@ -136,26 +138,24 @@ async def _to_be_confirmed(
     """Create a user unless there is one, and send the message that confirms the address."""
     client, traits = request.device.address, {"provider": new.provider}
 
-    async def prepare(
-        transaction: Transaction, user: AuthUser
-    ) -> tuple[AuthUser, OutgoingEmail | CodeText] | None:
+    async def confirm(transaction: Transaction, user: AuthUser) -> AuthUser | None:
         address = new.email or new.phone
         await code_messages.enforce_pause(context, transaction, "signup", address, new.aud)
         if sign_up.has_confirmed(user, new):
-            await code_messages.count_unsent(context, transaction, address)
+            await code_messages.count_unsent(context, address)
             await audit.record(context, transaction, request, AuditAction.USER_REPEATED_SIGN_UP, user, traits)
             return None
         message = await _message(context, request, transaction, user, body, new, challenge)
         await audit.record(
             context, transaction, request, AuditAction.USER_CONFIRMATION_REQUESTED, user, traits
         )
-        return await users.find_by_id(transaction, user.id) or user, message
+        user = await users.find_by_id(transaction, user.id) or user
+        await code_messages.send_message(context, transaction, message)
+        return user
 
-    prepared, _ = await sign_up.with_account(context, new, client, sign_up.allow_any, prepare)
-    if prepared is None:
+    user, _ = await sign_up.with_account(context, new, client, sign_up.allow_any, confirm)
+    if user is None:
         return _nonexistent(context, new, body.data or {})
-    user, message = prepared
-    await (context.outbox.send(message) if isinstance(message, OutgoingEmail) else message.send(context))
     # An administrator wrote the metadata of an invited user: the client of a sign-up must not read it.
     if user.invited_at is not None:
         user = msgspec.structs.replace(user, raw_user_meta_data={}, identities=())
@@ -203,8 +203,6 @@ def _nonexistent(context: EndpointContext, new: NewUser, data: Metadata) -> Json
 
 async def _anonymous(context: EndpointContext, request: AuthRequest, body: SignupBody) -> JsonObject:
     settings, client = context.settings, request.device.address
-    if not settings.enable_anonymous_sign_ins:
-        raise rejections.ANONYMOUS_DISABLED()
     new = NewUser(
         aud=request.audience(settings.jwt_aud),
         role=settings.jwt_default_group_name,

@@ -231,7 +231,7 @@ async def _sign_in(
     client = request.device.address
     new_id = await external_sign_in.ask_hook(context, provider.name, person, client=client)
     trying = failures_logged(context, request, provider.name, subject=person.subject)
-    async with trying, context.transaction() as transaction:
+    async with trying, context.sending(external_sign_in.EMAIL) as transaction:
         if relay_state is not None and not await providers.use_relay_state(transaction, relay_state.id):
             raise rejections.RELAY_STATE_NOT_FOUND()
         used = (saml.entity_id, assertion.id, assertion.expires_at, context.now())
@@ -253,6 +253,7 @@ async def _sign_in(
             )
         if grant is None and more:
             await transaction.run(*more)
+        await entry.confirm(context, transaction)
     await entry.tell(context, client)
     if grant is None:
         return landing.code_url(target, code)

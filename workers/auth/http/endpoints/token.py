@@ -11,6 +11,8 @@ from workers.auth.http.grants.refresh import refresh
 from workers.auth.http.grants.web3 import web3
 from workers.auth.http.token_response import TokenResponse
 from workers.auth.model import rejections
+from workers.auth.model.error_codes import ErrorCode
+from workers.auth.model.errors import AuthError
 from workers.auth.model.rate_limits import count_request, token_limit, web3_limit
 from workers.auth.model.request import AuthRequest, json_response
 
@@ -33,5 +35,10 @@ async def token(context: EndpointContext, request: AuthRequest) -> Response:
     await count_request(context.database, limit(context.settings.rate_limit), request.device.address)
     if kind not in GRANTS:
         raise rejections.UNSUPPORTED_GRANT()
-    response = await GRANTS[kind](context, request)
+    try:
+        response = await GRANTS[kind](context, request)
+    except AuthError as error:
+        if error.code is ErrorCode.USER_BANNED:  # 400 for every grant; 403 at all other endpoints
+            raise rejections.USER_BANNED(status=400) from None
+        raise
     return json_response(response.session, 200, *response.headers)

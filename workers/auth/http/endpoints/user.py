@@ -4,6 +4,7 @@ A new address is pending until it is confirmed (`address_changes.py`). It takes 
 disabled: for numbers, and for the first email address of an anonymous user.
 """
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from schemas.http import Response
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
+from workers.auth.accounts.codes import code_messages
 from workers.auth.accounts.codes.code_messages import CodeText
 from workers.auth.accounts.users import users
 from workers.auth.delivery.email.emails import OutgoingEmail
@@ -91,7 +93,7 @@ async def update(context: EndpointContext, request: AuthRequest) -> Response:
         new = await user_password.check(
             context, request, caller, body.password, body.current_password, body.nonce
         )
-    async with context.transaction() as transaction:
+    async with _sending(context, changes) as transaction:
         # Hashing took time: lock the user and check everything again.
         await users.lock(transaction, caller.user.id)
         caller = await find_caller(context, request, transaction)
@@ -107,10 +109,19 @@ async def update(context: EndpointContext, request: AuthRequest) -> Response:
         if new is not None:
             user_password.reject_same(new)
         changed = await users.find_by_id(transaction, changed.id) or changed
+        for message in messages:
+            await code_messages.send_message(context, transaction, message)
     await send_change_notices(context, caller.user, changed, is_password_new=new is not None)
-    for message in messages:
-        await (context.outbox.send(message) if isinstance(message, OutgoingEmail) else message.send(context))
     return json_response(user_json(changed))
+
+
+def _sending(context: EndpointContext, changes: UserUpdate) -> AbstractAsyncContextManager[Transaction]:
+    """Open the transaction of a change; one that sends messages waits for its turn."""
+    if changes.phone and not changes.is_phone_at_once:
+        return context.sending(changes.phone)
+    if changes.email and not changes.is_email_at_once:
+        return context.sending(changes.email)
+    return context.transaction()
 
 
 def _read_update(context: EndpointContext, user: AuthUser, body: UserBody) -> UserUpdate:

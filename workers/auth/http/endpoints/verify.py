@@ -90,11 +90,14 @@ async def look(context: EndpointContext, request: AuthRequest) -> Response:
     return Response(200, [("cache-control", "no-store")])
 
 
+async def press(context: EndpointContext, request: AuthRequest) -> Response:
+    """Use up a link whose confirmation page was answered. Raises: AuthError (400) if the link is incomplete."""
+    _reject_incomplete(request.query("type"), request.query("token"))
+    return await _followed(context, request)
+
+
 async def verify(context: EndpointContext, request: AuthRequest) -> Response:
     """Return a session for a code. Raises: AuthError."""
-    if request.query(verify_page.PRESSED):
-        _reject_incomplete(request.query("type"), request.query("token"))
-        return await _followed(context, request)
     await count_request(context.database, verify_limit(context.settings.rate_limit), request.device.address)
     body = request.read(VerifyBody)
     if not body.type:

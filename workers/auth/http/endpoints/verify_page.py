@@ -1,15 +1,13 @@
 """The confirmation page of a link: one button, no script, no external resources. Pure.
 
-It is the same for every link, valid or not, and reads nothing. Source: docs/reference/auth.md, sections 5.7 and 28.
+The button posts to /verify/continue, which needs no API key: a browser has none. The page is the same for every link, valid or
+not, and reads nothing. Source: docs/reference/auth.md, sections 5.7 and 28.
 """
 
 from html import escape
 
 from schemas.http import Response
 from workers.auth.model.request import AuthRequest
-
-PRESSED = "confirmed"
-"""The form field that marks the button's request."""
 
 _FIELDS = ("token", "type", "redirect_to")
 _HEADERS = [
@@ -40,7 +38,7 @@ button:focus-visible {{ outline: 3px solid currentColor; outline-offset: 3px; }}
 <main>
 <h1>One more step</h1>
 <p>Press the button to go on with the link from your mail.</p>
-<form method="post" action="?">
+<form method="post" action="verify/continue">
 {fields}
 <button type="submit">Continue</button>
 </form>
@@ -52,7 +50,7 @@ button:focus-visible {{ outline: 3px solid currentColor; outline-offset: 3px; }}
 
 def page(request: AuthRequest) -> Response:
     """Return the page with the button."""
-    values = {**{name: request.query(name) for name in _FIELDS}, PRESSED: "1"}
+    values = {name: request.query(name) for name in _FIELDS}
     fields = "\n".join(
         f'<input type="hidden" name="{name}" value="{escape(value)}">' for name, value in values.items()
     )

@@ -155,23 +155,18 @@ async def _enter(
     aud = request.audience(context.settings.jwt_aud)
     new_id = await external_sign_in.ask_hook(context, name, person, aud=aud, client=request.device.address)
     is_optional = taken.client.is_email_optional
-    try:
-        attempt = failures_logged(context, request, name, subject=person.subject)
-        async with attempt, context.transaction() as transaction:
-            entry = await external_sign_in.sign_in(
-                context, transaction, name, person, is_email_optional=is_optional, aud=aud, new_id=new_id
-            )
-            return entry, await _begin(context, request, transaction, name, entry)
-    except AuthError as error:
-        if error.code is ErrorCode.USER_BANNED:
-            raise rejections.USER_BANNED(status=400) from None
-        raise
+    attempt = failures_logged(context, request, name, subject=person.subject)
+    async with attempt, context.sending(external_sign_in.EMAIL) as transaction:
+        entry = await external_sign_in.sign_in(
+            context, transaction, name, person, is_email_optional=is_optional, aud=aud, new_id=new_id
+        )
+        return entry, await _begin(context, request, transaction, name, entry)
 
 
 async def _link(
     context: EndpointContext, request: AuthRequest, name: str, person: ProviderUser
 ) -> tuple[ExternalSignIn, Begun | None]:
-    async with context.transaction() as transaction:
+    async with context.sending(external_sign_in.EMAIL) as transaction:
         caller = await find_caller(context, request, transaction)
         entry = await identity_linking.link(context, transaction, caller.user.id, name, person)
         return entry, await _begin(context, request, transaction, name, entry, AuditAction.IDENTITY_LINKED)
@@ -189,6 +184,7 @@ async def _begin(
     if entry.rejection is not None:
         if more:
             await transaction.run(*more)
+        await entry.confirm(context, transaction)
         return None
     more += audit.login(context, request, entry.user, name, SignInMethod.OAUTH)
     grant = await context.start_session(

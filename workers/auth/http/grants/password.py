@@ -76,7 +76,7 @@ async def password(context: EndpointContext, request: AuthRequest) -> TokenRespo
 def _reject_not_ready(context: EndpointContext, user: AuthUser, body: PasswordGrantBody) -> None:
     """Raise if the user may not sign in although the password is correct. Raises: AuthError (400)."""
     if user.is_banned(context.now()):
-        raise rejections.USER_BANNED(status=400)
+        raise rejections.USER_BANNED()
     if body.email and user.email_confirmed_at is None:
         raise rejections.EMAIL_NOT_CONFIRMED()
     if body.phone and user.phone_confirmed_at is None:

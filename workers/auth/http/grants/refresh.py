@@ -110,7 +110,7 @@ async def _try_refresh(
             raise rejections.NO_SESSION_FOUND()
         now = context.now()
         if user.is_banned(now):
-            raise rejections.USER_BANNED(status=400)
+            raise rejections.USER_BANNED()
         await sessions.reject_expired(transaction, session, user, context.limits, now)
         more = audit.entry(context, request, AuditAction.TOKEN_REFRESHED, user, _traits(session))
         grant = await rotation.exchange(

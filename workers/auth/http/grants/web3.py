@@ -58,12 +58,15 @@ class Web3GrantBody(msgspec.Struct):
 
 async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
     """Start a session for the owner of a wallet. Raises: AuthError; OAuthError (400) if message or signature are not valid."""
+    chains = context.settings.web3
+    if not (chains.solana.enabled or chains.ethereum.enabled):
+        raise rejections.WEB3_DISABLED()
     await captcha.check(context, request)
     body = request.read(Web3GrantBody)
     chain = CHAINS.get(body.chain)
     if chain is None:
         raise rejections.UNSUPPORTED_CHAIN()
-    settings: ChainSettings = getattr(context.settings.web3, body.chain)
+    settings: ChainSettings = getattr(chains, body.chain)
     if not settings.enabled:
         raise rejections.WEB3_DISABLED()
     lasts, now = timedelta(seconds=float(settings.maximum_validity_duration)), context.now()
@@ -74,7 +77,7 @@ async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
     aud, client = request.audience(context.settings.jwt_aud), request.device.address
     new_id = await external_sign_in.ask_hook(context, _PROVIDER, person, aud=aud, client=client)
     attempt = failures_logged(context, request, _PROVIDER, subject=person.subject)
-    async with attempt, context.transaction() as transaction:
+    async with attempt, context.sending(external_sign_in.EMAIL) as transaction:
         until = message.issued_at + lasts
         if not await nonces.use_message(transaction, body.chain, message, body.message, until, now):
             raise _bad("Signed message was used already")
@@ -89,6 +92,7 @@ async def web3(context: EndpointContext, request: AuthRequest) -> TokenResponse:
             )
         elif more:
             await transaction.run(*more)
+        await entry.confirm(context, transaction)
     await entry.tell(context, client)  # raises the rejection, if there is one
     return TokenResponse(await context.session_json(entry.user, grant), grant)
 

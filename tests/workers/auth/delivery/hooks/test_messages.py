@@ -123,7 +123,7 @@ async def test_a_text_message_goes_to_the_service_without_any_provider(hooked: H
             house.context, transaction, user, CodeKind.CONFIRMATION, phone, client=CLIENT
         )
 
-    sent = await text.send(house.context)
+        sent = await text.send(house.context, transaction)
 
     (heard,) = service.heard
     assert sent == ""

@@ -341,3 +341,13 @@ async def test_the_server_is_off_unless_it_is_switched_on(house: House, method: 
     assert await house.refused(method, path, {}, ADMIN) == (
         404, "feature_disabled", "OAuth server is disabled",
     )  # fmt: skip
+
+
+async def test_without_a_consent_page_the_request_is_refused_and_says_what_to_set(flow: Flow):
+    client = await flow.client()
+
+    response = await Flow(flow.house.having(oauth_server__authorization_url_path="")).authorize(client)
+
+    assert response.status == 500
+    assert "auth.oauth_server.authorization_url_path" in json.loads(response.body)["msg"]
+    assert told(response, "location") == ""

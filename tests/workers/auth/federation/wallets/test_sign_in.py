@@ -281,7 +281,7 @@ async def test_a_banned_owner_does_not_get_in(open_house: House):
 
     again = body_of(open_house, wallet, Nonce="another0")
 
-    assert (await refused(open_house, again))[1] == "user_banned"
+    assert await refused(open_house, again) == (400, "user_banned")
 
 
 async def test_wallets_have_a_limit_of_their_own(open_house: House):
