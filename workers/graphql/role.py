@@ -20,7 +20,10 @@ from workers.graphql.model import RoleSchema
 from workers.graphql.parse.document import Document, choose_operation
 from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.plan.inputs import ABSENT, SIMPLE, PlanDependencies, shape
-from workers.graphql.plan.operation import plan_operation
+from workers.graphql.plan.operation import OperationPlan, plan_operation
+from workers.graphql.validation.rules import DocumentVerdict
+from workers.graphql.validation.validator import Validator
+from workers.graphql.validation.variables import ScalarCheck
 
 _MOST_OPERATIONS = 1000
 _MOST_SHAPES = 50
@@ -41,6 +44,8 @@ class CachedOperation:
     operation: OperationDefinitionNode
     dependencies: PlanDependencies = field(default_factory=PlanDependencies)
     plans: dict[object, CompiledOperation] = field(default_factory=dict)
+    verdict: DocumentVerdict | None = None
+    """Whether the document is valid, once that is known."""
 
 
 class RoleState:
@@ -57,6 +62,7 @@ class RoleState:
         self.schema, self.is_strict = schema, is_strict
         self.introspector = Introspector(schema)
         self.definition = Definition(schema)
+        self.validator = Validator(schema)
         self._limits, self._documents = limits, documents
         self._operations: dict[tuple[str, str | None], CachedOperation] = {}
 
@@ -83,20 +89,53 @@ class RoleState:
         """Return the compiled operation for the variables of a request, planned if it is not cached. Raises: GraphQLFailure."""
         plan = cached_plan(cached, variables)
         if plan is None:
-            plan = compile_operation(
-                plan_operation(
-                    cached.document,
-                    cached.operation,
-                    self.schema,
-                    variables,
-                    self._limits,
-                    cached.dependencies,
-                )
+            planned = plan_operation(
+                cached.document,
+                cached.operation,
+                self.schema,
+                variables,
+                self._limits,
+                cached.dependencies,
             )
+            self._check(cached, planned, variables)
+            plan = compile_operation(planned)
             # The key is computed after planning, because planning records the questions that are a part of it.
             if not cached.dependencies.is_full and (key := _plan_key(cached, variables)) is not None:
                 store_bounded(cached.plans, key, plan, _MOST_SHAPES)
         return plan
+
+    def _check(
+        self, cached: CachedOperation, planned: OperationPlan, variables: Mapping[str, object]
+    ) -> None:
+        """Validate document and variables of an operation that is about to run. Raises: GraphQLFailure.
+
+        Planning comes first, for its messages are those of the original. Where it failed, nothing is left to check.
+        """
+        failed = [field.key for field in planned.fields if isinstance(field.work, GraphQLFailure)]
+        if failed and (planned.is_mutation or len(failed) == len(planned.fields)):
+            return
+        if failed:
+            verdict = self.validator.verdict(cached.document, cached.operation, failed)
+        else:
+            verdict = cached.verdict or self.validator.verdict(cached.document, cached.operation)
+            cached.verdict = verdict
+        self.validator.check(verdict, cached.operation, variables)
+        self._record_unused(cached, planned, variables, verdict)
+
+    def _record_unused(
+        self,
+        cached: CachedOperation,
+        planned: OperationPlan,
+        variables: Mapping[str, object],
+        verdict: DocumentVerdict,
+    ) -> None:
+        """Make the validity of variables that the plan does not use a part of its cache key."""
+        used = {reader.path[0] for field in planned.fields for reader in field.readers}
+        used |= {path[0] for path, question in cached.dependencies.questions}
+        for definition in cached.operation.variable_definitions or ():
+            name = definition.variable.name.value
+            if name not in used and name not in verdict.mistyped and variables.get(name) is not None:
+                cached.dependencies.add((name,), ScalarCheck(self.validator.schema, definition))
 
 
 def cached_plan(cached: CachedOperation, variables: Mapping[str, object]) -> CompiledOperation | None:

@@ -151,7 +151,7 @@ class GraphQLWorker:
             raise WrongMethod("A mutation must be sent by POST", "POST")
         operation = cached_plan(cached, graphql_request.variables)
         if operation is None:
-            is_heavy = is_large or cached.document.fields > _MANY
+            is_heavy = is_large or cached.document.fields > _MANY or not role.validator.is_ready
             operation = await self._offload(is_heavy, role.compile, cached, graphql_request.variables)
         outcome = OperationOutcome(operation.fields)
         await self._answer_without_database(outcome, role, cached, graphql_request)

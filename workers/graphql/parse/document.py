@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from graphql import GraphQLSyntaxError, OperationType, parse
 from graphql.language import (
+    DefinitionNode,
     DocumentNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
@@ -41,6 +42,8 @@ class Document:
     """Names of the variables that are used anywhere."""
     fields: int = 0
     """Number of fields of the largest operation; the fields of a fragment count wherever it is spread."""
+    others: tuple[DefinitionNode, ...] = ()
+    """Definitions that are neither operations nor the first fragment of a name; validation rejects them."""
 
 
 def parse_document(text: str, limits: OperationLimits) -> Document:
@@ -67,7 +70,9 @@ def parse_document(text: str, limits: OperationLimits) -> Document:
     )
     _check_operations(operations)
     fields = max((check_complexity(operation, fragments, limits) for operation in operations), default=0)
-    return Document(operations, fragments, tuple(dict.fromkeys(_variables(node))), fields)
+    known = {id(definition) for definition in (*operations, *fragments.values())}
+    others = tuple(definition for definition in node.definitions if id(definition) not in known)
+    return Document(operations, fragments, tuple(dict.fromkeys(_variables(node))), fields, others)
 
 
 def choose_operation(document: Document, name: str | None) -> OperationDefinitionNode:

@@ -14,6 +14,8 @@ from workers.graphql.model import EntityColumn, ValueType
 from workers.graphql.plan.conditions import Operand
 from workers.graphql.plan.inputs import ArgumentValue, Convert, EnumLiteral, InputKind, Inputs
 
+_INT_LIMIT = 2**31
+
 
 def invalid_input(type_name: str) -> GraphQLFailure:
     """Return the error for a value that is not of a type."""
@@ -96,7 +98,7 @@ def offset(value: object) -> str:
 
 
 def _unsigned(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, int) or isinstance(value, bool) or value >= _INT_LIMIT:
         raise invalid_input("Int")
     if value < 0:
         raise GraphQLFailure(f"`{name}` must be an unsigned integer")
@@ -114,7 +116,7 @@ def _is_string(value: object) -> bool:
 
 
 def _int(value: object) -> str:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(value, int) or isinstance(value, bool) or not -_INT_LIMIT <= value < _INT_LIMIT:
         raise invalid_input("Int")
     return str(value)
 

@@ -1,0 +1,1 @@
+"""Validation of documents and variables by the GraphQL specification, against the schema of a role."""
