@@ -10,7 +10,7 @@ PLATFORM_ROLES = frozenset({
     "anon", "authenticated", "authenticator", "dashboard_user", "pgbouncer", "postgres", "service_role",
     "supabase_admin", "supabase_auth_admin", "supabase_etl_admin", "supabase_functions_admin",
     "supabase_read_only_user", "supabase_realtime_admin", "supabase_replication_admin", "supabase_storage_admin",
-    "headwater_http", "headwater_scheduler", "headwater_sweeper",
+    "headwater_http", "headwater_scheduler", "headwater_sweeper", "headwater_vault",
 })  # fmt: skip
 """Roles that the platform creates."""
 
