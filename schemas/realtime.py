@@ -278,7 +278,7 @@ class PositionQuery(Struct, frozen=True):
 
 
 class PositionAnswer(Struct, frozen=True):
-    """The position to go on after, and the channel that was removed for it. Empty if no position is remembered."""
+    """The position to go on after, and the channel that is lent for it. Empty if no position is remembered."""
 
     position: Position | None = None
     edge: str = ""

@@ -3,10 +3,13 @@
 Theory. Every member of the pool receives the positions of every edge (subject CLIENT_POSITIONS) and stores them in memory. When
 a member starts, the edges report their open channels at once. A client is recognized by a hash, which several clients can share
 (two tabs of one browser). So that none of them misses a change, in whatever order they return, each gets the lowest position of
-all candidates, while the candidate with the highest position is removed: the last one to return gets the lowest position, too.
+all candidates, while the candidate with the highest position is lent: the last one to return gets the lowest position, too.
 Some of them receive changes twice; none misses any.
 
-Candidates are channels whose connection broke. If there is none, channels of other edges that count as open are candidates,
+A lent position stays here until its edge reports it as used, in the message that also reports the channel that goes on from it.
+If the client or the edge is gone before that, nothing was used, and the next join gets the position again.
+
+Candidates are channels whose connection broke. If all of them are lent, channels of other edges that count as open are candidates,
 because an edge that was killed cannot report its broken ones. Open channels of the edge that sends the query are never used: that
 edge knows them. Pure; the clock is an argument.
 """
@@ -27,6 +30,7 @@ class _Remembered:
     position: Position
     is_broken: bool
     at: float
+    is_lent: bool = False
 
 
 class RememberedPositions:
@@ -55,17 +59,21 @@ class RememberedPositions:
         self._forget_old(now)
 
     def take(self, query: PositionQuery, now: float) -> PositionAnswer:
-        """Return the position after which a client that joined again goes on, and remove one candidate."""
+        """Return the position after which a client that joined again goes on, and lend one candidate."""
         self._forget_old(now)
         keys = self._keys.get(query.client, set())
-        candidates = [key for key in keys if self._positions[key].is_broken]
-        candidates = candidates or [key for key in keys if key[0] != query.edge]
+        broken = [key for key in keys if self._positions[key].is_broken]
+        candidates = broken
+        if all(self._positions[key].is_lent for key in broken):
+            candidates = broken + [key for key in keys - set(broken) if key[0] != query.edge]
         if not candidates:
             return PositionAnswer()
         candidates.sort(key=lambda key: (self._positions[key].position, key))
-        lowest, highest = self._positions[candidates[0]].position, candidates[-1]
-        self._forget(highest)
-        return PositionAnswer(lowest, *highest)
+        lowest = self._positions[candidates[0]].position
+        unlent = [key for key in candidates if not self._positions[key].is_lent]
+        lent = (unlent or candidates)[-1]
+        self._positions[lent].is_lent = True
+        return PositionAnswer(lowest, *lent)
 
     def _forget(self, key: _Key) -> None:
         remembered = self._positions.pop(key, None)

@@ -36,7 +36,7 @@ from broker.nats.protocol import NatsMessage as BrokerMessage
 from broker.observability.observe import observe
 from schemas.changes import Position
 from schemas.errors import ApiError
-from schemas.realtime import ClientPosition, ClientPositions, PositionQuery
+from schemas.realtime import ClientPosition, ClientPositions, PositionAnswer, PositionQuery
 from services.realtime.channels.pool_queries import ChannelQueries, ChannelQueryRejected
 from services.realtime.observations import PositionUnknown
 from services.realtime.protocol.join import JoinRequest
@@ -45,7 +45,7 @@ from services.realtime.tokens import RealtimeIdentity
 
 _EVERY_S = 1.0
 _SOON_S = 0.05
-"""Seconds after which a new position or the end of a channel is reported, together with those of other channels."""
+"""Seconds between two reports of new positions and ends of channels: many joins at once share a report."""
 _DOUBT_S = 2.0
 """Seconds without an answer to a PING after which a channel counts as broken."""
 _IN_ONE_MESSAGE = 2000
@@ -78,7 +78,7 @@ class ChannelMemory:
     async def recall(self) -> Position | None:
         """Return the position from which the client goes on, if one is remembered.
 
-        The pool removes a position that it answers, so it is stored here even if the channel ends meanwhile.
+        The query runs to its end even if the channel ends meanwhile: a client that left has used the position.
         """
         self._taking = asyncio.get_running_loop().create_task(self._take())
         return await asyncio.shield(self._taking)
@@ -89,6 +89,10 @@ class ChannelMemory:
             self.channel = self._positions.remember(self.client, position)
             if self._has_left is not None:
                 self._positions.end(self.channel, has_left=self._has_left)
+
+    async def reported(self) -> None:
+        """Wait until the pool was sent the position, so that a kill of this edge cannot lose it. Waits up to `_SOON_S`."""
+        await self._positions.reported()
 
     def change_client(self, client: bytes) -> None:
         """Recognize the client by another digest, after it sent a new token."""
@@ -105,10 +109,12 @@ class ChannelMemory:
             self._positions.end(self.channel, has_left=has_left)
 
     async def _take(self) -> Position | None:
-        position = await self._positions.take(self.client)
-        if position is not None:
-            self.start(position)
-        return position
+        answer = await self._positions.query(self.client)
+        # A channel that broke before the answer used nothing: the next join of its client must get the position.
+        if answer.position is not None and self._has_left is not False:
+            self._positions.use(answer)
+            self.start(answer.position)
+        return answer.position
 
 
 class ChangeProgress(Protocol):
@@ -206,6 +212,9 @@ class EdgePositions:
         self._answered: list[tuple[str, int]] = []
         """Channels of other edges whose positions the pool answered, to be reported as used."""
         self._soon: asyncio.TimerHandle | None = None
+        self._reported_at = 0.0
+        self._has_reported = asyncio.Event()
+        """Set by every report; cleared when a report is due."""
         self._task: asyncio.Task[None] | None = None
         self._members: NatsSubscription | None = None
 
@@ -244,7 +253,14 @@ class EdgePositions:
         """Report a channel with the next report."""
         self._changed[channel.number] = channel
         if is_soon and self._soon is None:
-            self._soon = asyncio.get_running_loop().call_later(_SOON_S, self._report)
+            loop = asyncio.get_running_loop()
+            self._has_reported.clear()
+            self._soon = loop.call_at(self._reported_at + _SOON_S, self._report)
+
+    async def reported(self) -> None:
+        """Wait for the report that is due, if one is."""
+        if self._soon is not None:
+            await self._has_reported.wait()
 
     def changed_state(self, channel: RememberedChannel, state: Literal["live", "broken"]) -> None:
         """Report the position of an open channel, and whether its client answers."""
@@ -259,17 +275,18 @@ class EdgePositions:
             channel.state = "left" if has_left else "broken"
             self.changed(channel, is_soon=True)
 
-    async def take(self, client: bytes) -> Position | None:
-        """Return the position from which a client that joins goes on; None if none is remembered, or after a second."""
+    async def query(self, client: bytes) -> PositionAnswer:
+        """Return the position from which a client that joins goes on; an empty answer if none is known within a second."""
         self._report()  # reports the broken channel, too: a client can be back before the next regular report
         try:
-            answer = await self._queries.position(PositionQuery(self._edge, client))
+            return await self._queries.position(PositionQuery(self._edge, client))
         except (ApiError, ChannelQueryRejected) as error:
             observe(PositionUnknown(str(error)))
-            return None
-        if answer.position is not None:
-            self._answered.append((answer.edge, answer.number))
-        return answer.position
+            return PositionAnswer()
+
+    def use(self, answer: PositionAnswer) -> None:
+        """Report that a channel of this edge goes on from an answered position, with the report of that channel."""
+        self._answered.append((answer.edge, answer.number))
 
     # Reports
 
@@ -296,6 +313,8 @@ class EdgePositions:
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
+            self._reported_at = asyncio.get_running_loop().time()
+            self._has_reported.set()
         if not (self._changed or self._answered) or not self._connection.is_connected:
             return  # without the broker: reported when it is back
         changed, self._changed = list(self._changed.values()), {}

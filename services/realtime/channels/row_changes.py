@@ -66,6 +66,10 @@ class PositionMemory(Protocol):
         """Remember that everything up to a position is acknowledged."""
         ...
 
+    async def reported(self) -> None:
+        """Wait until the position would outlive a kill of this process."""
+        ...
+
 
 class ChannelChanges:
     """The row changes of a channel; a `Subscriber` of the feed."""
@@ -185,6 +189,7 @@ class ChannelChanges:
             return
         if self._memory is not None and (position := self.position) is not None:
             self._memory.start(position)
+            await self._memory.reported()
         await self._report(self._subscription, checked)
 
     async def _renew(self, subscription: FeedSubscription) -> None:

@@ -27,19 +27,42 @@ def remembered(*reports: ClientPositions, window_s: float = 60, most: int = 100)
     return positions
 
 
-def test_a_broken_channel_is_given_to_its_client_once() -> None:
+def use(positions: RememberedPositions, answer: PositionAnswer, edge: str = "e9") -> None:
+    """Report that a channel of an edge goes on from an answer."""
+    positions.update(ClientPositions(edge, [], [(answer.edge, answer.number)]), 9)
+
+
+def test_a_position_is_used_by_one_client() -> None:
     positions = remembered(report("e1", 1), report("e1", 2, client=BOB))
 
-    assert positions.take(PositionQuery("e1", ADA), 9) == PositionAnswer(Position(5), "e1", 1)
+    ada = positions.take(PositionQuery("e1", ADA), 9)
+    assert ada == PositionAnswer(Position(5), "e1", 1)
+    use(positions, ada)
     assert positions.take(PositionQuery("e1", ADA), 9) == NOTHING
-    assert positions.take(PositionQuery("e2", BOB), 9) == PositionAnswer(Position(5), "e1", 2)
+    bob = positions.take(PositionQuery("e2", BOB), 9)
+    assert bob == PositionAnswer(Position(5), "e1", 2)
+    use(positions, bob)
     assert len(positions) == 0
+
+
+def test_a_position_that_was_answered_but_not_used_is_answered_again() -> None:
+    positions = remembered(report("e1", 1), report("e2", 2, 7, "live"))
+
+    answers = [positions.take(PositionQuery("e3", ADA), 9) for _ in range(2)]
+
+    # The one that is not lent comes first; the position is always the lowest of all.
+    assert answers == [PositionAnswer(Position(5), "e1", 1), PositionAnswer(Position(5), "e2", 2)]
+    use(positions, answers[1])
+    assert positions.take(PositionQuery("e3", ADA), 9) == answers[0]
 
 
 def test_clients_that_look_the_same_all_go_on_from_the_lowest_position() -> None:
     positions = remembered(report("e1", 1, 30), report("e1", 2, 10), report("e2", 3, 20))
 
-    answers = [positions.take(PositionQuery("e1", ADA), 9) for _ in range(4)]
+    answers = [positions.take(PositionQuery("e1", ADA), 9) for _ in range(3)]
+    for answer in answers:
+        use(positions, answer)
+    answers.append(positions.take(PositionQuery("e1", ADA), 9))
 
     assert [answer.position for answer in answers] == [Position(10)] * 3 + [None]
     assert {answer.number for answer in answers[:3]} == {1, 2, 3}
@@ -50,7 +73,9 @@ def test_an_open_channel_of_the_edge_that_asks_is_never_given_and_one_of_another
 ):
     positions = remembered(report("e1", 1, 5, "live"), report("e2", 2, 6, "broken"))
 
-    assert positions.take(PositionQuery("e2", ADA), 9) == PositionAnswer(Position(6), "e2", 2)
+    answer = positions.take(PositionQuery("e2", ADA), 9)
+    assert answer == PositionAnswer(Position(6), "e2", 2)
+    use(positions, answer)
     assert positions.take(PositionQuery("e1", ADA), 9) == NOTHING
     assert positions.take(PositionQuery("e2", ADA), 9) == PositionAnswer(Position(5), "e1", 1)
 

@@ -121,20 +121,48 @@ async def test_only_an_answer_to_the_ping_acknowledges_what_was_sent_before_it(n
     await connection.close()
 
 
-async def test_a_position_that_was_taken_is_kept_if_its_channel_ends_meanwhile(nats: NatsServer) -> None:
-    connection = await NatsConnection.open(nats.url, name="test")
-    edge = Edge(connection, PositionAnswer(Position(3), "other", 8))
+async def end_during_the_query(edge: Edge, *, has_left: bool) -> None:
+    """End a channel while it waits for the position of its client."""
     edge.asked.gate.clear()
     memory = ChannelMemory(edge.positions, CLIENT)
     recalling = asyncio.ensure_future(memory.recall())
     await asyncio.sleep(0)
     recalling.cancel()
-    memory.end(has_left=False)
+    memory.end(has_left=has_left)
     edge.asked.gate.set()
 
-    assert await edge.state(1, "broken") == Position(3)
-    assert [report.used for report in edge.reports if report.used] == [[("other", 8)]]
+
+async def test_a_channel_that_breaks_before_it_has_its_position_uses_none(nats: NatsServer) -> None:
+    connection = await NatsConnection.open(nats.url, name="test")
+    edge = Edge(connection, PositionAnswer(Position(3), "other", 8))
+    await end_during_the_query(edge, has_left=False)
+
     left = edge.positions.remember(CLIENT, Position(5))
     edge.positions.end(left, has_left=True)
     assert await edge.state(left.number, "left") == Position(5)
+    assert [report.used for report in edge.reports if report.used] == []
+    await connection.close()
+
+
+async def test_a_client_that_leaves_before_it_has_its_position_has_used_it(nats: NatsServer) -> None:
+    connection = await NatsConnection.open(nats.url, name="test")
+    edge = Edge(connection, PositionAnswer(Position(3), "other", 8))
+    await end_during_the_query(edge, has_left=True)
+
+    assert await edge.state(1, "left") == Position(3)
+    assert [report.used for report in edge.reports if report.used] == [[("other", 8)]]
+    await connection.close()
+
+
+async def test_a_start_is_reported_at_once_and_many_starts_together(nats: NatsServer) -> None:
+    connection = await NatsConnection.open(nats.url, name="test")
+    edge = Edge(connection, PositionAnswer())
+    memories = [ChannelMemory(edge.positions, CLIENT) for _ in range(9)]
+    for number, memory in enumerate(memories):
+        memory.start(Position(number))
+        if number in {0, 8}:
+            await memory.reported()
+
+    assert await edge.state(9, "live") == Position(8)
+    assert [len(report.channels) for report in edge.reports] == [1, 8]
     await connection.close()
