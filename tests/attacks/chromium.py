@@ -3,7 +3,6 @@
 import contextlib
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 import time
@@ -13,11 +12,8 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-_FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-default-apps", "--disable-sync", "--no-first-run", "--disable-dev-shm-usage", "--remote-debugging-port=0",
-)  # fmt: skip
+from tests.browser.program import FLAGS, require_chromium
+
 _ADDRESS = re.compile(r"DevTools listening on (ws://\S+)")
 _TIMEOUT_S = 60.0
 
@@ -107,10 +103,10 @@ class Chromium:
 @contextlib.contextmanager
 def chromium() -> Iterator[Chromium]:
     """Run a browser with a new profile."""
-    assert PROGRAM is not None
+    program = require_chromium()
     with tempfile.TemporaryDirectory(prefix="headwater-browser-", ignore_cleanup_errors=True) as profile:
         process = subprocess.Popen(
-            [PROGRAM, *_FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            [program, *FLAGS, "--remote-debugging-port=0", f"--user-data-dir={profile}", "about:blank"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

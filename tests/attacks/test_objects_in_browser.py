@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.attacks.chromium import PROGRAM, Chromium, Page, chromium
+from tests.attacks.chromium import Chromium, Page, chromium
 from tests.attacks.client import send
 from tests.platform import Platform
-
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
 
 _SCRIPT = """
 document.documentElement.setAttribute('data-ran', '1');

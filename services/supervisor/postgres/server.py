@@ -122,7 +122,8 @@ def configuration(cluster: Cluster, port: int, extra: Mapping[str, str]) -> str:
         "min_wal_size": "80MB",
         "password_encryption": "scram-sha-256",
         "extension_control_path": f"{cluster.extensions}:$system",
-        "shared_preload_libraries": "",
+        "shared_preload_libraries": "pg_stat_statements",
+        "pg_stat_statements.track_utility": "off",  # texts of utility statements contain verifiers of passwords
         "io_workers": "2",
         "timezone": "UTC",
         "log_timezone": "UTC",

@@ -9,8 +9,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from schemas.settings.tree import Settings
 from tests.schemas.extensions.conftest import PASSWORD, one_row
 from tests.workers.database.server import Server, connected, fresh_database
+from workers.database.migrations.migrate import migrate
 
 SECRET = "s3cret of the tests: ü€ " * 20
 
@@ -60,7 +62,7 @@ async def test_it_stands_ready_and_belongs_to_postgres(project: asyncpg.Connecti
         project,
         "select extversion, extowner::regrole::text, extnamespace::regnamespace::text from pg_extension"
         " where extname = 'supabase_vault'",
-    ) == ("0.3.1", "postgres", "vault")
+    ) == ("0.3.2", "postgres", "vault")
 
 
 @pytest.mark.parametrize(
@@ -306,3 +308,71 @@ async def test_the_form_of_a_stored_secret_is_what_its_script_says(
 
     assert hmac.digest(key("authenticate"), nonce + ciphertext, "sha512")[:32] == tag
     assert bytes(a ^ b for a, b in zip(ciphertext, stream, strict=False)).decode() == SECRET
+
+
+# Tables of the project that refer to the vault
+
+_OWNED = """
+select c.relname::text as name from pg_class c join pg_roles r on r.oid = c.relowner
+where c.relnamespace = 'vault'::regnamespace and c.relkind in ('r', 'v') and r.rolsuper
+union all
+select p.proname::text from pg_proc p join pg_roles r on r.oid = p.proowner
+where p.pronamespace = 'vault'::regnamespace and r.rolsuper and p.prosecdef
+  and p.prosrc ~* '(secrets|new[.])'
+"""
+_CAST = """
+create sequence public.struck;
+create type public.key as (id uuid);
+create function public.as_uuid(given public.key) returns uuid language plpgsql as $$
+begin
+  if (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
+    perform pg_catalog.nextval('public.struck');
+  end if;
+  return given.id;
+end $$;
+create cast (public.key as uuid) with function public.as_uuid(public.key) as implicit;
+create table public.linked (id public.key references vault.secrets (id));
+insert into public.linked select row(vault.create_secret('linked'))::public.key;
+"""
+
+
+async def test_a_table_refers_to_secrets_and_the_owner_of_the_project_empties_them(
+    project: asyncpg.Connection,
+):
+    id = await project.fetchval("select vault.create_secret('referred')")
+    await project.execute("create table public.v (id uuid references vault.secrets (id) on delete cascade)")
+    await project.execute("insert into public.v values ($1)", id)
+
+    with pytest.raises(asyncpg.ForeignKeyViolationError):
+        async with project.transaction():
+            await project.execute("insert into public.v values (gen_random_uuid())")
+    await project.execute("truncate vault.secrets cascade")
+
+    assert await project.fetchval("select count(*) from public.v") == 0
+
+
+async def test_a_reference_runs_no_cast_of_the_project_as_the_superuser(project: asyncpg.Connection):
+    """The check of a foreign key runs as the owner of the table that it refers to."""
+    await project.execute(_CAST)
+
+    assert await project.fetchval("select count(*) from public.linked") == 1
+    assert await project.fetchval("select is_called from public.struck") is False
+
+
+async def test_nothing_that_touches_the_table_runs_as_the_superuser(project: asyncpg.Connection):
+    assert [row["name"] for row in await project.fetch(_OWNED)] == []
+
+
+async def test_an_earlier_vault_is_updated_by_the_next_start(bootstrapped: Server):
+    async with fresh_database(bootstrapped) as one, connected(bootstrapped.url(database=one)) as admin:
+        await admin.execute(
+            "drop extension supabase_vault; create extension supabase_vault with schema vault version '0.3.1'"
+        )
+        id = await admin.fetchval("select vault.create_secret('of before')")
+        await migrate(bootstrapped.url(database=one), Settings())
+
+        found = await admin.fetchval("select decrypted_secret from vault.decrypted_secrets where id = $1", id)
+        version = await admin.fetchval("select extversion from pg_extension where extname = 'supabase_vault'")
+        owners = [row["name"] for row in await admin.fetch(_OWNED)]
+
+    assert (found, version, owners) == ("of before", "0.3.2", [])

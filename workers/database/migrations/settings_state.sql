@@ -2,9 +2,10 @@
 
 -- name: state
 -- Verifiers of the login roles in $1, settings of this database, and the last decisions. Superusers and the current role keep
--- their passwords, because the settings do not name those. Then extensions of the platform that an unsafe script created, with
--- the version that corrects them: http 1.6 looked names up in its own schema (schemas/extensions/http--1.6--1.6.1.sql); the table
--- distinguishes ours from a compiled one of that name. The applied migrations, and logins that a killed process may have left
+-- their passwords, because the settings do not name those. Then extensions of the platform that an earlier script created, with
+-- the version that corrects them: http 1.6 looked names up in its own schema (schemas/extensions/http--1.6--1.6.1.sql), and the table
+-- of supabase_vault 0.3.1 was the superuser's, so no table could refer to it (supabase_vault--0.3.1--0.3.2.sql). A table and a
+-- function distinguish ours from compiled ones of these names. The applied migrations, and logins that a killed process may have left
 -- behind (sessions/superuser.py), are read by the same statement, so that a start with nothing to do needs one query (migrate.py).
 select 'password' as kind, rolname::text as name, rolpassword as value
 from pg_catalog.pg_authid
@@ -32,6 +33,15 @@ where installed.extname operator(pg_catalog.=) 'http' and installed.extversion o
     where login.relname operator(pg_catalog.=) 'http_headwater_login'
       and login.relnamespace operator(pg_catalog.=) installed.extnamespace
   )
+union all
+select 'extension', 'supabase_vault', '0.3.2'
+from pg_catalog.pg_extension as installed
+where installed.extname operator(pg_catalog.=) 'supabase_vault' and installed.extversion operator(pg_catalog.=) '0.3.1'
+  and exists (
+    select from pg_catalog.pg_available_extension_versions as offered
+    where offered.name operator(pg_catalog.=) 'supabase_vault' and offered.version operator(pg_catalog.=) '0.3.2'
+  )
+  and pg_catalog.to_regprocedure('vault._headwater_seal(pg_catalog.text, pg_catalog.uuid, pg_catalog.bytea)') is not null
 union all
 select 'throwaway login', rolname::text, null
 from pg_catalog.pg_roles
