@@ -1,6 +1,9 @@
 """What all tests share: one Postgres server a run, and the names of what lies beside the repository."""
 
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import AsyncIterator
 
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import settings
 
 from broker.observability.observe import reset_repeats
 from tests.distribution import ByModule
+from tests.prepared import RUN_FOLDER, is_prepared
 from tests.workers.database.own_server import OwnServer, own_server
 
 settings.register_profile(
@@ -17,6 +21,15 @@ settings.load_profile("gate")
 
 _LONGEST_ID = 48
 _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of what the run prepares once; the processes of the run inherit its name."""
+    if not is_prepared():
+        folder = tempfile.mkdtemp(prefix="headwater-tests-")
+        os.chmod(folder, 0o711)
+        os.environ[RUN_FOLDER] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture(scope="session")
