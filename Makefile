@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 INSTALLED_FROM := pyproject.toml constraints.txt scripts/setup
 # Arguments for the command: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"
 ARGS ?=
+# Processes of a test run. More than cores: tests of whole platforms wait half of their time.
+PROCESSES ?= 4
+PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup
 export PYTHON
 # Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -33,7 +36,7 @@ start: $(VENV)/.runtime
 	@exec $(BIN)/headwater start $(ARGS)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(PYTEST) $(ARGS)
 
 # Other versions of Postgres come as npm packages; TEST_POSTGRES names the folder of the programs. The tests of the database
 # migrate under the default settings, which refuse Postgres 15.
@@ -45,7 +48,7 @@ test-postgres: $(VENV)/.dev $(OUTSIDE)/node_modules
 	  tests="$(OUTSIDE) tests/workers/replication"; \
 	  [ $$version = 15 ] || tests="$$tests tests/workers/database"; \
 	  TEST_POSTGRES=$(CURDIR)/$(OUTSIDE)/node_modules/postgres-$$version/native/bin \
-	    $(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(ARGS),$$tests) || exit 1; \
+	    $(PYTEST) $(or $(ARGS),$$tests) || exit 1; \
 	done
 
 $(OUTSIDE)/node_modules: $(OUTSIDE)/package-lock.json
@@ -59,7 +62,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/configuration --check
 	$(BIN)/python scripts/third-party --check
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(PYTEST) $(ARGS)
 
 fuzz: export FUZZ_MINUTES := $(or $(MINUTES),10)
 fuzz: export FUZZ_SEED := $(SEED)

@@ -1,5 +1,6 @@
 """What all tests share: one Postgres server a run, and the names of what lies beside the repository."""
 
+import gc
 import os
 import re
 import shutil
@@ -48,6 +49,17 @@ def no_repeated_lines() -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     """Print the seed of the property tests: the same seed makes the same examples."""
     return f"hypothesis seed: {config.getoption('hypothesis_seed')}"
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage while tests are collected: there is none."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected out of the collector's sight: it stays for the whole run."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
