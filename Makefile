@@ -13,12 +13,13 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test test-postgres check fuzz faults docs bench release clean
+.PHONY: help setup start test test-fast test-postgres check fuzz faults docs bench release clean
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
 	@echo "make setup   the environment for development, in $(VENV)"
 	@echo "make test    run all tests"
+	@echo "make test-fast  what needs no server but one database, in less than a minute"
 	@echo "make test-postgres  the platform and what speaks to the database, on POSTGRES=\"15 16 17\" (needs npm)"
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
@@ -37,6 +38,12 @@ start: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	$(PYTEST) $(ARGS)
+
+# Pure steps and what one database is enough for (tests/fast.py); the left-out folders start processes.
+FAST := tests/broker tests/schemas tests/services tests/workers tests/test_class_names.py tests/test_superuser_sql.py \
+  $(addprefix --ignore=tests/,broker/processes services/cli services/supervisor)
+test-fast: $(VENV)/.dev
+	TESTS_FAST=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -rfE $(or $(ARGS),$(FAST))
 
 # Other versions of Postgres come as npm packages; TEST_POSTGRES names the folder of the programs. The tests of the database
 # migrate under the default settings, which refuse Postgres 15.

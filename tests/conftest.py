@@ -13,7 +13,7 @@ from hypothesis import settings
 from broker.observability.observe import reset_repeats
 from tests.distribution import ByModule
 from tests.prepared import RUN_FOLDER, is_prepared
-from tests.workers.database.own_server import OwnServer, own_server
+from tests.workers.database.own_server import OwnServer, shared_server
 
 settings.register_profile(
     "gate", deadline=None, print_blob=True
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 async def server() -> AsyncIterator[OwnServer]:
     """A running Postgres server for the whole run; tests make databases of their own in it."""
-    async with own_server(wal_level="logical", max_connections="200") as one:
+    async with shared_server(wal_level="logical", max_connections="200") as one:
         yield one
 
 

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from services.cli.s3_pair import s3_values
 from tests.commands.client import run_loaded
+from tests.fast import skip_in_fast_run
 from tests.prepared import copy_prepared, is_prepared
 from tests.workers.database.server import OUTSIDE, temporary_server
 
@@ -132,6 +133,7 @@ def platform(
 
     In a run of the tests its database is a copy of one that is migrated once (`prepare_data`).
     """
+    skip_in_fast_run("platform")
     folder = Path(tempfile.mkdtemp(prefix="headwater-test-"))
     if owner is not None:
         os.chown(folder, owner, owner)

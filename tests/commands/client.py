@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.commands.requests import CONTROL, REQUEST
+from tests.fast import skip_in_fast_run
 
 _ROOT = Path(__file__).parents[2]
 _READ = 65536
@@ -63,6 +64,7 @@ def run_loaded(
     words: Sequence[str], environment: Mapping[str, str], folder: Path, timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
     """Run a `headwater` command by the loaded process of this one, which the first call starts."""
+    skip_in_fast_run("command")
     with _lock:
         if (pid := os.getpid()) not in _loaded:
             _loaded[pid] = LoadedProcess()

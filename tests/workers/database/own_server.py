@@ -11,6 +11,7 @@ from pathlib import Path
 
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.postgres.system_user import run_as, server_user
+from tests.fast import skip_in_fast_run
 from tests.workers.database.server import OUTSIDE, new_cluster
 
 _SETTINGS = {
@@ -93,6 +94,14 @@ class OwnServer:
 @contextlib.asynccontextmanager
 async def own_server(**settings: str) -> AsyncIterator[OwnServer]:
     """Give a running server; it is gone at the end, and so are its data."""
+    skip_in_fast_run("database server of a module's own")
+    async with shared_server(**settings) as server:
+        yield server
+
+
+@contextlib.asynccontextmanager
+async def shared_server(**settings: str) -> AsyncIterator[OwnServer]:
+    """Give the running server of the whole run, which fast runs have as well."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-postgres-"))
     server = OwnServer(folder, settings)
     try:

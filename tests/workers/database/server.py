@@ -30,6 +30,7 @@ from services.supervisor.binaries import find_postgres, reachable_postgres
 from services.supervisor.postgres.extensions import extension_files
 from services.supervisor.postgres.system_user import ServerUser, run_as, server_user
 from services.supervisor.postgres.vault_key import ensure_vault_key
+from tests.fast import skip_in_fast_run
 from tests.prepared import copy_prepared
 
 OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
@@ -86,6 +87,7 @@ class Server:
 @contextlib.contextmanager
 def temporary_server(**options: Any) -> Iterator[Server]:
     """Give a server in a folder of its own, with the options of `start_server`; stop it after the block."""
+    skip_in_fast_run("database server of a module's own")
     folder = Path(tempfile.mkdtemp(prefix="headwater-server-"))
     try:
         server = start_server(folder, **options)
@@ -102,7 +104,7 @@ async def fresh_database(server: Server) -> AsyncIterator[str]:
     """Make an empty database, give its name, drop it after the block."""
     name = f"fresh_{uuid.uuid4().hex}"
     async with connected(server.url()) as connection:
-        await connection.execute(f"create database {name} template template1")
+        await connection.execute(f"create database {name} template template1 strategy file_copy")
     try:
         yield name
     finally:
