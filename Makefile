@@ -41,7 +41,7 @@ test: $(VENV)/.dev
 
 # Pure steps and what one database is enough for (tests/fast.py); the left-out folders start processes.
 FAST := tests/broker tests/schemas tests/services tests/workers tests/test_class_names.py tests/test_superuser_sql.py \
-  $(addprefix --ignore=tests/,broker/processes services/cli services/supervisor)
+  $(addprefix --ignore=tests/,broker/processes services/cli services/supervisor workers/images)
 test-fast: $(VENV)/.dev
 	TESTS_FAST=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -rfE $(or $(ARGS),$(FAST))
 

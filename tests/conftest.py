@@ -12,13 +12,15 @@ from hypothesis import settings
 
 from broker.observability.observe import reset_repeats
 from tests.distribution import ByModule
+from tests.fast import FAST
 from tests.prepared import RUN_FOLDER, is_prepared
 from tests.workers.database.own_server import OwnServer, shared_server
 
 settings.register_profile(
     "gate", deadline=None, print_blob=True
 )  # examples that failed are kept in .hypothesis
-settings.load_profile("gate")
+settings.register_profile("fast", settings.get_profile("gate"), max_examples=25)
+settings.load_profile("fast" if os.environ.get(FAST) else "gate")
 
 _LONGEST_ID = 48
 _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
