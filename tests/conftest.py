@@ -1,6 +1,10 @@
 """What all tests share: one Postgres server a run, and the names of what lies beside the repository."""
 
+import gc
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import AsyncIterator
 
 import pytest
@@ -8,21 +12,33 @@ from hypothesis import settings
 
 from broker.observability.observe import reset_repeats
 from tests.distribution import ByModule
-from tests.workers.database.own_server import OwnServer, own_server
+from tests.fast import FAST
+from tests.prepared import RUN_FOLDER, is_prepared
+from tests.workers.database.own_server import OwnServer, shared_server
 
 settings.register_profile(
     "gate", deadline=None, print_blob=True
 )  # examples that failed are kept in .hypothesis
-settings.load_profile("gate")
+settings.register_profile("fast", settings.get_profile("gate"), max_examples=25)
+settings.load_profile("fast" if os.environ.get(FAST) else "gate")
 
 _LONGEST_ID = 48
 _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of what the run prepares once; the processes of the run inherit its name."""
+    if not is_prepared():
+        folder = tempfile.mkdtemp(prefix="headwater-tests-")
+        os.chmod(folder, 0o711)
+        os.environ[RUN_FOLDER] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
 @pytest.fixture(scope="session")
 async def server() -> AsyncIterator[OwnServer]:
     """A running Postgres server for the whole run; tests make databases of their own in it."""
-    async with own_server(wal_level="logical", max_connections="200") as one:
+    async with shared_server(wal_level="logical", max_connections="200") as one:
         yield one
 
 
@@ -35,6 +51,17 @@ def no_repeated_lines() -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     """Print the seed of the property tests: the same seed makes the same examples."""
     return f"hypothesis seed: {config.getoption('hypothesis_seed')}"
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage while tests are collected: there is none."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected out of the collector's sight: it stays for the whole run."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

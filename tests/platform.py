@@ -16,6 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from services.cli.s3_pair import s3_values
+from tests.commands.client import run_loaded
+from tests.fast import skip_in_fast_run
+from tests.prepared import copy_prepared, is_prepared
 from tests.workers.database.server import OUTSIDE, temporary_server
 
 _START_S = 90
@@ -27,6 +31,10 @@ MANY_CLIENTS = {
     "HEADWATER_GRAPHQL_SUBSCRIPTIONS_MAX_SOCKETS_PER_ADDRESS": "0",
 }
 """Settings of a platform that is measured with more clients from one address than a platform lets in."""
+
+
+NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
+"""Settings of a database that survives the kill of its server, but not of its machine."""
 
 
 @dataclass(slots=True)
@@ -85,7 +93,12 @@ class Platform:
 def headwater(
     *words: str, environment: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run a `headwater` command of this checkout. `prefix` is a command that runs it, as `setpriv`."""
+    """Run a `headwater` command of this checkout. `prefix` is a command that runs it, as `setpriv`.
+
+    It runs in a process that has loaded the code; with a prefix it is started by its command line.
+    """
+    if not prefix:
+        return run_loaded(words, {**os.environ, **(environment or {})}, Path.cwd(), _START_S)
     return subprocess.run(
         [*prefix, sys.executable, "-m", "services.cli.main", *words],
         capture_output=True,
@@ -94,6 +107,12 @@ def headwater(
         env={**os.environ, **(environment or {})},
         check=False,
     )
+
+
+def state_of(data: Path) -> tuple[int, dict[str, str]]:
+    """Return the supervisor's process id of a running platform, and the values that `status` shows."""
+    state = json.loads((data / "state.json").read_text())
+    return int(state["pid"]), state["values"] | s3_values(data, state["values"])
 
 
 def free_port() -> int:
@@ -114,27 +133,55 @@ def platform(
     """Start a platform, give it, stop it and remove its folder, which belongs to `owner`.
 
     `in_project`: its data folder is `.headwater` in the project's folder, where commands look for it.
+    In a run of the tests its database is a copy of one that is migrated once (`prepare_data`).
     """
+    skip_in_fast_run("platform")
     folder = Path(tempfile.mkdtemp(prefix="headwater-test-"))
     if owner is not None:
         os.chown(folder, owner, owner)
+    else:
+        folder.chmod(0o711)  # for the user who runs the database
     data, port = folder / (".headwater" if in_project else "data"), free_port()
     stack = contextlib.ExitStack()
     try:
         environment = {**(environment or {}), **_outside(stack)}
+        if owner is None and not ({"--database-url"} & {*arguments} or "HEADWATER_DB_URL" in environment):
+            prepare_data(data)
         started = headwater(
             "start", "--detach", "--data", str(data), "--project", str(folder), "--port", str(port), *arguments,
             environment=environment, prefix=prefix,
         )  # fmt: skip
         if started.returncode != 0:
             raise AssertionError(f"the platform did not start:\n{started.stdout}\n{started.stderr}")
-        values = json.loads(headwater("status", "-o", "json", "--data", str(data)).stdout)
-        pid = int(json.loads((data / "state.json").read_text())["pid"])
-        yield Platform(data, port, pid, values, environment or {})
+        yield Platform(data, port, *state_of(data), environment or {})
     finally:
         headwater("stop", "--data", str(data))
         stack.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare_data(data: Path) -> None:
+    """Make a data folder with a new database that is migrated and does not wait for the disk; nothing without a run's folder."""
+    if is_prepared() and OUTSIDE is None:
+        copy_prepared("data", data, _make_data)
+
+
+def _make_data(data: Path) -> None:
+    """Start a database in a data folder, migrate and stop it, and keep only the database and its passwords."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("HEADWATER_")}
+    options = ("--project", str(data.parent), "--port", "0", "--edge", "none", "--pool", "none")
+    started = run_loaded(["start", "--detach", "--data", str(data), *options], own, data.parent, _START_S)
+    assert started.returncode == 0, started.stdout + started.stderr
+    stopped = run_loaded(["stop", "--data", str(data)], own, data.parent, _START_S)
+    assert stopped.returncode == 0, stopped.stdout + stopped.stderr
+    for path in data.iterdir():
+        if path.is_dir() and path.name != "postgres":
+            shutil.rmtree(path)
+        elif not path.is_dir() and path.name != "passwords.json":
+            path.unlink()
+    (data / "postgres" / "data" / "postgresql.auto.conf").write_text(
+        "".join(f"{name} = '{value}'\n" for name, value in NOT_DURABLE.items())
+    )
 
 
 def _outside(stack: contextlib.ExitStack) -> dict[str, str]:

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 import msgspec
 
+from schemas.bounded_cache import BoundedCache
 from schemas.http import Headers, Response
 from services.middleware.errors import JSON
 from services.realtime.channels.pool_queries import ChannelQueries
@@ -51,7 +52,7 @@ class HttpBroadcasts:
         self._queries = queries
         self._max_payload = max_payload + _SPARE
         self._per_s = per_s
-        self._rates: dict[str, TokenBucket] = {}
+        self._rates = BoundedCache[str, TokenBucket](_MOST_KEYS)
 
     async def answer(self, request: BroadcastRequest, now: float) -> Response:
         """Answer a broadcast. Raises: Unavailable, DeadlineExceeded, ChannelQueryRejected. `now` is monotonic."""
@@ -137,10 +138,8 @@ class HttpBroadcasts:
         return errors
 
     def _rate(self, key: str) -> TokenBucket:
-        rate = self._rates.pop(key, None) or TokenBucket(self._per_s, _OVER_S)
-        if len(self._rates) >= _MOST_KEYS:
-            del self._rates[next(iter(self._rates))]
-        self._rates[key] = rate
+        rate = self._rates.get(key) or TokenBucket(self._per_s, _OVER_S)
+        self._rates.put(key, rate)
         return rate
 
     def _rate_headers(self, rate: TokenBucket, now: float) -> Headers:

@@ -9,10 +9,10 @@ subscribed.
 import asyncio
 import contextlib
 import hashlib
-import random
 from collections.abc import Callable
 from typing import Protocol
 
+from broker.backoff import Backoff
 from broker.codec import encode
 from broker.observability.observe import observe, traceback_of
 from schemas.errors import ApiError
@@ -152,7 +152,7 @@ class _Query:
     async def _live(self) -> None:
         try:
             await self._all.watch(self)
-            pause_s = _FIRST_PAUSE_S
+            backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S, jitter=0.3)
             while True:
                 await self._changed.wait()
                 if not self._waiting:
@@ -163,10 +163,9 @@ class _Query:
                     observe(LiveQueryWaits(str(error)))
                     self._changed.set()
                     self._reject_new(error)
-                    await asyncio.sleep(pause_s * random.uniform(0.7, 1.0))
-                    pause_s = min(2 * pause_s, _LAST_PAUSE_S)
+                    await backoff.wait()
                 else:
-                    pause_s = _FIRST_PAUSE_S
+                    backoff.reset()
                     self._send(result)
         except OperationRejected as rejected:
             self._end(rejected.errors)

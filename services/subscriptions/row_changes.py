@@ -5,12 +5,12 @@ last change that it received. While the pool is away changes wait, and none is l
 """
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable
 
 import msgspec
 
+from broker.backoff import Backoff
 from broker.observability.observe import observe
 from schemas.changes import Position
 from schemas.errors import ApiError
@@ -174,14 +174,13 @@ class RowChanges:
 
     async def _rows(self, keys: list[list[str]]) -> RowsAnswer:
         """Read rows; retried until the pool answers."""
-        pause_s = _FIRST_PAUSE_S
+        backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S, jitter=0.3)
         while True:
             try:
                 return await self._queries.rows(self._caller, self._operation, keys)
             except ApiError as error:
                 observe(LiveQueryWaits(str(error)))
-                await asyncio.sleep(pause_s * random.uniform(0.7, 1.0))
-                pause_s = min(2 * pause_s, _LAST_PAUSE_S)
+                await backoff.wait()
 
 
 def _error_result(change: DeliveredChange) -> bytes:

@@ -21,6 +21,7 @@ import pytest
 from tests.attacks.hostile_files import write_files
 from tests.attacks.hostile_schema import Planted, plant
 from tests.attacks.probe import Probe, powers, probe, run_sql, superuser_url
+from tests.commands.client import run_loaded
 from tests.platform import Platform, platform
 
 _LONGEST_S = 240
@@ -72,18 +73,11 @@ class Hostile:
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the platform; one that takes too long ends with its children."""
-    argv = [sys.executable, "-m", "services.cli.main", *words]
-    process = subprocess.Popen(
-        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    """Run a command of the platform; one that takes too long is killed."""
     try:
-        output, errors = process.communicate(timeout=_LONGEST_S)
+        return run_loaded(words, os.environ, Path.cwd(), _LONGEST_S)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, errors = process.communicate()
-        errors += f"\nended after {_LONGEST_S} s"
-    return subprocess.CompletedProcess(argv, process.returncode, output, errors)
+        return subprocess.CompletedProcess(list(words), -signal.SIGKILL, "", f"ended after {_LONGEST_S} s")
 
 
 def _pending(target: Platform) -> None:

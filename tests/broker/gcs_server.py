@@ -21,6 +21,7 @@ from werkzeug.serving import make_server
 
 from schemas.keys.secret import Secret
 from schemas.settings.storage import Gcs, Storage
+from tests.fast import skip_in_fast_run
 
 BUCKET = "google"
 _SOMEBODY = (
@@ -76,6 +77,7 @@ class _Google:
 @contextmanager
 def running_gcs() -> Iterator[GcsServer]:
     """Start a server on a free port, and stop it."""
+    skip_in_fast_run("object store")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     key = rsa.generate_private_key(65537, 2048)
     application = _Google(key.public_key())

@@ -12,6 +12,7 @@ from moto.server import ThreadedMotoServer
 
 from schemas.keys.secret import Secret
 from schemas.settings.storage import S3, Storage
+from tests.fast import skip_in_fast_run
 
 KEY = "a key that is never shown"
 
@@ -55,6 +56,7 @@ class S3Server:
 @contextmanager
 def running_s3() -> Iterator[S3Server]:
     """Start a server on a free port, and stop it."""
+    skip_in_fast_run("object store")
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

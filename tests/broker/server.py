@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from importlib import metadata
 from pathlib import Path
 
+from tests.fast import skip_in_fast_run
+
 
 class NatsServer:
     """One nats-server. It keeps its port and its store over restarts."""
@@ -61,6 +63,7 @@ class NatsServer:
 @contextlib.asynccontextmanager
 async def running_server(config: str = "", *, jetstream: bool = True) -> AsyncIterator[NatsServer]:
     """Give a running nats-server; it is gone at the end, and so is its store."""
+    skip_in_fast_run("nats-server")
     folder = Path(tempfile.mkdtemp(prefix="headwater-broker-"))
     server = NatsServer(folder, config, jetstream=jetstream)
     try:

@@ -25,6 +25,15 @@ def test_the_factor_can_be_chosen() -> None:
     assert [backoff.next_s() for _ in range(3)] == [1.0, 1.5, 2.25]
 
 
+def test_the_longest_pause_is_known_before_it_comes() -> None:
+    backoff = Backoff(1.0, 2.0)
+    assert not backoff.is_longest
+    backoff.next_s()
+    assert backoff.is_longest
+    backoff.reset()
+    assert not backoff.is_longest
+
+
 async def test_waiting_uses_up_a_pause() -> None:
     backoff = Backoff(0.001, 1.0, jitter=0.0)
     await backoff.wait()

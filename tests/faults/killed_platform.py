@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.platform import Platform, free_port, headwater
+from tests.platform import Platform, free_port, headwater, state_of
 
 _PATIENCE_S = 90
 _POLL_S = 0.002
@@ -36,9 +36,7 @@ class KilledPlatform:
         """Start it whole; a start that fails fails the test."""
         started = headwater("start", "--detach", *self.words, environment=self._environment)
         assert started.returncode == 0, f"{started.stdout}\n{started.stderr}\n{self.log('supervisor')}"
-        values = json.loads(headwater("status", "-o", "json", "--data", str(self.data)).stdout)
-        pid = int(json.loads((self.data / "state.json").read_text())["pid"])
-        return Platform(self.data, self.port, pid, values)
+        return Platform(self.data, self.port, *state_of(self.data))
 
     def start_and_kill(self, condition: Callable[[], bool], *, with_children: bool = True) -> bool:
         """Start it, and kill it as soon as a condition holds; return whether that was before the start was done.

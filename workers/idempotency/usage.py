@@ -8,6 +8,8 @@ workers store within that time.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from schemas.bounded_cache import BoundedCache
+
 _OLD_S = 10.0
 _MOST_CALLERS = 10_000
 
@@ -28,7 +30,7 @@ class CallerUsages:
 
     def __init__(self, max_keys: int, max_bytes: int, clock: Callable[[], float]) -> None:
         self._max_keys, self._max_bytes, self._clock = max_keys, max_bytes, clock
-        self._callers: dict[bytes, CallerUsage] = {}
+        self._callers = BoundedCache[bytes, CallerUsage](_MOST_CALLERS)
 
     def is_full(self, caller: bytes) -> bool:
         """Return whether a caller has as many keys as it may have."""
@@ -49,9 +51,7 @@ class CallerUsages:
 
     def counted(self, caller: bytes, keys: int, size: int) -> None:
         """Note what the database counted."""
-        if len(self._callers) >= _MOST_CALLERS and caller not in self._callers:
-            del self._callers[next(iter(self._callers))]
-        self._callers[caller] = CallerUsage(keys, size, self._clock())
+        self._callers.put(caller, CallerUsage(keys, size, self._clock()))
 
     def add(self, caller: bytes, size: int) -> None:
         """Note a record that was stored without a count."""

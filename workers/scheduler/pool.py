@@ -1,11 +1,11 @@
 """Start the scheduler in a process: it leads or stands by until the process drains. It serves no requests."""
 
 import asyncio
-import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from broker.backoff import Backoff
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import gauge, observe
 from broker.requests.call import Calls
@@ -59,7 +59,7 @@ class SchedulerCandidate:
         self._connection, self._calls = connection, calls
         self._term: SchedulerTerm | None = None
         self._task: asyncio.Task[None] | None = None
-        self._pause_s = _FIRST_PAUSE_S
+        self._backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
         self._complaint = ""
         self._hide = gauge(
             "headwater_scheduler_leader",
@@ -96,8 +96,7 @@ class SchedulerCandidate:
                 return
             except (Disconnected, LeadershipLost, DatabaseError) as error:
                 self._complain(error)
-            await asyncio.sleep(self._pause_s * random.uniform(0.8, 1.0))
-            self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
+            await self._backoff.wait()
 
     async def _lead(self, leadership: Leadership) -> None:
         self._term = SchedulerTerm(
@@ -109,7 +108,8 @@ class SchedulerCandidate:
             self._settings,
             self._clock,
         )
-        self._pause_s, self._complaint = _FIRST_PAUSE_S, ""
+        self._backoff.reset()
+        self._complaint = ""
         try:
             await self._term.run()
         finally:

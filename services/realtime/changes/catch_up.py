@@ -10,11 +10,11 @@ later one at the same place when its client has read what it was sent. So it nei
 """
 
 import asyncio
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from broker.backoff import Backoff
 from broker.jetstream.ordered_reader import MessagesLost, StreamReader
 from broker.jetstream.ordered_reader import StoredMessage as StoredMessage
 from broker.nats.connection import NatsConnection
@@ -189,7 +189,7 @@ class CatchUps:
 
     async def _read_to_end(self, catch_up: _CatchUp) -> None:
         """Read what is in the stream now, and wait until it is delivered."""
-        pause_s = _PAUSE_S
+        backoff = Backoff(_PAUSE_S, _LAST_PAUSE_S, jitter=0.3)
         while not all(resuming.place.is_closed for resuming in catch_up.resuming):
             try:
                 messages = await catch_up.reader.rest()
@@ -199,8 +199,7 @@ class CatchUps:
                 catch_up.pipeline.lose(catch_up.reader.after)
                 continue
             except Unavailable:  # the broker is away: try again
-                await asyncio.sleep(pause_s * random.uniform(0.7, 1.0))
-                pause_s = min(2 * pause_s, _LAST_PAUSE_S)
+                await backoff.wait()
                 await self._connection.connected()
                 continue
             if not messages:

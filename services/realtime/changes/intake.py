@@ -7,8 +7,8 @@ after the end of the stream that was looked up before the return; the reader rea
 """
 
 import asyncio
-import random
 
+from broker.backoff import Backoff
 from broker.codec import InvalidMessage, MessageDecoder
 from broker.jetstream.ordered_reader import MessagesLost, StreamReader
 from broker.jetstream.streams import StreamHead, next_id, stream_head
@@ -80,29 +80,28 @@ class Intake:
             self._reader.watch(subjects_for(self._watched))
 
     async def _read(self, reader: StreamReader) -> None:
-        pause_s = _PAUSE_S
+        backoff = Backoff(_PAUSE_S, _LAST_PAUSE_S, jitter=0.3)
         while True:
             try:
                 await self._pipeline.wait_for_space()
                 for stored in await reader.next():
                     await self._pipeline.wait_for_space()
                     admit(self._pipeline, stored.seq, stored.payload)
-                pause_s = _PAUSE_S
+                backoff.reset()
                 continue
             except MessagesLost as lost:
                 observe(ChangesMissed(len(self._pipeline.index.subscribers)))
                 self._pipeline.lose(reader.after, is_recreated=lost.is_another)
                 continue
             except Unavailable as error:
-                if self._connection.is_connected and pause_s >= _LAST_PAUSE_S:
+                if self._connection.is_connected and backoff.is_longest:
                     observe(FeedWaits(str(error)))
             except Exception as error:  # no other task would report it
                 observe(FeedFailed(traceback_of(error)))
                 self._pipeline.lose(
                     reader.after
                 )  # the rest of the messages that were read will not be read again
-            await asyncio.sleep(pause_s * random.uniform(0.7, 1.0))
-            pause_s = min(2 * pause_s, _LAST_PAUSE_S)
+            await backoff.wait()
             await self._connection.connected()
 
 

@@ -7,7 +7,6 @@ many with one.
 """
 
 import asyncio
-import random
 import secrets
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from broker.backoff import Backoff
 from broker.codec import InvalidMessage, decoder, encode
 from broker.observability.observe import observe
 from broker.requests.call import Calls
@@ -49,6 +49,8 @@ TableName = tuple[str, str]
 _BUDGET_MS = 10_000
 _CHECK_MS = 8_000
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.05, 2.0
+_REPORTED_ATTEMPT = 5
+"""The failed attempt that is reported: the first ones pass while a pool starts again."""
 _UNDERWAY = 4
 """Queries about visibility of one table that are open at the same time."""
 _MATCHING = 16
@@ -206,16 +208,15 @@ class FeedQueries:
             await asyncio.sleep(_LAST_PAUSE_S)
 
     async def _retry(self, path: str, query: Struct, kind: type[T]) -> T:
-        pause_s, is_reported = _FIRST_PAUSE_S, False
+        backoff, attempts = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S, jitter=0.3), 0
         while True:
             try:
                 return await self._query(path, query, kind, _BUDGET_MS)
             except (Unavailable, DeadlineExceeded) as error:
-                if not is_reported and pause_s > 10 * _FIRST_PAUSE_S:
+                attempts += 1
+                if attempts == _REPORTED_ATTEMPT:
                     observe(RowQueryRetried(path, str(error)))
-                    is_reported = True
-            await asyncio.sleep(pause_s * random.uniform(0.7, 1.0))
-            pause_s = min(2 * pause_s, _LAST_PAUSE_S)
+            await backoff.wait()
 
     async def _query(self, path: str, query: Struct, kind: type[T], budget_ms: int) -> T:
         request = Request(

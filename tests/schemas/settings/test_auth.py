@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from schemas.settings.gotrue_names import EXTRA_NAMES, GOTRUE_NAMES, SMS_PROVIDE
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
 from schemas.settings.types import Duration, Quota
+from tests.rows import rows
 from tests.schemas.auth_setting_rows import HOOK_KEY, KEY, ROWS, SIGNING
 from tests.schemas.settings.test_tree import (
     COMPANIONS,
@@ -46,7 +48,7 @@ def auth_of(environment: dict[str, str], config: bytes = b"") -> Auth:
     return settings.auth
 
 
-@pytest.mark.parametrize(("key", "name", "text", "value", "default"), ROWS)
+@rows("key, name, text, value, default", ROWS)
 def test_a_key_has_the_default_of_the_reference(
     key: str, name: str | None, text: str, value: object, default: object
 ) -> None:
@@ -56,7 +58,7 @@ def test_a_key_has_the_default_of_the_reference(
     assert value != default
 
 
-@pytest.mark.parametrize(("key", "name", "text", "value", "default"), ALIASED)
+@rows("key, name, text, value, default", ALIASED)
 def test_a_name_of_the_official_server_sets_its_key(
     key: str, name: str, text: str, value: object, default: object
 ) -> None:
@@ -66,7 +68,7 @@ def test_a_name_of_the_official_server_sets_its_key(
     assert is_expected(f"auth.{key}", warnings)
 
 
-@pytest.mark.parametrize(("key", "name", "text", "value", "default"), ALIASED)
+@rows("key, name, text, value, default", ALIASED)
 def test_ours_win_over_the_official_names_and_both_over_the_file(
     key: str, name: str, text: str, value: object, default: object
 ) -> None:
@@ -84,8 +86,7 @@ def auth_tree(config: bytes, environment: dict[str, str]) -> Settings:
     return load_settings(config, environment)[0]
 
 
-@pytest.mark.parametrize("name", [*GOTRUE_NAMES, SMS_PROVIDER])
-@pytest.mark.parametrize("text", ["", "  "])
+@rows("name, text", product([*GOTRUE_NAMES, SMS_PROVIDER], ["", "  "]))
 def test_an_empty_official_name_is_as_if_it_were_not_set(name: str, text: str) -> None:
     assert load_settings(b"", {name: text}) == load_settings(b"", {})
 

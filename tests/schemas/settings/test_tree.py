@@ -3,6 +3,7 @@
 import contextlib
 import json
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -26,6 +27,7 @@ from schemas.settings.tree import Settings, SettingsError
 from schemas.settings.types import Duration, Quota, Size
 from schemas.settings.unsupported import is_unsupported
 from tests.fuzz.mutate import near
+from tests.rows import rows
 from tests.schemas.rsa_key import RSA_KEY
 
 NAMES = environment_names()
@@ -275,7 +277,7 @@ def refused(config: bytes = b"", environment: dict[str, str] | None = None) -> s
     return str(caught.value)
 
 
-@pytest.mark.parametrize("key", OFFICIAL_DEFAULTS)
+@rows("key", OFFICIAL_DEFAULTS)
 def test_a_key_of_the_official_file_has_its_official_default(key: str) -> None:
     settings, warnings = load_settings(b"", {})
 
@@ -288,7 +290,7 @@ def is_expected(key: str, warnings: list[str]) -> bool:
     return [" has no effect: " in each for each in warnings] == [True] * (key in WITHOUT_EFFECT)
 
 
-@pytest.mark.parametrize("key", sorted(PATHS))
+@rows("key", sorted(PATHS))
 def test_every_key_is_read_from_the_file(key: str) -> None:
     settings, warnings = load_settings(file_with(key, sample(key)), companions(key))
 
@@ -297,7 +299,7 @@ def test_every_key_is_read_from_the_file(key: str) -> None:
     assert is_unsupported(key) or is_expected(key, warnings)
 
 
-@pytest.mark.parametrize("variable", sorted(NAMES))
+@rows("variable", sorted(NAMES))
 def test_every_key_is_read_from_the_environment_which_wins_over_the_file(variable: str) -> None:
     key = ".".join(NAMES[variable][0])
     wanted = sample(key)
@@ -438,7 +440,7 @@ def test_a_variable_that_is_not_set_is_told() -> None:
     assert warnings == ["api.external_url in config.toml asks for env(NOWHERE), but NOWHERE is not set"]
 
 
-@pytest.mark.parametrize("key", sorted(SECRETS))
+@rows("key", sorted(SECRETS))
 def test_a_secret_is_never_the_name_of_a_variable_that_is_not_set(key: str) -> None:
     config = file_with(key, "a long text around env(NOT_SET_ANYWHERE)")
     if key.startswith(("auth.external.", "auth.sms.", "auth.email.smtp.")):
@@ -666,8 +668,10 @@ def test_no_secret_shows_in_a_representation() -> None:
         msgspec.json.encode(settings)
 
 
-@pytest.mark.parametrize("key", sorted(SECRETS))
-@pytest.mark.parametrize("form", [lambda text: [text], lambda text: {"x": text}, lambda text: 123456789])
+@rows(
+    "key, form",
+    product(sorted(SECRETS), [lambda text: [text], lambda text: {"x": text}, lambda text: 123456789]),
+)
 def test_a_secret_of_another_form_is_refused_without_being_shown(key: str, form: Any) -> None:
     assert refused(file_with(key, form(LONG))) == f"config.toml: {key} must be a text"
 

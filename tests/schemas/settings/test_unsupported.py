@@ -10,6 +10,7 @@ from schemas.settings.forms import KINDS, table_of_each
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
 from schemas.settings.unsupported import UNSUPPORTED_KEYS, UNSUPPORTED_SECTIONS, is_unsupported
+from tests.rows import rows
 from tests.schemas.settings.test_tree import value_of
 
 HERE = Path(__file__).parent
@@ -66,12 +67,12 @@ def warnings_of(config: str, environment: dict[str, str] | None = None) -> list[
     return load_settings(config.encode(), environment or {})[1]
 
 
-@pytest.mark.parametrize("key", DEFAULTS)
+@rows("key", DEFAULTS)
 def test_a_key_of_the_reference_has_its_default(key: str) -> None:
     assert value_of(Settings(), key) == DEFAULTS[key]
 
 
-@pytest.mark.parametrize("key", TOLD)
+@rows("key", TOLD)
 def test_a_key_of_the_reference_that_is_not_honoured_is_told(key: str) -> None:
     section, _, name = key.rpartition(".")
 
@@ -84,7 +85,7 @@ def test_a_key_of_the_reference_that_is_not_honoured_is_told(key: str) -> None:
     assert is_unsupported(key)
 
 
-@pytest.mark.parametrize("name", PROVIDER)
+@rows("name", PROVIDER)
 def test_providers_have_the_keys_of_the_reference(name: str) -> None:
     assert ("auth", "external", "github", name) in KINDS
 

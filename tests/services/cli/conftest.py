@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.client import run_loaded
+from tests.platform import prepare_data
+
 ROOT = Path(__file__).resolve().parents[3]
 SERVERS_ONLY = ("--edge", "none", "--pool", "none", "--port", "0")
 DEADLINE_S = 60
@@ -34,15 +37,7 @@ class Place:
         return [sys.executable, "-P", "-m", "services.cli.main", *map(str, words)]
 
     def run(self, *words, **environment):
-        return subprocess.run(
-            self.argv(*words),
-            cwd=self.root,
-            env={**self.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-        )
+        return run_loaded([*map(str, words)], {**self.environment, **environment}, self.root, DEADLINE_S)
 
     def begin(self, *words):
         """Run a command in the foreground, as from a terminal."""
@@ -120,6 +115,7 @@ def shared():
 
 
 def start_servers(place):
+    prepare_data(place.data)
     started = place.run("start", "--detach", *SERVERS_ONLY)
     assert started.returncode == 0, started.stderr
     return place

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.postgres.system_user import run_as, server_user
-from tests.workers.database.server import OUTSIDE
+from tests.fast import skip_in_fast_run
+from tests.workers.database.server import OUTSIDE, new_cluster
 
 _SETTINGS = {
     "fsync": "off",
+    "full_page_writes": "off",
     "shared_buffers": "16MB",
     "unix_socket_directories": "",
     "listen_addresses": "127.0.0.1",
@@ -42,18 +44,14 @@ class OwnServer:
 
     def make(self) -> None:
         """Make the cluster."""
-        secret = self.folder / "password"
-        secret.write_text("tester")
         self.give(self.folder)
-        self.give(secret)
-        made = subprocess.run(
-            [
-                str(self._programs / "initdb"), "--pgdata", str(self.data), "--username", "tester",
-                "--pwfile", str(secret), "--auth", "scram-sha-256", "--no-sync", "--encoding", "UTF8", "--locale", "C",
-            ],
-            cwd="/", capture_output=True, check=False, **run_as(self._user),
-        )  # fmt: skip
-        assert made.returncode == 0, made.stderr
+        with tempfile.TemporaryDirectory() as place:
+            Path(place).chmod(0o711)
+            secret = Path(place) / "password"
+            secret.write_text("tester")
+            self.give(secret)
+            options = ["--pwfile", str(secret), "--auth", "scram-sha-256"]
+            new_cluster(self.data, self._programs, self._user, "tester", options, name="tester")
 
     def give(self, path: Path) -> None:
         """Make the server's user the owner of a file, readable for it alone."""
@@ -96,6 +94,14 @@ class OwnServer:
 @contextlib.asynccontextmanager
 async def own_server(**settings: str) -> AsyncIterator[OwnServer]:
     """Give a running server; it is gone at the end, and so are its data."""
+    skip_in_fast_run("database server of a module's own")
+    async with shared_server(**settings) as server:
+        yield server
+
+
+@contextlib.asynccontextmanager
+async def shared_server(**settings: str) -> AsyncIterator[OwnServer]:
+    """Give the running server of the whole run, which fast runs have as well."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-postgres-"))
     server = OwnServer(folder, settings)
     try:

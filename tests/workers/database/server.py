@@ -7,6 +7,7 @@ the embedded one (`make test-postgres`).
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ from services.supervisor.binaries import find_postgres, reachable_postgres
 from services.supervisor.postgres.extensions import extension_files
 from services.supervisor.postgres.system_user import ServerUser, run_as, server_user
 from services.supervisor.postgres.vault_key import ensure_vault_key
+from tests.fast import skip_in_fast_run
+from tests.prepared import copy_prepared
 
 OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""
@@ -48,6 +51,7 @@ _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
     "fsync": "off",
+    "full_page_writes": "off",
     "shared_buffers": "16MB",
     "wal_level": "logical",
     "max_replication_slots": "10",
@@ -83,6 +87,7 @@ class Server:
 @contextlib.contextmanager
 def temporary_server(**options: Any) -> Iterator[Server]:
     """Give a server in a folder of its own, with the options of `start_server`; stop it after the block."""
+    skip_in_fast_run("database server of a module's own")
     folder = Path(tempfile.mkdtemp(prefix="headwater-server-"))
     try:
         server = start_server(folder, **options)
@@ -99,7 +104,7 @@ async def fresh_database(server: Server) -> AsyncIterator[str]:
     """Make an empty database, give its name, drop it after the block."""
     name = f"fresh_{uuid.uuid4().hex}"
     async with connected(server.url()) as connection:
-        await connection.execute(f"create database {name} template template1")
+        await connection.execute(f"create database {name} template template1 strategy file_copy")
     try:
         yield name
     finally:
@@ -143,14 +148,7 @@ def start_server(
     if programs is None:
         ensure_vault_key(folder, user)
     data = folder / "data"
-    made = subprocess.run(
-        [
-            found / "initdb", "--pgdata", data, "--username", superuser, "--auth", "trust", "--no-sync",
-            "--encoding", "UTF8", "--locale", "C",
-        ],
-        cwd="/", capture_output=True, text=True, check=False, **run_as(user),
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    new_cluster(data, found, user, superuser, ["--auth", "trust"])
     (data / "pg_hba.conf").write_text(_ACCESS.format(superuser=superuser))
     options = [f"-c{name}={value}" for name, value in {**configuration, **(settings or {})}.items()]
     with (folder / "log").open("wb") as log:
@@ -164,6 +162,32 @@ def start_server(
         server.stop()
         raise
     return server
+
+
+def new_cluster(
+    data: Path,
+    programs: Path,
+    user: ServerUser | None,
+    superuser: str,
+    options: Sequence[str],
+    name: str = "",
+) -> None:
+    """Make a cluster by `initdb` with further options, or as a copy of one of this name that was made so in this run."""
+
+    def make(target: Path) -> None:
+        target.mkdir()
+        _give(user, target)
+        made = subprocess.run(
+            [
+                programs / "initdb", "--pgdata", target, "--username", superuser, *options, "--no-sync",
+                "--encoding", "UTF8", "--locale", "C",
+            ],
+            cwd="/", capture_output=True, text=True, check=False, **run_as(user),
+        )  # fmt: skip
+        assert made.returncode == 0, made.stderr
+
+    key = hashlib.sha256(repr((str(programs), name or superuser)).encode()).hexdigest()[:16]
+    copy_prepared(f"cluster-{key}", data, make)
 
 
 def _fill_extensions(folder: Path, more: Mapping[str, str]) -> None:

@@ -36,7 +36,7 @@ async def platform_copies(project_server: Server) -> AsyncIterator[Copies]:
 async def _copy(server: Server, original: str) -> AsyncIterator[str]:
     name = f"copy_{uuid.uuid4().hex}"
     async with connected(server.url()) as connection:
-        await connection.execute(f"create database {name} template {original}")
+        await connection.execute(f"create database {name} template {original} strategy file_copy")
         await connection.execute(f"alter database {name} owner to postgres")
     try:
         yield name

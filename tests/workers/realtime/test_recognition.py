@@ -172,6 +172,8 @@ async def test_what_is_judged_without_sql_is_what_sql_says(
 
 
 def test_much_of_it_was_judged_without_sql() -> None:
+    if not any(judged.values()):
+        pytest.skip("the test above did not run")
     assert judged["by rule"] > judged["by sql"] / 4
 
 

@@ -10,6 +10,7 @@ import orjson
 from graphql import GraphQLSchema, build_client_schema, get_introspection_query, parse, print_schema
 from graphql.language import FieldNode, FragmentDefinitionNode, OperationDefinitionNode
 
+from schemas.bounded_cache import BoundedCache
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.introspection.answer import answer
 from workers.graphql.introspection.describe import describe
@@ -25,7 +26,7 @@ class Introspector:
 
     def __init__(self, schema: RoleSchema, *, is_whole: bool = False) -> None:
         self._schema, self._is_whole = schema, is_whole
-        self._answers: dict[Hashable, bytes] = {}
+        self._answers = BoundedCache[Hashable, bytes](_MOST_CACHED)
 
     @cached_property
     def described(self) -> TypeSystem:
@@ -67,9 +68,7 @@ class Introspector:
             return stored
         text = orjson.dumps(self.answer(fields, fragments, variables))
         if is_storable:
-            while len(self._answers) >= _MOST_CACHED:
-                del self._answers[next(iter(self._answers))]
-            self._answers[key] = text
+            self._answers.put(key, text)
         return text
 
     def graphql_schema(self) -> GraphQLSchema:

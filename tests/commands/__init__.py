@@ -1,0 +1,1 @@
+"""Commands of the platform for the tests, run by processes that have loaded its code already."""
