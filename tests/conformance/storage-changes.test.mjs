@@ -40,7 +40,7 @@ test('an object is copied: with what was said of it, or with something else', as
   assert.equal(path, `${own.id}/copies/one.txt`)
   assert.notEqual(one.id, id)
   assert.deepEqual([one.metadata, one.cacheControl, one.contentType], [{ a: 1 }, 'max-age=5', 'text/csv'])
-  assert.deepEqual([two.metadata, two.cacheControl, two.contentType], [null, 'max-age=9', 'text/markdown'])
+  assert.deepEqual([two.metadata, two.cacheControl, two.contentType], [{}, 'max-age=9', 'text/markdown'])
   assert.deepEqual([three.metadata, three.size], [{ a: 1 }, 17])
   assert.equal(await textOf(other.files, 'three.txt'), 'words of copy.txt')
 })

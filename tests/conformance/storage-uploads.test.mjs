@@ -49,7 +49,7 @@ for (const [name, [body, contentType]] of Object.entries(bodies)) {
     const info = await good(own.files.info(key))
     const wanted = name === 'URL parameters' ? 'wo=rds' : 'words'
     assert.deepEqual([path, fullPath, id], [key, `${own.id}/${key}`, info.id])
-    assert.deepEqual([info.contentType, info.size, info.cacheControl, info.metadata], [contentType, wanted.length, 'max-age=3600', null])
+    assert.deepEqual([info.contentType, info.size, info.cacheControl, info.metadata], [contentType, wanted.length, 'max-age=3600', {}])
     assert.equal(info.etag, `"${createHash('md5').update(wanted).digest('hex')}"`)
     assert.equal(await textOf(own.files, key), wanted)
   })
@@ -77,13 +77,20 @@ test('headers of an upload of the caller go along', async () => {
   assert.equal((await bad(own.files.upload('robots-2.txt', 'words', { headers: { 'x-robots-tag': 'dance' } }))).statusCode, '400')
 })
 
-test('bytes that are compressed stay so', async () => {
-  const packed = gzipSync('words '.repeat(100))
+test('bytes that are compressed stay so, and are unpacked by who knows their encoding', async () => {
+  const words = 'words '.repeat(100)
+  const packed = gzipSync(words)
 
-  await good(own.files.upload('packed.gz', packed, { contentType: 'application/gzip', contentEncoding: 'gzip' }))
+  await good(own.files.upload('packed.gz', packed, { contentType: 'application/gzip' }))
+  await good(own.files.upload('raw.txt', packed, { contentType: 'text/plain', contentEncoding: 'gzip' }))
+  await good(own.files.upload('blob.txt', new Blob([packed]), { contentType: 'text/plain', contentEncoding: 'gzip' }))
 
   const back = Buffer.from(await (await good(own.files.download('packed.gz'))).arrayBuffer())
   assert.deepEqual(back, packed)
+  for (const name of ['raw.txt', 'blob.txt']) {
+    assert.equal((await good(own.files.info(name))).size, packed.length)
+    assert.equal(await textOf(own.files, name), words)
+  }
 })
 
 test('an object is not replaced unless that is asked for; its id stays', async () => {
@@ -95,7 +102,7 @@ test('an object is not replaced unless that is asked for; its id stays', async (
   const second = await good(own.files.upload('once.txt', 'three', { upsert: true, contentType: 'text/csv' }))
   const info = await good(own.files.info('once.txt'))
   assert.equal(second.id, first.id)
-  assert.deepEqual([info.contentType, info.size, info.metadata], ['text/csv', 5, null])
+  assert.deepEqual([info.contentType, info.size, info.metadata], ['text/csv', 5, {}])
   assert.equal(await textOf(own.files, 'once.txt'), 'three')
 })
 
