@@ -145,7 +145,7 @@ class Entity:
     """By name of the field, in table order. Includes columns that can only be written (`is_selectable` False), and key
     columns with names that are not valid in GraphQL."""
     primary_key: tuple[str, ...]
-    """Names of columns in the database, real key or directive, in key order."""
+    """Names of columns in the database, real key or directive, in key order. Empty: a view whose rows only functions return."""
     relations: dict[str, RelationField] = field(default_factory=dict)
     """By name, outgoing before incoming; of two with one name the later."""
     functions: dict[str, FunctionField] = field(default_factory=dict)

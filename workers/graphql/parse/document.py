@@ -1,7 +1,7 @@
 """Parse a document and check what can be checked without a schema. Pure.
 
 In: text and limits. Out: a `Document`; `choose_operation` returns the operation to run. graphql-core parses. Its
-validation is not run (docs/reference/graphql.md, section 11): the plan step checks the fields that it reaches, one root
+validation runs after planning (`validation/`): the plan step checks the fields that it reaches, one root
 field at a time, so that an error in one does not fail the others.
 The parser is recursive, so bracket depth and length are checked before it runs.
 """

@@ -72,7 +72,8 @@ def build(
 
 def _with_relations(view: RoleView, entities_by_oid: dict[int, ReflectedEntity]) -> dict[Name, Entity]:
     """Return the entities with their relations and computed fields."""
-    relations = find_relations(view, entities_by_oid)
+    keyed = {oid: reflected for oid, reflected in entities_by_oid.items() if reflected.entity.primary_key}
+    relations = find_relations(view, keyed)
     functions = find_computed_fields(view, entities_by_oid)
     return {
         reflected.entity.sql: replace(

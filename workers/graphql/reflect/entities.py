@@ -61,26 +61,37 @@ class ReflectedEntity(NamedTuple):
 
 
 def find_entities(view: RoleView) -> dict[int, ReflectedEntity]:
-    """Return the entities by oid of their relation. Of several with one name, the first on the search path."""
+    """Return the entities by oid of their relation. Of several with one name, the first on the search path.
+
+    Views without a primary key that functions return come last: their rows are reached through these functions only.
+    """
     entities: dict[int, ReflectedEntity] = {}
     names_in_use: set[str] = set()
-    for row in view.snapshot.relations:
-        if row.schema in view.schemas:
+    returned = {view.values.row_of(function.result) for function in view.snapshot.functions}
+    for has_key in (True, False):
+        for row in view.snapshot.relations:
+            if row.schema not in view.schemas or not (has_key or row.oid in returned):
+                continue
             entity = _build_entity(row, view)
-            if entity is not None and entity.name not in names_in_use:
+            if entity is None or bool(entity.primary_key) is not has_key:
+                continue
+            if entity.name not in names_in_use:
                 names_in_use.add(entity.name)
                 entities[row.oid] = ReflectedEntity(row, entity)
     return entities
 
 
 def _build_entity(row: ReflectedRelation, view: RoleView) -> Entity | None:
-    """Return the entity of a relation; None without a primary key, a valid name, or a column that the role may select."""
+    """Return the entity of a relation; None without a valid name or a column that the role may select.
+
+    A table must have a primary key. A view without one cannot be written, and has no collection or node id.
+    """
     directive = read_table(row.comment)
     inflect = view.inflects(row.schema)
     name = directive.name or names.type_name(row.name, inflect=inflect)
     keys = view.snapshot.keys.get(row.oid, ())
     primary_key = _primary_key(row, keys, directive, view.snapshot)
-    if not primary_key or not names.is_valid(name):
+    if not names.is_valid(name) or not (primary_key or row.kind in _KEYLESS_KINDS):
         return None
     columns = _build_columns(row, frozenset(primary_key), inflect, view)
     if not any(column.is_selectable for column in columns.values()):
@@ -88,8 +99,8 @@ def _build_entity(row: ReflectedRelation, view: RoleView) -> Entity | None:
     key_columns = [
         column for column in columns.values() if column.sql in primary_key and column.is_selectable
     ]
-    has_key = len(key_columns) == len(primary_key)
-    privileges = view.rights.on_relation(row.acl)
+    has_key = bool(primary_key) and len(key_columns) == len(primary_key)
+    privileges = view.rights.on_relation(row.acl) if primary_key else frozenset[str]()
     schema = view.schemas[row.schema]
     return Entity(
         name=name,
@@ -100,8 +111,8 @@ def _build_entity(row: ReflectedRelation, view: RoleView) -> Entity | None:
         max_rows=schema.max_rows if directive.max_rows is None else directive.max_rows,
         has_total_count=directive.has_total_count,
         has_aggregate=directive.has_aggregate,
-        is_insertable=any(column.is_insertable for column in columns.values()),
-        is_updatable=any(column.is_updatable for column in columns.values()),
+        is_insertable=bool(primary_key) and any(column.is_insertable for column in columns.values()),
+        is_updatable=bool(primary_key) and any(column.is_updatable for column in columns.values()),
         is_deletable=DELETE in privileges and bool(row.writes & _DELETABLE),
         has_key_lookup=has_key and _is_key_lookup(row, key_columns, view),
         has_node_id=has_key,

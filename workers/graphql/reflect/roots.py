@@ -8,7 +8,7 @@ from workers.graphql.reflect.names import lower_first
 
 def query_fields(entities: Iterable[Entity], functions: Iterable[FunctionField]) -> dict[str, RootField]:
     """Return the fields of Query by name. Of several with one name: those of tables, then functions, then aliases."""
-    entity_list = list(entities)
+    entity_list = [entity for entity in entities if entity.primary_key]
     aliases = (
         RootField(lower_first(entity.name), RootKind.BY_KEY, entity.sql, is_alias=True)
         for entity in entity_list

@@ -104,6 +104,8 @@ class SpreadColumn:
     name: str
     aggregate: str | None = None
     aggregate_cast: str | None = None
+    is_json: bool = False
+    """The value is an embed or an array of rows, of type json, which has no equality to group by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from workers.database.schema_cache.catalog import Catalog, CatalogArgument, CatalogFunction, CatalogRelation
 from workers.rest.openapi.scope import Object, OpenApiOptions, VisibleObjects, described, scope_of, summary_of
-from workers.rest.openapi.types import argument_property, column_property, swagger_type
+from workers.rest.openapi.types import argument_property, column_property, swagger_format, swagger_type
 
 _TYPES = [
     "application/json",
@@ -217,10 +217,10 @@ def _argument(argument: CatalogArgument, schema: str) -> Object:
     header: Object = {"name": argument.name, "required": argument.is_required, "in": "query"}
     if argument.is_variadic:
         inner = name.removesuffix("[]")
-        items = {"type": swagger_type(inner) or "string", "format": inner}
+        items = {"type": swagger_type(inner) or "string", "format": swagger_format(inner)}
         return {**header, "type": "array", "collectionFormat": "multi", "items": items}
     return {
         **header,
         "type": swagger_type(name) if swagger_type(name) not in (None, "array") else "string",
-        "format": name,
+        "format": swagger_format(name),
     }

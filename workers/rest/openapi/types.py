@@ -35,9 +35,14 @@ def swagger_type(name: str) -> str | None:
     return "boolean" if name == "boolean" else "string"
 
 
+def swagger_format(name: str) -> str:
+    """Return the format of a Postgres type: its name, or the width of an integer."""
+    return _INTEGER.get(name, name)
+
+
 def typed(name: str) -> dict[str, object]:
     """Return `format`, `type` and, of an array, `items`."""
-    shape: dict[str, object] = {"format": _INTEGER.get(name, name)}
+    shape: dict[str, object] = {"format": swagger_format(name)}
     kind = swagger_type(name)
     if kind is not None:
         shape["type"] = kind
@@ -99,18 +104,15 @@ def column_description(catalog: Catalog, relation: CatalogRelation, column: Cata
 
 
 def _foreign_key(catalog: Catalog, relation: CatalogRelation, column: str) -> tuple[str, str] | None:
-    """Find what a column of a foreign key refers to; a key of one column before those of several."""
+    """Find what a column of a foreign key refers to: a table before a view of it, a key of one column before those of several."""
     references = [
-        (len(relationship.columns), relationship.target[1], theirs)
+        (relationship.target_is_view, len(relationship.columns), relationship.target[1], theirs)
         for relationship in catalog.relationships.get((relation.schema, relation.name), ())
-        if isinstance(relationship, Relationship)
-        and relationship.is_to_one
-        and not relationship.is_parent
-        and not relationship.target_is_view
+        if isinstance(relationship, Relationship) and relationship.is_to_one and not relationship.is_parent
         for column_name, theirs in relationship.columns
         if column_name == column
     ]
-    return min(references)[1:] if references else None
+    return min(references)[2:] if references else None
 
 
 def argument_property(argument: CatalogArgument, schema: str) -> dict[str, object]:

@@ -35,7 +35,7 @@ def find_relationship(
         origin,
         target,
         [_details(relationship) for relationship in detected],
-        [f"{target}!{_hint_of(relationship)}" for relationship in detected],
+        [f"{relationship.target[1]}!{_hint_of(relationship)}" for relationship in detected],
     )
 
 
@@ -58,7 +58,7 @@ def _matches(each: Relationship | ComputedRelationship, target: str, hint: str |
             or _junction(each) == hint
         )
     if hint is None:
-        by_key = each.constraint == target or (_foreign_key_column(each) == target and _is_child(each))
+        by_key = each.constraint == target or _is_joined_by(each, target)
         return by_name or (by_key and bool(each.columns) and not each.target_is_view)
     return by_name and (
         (bool(each.constraint) and each.constraint == hint)
@@ -78,6 +78,11 @@ def _foreign_key_column(each: Relationship) -> str | None:
     if len(each.columns) != 1:
         return None
     return each.columns[0][0] if _is_child(each) else each.columns[0][1]
+
+
+def _is_joined_by(each: Relationship, column: str) -> bool:
+    """Return whether a column of the origin alone joins it: its foreign key, or the key that others refer to."""
+    return len(each.columns) == 1 and each.columns[0][0] == column
 
 
 def _junction(each: Relationship) -> str | None:

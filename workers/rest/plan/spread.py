@@ -38,11 +38,13 @@ def lifted(read: RelationRead, *, is_to_one: bool) -> tuple[RelationRead, tuple[
 def _through(embed: Embed, place: int) -> list[tuple[str, SpreadColumn]]:
     """Return what a spread passes on from an embed of its own: its name there, and the column that the parent takes."""
     if not embed.is_spread:
-        return [] if embed.is_hidden else [(embed.key, SpreadColumn(embed.key, embed.key))]
+        return [] if embed.is_hidden else [(embed.key, SpreadColumn(embed.key, embed.key, is_json=True))]
     passed = []
     for number, item in enumerate(embed.spread, start=place):
         carried = f"hw_{number}_{item.aggregate}" if item.aggregate else item.name
-        passed.append((item.carried, SpreadColumn(carried, item.name, item.aggregate, item.aggregate_cast)))
+        is_json = item.is_json or not embed.is_to_one
+        column = SpreadColumn(carried, item.name, item.aggregate, item.aggregate_cast, is_json)
+        passed.append((item.carried, column))
     return passed
 
 

@@ -166,7 +166,7 @@ def _items(read: RelationRead, place: RowReference, *, as_jsonb: bool) -> tuple[
             if not item.aggregate:
                 grouped.append(_position(len(items)))
         elif item.is_spread:
-            for value, is_aggregate in _spread(item):
+            for value, is_aggregate in _spread(item, as_jsonb=as_jsonb):
                 items.append(value)
                 if not is_aggregate:
                     grouped.append(_position(len(items)))
@@ -194,13 +194,16 @@ def _embedded(embed: Embed, *, as_jsonb: bool) -> Sql:
     return concat(value, raw("::jsonb as ") if as_jsonb else raw(" as "), ident(embed.key))
 
 
-def _spread(embed: Embed) -> list[tuple[Sql, bool]]:
+def _spread(embed: Embed, *, as_jsonb: bool) -> list[tuple[Sql, bool]]:
+    """Return the values that a spread lifts, and which are aggregates; grouping needs jsonb, which has an equality."""
     lifted = []
     for column in embed.spread:
         value = concat(ident(embed.alias), raw("."), ident(column.carried))
         if not embed.is_to_one:
             value = concat(raw("coalesce("), value, raw(", '[]')"))
         value = aggregate_sql(value, column.aggregate, column.aggregate_cast)
+        if as_jsonb and not column.aggregate and (column.is_json or not embed.is_to_one):
+            value = concat(value, raw("::jsonb"))
         lifted.append((concat(value, raw(" as "), ident(column.name)), column.aggregate is not None))
     return lifted
 

@@ -23,6 +23,8 @@ def embed(target: str, relation: str) -> Embed:
         ("projects", "clients!id(*)", "clients", Cardinality.MANY_TO_ONE, (("client_id", "id"),)),
         ("clients", "projects(*)", "projects", Cardinality.ONE_TO_MANY, (("id", "client_id"),)),
         ("clients", "projects!client_id(*)", "projects", Cardinality.ONE_TO_MANY, (("id", "client_id"),)),
+        ("clients", "id(*)", "projects", Cardinality.ONE_TO_MANY, (("id", "client_id"),)),
+        ("projects", "id(*)", "tasks", Cardinality.ONE_TO_MANY, (("id", "project_id"),)),
         ("clients", "projects_client_id_fkey(*)", "projects", Cardinality.ONE_TO_MANY, (("id", "client_id"),)),
         ("clients", "project_list(*)", "project_list", Cardinality.ONE_TO_MANY, (("id", "client_id"),)),
         ("project_list", "clients(*)", "clients", Cardinality.MANY_TO_ONE, (("client_id", "id"),)),
@@ -91,6 +93,16 @@ def test_several_relationships_are_listed_with_what_would_choose() -> None:
         "hint": "Try changing 'addresses' to one of the following: 'addresses!billing', 'addresses!shipping'. "
         "Find the desired relationship in the 'details' key.",
     }
+
+
+def test_a_column_that_several_refer_to_is_ambiguous() -> None:
+    with pytest.raises(AmbiguousRelationship) as caught:
+        embed("id(*)", "users")
+
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith(
+        "Try changing 'id' to one of the following: 'badges!badges_user_id_fkey', 'users_tasks!users_tasks_user_id_fkey'."
+    )
 
 
 def test_the_other_side_of_several_relationships_is_ambiguous_too() -> None:

@@ -64,6 +64,8 @@ _AGGREGATES = (
     "/projects?select=client_id,meta->>n::int.sum()", "/clients?select=name,projects(id.sum())", "/clients?select=name,projects(client_id,count())",
     "/projects?select=...clients(name),id.max()", "/projects?select=...clients(total:id.sum())", "/projects?select=...clients(n:count(),name)",
     "/tasks?select=count(),projects(name)", "/orders?select=billing_id.count(distinct)", "/tasks?select=...projects(...clients(id.sum())),count()",
+    "/tasks?select=...projects(clients(name),id.count())", "/tasks?select=...projects(open_tasks(id),...clients(name)),count()",
+    "/clients?select=...projects(id,tasks(name)),count()", "/tasks?select=...projects(...tasks(name),lead(name)),id.max()",
 )  # fmt: skip
 _CALLS = (
     _sent("GET", "/rpc/add?a=1"), _sent("GET", "/rpc/add?a=1&b=2"), _sent("POST", "/rpc/add", '{"a":1}'),
