@@ -132,6 +132,11 @@ async def test_a_name_in_no_schema_of_its_own_moves(project: asyncpg.Connection)
             "extensions kept in tables need a compiled module",
         ),
         ("pgsodium", "pgsodium.create_key()", "libsodium needs a compiled module"),
+        (
+            "plpgsql_check",
+            "plpgsql_check_function('now()'::regprocedure::oid, format := 'json')",  # as official tools call it
+            "checking PL/pgSQL needs a compiled module",
+        ),
         ("plpgsql_check", "plpgsql_check_function('f()')", "checking PL/pgSQL needs a compiled module"),
         (
             "pg_graphql",

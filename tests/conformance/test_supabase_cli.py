@@ -1,0 +1,114 @@
+"""The official command line tool on a running platform, over `--db-url`. Needs Node (skipped only where it is absent)."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.platform import Platform, platform
+
+HERE = Path(__file__).parent
+PROGRAM = HERE / "node_modules" / ".bin" / "supabase"
+
+pytestmark = [
+    pytest.mark.node,
+    pytest.mark.xdist_group("clients"),
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
+]
+
+_MIGRATION = """
+create table public.notes (id bigint generated always as identity primary key, body text);
+alter table public.notes enable row level security;
+create policy "all" on public.notes for select using (true);
+create function public.shout(words text) returns text language plpgsql set search_path = '' as
+  $$ begin return upper(words); end $$;
+"""
+_ENDS_TRANSACTIONS = "http_exchange"
+"""A procedure that commits, so it cannot have a search path of its own; it names everything in full."""
+
+
+@pytest.fixture(scope="module")
+def target(node_modules: None) -> Iterator[Platform]:
+    """A platform without tables of a project."""
+    with platform() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project folder with one migration."""
+    whole = tmp_path_factory.mktemp("project")
+    (whole / "supabase" / "migrations").mkdir(parents=True)
+    (whole / "supabase" / "config.toml").write_text('project_id = "notes"\n')
+    (whole / "supabase" / "migrations" / "20240101000000_notes.sql").write_text(_MIGRATION)
+    return whole
+
+
+def _run(target: Platform, folder: Path, words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAM, *words.split(), "--db-url", target.values["DB_URL"]],
+        cwd=folder,
+        env={**os.environ, "DO_NOT_TRACK": "1", "SUPABASE_TELEMETRY_DISABLED": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def pushed(target: Platform, folder: Path) -> Platform:
+    """The platform after `db push`."""
+    done = _run(target, folder, "db push --yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def test_a_pushed_migration_is_listed_as_applied(pushed: Platform, folder: Path) -> None:
+    done = _run(pushed, folder, "migration list")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("20240101000000") == 2
+
+
+def test_types_are_generated(pushed: Platform, folder: Path) -> None:
+    done = _run(pushed, folder, "gen types")
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\bnotes\"?: *\{", done.stdout)
+    assert re.search(r"\bshout\"?: *(\{|$)", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("report", ["outliers", "calls", "db-stats"])
+def test_the_database_is_inspected(pushed: Platform, folder: Path, report: str) -> None:
+    done = _run(pushed, folder, f"inspect db {report}")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) > 3
+
+
+def test_the_advisors_find_nothing_in_schemas_of_the_platform(pushed: Platform, folder: Path) -> None:
+    done = _run(pushed, folder, "db advisors --level info")
+
+    assert done.returncode == 0, done.stderr
+    findings = json.loads(done.stdout[done.stdout.index("[") : done.stdout.rindex("]") + 1])
+    serious = [
+        (finding["name"], finding["metadata"].get("schema"), finding["metadata"].get("name"))
+        for finding in findings
+        if finding["metadata"].get("name") != _ENDS_TRANSACTIONS and finding["level"] != "INFO"
+    ]
+    assert serious == []
+
+
+def test_the_lint_says_what_it_lacks(pushed: Platform, folder: Path) -> None:
+    done = _run(pushed, folder, "db lint")
+
+    assert done.returncode != 0
+    assert "checking PL/pgSQL needs a compiled module" in done.stdout + done.stderr
