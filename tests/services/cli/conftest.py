@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.client import run_loaded
+from tests.fast import skip_in_fast_run
 from tests.platform import prepare_data
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,6 +42,7 @@ class Place:
 
     def begin(self, *words):
         """Run a command in the foreground, as from a terminal."""
+        skip_in_fast_run("platform")
         return subprocess.Popen(
             self.argv(*words),
             cwd=self.root,
