@@ -436,7 +436,7 @@ def build_handlers(
         ),
     }
     handlers[HandlerName.MANAGEMENT] = ManagementHandler(
-        cors.closed_policy(), forwarder, keys, subjects[HandlerName.MANAGEMENT]
+        policies["management"], forwarder, keys, subjects[HandlerName.MANAGEMENT]
     )
     if sockets is not None:
         handlers[HandlerName.REALTIME] = RealtimeHandler(policies["realtime"], forwarder, sockets)

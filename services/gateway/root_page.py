@@ -11,7 +11,7 @@ import msgspec
 
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings
-from services.gateway.routes import ROUTES, areas_off
+from services.gateway.routes import areas_off
 from services.middleware.errors import JSON
 from services.middleware.qualities import parse_qualities
 
@@ -23,7 +23,7 @@ _AREAS = {
     "realtime": ("Realtime", "/realtime/v1", None),
     "functions": ("Functions", "/functions/v1", "/functions/v1/_internal/health"),
 }
-"""Name, path, and an endpoint that answers without an API key."""
+"""The interfaces of applications: name, path, and an endpoint that answers without an API key."""
 _HEALTH = ("/health/live", "/health/ready")
 _STYLE = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}"
 _STYLE += "td{padding:.2rem 1.5rem .2rem 0}:root{color-scheme:light dark}"
@@ -45,7 +45,7 @@ class RootPage:
 
     def __init__(self, settings: Settings) -> None:
         off = areas_off(settings)
-        areas = [area for area in dict.fromkeys(route.area for route in ROUTES) if area not in off]
+        areas = [area for area in _AREAS if area not in off]
         self._page = Response(200, [*_PAGE_HEADERS, _VARY], _page(areas))
         self._listing = Response(200, [JSON, _VARY], _listing(areas))
 

@@ -112,8 +112,10 @@ ROUTES = (
     GatewayRoute("management", "/management/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False),
 )
 
-POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.subject is not FUNCTIONS))
-"""Pools that must be ready for the platform to be ready, unless their area is switched off. A project may have no functions."""
+_NOT_REQUIRED = (FUNCTIONS, MANAGEMENT)
+POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.subject not in _NOT_REQUIRED))
+"""Pools that must be ready for the platform to be ready, unless their area is switched off. A project may have no functions, and
+applications do not need the interface of administrators."""
 
 
 _SECTIONS = {"rest": "api", "functions": "edge_runtime"}

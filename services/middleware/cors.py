@@ -51,6 +51,10 @@ class CorsPolicy:
 
 def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) -> CorsPolicy:
     """Return the policy of an area, empty for paths of none. `further` are names that settings add to its responses."""
+    if (
+        area == "management"
+    ):  # pages of other origins cannot read anything of administrators: no origin is allowed
+        return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
     is_rest = area == "rest"
     return CorsPolicy(
         methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD"
@@ -67,11 +71,6 @@ def _exposed(area: str, further: Sequence[str]) -> tuple[str, ...]:
     listed = {name.strip().lower() for name in reference.split(",")}
     own = (*_EVERYWHERE, *_ADDED.get(area, ()), *further)
     return reference, ", ".join(name for name in own if name.lower() not in listed)
-
-
-def closed_policy() -> CorsPolicy:
-    """Return the policy of an area that pages of other origins cannot read: no origin is allowed."""
-    return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
 
 
 def is_preflight(method: str, asked_method: str | None) -> bool:
