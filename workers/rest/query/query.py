@@ -61,7 +61,7 @@ def query_for(plan: RestPlan) -> RestStatement:
 
 
 _FIRST_OF = raw(
-    "(select case when pg_catalog.row_number() over () = 1 then pg_catalog.row_to_json(hw_t) end as hw_one from "
+    "(select case when pg_catalog.row_number() over () = 1 then pg_catalog.row_to_json(hw_t.*) end as hw_one from "
 )
 
 
@@ -253,6 +253,6 @@ def _csv(is_scalar: bool) -> Sql:
         )
     return raw(
         "(select coalesce(pg_catalog.string_agg(hw_key, ','), '') from (select pg_catalog.json_object_keys(hw_row) as hw_key "
-        "from (select pg_catalog.row_to_json(hw_page) as hw_row from hw_page limit 1) as hw_first) as hw_header) || E'\\n' || "
+        "from (select pg_catalog.row_to_json(hw_page.*) as hw_row from hw_page limit 1) as hw_first) as hw_header) || E'\\n' || "
         "coalesce(pg_catalog.string_agg(substring(hw_t::text, 2, length(hw_t::text) - 2), E'\\n'), '')"
     )

@@ -50,7 +50,7 @@ def page_sql(read: RelationRead) -> Sql:
     order = turned(read.order) if is_backward else read.order
     beyond = [] if read.cursor is None else [beyond_sql(read.cursor, order, values)]
     rows = concat(
-        raw("select (select pg_catalog.row_to_json(hw_one) from (select "),
+        raw("select (select pg_catalog.row_to_json(hw_one.*) from (select "),
         join(", ", items),
         raw(") hw_one) as "),
         ROW,
@@ -226,7 +226,7 @@ def _to_one(embed: Embed, parent: RowReference) -> Sql:
     items, _ = _items(read, place, as_jsonb=False)
     if not embed.is_spread:
         row = concat(
-            raw("(select pg_catalog.row_to_json(hw_one) from (select "),
+            raw("(select pg_catalog.row_to_json(hw_one.*) from (select "),
             join(", ", items),
             raw(") hw_one) as "),
         )

@@ -38,7 +38,7 @@ _GEOJSON = b'{"type" : "FeatureCollection", "features" : ['
 _BETWEEN_ROWS, _BETWEEN_VALUES = b", \n ", b", "
 _HEADER = raw(
     "(select coalesce(pg_catalog.string_agg(hw_key, ','), '') from (select pg_catalog.json_object_keys(hw_row) as hw_key "
-    "from (select pg_catalog.row_to_json(hw_page) as hw_row from hw_page limit 1) as hw_first) as hw_header)"
+    "from (select pg_catalog.row_to_json(hw_page.*) as hw_row from hw_page limit 1) as hw_first) as hw_header)"
 )
 
 
@@ -123,7 +123,7 @@ def _row(plan: RestPlan) -> tuple[Sql, RowFrame]:
         name = plan.call.function.return_type[1]
         between = _BETWEEN_ROWS if name.startswith("_") or name == "record" else _BETWEEN_VALUES
     else:
-        row = concat(raw("pg_catalog.row_to_json("), T, raw(")"))
+        row = concat(raw("pg_catalog.row_to_json("), T, raw(".*)"))
     if plan.output.strips_nulls:
         row, between = concat(raw("pg_catalog.json_strip_nulls("), row, raw(")")), b","
     return row, RowFrame(b"[", between, b"]")
