@@ -24,6 +24,10 @@ begin
   alter function vault.update_secret(uuid, text, text, text, uuid) owner to headwater_vault;
   alter table vault.secrets owner to headwater_vault;
   alter view vault.decrypted_secrets owner to headwater_vault;
+  -- A grant in a script is noted as the extension's own; without these, dumps would contain the change of the owners' rights.
+  grant execute on function vault._headwater_seal_row(), vault.create_secret(text, text, text, uuid),
+    vault.update_secret(uuid, text, text, text, uuid) to headwater_vault;
+  grant all on vault.secrets, vault.decrypted_secrets to headwater_vault;
   if exists (select from pg_catalog.pg_roles where rolname = 'postgres' and not rolsuper) then
     grant references, truncate on vault.secrets to postgres with grant option;
   end if;

@@ -103,7 +103,10 @@ def test_a_role_of_the_platform_whose_name_a_tenant_has_taken_is_not_the_tenants
     ]
     for role in taken:
         # As it was before the version that brought it; what it owned is made again by the migrations.
-        run_sql(owner, f"set event_triggers = off; drop owned by {role} cascade; drop role {role}")
+        run_sql(
+            owner,
+            f"set event_triggers = off; reassign owned by {role} to supabase_admin; drop owned by {role} cascade; drop role {role}",
+        )
         run_sql(url, f"create role {role} login password 'x'")
     run_sql(owner, "set event_triggers = off; delete from headwater.migrations")
     tenant.command("upgrade")

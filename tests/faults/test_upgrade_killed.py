@@ -70,6 +70,7 @@ def test_an_upgrade_that_is_killed_again_and_again_is_finished_by_the_next_one()
 
         assert progress[-1] + len(done.migrations) == len(read_migrations())
         assert asyncio.run(upgrade(url, Settings())).migrations == []
+        asyncio.run(migrate(url, Settings()))  # as the next start does, which also updates extensions
         assert asyncio.run(_made(url)) == whole
         assert asyncio.run(_value(url, _LOGINS)) == 0
 

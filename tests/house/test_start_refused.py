@@ -112,7 +112,7 @@ def test_a_disk_that_is_full_later_is_told_too(root, small_disk):
 @pytest.mark.parametrize(("config", "told"), [
     ("[api\nport = 1", "supabase/config.toml is not valid TOML: Expected ']' at the end of a table declaration (at line 1, column 5). Correct it and start again."),
     ("[db]\npool_size = 'many'", "supabase/config.toml: db.pool_size must be a whole number above 0. Correct it and start again."),
-    ("[api]\nport = 'env(NOT_SET_ANYWHERE)'", "supabase/config.toml asks for env(NOT_SET_ANYWHERE), but NOT_SET_ANYWHERE is not set. Correct it and start again."),
+    ("[api]\nmax_rows = 'env(NOT_SET_ANYWHERE)'", "supabase/config.toml asks for env(NOT_SET_ANYWHERE), but NOT_SET_ANYWHERE is not set. Correct it and start again."),
     ("[storage.buckets.images]\nfile_size_limit = 'big'", "supabase/config.toml: storage.buckets.images.file_size_limit must be a size such as 50MiB"),
     ("[db.settings]\n'no name' = 1", "[db.settings] has 'no name', which is no name of a server setting. Remove it."),
 ])  # fmt: skip

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import msgspec
-from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp import BodyPartReader, HttpVersion, HttpVersion11, MultipartReader, web
 from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict
 
@@ -101,6 +101,7 @@ def _opened(fields: dict[str, str], part: BodyPartReader, pace: TransferRate) ->
 class _File:
     headers: CIMultiDict[str]
     content: "_Content"
+    version: HttpVersion = HttpVersion11
 
 
 @dataclass(frozen=True, slots=True)
