@@ -336,6 +336,7 @@ async def test_a_thousand_uploads_at_32_at_once_are_all_stored(store: Storehouse
     assert set(statuses) == {200}
     found = await store.database.fetchval("select count(*) from storage.objects where name like 'many/%'")
     assert found == 1000
-    assert store.blobs() == await store.rows()
+    replaced = await store.database.fetch("select version from storage.tombstones")
+    assert store.blobs() - {row["version"] for row in replaced} == await store.rows()
     assert (await store.get("object/public/open/many/777")).body == b"words 777"
     assert not store.staged()

@@ -14,6 +14,11 @@ from workers.database.migrations.migrate import SERIES
 from workers.sql.files import read_statements
 
 _ARCHIVE = Path(__file__).parents[2] / "data" / "released_migrations.tar.gz"
+_EXTENSION = (
+    "create extension supabase_vault with schema vault",
+    "create extension supabase_vault with schema vault version '0.3.1'",
+)
+"""That release had this version, which the newer files of the extension still contain."""
 _STATEMENTS = read_statements("workers.database.migrations", "migrate.sql")
 
 
@@ -40,7 +45,7 @@ async def apply_released(url: str) -> list[SystemMigration]:
         for each in applied:
             async with connection.transaction():
                 await connection.execute("set local search_path = ''")
-                await connection.execute(each.sql)
+                await connection.execute(each.sql.replace(*_EXTENSION))
                 record = (each.series, each.version, each.name, each.checksum)
                 await connection.execute(_STATEMENTS["record"], *record)
     finally:
