@@ -28,12 +28,13 @@ from services.gateway.compression import ResponseCompression, encoded_headers, w
 from services.gateway.errors import gateway_error
 from services.gateway.forward import BodyRejected, http_response, stream_response
 from services.gateway.functions import is_websocket_request
-from services.gateway.handlers import Reply, RouteHandler, UnroutedHandler, build_handlers
+from services.gateway.handlers import UnroutedHandler, build_handlers
 from services.gateway.head_checks import answer_in_http11, head_fault
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
 from services.gateway.request import GatewayRequest, read_request
 from services.gateway.root_page import RootPage
+from services.gateway.route_handler import Reply, RouteHandler
 from services.gateway.s3.errors import error_as_xml
 from services.middleware import cors
 from services.middleware.api_keys import ApiKeyRejected

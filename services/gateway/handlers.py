@@ -11,16 +11,13 @@ A handler that needs no caller finds `request.caller` None and authenticates by 
 `handle` returns a `Response`, the `PoolReply` of a pool (its body may be streamed), or the `web.StreamResponse` that it has sent.
 """
 
-from collections.abc import Coroutine, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from aiohttp import web
-
-from broker.requests.call import Calls, PoolReply
-from broker.subjects import STORAGE, Subject
+from broker.requests.call import Calls
+from broker.subjects import Subject
 from schemas.caller import AnonymousCaller, RejectedCaller
 from schemas.errors import DeadlineExceeded, Unavailable
-from schemas.http import SERVER_ORIGIN, Request, Response
+from schemas.http import SERVER_ORIGIN, Response
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.gateway.authentication import Authenticator
@@ -29,57 +26,23 @@ from services.gateway.forward import Forwarder
 from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
 from services.gateway.health import PATHS as HEALTH_PATHS
 from services.gateway.health import Health
-from services.gateway.objects import ObjectTransfers, carries_object
+from services.gateway.objects import ObjectTransfers
 from services.gateway.public_address import origin_from_headers
 from services.gateway.request import GatewayRequest
-from services.gateway.resumable import uploads
 from services.gateway.root_page import RootPage
-from services.gateway.routes import ROUTES, HandlerName, areas_off, names_version, switch_of
-from services.gateway.s3.errors import session_token
-from services.gateway.s3.form import S3Form, is_form, open_form
-from services.gateway.transfer_rate import TransferLimits, TransferRate
+from services.gateway.route_handler import ForwardHandler, Reply, RouteHandler
+from services.gateway.routes import ROUTES, HandlerName, areas_off, switch_of
+from services.gateway.storage_handlers import ResumableUploadHandler, S3Handler, StorageHandler
+from services.gateway.transfer_rate import TransferLimits
 from services.middleware import cors
 from services.middleware.api_keys import without_key
 from services.middleware.caller_key import CallerKeys
-from services.middleware.errors import error_response, versioning_disabled
+from services.middleware.errors import error_response
 from services.realtime import edge as realtime
 from services.subscriptions.edge import GraphQLSocketEdge, is_subscribing
 
 _READS = ("GET", "HEAD")
 _ALLOW = ("allow", "GET, HEAD, OPTIONS")
-Reply = Response | PoolReply | web.StreamResponse
-
-
-class RouteHandler:
-    """What every handler has. `policy` is the CORS policy of its responses."""
-
-    def __init__(self, policy: cors.CorsPolicy) -> None:
-        self.policy = policy
-
-    def options(self, request: GatewayRequest) -> Response | None:
-        """Return the response to a CORS preflight; None for any other OPTIONS request."""
-        first = request.first
-        origin = first.get("origin")
-        if origin is None or first.get("access-control-request-method") is None:
-            return None
-        return cors.preflight(self.policy, origin, first.get("access-control-request-headers"))
-
-    def needs_caller(self, request: GatewayRequest) -> bool:
-        """Return whether the caller is authenticated before `handle`."""
-        del request
-        return True
-
-    def api_key(self, request: GatewayRequest) -> str | None:
-        """Return the API key of a request."""
-        return request.api_key()
-
-    def authorization(self, request: GatewayRequest) -> str | None:
-        """Return the `Authorization` header that authenticates a request."""
-        return request.first.get("authorization")
-
-    async def handle(self, request: GatewayRequest) -> Reply:
-        """Answer a request. Raises: BodyRejected, ApiKeyRejected, Unavailable, DeadlineExceeded."""
-        raise NotImplementedError
 
 
 class UnroutedHandler(RouteHandler):
@@ -127,40 +90,6 @@ class DisabledHandler(RouteHandler):
         return gateway_error(request, 501, f"The {area} interface is switched off ({switch_of(area)})")
 
 
-class ForwardHandler(RouteHandler):
-    """Sends a request to the pool of its route. `sends_client`: with the client's address."""
-
-    def __init__(
-        self,
-        policy: cors.CorsPolicy,
-        forwarder: Forwarder,
-        caller_keys: CallerKeys,
-        subject: Subject,
-        *,
-        sends_client: bool = True,
-    ) -> None:
-        super().__init__(policy)
-        self._forwarder, self._caller_keys, self._subject = forwarder, caller_keys, subject
-        self._sends_client = sends_client
-
-    async def handle(self, request: GatewayRequest) -> Reply:
-        """Send the request to the pool."""
-        return await self._forward(request, request.query)
-
-    def _forward(self, request: GatewayRequest, query: str) -> Coroutine[Any, Any, PoolReply]:
-        """Return the call of the pool; not a coroutine function, because one more would cost the hot path a frame."""
-        client = request.client_address() if self._sends_client else ""
-        key = self._caller_key(request, client)
-        return self._forwarder.call(self._subject, request, query, request.headers, client, key)
-
-    def _caller_key(self, request: GatewayRequest, client: str) -> str:
-        """Return the key by which the caller's requests share the workers. Only a verified API key counts for it."""
-        assert request.caller is not None  # authenticated before
-        assert request.route is not None
-        key = request.key if request.route.needs_key else None
-        return self._caller_keys.key_of(request.caller, key, lambda: client or request.client_address())
-
-
 class DataHandler(ForwardHandler):
     """REST and GraphQL: an API key in the query is removed, for it would be read as a filter on a column."""
 
@@ -198,109 +127,6 @@ class GraphQLHandler(DataHandler):
         return await self.subscriptions.connect(
             request.http, request.first, request.api_key(), request.client_address()
         )
-
-
-class StorageHandler(ForwardHandler):
-    """Storage: uploads and downloads pass between the client and the blob store here, all else goes to the pool."""
-
-    def __init__(
-        self,
-        policy: cors.CorsPolicy,
-        forwarder: Forwarder,
-        caller_keys: CallerKeys,
-        objects: ObjectTransfers,
-    ) -> None:
-        super().__init__(policy, forwarder, caller_keys, STORAGE)
-        self._objects = objects
-
-    def needs_caller(self, request: GatewayRequest) -> bool:
-        """Return False for the version of an object: that is answered with an error for every caller."""
-        return not names_version(request.method, request.below, request.query)
-
-    async def handle(self, request: GatewayRequest) -> Reply:
-        """Receive an object, send one, or send the request to the pool."""
-        if request.caller is None:
-            return versioning_disabled()
-        if carries_object(request.method, request.below):
-            answer = await self._objects.receive(request.http, self._message(request))
-        else:
-            answer = await self._forward(request, request.query)
-            if answer.chunks is None and answer.response.grant is not None:
-                # An answer of 200 would confirm an object whose bytes were never read.
-                raise RuntimeError("the storage pool granted an upload on a path that carries no object")
-        return await self._send_object(request, answer)
-
-    def _message(self, request: GatewayRequest, form: S3Form | None = None) -> Request:
-        """Return the head of an upload as the pool receives it."""
-        client = request.client_address()
-        headers = request.headers if form is None else form.headers(request.headers)
-        key = self._caller_key(request, client)
-        return self._forwarder.message(request, request.query, headers, client, key)
-
-    async def _send_object(self, request: GatewayRequest, answer: PoolReply) -> Reply:
-        """Send the blob that an answer refers to; return any other answer."""
-        if answer.chunks is not None or answer.response.claim is None:
-            return answer
-        return await self._objects.send(
-            request.http, answer.response, request.first, request.response_headers
-        )
-
-
-class ResumableUploadHandler(StorageHandler):
-    """Resumable uploads (TUS): OPTIONS returns the capabilities of the protocol."""
-
-    def __init__(
-        self,
-        policy: cors.CorsPolicy,
-        forwarder: Forwarder,
-        caller_keys: CallerKeys,
-        objects: ObjectTransfers,
-        max_upload: int,
-    ) -> None:
-        super().__init__(policy, forwarder, caller_keys, objects)
-        self._max_upload = max_upload
-
-    def options(self, request: GatewayRequest) -> Response:
-        """Return the capabilities of the protocol, with the headers of a preflight."""
-        names = request.first.get("access-control-request-headers")
-        return uploads.options_response(self._max_upload, names)
-
-
-class S3Handler(StorageHandler):
-    """The S3 endpoint. Its `Authorization` header holds a signature, which the pool verifies; the caller is in a session token."""
-
-    def __init__(
-        self,
-        policy: cors.CorsPolicy,
-        forwarder: Forwarder,
-        caller_keys: CallerKeys,
-        objects: ObjectTransfers,
-        authenticator: Authenticator,
-        limits: TransferLimits,
-    ) -> None:
-        super().__init__(policy, forwarder, caller_keys, objects)
-        self._authenticator, self._limits = authenticator, limits
-
-    def needs_caller(self, request: GatewayRequest) -> bool:
-        """Return False for an upload by a form: its session token is a field of the form."""
-        return not is_form(request.method, request.below, request.first.get("content-type"))
-
-    def authorization(self, request: GatewayRequest) -> str | None:
-        """Return the session token as an `Authorization` header."""
-        return session_token(request.first, request.query)
-
-    async def handle(self, request: GatewayRequest) -> Reply:
-        """Answer as storage does, but for forms."""
-        if request.caller is not None:
-            return await super().handle(request)
-        assert request.route is not None  # only routes name this handler
-        form = await open_form(request.http, TransferRate(self._limits))
-        request.key = request.api_key()
-        request.caller = await self._authenticator.authenticate(
-            request.route, request.key, form.authorization
-        )
-        answer = await self._objects.receive(form.file, self._message(request, form))
-        return await self._send_object(request, answer)
 
 
 class RealtimeHandler(RouteHandler):

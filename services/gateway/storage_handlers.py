@@ -1,0 +1,121 @@
+"""The handlers of storage: REST, resumable uploads and S3. Bytes of objects pass between the client and the blob store here."""
+
+from broker.requests.call import PoolReply
+from broker.subjects import STORAGE
+from schemas.http import Request, Response
+from services.gateway.authentication import Authenticator
+from services.gateway.forward import Forwarder
+from services.gateway.objects import ObjectTransfers, carries_object
+from services.gateway.request import GatewayRequest
+from services.gateway.resumable import uploads
+from services.gateway.route_handler import ForwardHandler, Reply
+from services.gateway.routes import names_version
+from services.gateway.s3.errors import session_token
+from services.gateway.s3.form import S3Form, is_form, open_form
+from services.gateway.transfer_rate import TransferLimits, TransferRate
+from services.middleware import cors
+from services.middleware.caller_key import CallerKeys
+from services.middleware.errors import versioning_disabled
+
+
+class StorageHandler(ForwardHandler):
+    """Storage: uploads and downloads pass between the client and the blob store here, all else goes to the pool."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        objects: ObjectTransfers,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, STORAGE)
+        self._objects = objects
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False for the version of an object: that is answered with an error for every caller."""
+        return not names_version(request.method, request.below, request.query)
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Receive an object, send one, or send the request to the pool."""
+        if request.caller is None:
+            return versioning_disabled()
+        if carries_object(request.method, request.below):
+            answer = await self._objects.receive(request.http, self._message(request))
+        else:
+            answer = await self._forward(request, request.query)
+            if answer.chunks is None and answer.response.grant is not None:
+                # An answer of 200 would confirm an object whose bytes were never read.
+                raise RuntimeError("the storage pool granted an upload on a path that carries no object")
+        return await self._send_object(request, answer)
+
+    def _message(self, request: GatewayRequest, form: S3Form | None = None) -> Request:
+        """Return the head of an upload as the pool receives it."""
+        client = request.client_address()
+        headers = request.headers if form is None else form.headers(request.headers)
+        key = self._caller_key(request, client)
+        return self._forwarder.message(request, request.query, headers, client, key)
+
+    async def _send_object(self, request: GatewayRequest, answer: PoolReply) -> Reply:
+        """Send the blob that an answer refers to; return any other answer."""
+        if answer.chunks is not None or answer.response.claim is None:
+            return answer
+        return await self._objects.send(
+            request.http, answer.response, request.first, request.response_headers
+        )
+
+
+class ResumableUploadHandler(StorageHandler):
+    """Resumable uploads (TUS): OPTIONS returns the capabilities of the protocol."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        objects: ObjectTransfers,
+        max_upload: int,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, objects)
+        self._max_upload = max_upload
+
+    def options(self, request: GatewayRequest) -> Response:
+        """Return the capabilities of the protocol, with the headers of a preflight."""
+        names = request.first.get("access-control-request-headers")
+        return uploads.options_response(self._max_upload, names)
+
+
+class S3Handler(StorageHandler):
+    """The S3 endpoint. Its `Authorization` header holds a signature, which the pool verifies; the caller is in a session token."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        objects: ObjectTransfers,
+        authenticator: Authenticator,
+        limits: TransferLimits,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, objects)
+        self._authenticator, self._limits = authenticator, limits
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False for an upload by a form: its session token is a field of the form."""
+        return not is_form(request.method, request.below, request.first.get("content-type"))
+
+    def authorization(self, request: GatewayRequest) -> str | None:
+        """Return the session token as an `Authorization` header."""
+        return session_token(request.first, request.query)
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Answer as storage does, but for forms."""
+        if request.caller is not None:
+            return await super().handle(request)
+        assert request.route is not None  # only routes name this handler
+        form = await open_form(request.http, TransferRate(self._limits))
+        request.key = request.api_key()
+        request.caller = await self._authenticator.authenticate(
+            request.route, request.key, form.authorization
+        )
+        answer = await self._objects.receive(form.file, self._message(request, form))
+        return await self._send_object(request, answer)
