@@ -108,7 +108,7 @@ async def _open_keyring(
 ) -> Authenticator:
     """Return the checks of keys and tokens, kept up to date with the platform's and third-party issuers' keys."""
     platform_keys = PlatformKeys(settings.auth)
-    keeper = doorkeeper(settings, platform_keys)
+    keeper = build_authenticator(settings, platform_keys)
     client = KeyClient()
     process.on_drain(client.close)
     third_party = ThirdPartyKeys(
@@ -146,7 +146,7 @@ def open_objects(settings: Settings, calls: Calls) -> ObjectTransfers | None:
     return ObjectTransfers(calls, blobs, resuming, minimum_rate, compression)
 
 
-def doorkeeper(settings: Settings, platform_keys: PlatformKeys | None = None) -> Authenticator:
+def build_authenticator(settings: Settings, platform_keys: PlatformKeys | None = None) -> Authenticator:
     """Create the key checks and token verifiers from the settings. Raises: SettingsError if a key cannot be read."""
     auth, texts, jwt = settings.auth, keys_of(settings.auth), settings.api.jwt
     platform = (platform_keys or PlatformKeys(auth)).keys

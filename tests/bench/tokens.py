@@ -13,7 +13,7 @@ from jwt.algorithms import ECAlgorithm
 
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Auth, Settings
-from services.app import doorkeeper
+from services.app import build_authenticator
 from services.gateway.routes import route_of
 from services.supervisor.api_keys import keys_of
 
@@ -47,7 +47,7 @@ def main() -> None:
     private = ec.generate_private_key(ec.SECP256R1())
     jwk = {**json.loads(ECAlgorithm.to_jwk(private)), "kid": "k1", "alg": "ES256", "key_ops": ["sign"]}
     settings = Settings(auth=Auth(jwt_keys=Secret(json.dumps([jwk]))))
-    keeper, own = doorkeeper(settings), keys_of(settings.auth)
+    keeper, own = build_authenticator(settings), keys_of(settings.auth)
     by_secret = jwt.encode(_claims(), own.jwt_secret, algorithm="HS256")
     by_key = jwt.encode(_claims(), private, algorithm="ES256", headers={"kid": "k1"})
     found = route_of("/rest/v1/items")

@@ -21,7 +21,7 @@ from broker.processes.lifecycle import BAD_SETTINGS, OK
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
-from services.app import doorkeeper
+from services.app import build_authenticator
 from services.gateway.routes import GatewayRoute, route_of
 from tests.broker.server import NatsServer, free_port, running_server
 from tests.services.gateway.door import KEYS, Watched, fresh_id, running_door, start
@@ -235,7 +235,7 @@ def caller(settings: Settings, path: str, key: str | None, token: str | None = N
     route = route_of(path)
     assert route is not None
     authorization = None if token is None else f"Bearer {token}"
-    return doorkeeper(settings).caller(route[0], key, authorization, NOW)
+    return build_authenticator(settings).caller(route[0], key, authorization, NOW)
 
 
 @pytest.mark.parametrize(
@@ -309,14 +309,14 @@ def test_keys_of_the_settings_take_the_place_of_those_that_are_made() -> None:
 )
 def test_a_key_that_cannot_be_read_is_told_without_it(jwt_settings: Jwt) -> None:
     with pytest.raises(SettingsError, match="JWT keys cannot be used") as caught:
-        doorkeeper(Settings(api=Api(jwt=jwt_settings)))
+        build_authenticator(Settings(api=Api(jwt=jwt_settings)))
 
     assert "top secret" not in str(caught.value)
 
 
 def test_a_file_of_keys_that_is_not_there_is_told() -> None:
     with pytest.raises(SettingsError, match="signing_keys_path cannot be read: No such file"):
-        doorkeeper(Settings(auth=Auth(signing_keys_path="/nowhere/keys.json")))
+        build_authenticator(Settings(auth=Auth(signing_keys_path="/nowhere/keys.json")))
 
 
 @pytest.mark.parametrize("path", ["/functions/v1/x", "/storage/v1/object/public/a/b", "/auth/v1/verify"])
@@ -327,7 +327,7 @@ def test_where_no_key_is_demanded_none_is_an_anonymous_caller(path: str) -> None
 @pytest.mark.parametrize("path", ["/functions/v1/x", "/storage/v1/s3/a"])
 def test_where_no_key_is_demanded_a_token_alone_is_looked_at(path: str) -> None:
     route: GatewayRoute = route_of(path)[0]  # type: ignore[index]  # it is there
-    keeper = doorkeeper(Settings())
+    keeper = build_authenticator(Settings())
 
     assert isinstance(keeper.caller(route, None, f"Bearer {signed(role='authenticated')}", NOW), UserCaller)
     assert isinstance(keeper.caller(route, None, f"Bearer {signed(OTHER)}", NOW), RejectedCaller)

@@ -1,4 +1,4 @@
-"""The doorkeeper in a running gateway: tokens of foreign issuers, keys that change, further API keys."""
+"""The authenticator of a running gateway: tokens of foreign issuers, keys that change, further API keys."""
 
 import asyncio
 import time

@@ -19,7 +19,7 @@ from schemas.keys.key_rotation import new_list, rotate
 from schemas.keys.signing import read_signing_key, sign
 from schemas.settings.auth_providers import Firebase, ThirdParty, WorkOs
 from schemas.settings.tree import Auth, Settings
-from services.app import doorkeeper
+from services.app import build_authenticator
 from services.gateway.authentication import Authenticator
 from services.gateway.routes import route_of
 from services.keys.issuers import IssuerTemplate, third_party_issuers
@@ -45,10 +45,10 @@ async def nats() -> AsyncIterator[NatsServer]:
 async def door(
     nats: NatsServer, *, places: dict[str, IssuerTemplate] | None = None, **auth: Any
 ) -> AsyncIterator[tuple[Authenticator, GatewayKeyring]]:
-    """Give a doorkeeper whose keys are kept up to date."""
+    """Return an authenticator whose keys are kept up to date."""
     settings = Settings(auth=Auth(**auth))
     own, publications = PlatformKeys(settings.auth), KeyClient()
-    keeper = doorkeeper(settings, own)
+    keeper = build_authenticator(settings, own)
     issuers = third_party_issuers(settings.auth.third_party, **({"templates": places} if places else {}))
     keyring = GatewayKeyring(keeper, own, ThirdPartyKeys(issuers, publications.keys, keeper.trust))
     connection = await NatsConnection.open(nats.url, name="edges")
@@ -261,7 +261,7 @@ async def test_a_broken_file_harms_nobody(nats: NatsServer, file: Path) -> None:
 async def test_a_secret_of_the_data_interfaces_stays_theirs_when_our_keys_change(
     nats: NatsServer, file: Path
 ) -> None:
-    keeper = doorkeeper(Settings(auth=Auth(signing_keys_path=str(file))))
+    keeper = build_authenticator(Settings(auth=Auth(signing_keys_path=str(file))))
     keeper.data_has_own_secret = True
     before = keeper.data._platform
     keeper.use(PlatformKeys(Auth(signing_keys_path=str(file))).keys)

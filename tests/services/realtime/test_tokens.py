@@ -8,11 +8,11 @@ import pytest
 
 from schemas.caller import AnonymousCaller, ServiceCaller, UserCaller
 from schemas.settings.tree import Settings
-from services.app import doorkeeper
+from services.app import build_authenticator
 from services.realtime.tokens import RealtimeTokenRejected, Tokens, identity_of_caller
 from tests.services.realtime.edges import AUTH, KEYS, SECRET, token
 
-TOKENS = Tokens(doorkeeper(Settings(auth=AUTH)))
+TOKENS = Tokens(build_authenticator(Settings(auth=AUTH)))
 NOW = time.time()
 
 

@@ -45,9 +45,9 @@ def network_hash(key: bytes, aud: str, address: str, client: str) -> str:
     return hmac.digest(key, message, "sha256").hex()
 
 
-async def is_known(transaction: Transaction, name: str) -> bool:
+async def is_known(transaction: Transaction, hashed: str) -> bool:
     """Return whether a user has signed in with an address at a network recently (`network_hash`)."""
-    return bool(await transaction.rows(_SQL["is_known"], name, LASTS_S))
+    return bool(await transaction.rows(_SQL["is_known"], hashed, LASTS_S))
 
 
 def remember(key: bytes, user: AuthUser, client: str) -> tuple[Statement, ...]:
