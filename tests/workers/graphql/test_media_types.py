@@ -72,7 +72,7 @@ async def test_a_refused_request_has_status_400_and_no_data(
     [
         "{ accountByPk(id: 1) { email } }",
         "{ accountByPk(id: 1) { email } nothing }",
-        'mutation { updateaccountCollection(set: {plan: "paid"}, atMost: 1) { affectedCount } }',
+        'mutation { updateAccountCollection(set: {plan: "paid"}, atMost: 1) { affectedCount } }',
         '{ accountCollection(filter: {email: {regex: "("}}) { edges { cursor } } }',
     ],
 )
