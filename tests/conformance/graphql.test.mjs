@@ -53,15 +53,20 @@ test('an error arrives as an error of the client', async () => {
   await assert.rejects(ada.request(gql`{ nothing { id } }`), (error) => {
     assert(error instanceof ClientError)
     assert.match(error.response.errors[0].message, /Unknown field "nothing" on type Query/)
+    assert.equal(error.response.status, 400) // the client accepts application/graphql-response+json
     return true
   })
-  await assert.rejects(ada.request(ADD, { wishes: [{ shop_id: 99, what: 'x' }] }), /foreign key/)
+  await assert.rejects(ada.request(ADD, { wishes: [{ shop_id: 99, what: 'x' }] }), (error) => {
+    assert.match(error.message, /foreign key/)
+    assert.equal(error.response.status, 200)
+    return true
+  })
 })
 
 test('several documents go one after the other, and headers come back', async () => {
   const { data, headers, status } = await rawRequest({ url, query: '{ shopCollection { edges { node { name } } } }', requestHeaders: { apikey: ANON_KEY } })
   assert.equal(status, 200)
-  assert.match(headers.get('content-type'), /^application\/json/)
+  assert.match(headers.get('content-type'), /^application\/graphql-response\+json/)
   assert.deepEqual(data.shopCollection.edges.map((edge) => edge.node.name), ['Bakery', 'Bookshop'])
 })
 
@@ -89,6 +94,9 @@ test('urql asks, writes and keeps its cache by type names', async () => {
   const change = urqlGql`mutation ($id: BigInt!) { updatewishCollection(set: { what: "rye bread" }, filter: { id: { eq: $id } }) { records { id what } } }`
   const changed = await client.mutation(change, { id: node.id }).toPromise()
   assert.equal(changed.data.updatewishCollection.records[0].what, 'rye bread')
+  const refused = await client.query(urqlGql`{ nothing { id } }`, {}).toPromise()
+  assert.match(refused.error.graphQLErrors[0].message, /Unknown field "nothing" on type Query/)
+  assert.equal(refused.error.response.status, 400)
   const again = await client.query(query, {}, { requestPolicy: 'cache-first' }).toPromise()
   assert.deepEqual(again.data.wishCollection.edges, []) // the mutation named the type: the answer was thrown away
 })

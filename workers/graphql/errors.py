@@ -2,7 +2,8 @@
 
     Exception
     |- GraphQLFailure      an entry of the `errors` list: for the whole request, or for one root field (status 200)
-    |  |- InvalidDocument  the document breaks rules of the specification (only with `graphql.strict`)
+    |  |- InvalidDocument  the document breaks rules of the specification
+    |  |- RefusedOperation no root field of an operation can be executed
     |  |- QueryTooComplex  the request exceeds a limit
     |  `- SchemaError      a comment directive in the database is invalid
     |- StaleSchema         the database lacks something that the schema has; the request runs once more with a new schema
@@ -19,10 +20,14 @@ from collections.abc import Sequence
 from schemas.caller import RejectedCaller, TokenFault
 from schemas.errors import ApiError
 from schemas.http import Headers
+from workers.graphql.media_types import GRAPHQL_RESPONSE
 
 
 class GraphQLFailure(Exception):
     """A request or a root field that cannot be answered: one entry of `errors`."""
+
+    refusal_status = 400
+    """HTTP status of a request that is refused for it, where the media type of the answer has status codes."""
 
     def __init__(self, message: str, code: str | None = None) -> None:
         super().__init__(message)
@@ -46,6 +51,10 @@ class InvalidDocument(GraphQLFailure):
         return self._failures
 
 
+class RefusedOperation(InvalidDocument):
+    """An operation of which no root field can be executed, with one failure for each of them that is reported."""
+
+
 class QueryTooComplex(GraphQLFailure):
     """A request beyond a limit; `setting` names the limit in the section [graphql] of the settings."""
 
@@ -57,6 +66,8 @@ class QueryTooComplex(GraphQLFailure):
 
 class SchemaError(GraphQLFailure):
     """Error while loading schema, check comment directives."""
+
+    refusal_status = 500
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"Error while loading schema, check comment directives. {detail}")
@@ -80,12 +91,17 @@ class RejectedRequest(ApiError):
     def __init__(self, status: int, message: str, headers: Headers | None = None) -> None:
         super().__init__(message)
         self.status, self._headers = status, headers or []
+        self.has_graphql_type = False
+        """Whether the answer is `application/graphql-response+json`, in which a refused request has no `data`."""
 
     def headers(self) -> Headers:
+        if self.has_graphql_type:
+            return [("content-type", GRAPHQL_RESPONSE), ("vary", "Accept"), *self._headers]
         return self._headers
 
     def body(self) -> dict[str, object]:
-        return {"data": None, "errors": [{"message": str(self)}]}
+        errors: dict[str, object] = {"errors": [{"message": str(self)}]}
+        return errors if self.has_graphql_type else {"data": None, **errors}
 
 
 def rejected_token(rejected: RejectedCaller | None) -> RejectedRequest:

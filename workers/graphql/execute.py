@@ -46,6 +46,16 @@ class OperationOutcome:
     values: dict[int, Value] = field(default_factory=dict)
     failures: dict[int, GraphQLFailure] = field(default_factory=dict)
 
+    def refusal(self, *, is_mutation: bool) -> list[GraphQLFailure]:
+        """Return the failures to report for an operation that cannot be executed; none for one that can, if only in part.
+
+        A mutation is executed whole or not at all, and reports its first failure.
+        """
+        failures = [self.failures[index] for index in sorted(self.failures)]
+        if is_mutation:
+            return failures[:1]
+        return failures if len(failures) == len(self.fields) else []
+
     def abandon(self) -> None:
         """Release the database connection of a long value that will not be read."""
         for value in self.values.values():

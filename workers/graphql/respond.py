@@ -3,7 +3,8 @@
 Source: docs/reference/graphql.md, section 2.
 """
 
-from collections.abc import AsyncIterator, Iterable
+import dataclasses
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 import msgspec
 
@@ -12,8 +13,10 @@ from schemas.http import Headers, Response
 from workers.database.protocol.long_value import LongValue
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.execute import OperationOutcome
+from workers.graphql.media_types import GRAPHQL_RESPONSE, JSON
 
-JSON: Headers = [("content-type", "application/json; charset=utf-8")]
+_HEADERS: Headers = [("content-type", JSON)]
+_GRAPHQL_HEADERS: Headers = [("content-type", GRAPHQL_RESPONSE), ("vary", "Accept")]
 
 
 def respond(outcome: OperationOutcome, *, is_mutation: bool) -> Response | StreamedResponse:
@@ -38,16 +41,32 @@ def respond(outcome: OperationOutcome, *, is_mutation: bool) -> Response | Strea
     out = head if long is None else tail
     out.append(b'},"errors":' + _errors(failures) + b"}" if failures else b"}}")
     if long is None:
-        return Response(200, list(JSON), b"".join(head))
+        return Response(200, list(_HEADERS), b"".join(head))
     prefix, suffix = b"".join(head), b"".join(tail)
     return StreamedResponse(
-        200, list(JSON), _surrounded(prefix, long, suffix), size=len(prefix) + long.size + len(suffix)
+        200, list(_HEADERS), _surrounded(prefix, long, suffix), size=len(prefix) + long.size + len(suffix)
     )
 
 
 def failure_response(failures: Iterable[GraphQLFailure]) -> Response:
     """Return the answer to a request that failed completely."""
-    return Response(200, list(JSON), b'{"data":null,"errors":' + _errors(failures) + b"}")
+    return Response(200, list(_HEADERS), b'{"data":null,"errors":' + _errors(failures) + b"}")
+
+
+def refusal_response(failures: Sequence[GraphQLFailure]) -> Response:
+    """Return the answer in `application/graphql-response+json` to a request that was refused before anything ran."""
+    body = b'{"errors":' + _errors(failures) + b"}"
+    return Response(failures[0].refusal_status, list(_GRAPHQL_HEADERS), body)
+
+
+def as_graphql_response(response: Response | StreamedResponse) -> Response | StreamedResponse:
+    """Return an answer as `application/graphql-response+json`; one that is no JSON, unchanged."""
+    if response.headers[:1] != _HEADERS:
+        return response
+    headers = [*_GRAPHQL_HEADERS, *response.headers[1:]]
+    if isinstance(response, Response):
+        return msgspec.structs.replace(response, headers=headers)
+    return dataclasses.replace(response, headers=headers)
 
 
 def _errors(failures: Iterable[GraphQLFailure]) -> bytes:

@@ -104,6 +104,12 @@ class RoleState:
                 store_bounded(cached.plans, key, plan, _MOST_SHAPES)
         return plan
 
+    def check_subscription(self, cached: CachedOperation, variables: Mapping[str, object]) -> None:
+        """Validate document and variables of a subscription to changes. Raises: GraphQLFailure."""
+        verdict = cached.verdict or self.validator.verdict(cached.document, cached.operation)
+        cached.verdict = verdict
+        self.validator.check(verdict, cached.operation, variables)
+
     def _check(
         self, cached: CachedOperation, planned: OperationPlan, variables: Mapping[str, object]
     ) -> None:

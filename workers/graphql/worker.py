@@ -1,7 +1,8 @@
 """The worker of the GraphQL pool: parse, plan, compile, execute and respond, in this order (`GraphQLWorker._run`).
 
 In: a `Request`. Out: a `Response`. A failure is an entry of `errors` with status 200; only what is not a GraphQL request
-has another status (`errors.py`). Two things happen around the steps:
+has another status (`errors.py`), and what is refused where the client accepts a media type with status codes
+(`media_types.py`). Two things happen around the steps:
 - If the database lacks a name that the schema has (`StaleSchema`), the worker waits for a new state and runs the request
   once more. A message that remains is recorded in `state.missing_names`, so that it causes one reload only.
 - Work on large documents and bodies runs in a thread, one at a time, so that it does not block the event loop.
@@ -20,14 +21,21 @@ from schemas.http import Request, Response, header
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.graphql.context import transaction_context
-from workers.graphql.errors import GraphQLFailure, RejectedRequest, StaleSchema, WrongMethod
+from workers.graphql.errors import (
+    GraphQLFailure,
+    RefusedOperation,
+    RejectedRequest,
+    StaleSchema,
+    WrongMethod,
+)
 from workers.graphql.execute import OperationOutcome, bind_statements, execute, failure_from
 from workers.graphql.idempotency import execute_keyed, keyed_mutation
+from workers.graphql.media_types import wants_graphql_response
 from workers.graphql.parse.body import GraphQLRequest, parse_body, parse_query_string
 from workers.graphql.parse.document import is_mutation
 from workers.graphql.parse.persisted import PersistedQueries
 from workers.graphql.plan.operation import IntrospectionQuery
-from workers.graphql.respond import failure_response, respond
+from workers.graphql.respond import as_graphql_response, failure_response, refusal_response, respond
 from workers.graphql.role import CachedOperation, RoleState, cached_plan
 from workers.graphql.state import GraphQLState
 from workers.idempotency.writes import KeyedWrites
@@ -71,6 +79,21 @@ class GraphQLWorker:
 
     async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Raises: RejectedRequest, which is sent as an answer too; anything else is a defect."""
+        if not wants_graphql_response(header(request.headers, "accept")):
+            try:
+                return await self._answer_or_reject(request, body)
+            except GraphQLFailure as failure:
+                return failure_response(failure.entries)
+        try:
+            return as_graphql_response(await self._answer_or_reject(request, body))
+        except GraphQLFailure as failure:
+            return refusal_response(failure.entries)
+        except RejectedRequest as rejected:
+            rejected.has_graphql_type = True
+            raise
+
+    async def _answer_or_reject(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
+        """Answer one request as JSON. Raises: GraphQLFailure if it is refused before anything runs; RejectedRequest."""
         try:
             if request.path not in ("", "/"):
                 raise RejectedRequest(404, "There is nothing below this path")
@@ -80,8 +103,6 @@ class GraphQLWorker:
                 raise WrongMethod("Send a query by POST or GET", "GET, HEAD, POST")
             data = await body.read(self._max_body)
             return await self._answer(request, parse_body(data), data)
-        except GraphQLFailure as failure:
-            return failure_response(failure.entries)
         except DatabaseError as error:
             return failure_response([failure_from(error)])
         except BodyTooLarge as error:
@@ -156,13 +177,15 @@ class GraphQLWorker:
         outcome = OperationOutcome(operation.fields)
         await self._answer_without_database(outcome, role, cached, graphql_request)
         bound = await self._offload(is_large, bind_statements, operation, outcome, graphql_request.variables)
+        keys = self._keyed_writes if operation.is_mutation else None
+        keyed = keyed_mutation(request, identity, data) if keys is not None else None
+        if refusal := outcome.refusal(is_mutation=operation.is_mutation):
+            raise RefusedOperation(refusal)
         context = transaction_context(
             request, identity, state.database_role(identity.role), state.api, state.missing_names
         )
-        if operation.is_mutation and self._keyed_writes is not None:
-            keyed = keyed_mutation(request, identity, data)
-            if keyed is not None:
-                return await execute_keyed(self._keyed_writes, keyed, bound, outcome, context)
+        if keys is not None and keyed is not None:
+            return await execute_keyed(keys, keyed, bound, outcome, context)
         await execute(operation, bound, outcome, context, self._pool)
         return respond(outcome, is_mutation=operation.is_mutation)
 

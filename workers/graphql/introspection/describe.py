@@ -27,13 +27,10 @@ from workers.graphql.model import RoleSchema, RootField
 from workers.graphql.reflect.names import is_valid
 
 
-def describe(schema: RoleSchema, *, is_whole: bool = False) -> TypeSystem:
-    """Return all types of a schema. Of several with one name, the first of: roots and fixed types, enums, tables.
-
-    `is_whole`: include everything that documents may use, also what introspection hides.
-    """
+def describe(schema: RoleSchema) -> TypeSystem:
+    """Return all types of a schema. Of several with one name, the first of: roots and fixed types, enums, tables."""
     types: dict[str, TypeDefinition] = {}
-    scope = visible_entities(schema, is_whole=is_whole)
+    scope = visible_entities(schema)
     query = _root("Query", "The root type for querying data", schema.query, scope)
     mutation = _root("Mutation", "The root type for creating and mutating data", schema.mutation, scope)
     for type_ in (query, *([mutation] if mutation.members else []), *fixed_types(), _node(scope)):

@@ -48,23 +48,18 @@ VisibleEntities = dict[Name, EntityDescription]
 """The entities that introspection shows, by their name in the database."""
 
 
-def visible_entities(schema: RoleSchema, *, is_whole: bool = False) -> VisibleEntities:
-    """Return the entities that introspection shows, by their name in the database.
-
-    `is_whole`: include everything that documents may use, also what introspection hides.
-    """
+def visible_entities(schema: RoleSchema) -> VisibleEntities:
+    """Return the entities that introspection shows, by their name in the database."""
     return {
-        name: _describe_entity(entity, shows_additions=is_whole or entity.shows_additions)
-        for name, entity in schema.entities.items()
-        if is_whole or entity.is_introspectable
+        name: _describe_entity(entity) for name, entity in schema.entities.items() if entity.is_introspectable
     }
 
 
-def _describe_entity(entity: Entity, *, shows_additions: bool) -> EntityDescription:
+def _describe_entity(entity: Entity) -> EntityDescription:
     columns = tuple(_readable_columns(entity))
     orders = tuple(column for column, _ in columns if column.type.is_orderable)
     args = _collection_args(entity.name, has_order=bool(orders))
-    return EntityDescription(entity, columns, orders, args, shows_additions)
+    return EntityDescription(entity, columns, orders, args, entity.shows_additions)
 
 
 def value_ref(value_type: ValueType) -> TypeRef | None:

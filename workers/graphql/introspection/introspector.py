@@ -15,6 +15,7 @@ from workers.graphql.errors import GraphQLFailure
 from workers.graphql.introspection.answer import answer
 from workers.graphql.introspection.describe import describe
 from workers.graphql.introspection.types import TypeSystem
+from workers.graphql.introspection.visibility import with_everything_shown
 from workers.graphql.model import RoleSchema
 
 _MOST_CACHED = 4
@@ -25,13 +26,13 @@ class Introspector:
     """Answers introspection queries on one schema. `is_whole`: also on what introspection hides, for internal use."""
 
     def __init__(self, schema: RoleSchema, *, is_whole: bool = False) -> None:
-        self._schema, self._is_whole = schema, is_whole
+        self._schema = with_everything_shown(schema) if is_whole else schema
         self._answers = BoundedCache[Hashable, bytes](_MOST_CACHED)
 
     @cached_property
     def described(self) -> TypeSystem:
         """Return all types of the schema."""
-        return describe(self._schema, is_whole=self._is_whole)
+        return describe(self._schema)
 
     def answer(
         self,
@@ -44,7 +45,7 @@ class Introspector:
         `variables` include the defaults of the operation; absent variables are not in it.
         Raises: GraphQLFailure if the query is invalid, or introspection is switched off.
         """
-        if not self._schema.has_introspection and not self._is_whole:
+        if not self._schema.has_introspection:
             raise GraphQLFailure(f'Unknown field "{fields[0].name.value}" on type Query')
         return answer(self.described, fields, fragments, variables)
 

@@ -105,3 +105,5 @@ class TypeSystem(Struct, frozen=True, gc=False):
     description: str
     size: int = 0
     """Number of types, members of types, and arguments of members."""
+    subscription: str | None = None
+    """Name of the subscription type, which only validation knows."""

@@ -26,12 +26,12 @@ from workers.graphql.plan.rows import row_fields
 from workers.graphql.plan.selection import TYPE_NAME, PlanContext, SelectedField, arguments, quoted, select
 from workers.graphql.plan.tree import FieldPlans, RowPlan, TableRows, TypeName
 from workers.graphql.query.statement import render_statement
+from workers.graphql.reflect.change_fields import EVENTS
 from workers.graphql.subscriptions.feed_filter import split_for_feed
 from workers.graphql.subscriptions.operation import TableChanges
 from workers.request_context.identity import RequestIdentity
 from workers.sql.compose import ParameterSlot
 
-EVENTS = ("INSERT", "UPDATE", "DELETE")
 ARGUMENTS = ("event", "filter", "since")
 _KEY = "\0key"
 """Name of the row's key among the variables; no document can use it, because it is not a valid name."""

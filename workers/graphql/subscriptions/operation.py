@@ -17,10 +17,7 @@ from workers.graphql.parse.document import Document
 from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.plan.inputs import Inputs, PlanDependencies
 from workers.graphql.plan.selection import PlanContext, SelectedField, quoted, select
-from workers.graphql.reflect.names import lower_first
-
-_CHANGES = "Changes"
-_TABLES = frozenset("rp")
+from workers.graphql.reflect.change_fields import change_entities
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +75,4 @@ def _as_query(operation: OperationDefinitionNode, selected: SelectedField) -> Op
 
 
 def _table_of_changes(schema: RoleSchema, name: str) -> Entity | None:
-    """Return the table of a field `<table>Changes`; None for a view, because the log contains only tables."""
-    if not name.endswith(_CHANGES):
-        return None
-    table_name = name.removesuffix(_CHANGES)
-    for entity in schema.entities.values():
-        if entity.kind in _TABLES and lower_first(entity.name) == table_name:
-            return entity
-    return None
+    return next((entity for field_name, entity in change_entities(schema) if field_name == name), None)

@@ -6,6 +6,7 @@
 Plans are cached as long as the schema of their role: the caches are keyed by weak references to the role's state.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -111,6 +112,7 @@ class SubscriptionQueries:
         classified = _classify(subscription)
         if isinstance(classified, TableChanges):
             plan = plan_changes(classified, subscription.identity, subscription.request.variables)
+            await _check(subscription)
             tables = await published_tables([plan.description.table], self._pool)
             if plan.description.table not in tables:
                 raise GraphQLFailure(
@@ -194,6 +196,19 @@ def _classify(subscription: SubscriptionRequest) -> LiveQuery | TableChanges:
         subscription.request.variables,
         subscription.limits,
     )
+
+
+async def _check(subscription: SubscriptionRequest) -> None:
+    """Validate a subscription to changes. The first check of a role takes longer, so it is done in a thread.
+
+    Raises: GraphQLFailure.
+    """
+    role, variables = subscription.role, subscription.request.variables
+    cached = role.operation(subscription.text, subscription.request.operation)
+    if role.validator.is_ready:
+        role.check_subscription(cached, variables)
+    else:
+        await asyncio.to_thread(role.check_subscription, cached, variables)
 
 
 def _cache_key(subscription: SubscriptionRequest) -> object:

@@ -152,6 +152,8 @@ class LazySchema(GraphQLSchema):
         self.query_type = cast(GraphQLObjectType, types[described.query])
         if described.mutation is not None:
             self.mutation_type = cast(GraphQLObjectType, types[described.mutation])
+        if described.subscription is not None:
+            self.subscription_type = cast(GraphQLObjectType, types[described.subscription])
 
     def get_implementations(self, interface_type: GraphQLInterfaceType) -> InterfaceImplementations:
         """Return the objects that implement an interface."""

@@ -4,6 +4,7 @@ The rules are graphql-core's. Left out or eased, because applications written fo
 docs/reference/graphql.md):
 - unused variables and unused fragments are accepted;
 - a key may be repeated in an input object;
+- the one field of a subscription may be chosen by `@skip` and `@include`; planning counts the fields;
 - enum values may be strings (`lazy_schema.LenientEnum`);
 - a variable that is not declared is accepted if the request has a value for it (`variables.py`);
 - a variable may be used where another type is expected: in a query anywhere; in a mutation a scalar for a scalar, and one
@@ -32,6 +33,7 @@ from graphql.validation import (
     NoUndefinedVariablesRule,
     NoUnusedFragmentsRule,
     NoUnusedVariablesRule,
+    SingleFieldSubscriptionsRule,
     UniqueInputFieldNamesRule,
     ValidationContext,
     ValidationRule,
@@ -47,6 +49,7 @@ _EASED = frozenset(
         NoUndefinedVariablesRule,
         NoUnusedFragmentsRule,
         NoUnusedVariablesRule,
+        SingleFieldSubscriptionsRule,
         UniqueInputFieldNamesRule,
         VariablesInAllowedPositionRule,
     }

@@ -23,6 +23,7 @@ from workers.graphql.model import RoleSchema
 from workers.graphql.parse.document import Document
 from workers.graphql.validation.lazy_schema import LazySchema
 from workers.graphql.validation.rules import DocumentVerdict, validate_document
+from workers.graphql.validation.subscription_types import with_subscriptions
 from workers.graphql.validation.variables import check_variables
 
 
@@ -36,7 +37,7 @@ class Validator:
     def schema(self) -> LazySchema:
         """Return everything that documents may use, whether introspection shows it or not."""
         described = Introspector(self._role_schema, is_whole=True).described
-        return LazySchema(described, has_lenient_enums=True)
+        return LazySchema(with_subscriptions(described, self._role_schema), has_lenient_enums=True)
 
     @property
     def is_ready(self) -> bool:

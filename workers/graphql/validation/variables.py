@@ -1,8 +1,8 @@
 """Check the variables of a request against their declarations, before anything runs. Pure.
 
 Source: GraphQL specification, 6.1.2 (CoerceVariableValues). Where the original accepts more, so do we (section 11 of
-docs/reference/graphql.md): null for a non-null variable of a query counts as absent, and the value of a variable that is
-used where another type is expected is checked against that type only.
+docs/reference/graphql.md): null for a non-null variable of a query or subscription counts as absent, and the value of a
+variable that is used where another type is expected is checked against that type only.
 
 The cache key of a plan has the shape of the variables: what is absent or null, and the keys of objects. So a plan in the
 cache needs no check of these. Scalars are converted for each request where the plan uses them; `ScalarCheck` is the
@@ -48,7 +48,7 @@ def check_variables(
     mistyped: Collection[str],
 ) -> None:
     """Check that required variables have a value, and that values are of the declared types. Raises: GraphQLFailure."""
-    is_query = operation.operation is OperationType.QUERY
+    may_be_null = operation.operation is not OperationType.MUTATION
     for definition in operation.variable_definitions or ():
         name = definition.variable.name.value
         is_required = isinstance(definition.type, NonNullTypeNode)
@@ -60,7 +60,7 @@ def check_variables(
             continue
         value = variables[name]
         if value is None:
-            if is_required and not is_query:
+            if is_required and not may_be_null:
                 raise GraphQLFailure(
                     f"Variable '${name}' of non-null type '{_printed(definition)}' must not be null.", _CODE
                 )

@@ -142,6 +142,63 @@ async def test_a_query_without_followable_tables_is_rejected(edge: Edge, query: 
     assert message in json.loads(followed.errors)[0]["message"]
 
 
+@pytest.mark.parametrize(
+    ("query", "variables", "message"),
+    [
+        (
+            "($p: String!) { accountChanges(filter: {plan: {eq: $p}}) { event } }",
+            {},
+            "Variable '$p' of required type 'String!' was not provided.",
+        ),
+        (
+            "($f: AccountFilter!) { accountChanges(filter: $f) { event } }",
+            {},
+            "Variable '$f' of required type 'AccountFilter!' was not provided.",
+        ),
+        ("{ accountChanges(filter: {plan: {eq: $p}}) { event } }", {}, "Variable '$p' is not defined."),
+        ("($n: Int) { accountChanges { event } }", {"n": "x"}, "Int cannot represent non-integer value"),
+        ("($n: Nothing) { accountChanges { event } }", {}, "Unknown type 'Nothing'"),
+        ("($p: String, $p: String) { accountChanges { event } }", {}, "only one variable named '$p'"),
+        ("{ accountChanges { event @nothing } }", {}, "Unknown directive"),
+        ("{ accountChanges { event { x } } }", {}, "must not have a selection"),
+    ],
+)
+async def test_a_subscription_to_changes_is_validated_like_a_query(
+    edge: Edge, query: str, variables: dict[str, object], message: str
+) -> None:
+    followed = await edge.plan("subscription " + query, variables)
+
+    assert isinstance(followed, OperationErrors), followed
+    assert message in json.loads(followed.errors)[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("query", "variables"),
+    [
+        ("($p: String!) { accountChanges(filter: {plan: {eq: $p}}) { event } }", {"p": "free"}),
+        ("($f: AccountFilter!) { accountChanges(filter: $f) { event } }", {"f": None}),
+        ("($f: AccountFilter) { accountChanges(filter: $f) { event } }", {"f": {"id": {"in": [1, 2]}}}),
+        ("($e: [ChangeEvent!]) { accountChanges(event: $e) { event } }", {"e": ["DELETE"]}),
+        ('{ accountChanges(event: ["DELETE"]) { event } }', {}),
+        ("{ accountChanges(filter: {plan: {eq: $p}}) { event } }", {"p": "free"}),
+        ("($unused: Int) { accountChanges { event ...Unused } }", {}),
+        (
+            "($s: Boolean!) { accountChanges @skip(if: $s) { event } b: accountChanges @include(if: $s) { event } }",
+            {"s": True},
+        ),
+        ("{ ...Root }", {}),
+    ],
+)
+async def test_a_valid_subscription_to_changes_is_followed(
+    edge: Edge, query: str, variables: dict[str, object]
+) -> None:
+    fragments = """ fragment Root on Subscription { accountChanges { ... on AccountChange { node { ...Row } old { ...Old } } } }
+      fragment Row on Account { id email } fragment Old on AccountOld { id } fragment Unused on AccountChange { position }"""
+    followed = await edge.plan("subscription " + query + fragments, variables)
+
+    assert isinstance(followed, RowChangesPlan), followed
+
+
 async def test_changes_tell_whose_they_are_and_what_the_feed_decides(edge: Edge) -> None:
     query = """subscription ($plan: String, $e: [String!]) { changed: accountChanges(event: $e, filter: {plan: {eq: $plan}, email: {startsWith: "a"}}) {
       kind: event a: node { email } b: node { blogCollection { edges { node { id } } } } old { id score } } }"""

@@ -17,6 +17,7 @@ from tests.workers.graphql.plan.small_schema import ACCOUNT, MOOD, account, sche
 from workers.graphql.compilation import CompiledField
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.introspection.introspector import Introspector
+from workers.graphql.model import FunctionArgument, FunctionField, ResultShape, RootField, RootKind, ValueType
 from workers.graphql.parse.document import parse_document
 from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.role import RoleState
@@ -206,3 +207,46 @@ def test_a_query_with_one_wrong_field_answers_the_others_if_these_are_valid() ->
     assert [isinstance(field.work, GraphQLFailure) for field in fields] == [True, False]
     with pytest.raises(GraphQLFailure, match="is not defined"):
         compiled(f"{{ wrong {{ x }} accountCollection(first: $n) {ROWS} }}", {})
+
+
+def test_what_introspection_hides_is_valid() -> None:
+    hidden = replace(MOOD, is_introspectable=False)
+    mood = ValueType("Mood", '"mood"', enum=hidden)
+    function = FunctionField(
+        "moodOf",
+        ("public", "mood_of"),
+        (FunctionArgument("mood", "mood", mood, is_required=True),),
+        ResultShape.VALUE,
+        mood,
+        is_introspectable=False,
+    )
+    columns = account.columns | {"mood": replace(account.columns["mood"], type=mood)}
+    secret = replace(
+        account, columns=columns, functions={"humour": replace(function, name="humour", arguments=())}
+    )
+    silent = replace(
+        schema,
+        enums={"Mood": hidden},
+        entities={ACCOUNT: replace(secret, is_introspectable=False)},
+        query={
+            "accountCollection": schema.query["accountCollection"],
+            "moodOf": RootField("moodOf", RootKind.CALL, function=function),
+        },
+        mutation={},
+        has_introspection=False,
+    )
+    role = RoleState(silent, LIMITS, lambda document: parse_document(document, LIMITS))
+    text = """query($m: Mood!) {
+      moodOf(mood: $m) accountCollection(filter: {mood: {eq: $m}}) { edges { node { mood humour } } } }"""
+
+    fields = role.compile(role.operation(text, None), {"m": "VERY_GOOD"}).fields
+
+    assert not [field.work for field in fields if isinstance(field.work, GraphQLFailure)]
+
+
+def test_a_subscription_beside_the_query_that_runs_is_valid() -> None:
+    role = RoleState(WHOLE, LIMITS, lambda document: parse_document(document, LIMITS))
+    text = f"""query Q {{ accountCollection {ROWS} }} subscription L {{ blogCollection {ROWS} }}
+      subscription C {{ accountChanges(event: INSERT) {{ event node {{ id }} old {{ id }} }} }}"""
+
+    assert len(role.compile(role.operation(text, "Q"), {}).fields) == 1
