@@ -77,7 +77,10 @@ def confirming_accounts(abroad: str) -> Iterator[Platform]:
 @pytest.fixture(scope="session")
 def node_modules() -> None:
     """Install the pinned JavaScript clients."""
-    clients = ("@supabase/supabase-js", "graphql-request", "graphql-ws", "supabase", "tus-js-client")
+    clients = (
+        "@refinedev/supabase", "@supabase/postgres-meta", "@supabase/ssr", "@supabase/supabase-js",
+        "graphql-request", "graphql-ws", "supabase", "tus-js-client",
+    )  # fmt: skip
     if not all((HERE / "node_modules" / name).exists() for name in clients):
         subprocess.run(
             ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True, capture_output=True, timeout=180
