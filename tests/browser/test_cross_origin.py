@@ -147,7 +147,7 @@ async def test_a_sign_in_at_a_provider_sets_a_cookie_that_scripts_do_not_read(
         await load_again(window, server, address)
     cookie = (await (await departure.value).all_headers())["set-cookie"]
 
-    await window.wait_for("supabase.auth.getSession().then(({ data }) => data.session !== null)")
+    await window.wait_for_session()
 
     assert {"httponly", "samesite=lax"} <= {part.strip().lower() for part in cookie.split(";")}
     assert await window.page.evaluate("document.cookie") == ""
