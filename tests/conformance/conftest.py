@@ -76,15 +76,21 @@ def confirming_accounts(abroad: str) -> Iterator[Platform]:
 
 @pytest.fixture(scope="session")
 def node_modules() -> None:
-    """Install the pinned JavaScript clients."""
+    """Install the pinned JavaScript clients.
+
+    Not by `npm ci`: it fails where a registry lacks the packages of other platforms, which are optional.
+    """
     clients = (
         "@refinedev/supabase", "@supabase/postgres-meta", "@supabase/ssr", "@supabase/supabase-js",
         "graphql-request", "graphql-ws", "supabase", "tus-js-client",
     )  # fmt: skip
-    if not all((HERE / "node_modules" / name).exists() for name in clients):
-        subprocess.run(
-            ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True, capture_output=True, timeout=180
-        )
+    if all((HERE / "node_modules" / name).exists() for name in clients):
+        return
+    done = subprocess.run(
+        ["npm", "install", "--no-save", "--no-audit", "--no-fund"], cwd=HERE, capture_output=True, text=True, timeout=180,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")
