@@ -76,6 +76,31 @@ async def test_the_id_of_a_request_is_read_across_origins(window: Window) -> Non
     assert identity
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "names"),
+    [
+        ("/rest/v1/tallies?order=id&limit=1", 200, ["etag", "link", "x-request-id"]),
+        ("/rest/v1/rpc/be_overloaded", 503, ["retry-after", "x-request-id"]),
+        ("/rest/v1/missing", 404, ["x-request-id"]),
+        ("/auth/v1/settings", 200, ["x-request-id"]),
+        ("/functions/v1/missing", 404, ["x-request-id"]),
+    ],
+)
+async def test_headers_of_answers_are_read_across_origins(
+    window: Window, path: str, status: int, names: list[str]
+) -> None:
+    answer = await window.run(
+        """
+        const [path, names] = argument
+        const { status, headers } = await fetch(API + path, { headers: { apikey: KEY, prefer: 'pagination=cursor' } })
+        return [status, names.filter((name) => !headers.get(name))]
+        """,
+        [path, names],
+    )
+
+    assert answer == [status, []]
+
+
 async def test_a_public_object_comes_from_the_cache_and_is_asked_for_again_when_it_is_old(
     window: Window,
 ) -> None:
@@ -122,7 +147,7 @@ async def test_a_sign_in_at_a_provider_sets_a_cookie_that_scripts_do_not_read(
         await load_again(window, server, address)
     cookie = (await (await departure.value).all_headers())["set-cookie"]
 
-    await window.wait_for("supabase.auth.getSession().then(({ data }) => data.session !== null)")
+    await window.wait_for_session()
 
     assert {"httponly", "samesite=lax"} <= {part.strip().lower() for part in cookie.split(";")}
     assert await window.page.evaluate("document.cookie") == ""

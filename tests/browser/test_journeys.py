@@ -1,12 +1,11 @@
 """What users do in applications: sign up by a link, keep todos, look at one list in two windows, show a picture."""
 
-import re
 import uuid
 from collections.abc import Callable
 
-import httpx
 import pytest
 
+from tests.browser.emails import link_for
 from tests.browser.windows import PASSWORD, Window, load_again
 from tests.platform import Platform
 
@@ -53,15 +52,6 @@ return [parts.length, back.length, back.every((byte, at) => byte === bytes[at])]
 """
 
 
-def _link_for(server: Platform, email: str) -> str:
-    """Return the link of the one email to an address, from the mail catcher."""
-    catcher = f"{server.values['MAILPIT_URL']}/api/v1"
-    (found,) = httpx.get(f"{catcher}/search", params={"query": f'to:"{email}"'}).json()["messages"]
-    text = httpx.get(f"{catcher}/message/{found['ID']}").json()["HTML"]
-    (link,) = re.findall(r'href="([^"]+/auth/v1/verify[^"]+)"', text)
-    return str(link).replace("&amp;", "&")
-
-
 async def test_a_user_signs_up_opens_the_link_of_the_mail_and_stays_signed_in(
     window: Window, server: Platform, origin: str
 ) -> None:
@@ -72,8 +62,8 @@ async def test_a_user_signs_up_opens_the_link_of_the_mail_and_stays_signed_in(
     )
     assert (session, error) == (None, None)
 
-    await load_again(window, server, _link_for(server, email))
-    await window.wait_for("supabase.auth.getSession().then(({ data }) => data.session !== null)")
+    await load_again(window, server, link_for(server, email))
+    await window.wait_for_session()
 
     assert window.page.url.startswith(origin)
     assert "access_token" not in window.page.url

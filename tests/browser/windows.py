@@ -1,5 +1,6 @@
 """Windows of browsers: pages of the site with a supabase-js client of the platform in them."""
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +9,10 @@ from playwright.async_api import Browser, BrowserContext, Page
 from tests.platform import Platform
 
 _OPEN = """async ([url, key]) => { window.supabase = createClient(url, key); window.API = url; window.KEY = key }"""
+_SESSION = """
+while ((await supabase.auth.getSession()).data.session === null) await new Promise((resolve) => setTimeout(resolve, 20))
+"""
+_SESSION_S = 45
 PASSWORD = "a long enough passphrase"
 
 
@@ -34,8 +39,13 @@ class Window:
         return await self.page.evaluate(f"async (argument) => {{ {script} }}", argument)
 
     async def wait_for(self, expression: str) -> None:
-        """Wait until an expression of the page is true."""
+        """Wait until an expression of the page is true. A promise is true at once, whatever its value will be."""
         await self.page.wait_for_function(expression)
+
+    async def wait_for_session(self) -> None:
+        """Wait until the page's client has a session."""
+        async with asyncio.timeout(_SESSION_S):
+            await self.run(_SESSION)
 
     async def sign_in(self, email: str) -> None:
         """Sign in by password."""

@@ -78,16 +78,15 @@ def confirming_accounts(abroad: str) -> Iterator[Platform]:
 def node_modules() -> None:
     """Install the pinned JavaScript clients."""
     clients = (
-        "@supabase/supabase-js",
-        "graphql-http",
-        "graphql-request",
-        "graphql-ws",
-        "tus-js-client",
+        "@refinedev/supabase", "@supabase/postgres-meta", "@supabase/ssr", "@supabase/supabase-js",
+        "graphql-http", "graphql-request", "graphql-ws", "tus-js-client",
+    )  # fmt: skip
+    if all((HERE / "node_modules" / name).exists() for name in clients):
+        return
+    done = subprocess.run(
+        ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, capture_output=True, text=True, timeout=300, check=False
     )
-    if not all((HERE / "node_modules" / name).exists() for name in clients):
-        subprocess.run(
-            ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True, capture_output=True, timeout=180
-        )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,16 @@
+"""Emails that the platform sends, as its mail catcher holds them."""
+
+import re
+
+import httpx
+
+from tests.platform import Platform
+
+
+def link_for(server: Platform, email: str) -> str:
+    """Return the link of the one email to an address, from the mail catcher."""
+    catcher = f"{server.values['MAILPIT_URL']}/api/v1"
+    (message,) = httpx.get(f"{catcher}/search", params={"query": f'to:"{email}"'}).json()["messages"]
+    text = httpx.get(f"{catcher}/message/{message['ID']}").json()["HTML"]
+    (link,) = re.findall(r'href="([^"]+/auth/v1/verify[^"]+)"', text)
+    return str(link).replace("&amp;", "&")
