@@ -84,7 +84,12 @@ def node_modules() -> None:
     if all((HERE / "node_modules" / name).exists() for name in clients):
         return
     done = subprocess.run(
-        ["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, capture_output=True, text=True, timeout=300, check=False
+        ["npm", "ci", "--no-audit", "--no-fund"],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
