@@ -39,7 +39,7 @@ COMMANDS = {
     "restore": "restore a backup: restore FOLDER [--force]",
     "examine": "print facts about the database as JSON, for `headwater doctor`",
     "secrets": "read or change the secrets of functions: secrets TASK (JSON)",
-    "management": "run one operation of administrators: management OPERATION (JSON)",
+    "operate": "run one operation of administrators: operate OPERATION (JSON)",
 }
 """Commands and their help; all but `migrate` take the rest of the command line."""
 _REPLACE_DATABASE = "workers.project.replace_database"
@@ -131,7 +131,7 @@ def _run_command(name: str, arguments: list[str]) -> int:
             return _run_module("workers.database_facts")
         case "secrets":
             return _run_module("workers.functions.offline_secrets", arguments)
-        case "management":
+        case "operate":
             return _run_module("workers.management.commands", arguments)
         case "upgrade":
             if "--dry-run" not in arguments:

@@ -129,7 +129,7 @@ def _operate(data: Path | None, project: Path | None, operation: str, **argument
         refuse(str(error), code=error.exit_code)
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     done = subprocess.run(  # noqa: S603 - ourselves
-        [sys.executable, "-P", "-m", "workers", "management", operation],
+        [sys.executable, "-P", "-m", "workers", "operate", operation],
         env={**inherited, **environment},
         input=json.dumps(arguments).encode(),
         stdout=subprocess.PIPE,

@@ -46,7 +46,7 @@ class Client:
     async def until(self, id: int) -> None:
         """Wait for the change of a row."""
         if id not in self.ids:
-            await self._until(lambda event, _: event == "postgres_changes" and self.ids[-1] == id)
+            await self._until(lambda event, _: event == "postgres_changes" and id in self.ids)
 
     def break_off(self) -> None:
         """End the connection without a word."""
@@ -74,11 +74,15 @@ class Table:
         self._place, self._writer, self._session = place, writer, session
         self.name = name
         self._last = 0
+        self._observer: Client | None = None
 
     async def insert(self) -> int:
-        """Insert a row; return its id."""
+        """Insert a row and return its id. When this returns, the edge has processed the change: who joins now gets later ones."""
+        if self._observer is None:
+            self._observer = await self.joined("observer")
         self._last += 1
         assert await self._writer.run(f"insert into public.{self.name} values ($1)", self._last)
+        await self._observer.until(self._last)
         return self._last
 
     async def client(self, user: str = "", table: str = "") -> Client:

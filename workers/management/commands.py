@@ -1,4 +1,4 @@
-"""`python -P -m workers management OPERATION`: one operation for the command line of the machine, without a session.
+"""`python -P -m workers operate OPERATION`: one operation for the command line of the machine, without a session.
 
 The arguments are JSON on standard input, the result is JSON on standard output. Whoever runs it has the password of the pool's login,
 so the rights are those of an owner; changes are in the audit log, with the actor `command line`.

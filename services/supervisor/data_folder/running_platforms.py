@@ -12,9 +12,6 @@ from pathlib import Path
 from services.supervisor.data_folder.folder import DataFolder, is_data_folder
 from services.supervisor.data_folder.state import running_state
 
-_START = b"\0start\0"
-"""The command in the command line of a supervisor."""
-
 
 def running_platforms() -> list[Path]:
     """Return the data folders of running platforms, sorted."""
@@ -25,7 +22,7 @@ def running_platforms() -> list[Path]:
 def _locks(process: Path) -> Iterator[Path]:
     """Yield the open files of a process that have the name of a lock; none of one that is gone, or of another user."""
     with contextlib.suppress(OSError):
-        if _START not in (process / "cmdline").read_bytes():
+        if process.stat().st_uid != os.getuid():
             return
         for descriptor in (process / "fd").iterdir():
             target = Path(os.readlink(descriptor))

@@ -24,7 +24,7 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in folder.iterdir()} == first
     assert folder.stat().st_mode & 0o777 == 0o700
     assert first["db_password"] not in first["db_url"]
-    assert len({text for name, text in first.items() if name.endswith("_password")}) == 6
+    assert len({text for name, text in first.items() if name.endswith("_password")}) == 7
 
 
 def test_servers_that_are_named_are_those_of_the_addresses(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_folder_of_a_version_before_gets_the_passwords_that_it_lacks(tmp_path:
     code, said = _run(tmp_path / "s")
 
     assert code == 0
-    assert "Made 4, kept" in said
+    assert "Made 5, kept" in said
     assert "holds the password of role postgres" in said.replace("\n", " ")
 
     (tmp_path / "s" / "db_password").unlink()
