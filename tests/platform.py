@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from services.cli.s3_pair import s3_values
 from tests.commands.client import run_loaded
 from tests.fast import skip_in_fast_run
+from tests.ports import free_port as free_port
 from tests.prepared import copy_prepared, is_prepared
 from tests.workers.database.server import OUTSIDE, temporary_server
 
@@ -113,13 +113,6 @@ def state_of(data: Path) -> tuple[int, dict[str, str]]:
     """Return the supervisor's process id of a running platform, and the values that `status` shows."""
     state = json.loads((data / "state.json").read_text())
     return int(state["pid"]), state["values"] | s3_values(data, state["values"])
-
-
-def free_port() -> int:
-    """Give a port that nothing listens on now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextlib.contextmanager

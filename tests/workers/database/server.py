@@ -11,7 +11,6 @@ import hashlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -31,6 +30,7 @@ from services.supervisor.postgres.extensions import extension_files
 from services.supervisor.postgres.system_user import ServerUser, run_as, server_user
 from services.supervisor.postgres.vault_key import ensure_vault_key
 from tests.fast import skip_in_fast_run
+from tests.ports import free_port
 from tests.prepared import copy_prepared
 
 OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
@@ -138,7 +138,7 @@ def start_server(
     if extensions is None:
         programs = programs or OUTSIDE
     found = programs or reachable_postgres(user, lambda _: None)
-    configuration = {**_SETTINGS, "port": str(_free_port())}
+    configuration = {**_SETTINGS, "port": str(free_port())}
     folder.mkdir(parents=True, exist_ok=True)
     if programs is None:
         _fill_extensions(folder / "extension", extensions or {})
@@ -217,10 +217,3 @@ def _wait(server: Server, data: Path) -> None:
             return
         time.sleep(0.02)
     raise AssertionError(f"the server did not start:\n{server.log()}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
