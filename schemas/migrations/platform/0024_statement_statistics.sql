@@ -8,7 +8,9 @@ begin
   then
     begin
       create extension pg_stat_statements with schema extensions;
-    exception when others then  -- on an outside server only a superuser may create it
+    exception when insufficient_privilege then
+      null;  -- on an outside server only a superuser may create it
+    when others then
       raise notice 'extension pg_stat_statements was not created: %', sqlerrm;
     end;
   end if;
