@@ -186,7 +186,8 @@ async def test_a_version_that_nobody_could_see_is_not_delivered(
             await database.execute("update drafts set body = 'published' where id = 2")
         await database.execute("insert into drafts values ($1 + 2, 'last')", LAST)
 
-    assert follower.seen[:2] == [
+    # The deletions from before the join may arrive after it, where the stream is behind.
+    assert [change for change in follower.seen if change[0] != "DELETE"][:2] == [
         ("INSERT", {"id": 2}, None),
         ("UPDATE", {"id": 2, "body": "published"}, {"id": 2}),
     ]
