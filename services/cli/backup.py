@@ -107,8 +107,8 @@ def _is_ready(folder: DataFolder, state: PlatformState) -> bool:
     if not ports.api:
         return True
     url = f"{gateway_url(project_of_state(state).settings, ports)}/health/ready"
-    # The certificate is for the gateway's public name, not for this loopback address.
-    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - as said
+    # The certificate is for the public name, not for this address of our own (`gateway.host`); no secret is sent.
+    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - see above
     deadline = time.monotonic() + _READY_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5, context=context):  # noqa: S310 - our own address

@@ -21,8 +21,8 @@ def look_at_readiness(settings: Settings, state: PlatformState) -> list[DoctorFi
     if not ports.api:
         return []
     url = f"{gateway_url(settings, ports)}/health/ready"
-    # The certificate is for the gateway's public name, not for this loopback address.
-    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - as said
+    # The certificate is for the public name, not for this address of our own (`gateway.host`); no secret is sent.
+    context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - see above
     try:
         with urllib.request.urlopen(url, timeout=_ANSWER_S, context=context) as response:  # noqa: S310 - our own address
             return read_readiness(response.read(_LONGEST))
