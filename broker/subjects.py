@@ -46,8 +46,9 @@ MANAGEMENT = Subject("management.request", "management")
 
 REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME, MANAGEMENT)
 """Subjects served as `Request` -> `Response` (schemas/http.py)."""
-POOL_TO_POOL = (IMAGES, FUNCTIONS)
-"""Pools that other pools send requests to: storage to images, the scheduler to functions."""
+POOL_TO_POOL = (IMAGES, FUNCTIONS, AUTH, STORAGE)
+"""Pools that other pools send requests to: storage to images, the scheduler to functions, operations of administrators to the last
+three."""
 
 READS_REPEAT = frozenset({"rest", "graphql", "storage"})
 """Pools in which GET and HEAD change nothing, so that a request whose reply was lost can be sent again."""

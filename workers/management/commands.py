@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from schemas.database_logins import MANAGEMENT, login_passwords
-from schemas.settings.management import Management
+from schemas.database_logins import login_passwords
 from schemas.settings.tree import Settings
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
@@ -21,7 +20,7 @@ from workers.database.sessions.urls import login_url
 from workers.management.database import ManagementDatabase
 from workers.management.errors import ManagementError
 from workers.management.identity.model import Actor
-from workers.management.operation import ManagementSettings
+from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
 
@@ -43,16 +42,6 @@ def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[
     return DONE
 
 
-def operation_settings(settings: Management) -> ManagementSettings:
-    """Return what operations need to know of the settings."""
-    return ManagementSettings(
-        session_idle_s=float(settings.session_idle_timeout),
-        first_link_s=float(settings.first_link_lifetime),
-        statement_timeout_s=float(settings.statement_timeout),
-        max_rows=settings.max_rows,
-    )
-
-
 async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
     pools: list[ConnectionPool] = []
     passwords = login_passwords(settings)
@@ -62,9 +51,7 @@ async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
         pools.append(await ConnectionPool.open(login_url(url, login, passwords[login].reveal()), 1))
         return pools[-1]
 
-    worker = ManagementWorker.create(
-        ManagementDatabase(open_pool), operation_settings(settings.management), passwords[MANAGEMENT]
-    )
+    worker = ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None))
     actor = Actor(f"command line ({getpass.getuser()})", Right.OWNER, may_write=True, is_confirmed=True)
     try:
         return msgspec.json.encode(await worker.operate(actor, operation, body, "", ""))

@@ -10,15 +10,18 @@ from typing import Any
 
 import msgspec
 
+from schemas.settings.management import Management
+from schemas.settings.tree import Settings
 from workers.management.database import ManagementDatabase
 from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing
+from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 
 
 @dataclass(slots=True)
 class OperationContext:
-    """What an operation works with: who asks, and the database. `before` and `after` go into the audit row."""
+    """What an operation works with: who asks, the database, the other pools. `before` and `after` go into the audit row."""
 
     actor: Actor
     request_id: str
@@ -26,6 +29,9 @@ class OperationContext:
     database: ManagementDatabase
     settings: "ManagementSettings"
     hashing: PasswordHashing
+    configuration: Settings
+    """The settings of the whole platform. They contain secrets: no result shows one."""
+    pools: PlatformPools
     before: object = None
     after: object = None
 
@@ -38,6 +44,16 @@ class ManagementSettings:
     first_link_s: float
     statement_timeout_s: float
     max_rows: int
+
+
+def operation_settings(settings: Management) -> ManagementSettings:
+    """Return what operations need to know of the settings."""
+    return ManagementSettings(
+        session_idle_s=float(settings.session_idle_timeout),
+        first_link_s=float(settings.first_link_lifetime),
+        statement_timeout_s=float(settings.statement_timeout),
+        max_rows=settings.max_rows,
+    )
 
 
 Run = Callable[[OperationContext, Any], Awaitable[Any]]

@@ -5,19 +5,20 @@ import random
 from contextlib import suppress
 
 from broker.observability.observe import observe
+from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
-from schemas.database_logins import MANAGEMENT as MANAGEMENT_LOGIN
-from schemas.database_logins import login_passwords
 from schemas.settings.management import Management
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.management.commands import operation_settings
 from workers.management.database import ManagementDatabase
 from workers.management.identity.store import execute, fetch_one
 from workers.management.observations import AuditSwept, ManagementOperationFailed
+from workers.management.platform_pools import PlatformPools
 from workers.management.worker import ManagementWorker
 from workers.resources import Resources
 
 _SWEEP_S = 3600.0
+_MAX_CALLS = 64
+"""Requests to other pools that may wait for their answers at a time."""
 
 
 async def serve_pool(resources: Resources) -> None:
@@ -32,8 +33,8 @@ async def serve_pool(resources: Resources) -> None:
             await sweeper
 
     resources.process.on_drain(stop)
-    secret = login_passwords(resources.settings)[MANAGEMENT_LOGIN]
-    worker = ManagementWorker.create(database, operation_settings(settings), secret)
+    calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
+    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls))
     await resources.serve(MANAGEMENT, worker.answer)
 
 

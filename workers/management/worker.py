@@ -18,9 +18,10 @@ from msgspec import Struct
 
 from broker.observability.observe import observe
 from broker.requests.handler import RequestBody
+from schemas.database_logins import MANAGEMENT, login_passwords
 from schemas.errors import ApiError
 from schemas.http import SERVER_ORIGIN, Request, Response, header
-from schemas.keys.secret import Secret
+from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.management.audit import write_audit
 from workers.management.database import ManagementDatabase
@@ -50,8 +51,10 @@ from workers.management.operation import (
     OperationContext,
     OperationTable,
     audited_arguments,
+    operation_settings,
 )
 from workers.management.operations import operation_table
+from workers.management.platform_pools import PlatformPools
 from workers.management.respond import cookie_header, json_response
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -81,13 +84,17 @@ class ManagementWorker:
     settings: ManagementSettings
     operations: OperationTable
     hashing: PasswordHashing
+    configuration: Settings
+    pools: PlatformPools
 
     @classmethod
     def create(
-        cls, database: ManagementDatabase, settings: ManagementSettings, secret: Secret
+        cls, database: ManagementDatabase, configuration: Settings, pools: PlatformPools
     ) -> "ManagementWorker":
-        """Return a worker with all operations; `secret` is the password of the pool's login."""
-        return cls(database, settings, operation_table(), PasswordHashing(secret))
+        """Return a worker with all operations."""
+        hashing = PasswordHashing(login_passwords(configuration)[MANAGEMENT])
+        limits = operation_settings(configuration.management)
+        return cls(database, limits, operation_table(), hashing, configuration, pools)
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
@@ -159,7 +166,16 @@ class ManagementWorker:
         operation = self.operations.find(name)
         if operation is None:
             raise not_found(f"operation {name}; GET /management/v1/openapi.json lists them")
-        context = OperationContext(actor, request_id, address, self.database, self.settings, self.hashing)
+        context = OperationContext(
+            actor,
+            request_id,
+            address,
+            self.database,
+            self.settings,
+            self.hashing,
+            self.configuration,
+            self.pools,
+        )
         try:
             check_rights(actor, operation)
             arguments = _decode(body, operation.arguments, operation.name)

@@ -35,6 +35,8 @@ from tests.prepared import copy_prepared
 
 OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""
+SESSION_ENDED = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""What a query in a session raises that the server has ended. asyncpg raises the third when it reads the end while it sends."""
 TRUSTING = msgspec.structs.replace(
     Settings(), db=msgspec.structs.replace(Settings().db, trusted_project=True)
 )

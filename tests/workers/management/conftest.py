@@ -19,12 +19,11 @@ from workers.management.errors import ManagementError
 from workers.management.identity.links import new_link
 from workers.management.identity.model import Administrator
 from workers.management.identity.store import fetch_one
-from workers.management.operation import ManagementSettings
+from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
 
 ORIGIN = "http://127.0.0.1:54321"
-SETTINGS = ManagementSettings(session_idle_s=3600, first_link_s=900, statement_timeout_s=20, max_rows=100)
 
 
 @dataclass
@@ -96,9 +95,7 @@ async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
             return pool
 
         yield (
-            ManagementWorker.create(
-                ManagementDatabase(open_pool), SETTINGS, passwords["headwater_management"]
-            ),
+            ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None)),
             server.url(),
         )
         for pool in pools:

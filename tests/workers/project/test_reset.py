@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from schemas.settings.tree import Settings
-from tests.workers.database.server import connected
+from tests.workers.database.server import SESSION_ENDED, connected
 from tests.workers.project.conftest import value
 from workers.project.errors import ProjectRejected, ScriptFailed
 from workers.project.project_connection import ProjectUrls
@@ -31,7 +31,7 @@ async def test_a_reset_leaves_only_what_the_folder_makes(links, folder, project_
 
         await run(links, folder)
 
-        with pytest.raises((asyncpg.PostgresConnectionError, asyncpg.InterfaceError)):
+        with pytest.raises(SESSION_ENDED):
             await stays.execute("select 1")
     assert await value(links.project, "select to_regclass('rubbish') is null and (select id from a) = 7")
     assert await value(links.project, "select count(*) from auth.users") == 0
