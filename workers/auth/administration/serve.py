@@ -31,6 +31,7 @@ from workers.auth.administration.providers import check_provider, describe_provi
 from workers.auth.http.context import EndpointContext
 from workers.auth.live_context import LiveAuthContext
 from workers.resources import Resources
+from workers.settings.live_settings import LiveSettings
 
 _CONCURRENCY = 4
 _MOST_BYTES = 8 * 1024 * 1024
@@ -48,7 +49,7 @@ async def serve_administration(
     resources: Resources, contexts: LiveAuthContext, current: Callable[[], EndpointContext]
 ) -> None:
     """Answer the pool management until the process drains."""
-    answers = AdministrationServer(contexts, current)
+    answers = AdministrationServer(resources.live, contexts, current)
     serving = await serve(
         resources.connection, AUTH_SETTINGS, answers.answer, concurrency=_CONCURRENCY, queue=64
     )
@@ -58,8 +59,10 @@ async def serve_administration(
 class AdministrationServer:
     """Answers requests of the pool management with the context that applies now."""
 
-    def __init__(self, contexts: LiveAuthContext, current: Callable[[], EndpointContext]) -> None:
-        self._contexts, self._current = contexts, current
+    def __init__(
+        self, live: LiveSettings, contexts: LiveAuthContext, current: Callable[[], EndpointContext]
+    ) -> None:
+        self._live, self._contexts, self._current = live, contexts, current
         self._routes: dict[str, Callable[[_Body], Awaitable[object]]] = {
             "/check": self._check,
             "/emails": self._emails,
@@ -70,7 +73,8 @@ class AdministrationServer:
         }
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
-        """Answer one request."""
+        """Answer one request. Settings are read first: the request may follow a change at once, in another process."""
+        await self._live.check()
         route = self._routes.get(request.path)
         if route is None:
             return _error(404, "not_found", f"There is no {request.path}")
