@@ -35,30 +35,29 @@ class LiveAuthContext:
     ) -> None:
         self._live, self._database, self._outgoing, self._mail = resources.live, database, outgoing, mail
         self._hashing = Hashing(_cost(resources.settings.auth.password.argon2))
-        self._services = MailServices()
+        self._services, self._settings = MailServices(), resources.settings
 
     @property
     def mail_server(self) -> SmtpEndpoint | None:
         """The mail server, or mail catcher, that emails are sent to; None without one."""
-        return mail_server_of(self._live.settings)
+        return mail_server_of(self._settings)
 
-    async def build_first(self) -> EndpointContext:
-        """Build the context for the present settings, without stored ones that auth cannot work with.
+    async def build(self) -> EndpointContext:
+        """Build the context for the present settings, without stored ones that auth cannot work with, and send emails by them.
 
-        Raises: SettingsError if those of the file cannot be used, Unavailable.
+        Raises: SettingsError if the settings of the file cannot be used; Unavailable. Nothing has changed then.
         """
-        self._services = await self._mail.open(self._live.base.settings)
-        usable = effective_settings(self._live.base, self._live.usable_values, self._context)
+        live = self._live
+        services = await self._mail.open(live.settings)
+        usable = effective_settings(
+            live.base, live.usable_values, lambda settings: self._context(settings, services)
+        )
+        services = await self._mail.open(usable.settings)
+        context = self._context(usable.settings, services)
         if usable.ignored:
-            self._live.report_ignored(usable.ignored)
-        return await self.build(usable.settings)
-
-    async def build(self, settings: Settings) -> EndpointContext:
-        """Build the context for changed settings and send emails by them. Raises: SettingsError: nothing has changed then."""
-        services = await self._mail.open(settings)
-        context = self._context(settings, services)
-        self._services = services
-        self._mail.use(settings)
+            live.report_ignored(usable.ignored)
+        self._services, self._settings = services, usable.settings
+        self._mail.use(usable.settings)
         return context
 
     def context_of(self, values: Mapping[str, Any]) -> EndpointContext:

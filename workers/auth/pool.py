@@ -84,10 +84,10 @@ async def serve_pool(resources: Resources) -> None:
     watch = (
         FileWatch(key_file(settings)) if settings.signing_keys_path and settings.jwt_keys is None else None
     )
-    server = AuthServer(await contexts.build_first(), resources.connection, watch)
+    server = AuthServer(await contexts.build(), resources.connection, watch)
 
-    async def renew(settings: Settings) -> None:
-        server.use(await contexts.build(settings))
+    async def renew(_: Settings) -> None:
+        server.use(await contexts.build())
 
     resources.live.on_change(renew)
     if watch is not None:

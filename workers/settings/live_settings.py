@@ -17,6 +17,7 @@ from typing import ClassVar
 from broker.backoff import Backoff
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
+from schemas.errors import ApiError
 from schemas.settings.overlay import EffectiveSettings, SettingsBase, effective_settings
 from schemas.settings.tree import Settings, SettingsError
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
@@ -38,6 +39,14 @@ class SettingsApplied(Observation, frozen=True):
     version: int
     settings: int
     took_s: float
+
+
+class SettingsDelayed(Observation, frozen=True):
+    """A pool could not apply changed settings, because a part of the platform does not answer; it is tried again."""
+
+    level: ClassVar[str] = "warning"
+    version: int
+    reason: str
 
 
 class StoredSettingsIgnored(Observation, frozen=True):
@@ -65,6 +74,7 @@ class LiveSettings:
         """Why the stored settings cannot be decrypted; empty if they can."""
         self._database = database
         self._callbacks: list[OnSettings] = []
+        self._unapplied: list[OnSettings] = []
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._lock = asyncio.Lock()
@@ -109,13 +119,13 @@ class LiveSettings:
             if not await self._read():
                 self._wake.set()
                 return
-            if self.stored.version == before:
+            waiting = self._callbacks if self.stored.version != before else self._unapplied
+            if not waiting:
                 return
-            for callback in self._callbacks:
-                try:
-                    await callback(self.settings)
-                except SettingsError as error:
-                    observe(StoredSettingsIgnored((), (str(error),)))
+            self._unapplied = [callback for callback in waiting if not await self._has_applied(callback)]
+            if self._unapplied:
+                self._wake.set()
+                return
             took_s = round(time.monotonic() - started, 4)
             observe(SettingsApplied(self.stored.version, len(self.stored.entries), took_s))
 
@@ -126,13 +136,24 @@ class LiveSettings:
             with suppress(asyncio.CancelledError):
                 await self._task
 
+    async def _has_applied(self, callback: OnSettings) -> bool:
+        """Call back; return False if a part of the platform did not answer, so that it is called again."""
+        try:
+            await callback(self.settings)
+        except SettingsError as error:
+            observe(StoredSettingsIgnored((), (str(error),)))
+        except (ApiError, DatabaseError, Disconnected, PoolTimeout) as error:
+            observe(SettingsDelayed(self.stored.version, type(error).__name__))
+            return False
+        return True
+
     async def _follow(self) -> None:
         backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
         while True:
             await self._wake.wait()
             self._wake.clear()
             await self.check()
-            if self._wake.is_set():  # the read failed
+            if self._wake.is_set():  # the database or a part of the platform did not answer
                 await backoff.wait()
             else:
                 backoff.reset()

@@ -9,10 +9,11 @@ import asyncpg
 import pytest
 
 from schemas.database_logins import MANAGEMENT, login_passwords
+from schemas.errors import Unavailable
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth
 from schemas.settings.overlay import SettingsBase
-from schemas.settings.tree import Settings
+from schemas.settings.tree import Settings, SettingsError
 from tests.workers.database.server import Server, temporary_server
 from tests.workers.management.conftest import Client
 from workers.database.connection_pool.pool import ConnectionPool
@@ -141,6 +142,33 @@ async def test_a_change_applies_to_another_process_and_to_one_that_starts_later(
     assert applied == [5]
     assert started.configuration.api.max_rows == 5
     assert started.live.stored.version == 1
+
+
+async def test_a_pool_that_could_not_apply_a_change_is_asked_again(
+    owner: Client, server: Server, pools: list[ConnectionPool]
+) -> None:
+    running = await new_worker(server, pools)
+    calls: list[str] = []
+
+    async def unlucky(settings: Settings) -> None:
+        calls.append(f"unlucky {settings.api.max_rows}")
+        if len(calls) == 1:
+            raise Unavailable("the broker is away")
+
+    async def lucky(settings: Settings) -> None:
+        calls.append(f"lucky {settings.api.max_rows}")
+
+    async def refusing(settings: Settings) -> None:
+        calls.append("refusing")
+        raise SettingsError("no")
+
+    for callback in (unlucky, lucky, refusing):
+        running.live.on_change(callback)
+    await owner.run("settings.change", version=0, values={"api.max_rows": 5})
+    for _ in range(3):
+        await running.live.check()
+
+    assert calls == ["unlucky 5", "lucky 5", "refusing", "unlucky 5"]
 
 
 async def test_the_second_of_two_administrators_looks_again(

@@ -45,7 +45,7 @@ class SettingsList(Struct, frozen=True):
     file_fault: str = ""
 
 
-class SettingsChange(Struct, frozen=True, forbid_unknown_fields=True):
+class SettingValues(Struct, frozen=True, forbid_unknown_fields=True):
     """New values by dotted path, and the version that `settings.list` showed. Null unsets what can be unset."""
 
     version: int
@@ -116,6 +116,7 @@ class SettingsFragment(Struct, frozen=True):
 
 async def list_settings(context: OperationContext, arguments: SettingsQuery) -> SettingsList:
     """Return settings with the value that applies, its source, and what each source says."""
+    await context.live.check()
     sources = _sources(context)
     return SettingsList(
         context.live.stored.version,
@@ -126,7 +127,7 @@ async def list_settings(context: OperationContext, arguments: SettingsQuery) -> 
     )
 
 
-async def change(context: OperationContext, arguments: SettingsChange) -> ChangedSettings:
+async def change(context: OperationContext, arguments: SettingValues) -> ChangedSettings:
     """Store values; every process uses them within moments, without a restart."""
     _check_keys(list(arguments.values))
     warnings = await change_settings(context, arguments.version, arguments.values)
@@ -159,6 +160,7 @@ async def history(context: OperationContext, arguments: SettingsHistoryQuery) ->
 async def drift(context: OperationContext, arguments: NoArguments) -> SettingsDrift:
     """Compare the stored settings with the file."""
     del arguments
+    await context.live.check()
     sources = _sources(context)
     equal = _equal_keys(context, sources)
     different = [
@@ -170,12 +172,14 @@ async def drift(context: OperationContext, arguments: NoArguments) -> SettingsDr
 async def export(context: OperationContext, arguments: NoArguments) -> SettingsFragment:
     """Return the stored values as TOML that can be put into config.toml and committed."""
     del arguments
+    await context.live.check()
     values = context.live.stored.values
     return SettingsFragment(toml_fragment(values, SECRET_KEYS), sorted(SECRET_KEYS & values.keys()))
 
 
 async def adopt(context: OperationContext, arguments: SettingsVersion) -> ChangedSettings:
     """Remove the stored values that equal the file's: from now on the file decides about them."""
+    await context.live.check()
     keys = _equal_keys(context, _sources(context))
     if not keys:
         return _changed(context, [], [])
@@ -225,7 +229,7 @@ def operations() -> list[Operation]:
     return [
         Operation("settings.list", "List settings with their sources", SettingsQuery, SettingsList, reader, list_settings),
         Operation(
-            "settings.change", "Change settings while the platform runs", SettingsChange, ChangedSettings, developer, change,
+            "settings.change", "Change settings while the platform runs", SettingValues, ChangedSettings, developer, change,
             changes=True, secrets=hidden,
         ),
         Operation("settings.reset", "Remove stored settings", SettingsReset, ChangedSettings, developer, reset, changes=True),

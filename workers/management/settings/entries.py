@@ -32,6 +32,17 @@ SECRET_KEYS = (
 _RESTART = "It is read at the start: change it in config.toml or the environment, and restart the platform"
 
 
+_SET_BY_START = frozenset({
+    "HEADWATER_DB_URL", "HEADWATER_BROKER_URL", "HEADWATER_GATEWAY_HOST", "HEADWATER_AUTH_ANON_KEY",
+    "HEADWATER_AUTH_SERVICE_ROLE_KEY", "HEADWATER_AUTH_SIGNING_KEYS_PATH", "HEADWATER_API_TLS_CERT_PATH",
+    "HEADWATER_API_TLS_KEY_PATH", "HEADWATER_EDGE_RUNTIME_PATH", "HEADWATER_API_PORT", "HEADWATER_DB_PORT",
+    "HEADWATER_BROKER_PORT", "HEADWATER_INBUCKET_PORT", "HEADWATER_INBUCKET_SMTP_PORT",
+    "HEADWATER_DB_AUTH_ADMIN_PASSWORD", "HEADWATER_DB_STORAGE_ADMIN_PASSWORD", "HEADWATER_DB_SCHEDULER_PASSWORD",
+    "HEADWATER_DB_MANAGEMENT_PASSWORD", "HEADWATER_REALTIME_LOGIN_PASSWORD",
+})  # fmt: skip
+"""Variables that a start gives its processes (services/supervisor/environment.py), whether or not its own environment has them."""
+
+
 class SettingSource(Struct, frozen=True):
     """What one source says. `value` is null for a secret; `place` is a variable, `file:line`, or who changed it and when."""
 
@@ -89,7 +100,7 @@ def setting_entry(sources: SettingSources, key: str) -> SettingEntry:
     live, is_secret = sources.live, key in SECRET_KEYS
     variable = live.base.fixed.get(key, "")
     present, started = value_at(live.settings, key), value_at(live.base.settings, key)
-    environment = _source(started, is_secret, variable) if variable else None
+    environment = _source(started, is_secret, _place_of(variable)) if variable else None
     database = _database_source(live, key)
     file = _file_source(sources.file, key)
     ignored = live.effective.ignored.get(key, "")
@@ -114,6 +125,10 @@ def setting_entry(sources: SettingSources, key: str) -> SettingEntry:
         ignored=ignored,
         hint=_hint(key, variable),
     )
+
+
+def _place_of(variable: str) -> str:
+    return f"{variable}, set by the start for its processes" if variable in _SET_BY_START else variable
 
 
 def _winner(
