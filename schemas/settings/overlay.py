@@ -10,6 +10,7 @@ never stops a process: the values at fault are left out and reported, and those 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -125,7 +126,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _replaced(table: T, changes: Mapping[str, Any]) -> T:
     """Return a table of settings with values replaced, by the names that files use."""
-    fields = {described.encode_name: described.name for described in msgspec.structs.fields(table)}
+    fields = _attributes(type(table))
     values = {}
     for name, change in changes.items():
         present = getattr(table, fields[name])
@@ -137,6 +138,11 @@ def value_at(settings: Settings, key: str) -> Any:
     """Return the value of a setting by its dotted path."""
     node: Any = settings
     for part in key.split("."):
-        fields = {described.encode_name: described.name for described in msgspec.structs.fields(node)}
-        node = getattr(node, fields[part])
+        node = getattr(node, _attributes(type(node))[part])
     return node
+
+
+@cache
+def _attributes(table: type[Struct]) -> Mapping[str, str]:
+    """Return the attributes of a table by the names that files use."""
+    return {described.encode_name: described.name for described in msgspec.structs.fields(table)}

@@ -1,5 +1,6 @@
 """Operations on settings: list them with their sources, change, reset, compare with the file, export, look at the history."""
 
+import asyncio
 from typing import Any
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from workers.management.settings.entries import (
     SECRET_KEYS,
     SettingEntry,
     SettingSources,
+    documentation,
     is_same,
     setting_entries,
     setting_entry,
@@ -117,7 +119,7 @@ class SettingsFragment(Struct, frozen=True):
 async def list_settings(context: OperationContext, arguments: SettingsQuery) -> SettingsList:
     """Return settings with the value that applies, its source, and what each source says."""
     await context.live.check()
-    sources = _sources(context)
+    sources = await _read_sources(context)
     return SettingsList(
         context.live.stored.version,
         setting_entries(sources, arguments.prefix.strip(".")),
@@ -131,14 +133,14 @@ async def change(context: OperationContext, arguments: SettingValues) -> Changed
     """Store values; every process uses them within moments, without a restart."""
     _check_keys(list(arguments.values))
     warnings = await change_settings(context, arguments.version, arguments.values)
-    return _changed(context, list(arguments.values), warnings)
+    return await _changed(context, list(arguments.values), warnings)
 
 
 async def reset(context: OperationContext, arguments: SettingsReset) -> ChangedSettings:
     """Remove stored values, so that those of the file or the defaults apply again."""
     _check_keys(arguments.keys)
     warnings = await change_settings(context, arguments.version, {}, arguments.keys)
-    return _changed(context, arguments.keys, warnings)
+    return await _changed(context, arguments.keys, warnings)
 
 
 async def history(context: OperationContext, arguments: SettingsHistoryQuery) -> SettingsHistory:
@@ -161,7 +163,7 @@ async def drift(context: OperationContext, arguments: NoArguments) -> SettingsDr
     """Compare the stored settings with the file."""
     del arguments
     await context.live.check()
-    sources = _sources(context)
+    sources = await _read_sources(context)
     equal = _equal_keys(context, sources)
     different = [
         setting_entry(sources, key) for key in sorted(context.live.stored.entries) if key not in equal
@@ -180,10 +182,10 @@ async def export(context: OperationContext, arguments: NoArguments) -> SettingsF
 async def adopt(context: OperationContext, arguments: SettingsVersion) -> ChangedSettings:
     """Remove the stored values that equal the file's: from now on the file decides about them."""
     await context.live.check()
-    keys = _equal_keys(context, _sources(context))
+    keys = _equal_keys(context, await _read_sources(context))
     if not keys:
-        return _changed(context, [], [])
-    return _changed(context, keys, await change_settings(context, arguments.version, {}, keys))
+        return await _changed(context, [], [])
+    return await _changed(context, keys, await change_settings(context, arguments.version, {}, keys))
 
 
 async def discard(context: OperationContext, arguments: NoArguments) -> SettingsList:
@@ -192,8 +194,10 @@ async def discard(context: OperationContext, arguments: NoArguments) -> Settings
     return await list_settings(context, SettingsQuery("none"))
 
 
-def _sources(context: OperationContext) -> SettingSources:
-    return SettingSources(context.live, read_config_file(), Settings())
+async def _read_sources(context: OperationContext) -> SettingSources:
+    """Read the file and the documentation, in a thread."""
+    file, _ = await asyncio.to_thread(lambda: (read_config_file(), documentation()))
+    return SettingSources(context.live, file, Settings())
 
 
 def _equal_keys(context: OperationContext, sources: SettingSources) -> list[str]:
@@ -215,8 +219,8 @@ def _check_keys(keys: list[str]) -> None:
         raise invalid_arguments("A setting is named by its dotted path, such as auth.site_url")
 
 
-def _changed(context: OperationContext, keys: list[str], warnings: list[str]) -> ChangedSettings:
-    sources = _sources(context)
+async def _changed(context: OperationContext, keys: list[str], warnings: list[str]) -> ChangedSettings:
+    sources = await _read_sources(context)
     return ChangedSettings(
         context.live.stored.version, [setting_entry(sources, key) for key in keys], warnings
     )

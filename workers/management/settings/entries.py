@@ -6,6 +6,7 @@ some (`_MAY_HOLD_SECRETS`) are treated the same.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec import Struct
 from schemas.keys.secret import Secret
 from schemas.settings.documentation import docstrings
 from schemas.settings.environment import own_name
-from schemas.settings.forms import KINDS, form, holds_secret
+from schemas.settings.forms import KINDS, form, holds_secret, is_table
 from schemas.settings.live import LIVE_KEYS, OWNER_KEYS
 from schemas.settings.overlay import read_value, value_at
 from schemas.settings.tree import Settings
@@ -115,9 +116,9 @@ def setting_entry(sources: SettingSources, key: str) -> SettingEntry:
         is_secret=is_secret,
         is_live=key in LIVE_KEYS,
         needs_owner=key in OWNER_KEYS,
-        type=form(KINDS[tuple(key.split("."))]),
-        documentation=_documentation(key),
-        variable=variable or own_name(key.split(".")),
+        type=_FORMS[key],
+        documentation=documentation().get(key, ""),
+        variable=variable or _VARIABLES[key],
         environment=environment,
         database=database,
         file=file,
@@ -206,28 +207,23 @@ def is_same(key: str, stored: Any, other: Settings) -> bool:
     return bool(read_value(key, stored) == value_at(other, key))
 
 
-def _keys() -> Iterator[tuple[str, str]]:
-    """Yield each key with its documentation."""
-    yield from _keys_of(Settings, ())
+@cache
+def documentation() -> Mapping[str, str]:
+    """Return the text under each key. The sources are parsed at the first call, for a tenth of a second: call that in a thread."""
+    return dict(_documented(Settings, ()))
 
 
-def _keys_of(table: type[Struct], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _documented(table: type[Struct], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     texts = docstrings(table)
     for field in msgspec.structs.fields(table):
         inner = (*path, field.encode_name)
         if inner in KINDS:
             yield ".".join(inner), " ".join(texts.get(field.name, "").split())
-        elif isinstance(field.type, type) and issubclass(field.type, Struct):
-            yield from _keys_of(field.type, inner)
+        elif is_table(field.type):
+            yield from _documented(field.type, inner)
 
 
-KEYS: Mapping[str, None] = dict.fromkeys(".".join(path) for path in KINDS)
+_FORMS: Mapping[str, str] = {".".join(path): form(kind) for path, kind in KINDS.items()}
+_VARIABLES: Mapping[str, str] = {".".join(path): own_name(path) for path in KINDS}
+KEYS: Mapping[str, None] = dict.fromkeys(_FORMS)
 """Dotted paths of all settings, in the order of the documentation page."""
-_documentation_texts: dict[str, str] = {}
-
-
-def _documentation(key: str) -> str:
-    """Return the text under a key. The sources are parsed once, when an administrator first looks."""
-    if not _documentation_texts:
-        _documentation_texts.update(_keys())
-    return _documentation_texts.get(key, "")
