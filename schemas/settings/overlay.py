@@ -138,7 +138,7 @@ def value_at(settings: Settings, key: str) -> Any:
     """Return the value of a setting by its dotted path."""
     node: Any = settings
     for part in key.split("."):
-        node = getattr(node, _attributes(type(node))[part])
+        node = getattr(node, _attributes(node.__class__)[part])
     return node
 
 
