@@ -98,6 +98,7 @@ OWNER_PATTERNS = (
     "auth.jwt_aud",
     "api.anon_role",
     "api.pre_request",
+    "api.app_settings",  # any setting of a transaction, the role included
 )
 """Live settings that need the rights of an owner: they name servers to which the platform connects, or give rights away."""
 
