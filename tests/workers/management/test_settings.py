@@ -10,8 +10,10 @@ import pytest
 
 from schemas.database_logins import MANAGEMENT, login_passwords
 from schemas.errors import Unavailable
+from schemas.keys.key_rotation import new_list
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth
+from schemas.settings.auth_delivery import Email, EmailTemplateSettings, Template
 from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Settings, SettingsError
 from tests.workers.database.server import Server, temporary_server
@@ -244,6 +246,47 @@ async def test_who_may_change_what(owner: Client) -> None:
     ):
         assert await developer.refused("settings.change", version=0, values={key: value}) == (403, "no_right")
     assert (await developer.run("settings.change", version=0, values={"api.max_rows": 5}))["version"] == 1
+
+
+async def test_a_site_url_that_templates_are_fetched_from_is_changed_by_owners(
+    owner: Client, server: Server, pools: list[ConnectionPool]
+) -> None:
+    fetched = Template(url="/templates/invite.html")
+    settings = Settings(auth=Auth(email=Email(template=EmailTemplateSettings(invite=fetched))))
+    visitor = replace(owner, cookie="", worker=await new_worker(server, pools, settings))
+    developer = await visitor.signed_in("site-developer@example.com", Right.DEVELOPER)
+    values = {"auth.site_url": "http://169.254.169.254"}
+
+    assert await developer.refused("settings.change", version=0, values=values) == (403, "no_right")
+    # Without the pool auth an owner gets as far as its checks.
+    as_owner = replace(owner, worker=visitor.worker)
+    assert await as_owner.refused("settings.change", version=0, values=values) == (503, "unavailable")
+
+
+async def test_signing_keys_in_a_file_are_rotated(
+    owner: Client, server: Server, pools: list[ConnectionPool], tmp_path: Path
+) -> None:
+    file = tmp_path / "keys.json"
+    file.write_text(new_list())
+    settings = Settings(auth=Auth(signing_keys_path=str(file)))
+    client = replace(owner, worker=await new_worker(server, pools, settings))
+
+    async def roles() -> list[str]:
+        listed = await client.run("keys.list")
+        assert '"d"' not in json.dumps(listed)
+        return [key["role"] for key in listed["signing_keys"]]
+
+    assert await roles() == ["signs"]
+    added = await client.run("keys.rotate")
+    assert (added["step"], await roles()) == ("added", ["signs", "standby"])
+    moved = await client.run("keys.rotate")
+    assert (moved["step"], await roles()) == ("moved", ["verifies", "signs"])
+    dropped = await client.run("keys.rotate")
+    assert (dropped["step"], await roles()) == ("dropped", ["signs"])
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.write_text("[]")
+    assert await client.refused("keys.rotate") == (409, "needs_command")
+    assert (await client.run("keys.list"))["fault"] != ""
 
 
 async def test_a_reset_brings_the_former_value_back(owner: Client) -> None:

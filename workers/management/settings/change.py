@@ -42,8 +42,8 @@ async def change_settings(
     entries = {key: entry for key, entry in live.stored.entries.items() if key not in keys}
     now, actor = datetime.now(UTC).isoformat(timespec="seconds"), context.actor.name
     entries |= {key: StoredValue(value, actor, now) for key, value in values.items()}
-    warnings = await _check_together(context, entries)
     _check_fetched_templates(context, entries)
+    warnings = await _check_together(context, entries)
     before = {key: live.stored.entries[key].value for key in keys if key in live.stored.entries}
     await _store(context, StoredSettings(live.stored.version + 1, entries))
     context.before = {key: audited_value(key, value) for key, value in before.items()}
