@@ -37,6 +37,7 @@ async def serve_edge_settings(
 
     live.on_change(notify)
     serving = await serve(connection, subjects.EDGE_SETTINGS, answer, concurrency=_CONCURRENCY, queue=64)
+    await notify(live.settings)  # an edge that started before every worker waits for this one
     return serving.stop
 
 
