@@ -23,7 +23,6 @@ TABLES = (
     "stored_settings",
 )
 """In an order in which references are satisfied."""
-_IN_MEMORY = 1024 * 1024
 
 
 async def carry_rows(old: str, new: str) -> None:
@@ -45,7 +44,7 @@ async def _carry(source: asyncpg.Connection, target: asyncpg.Connection, table: 
     columns = [name for name in await _columns(source, table) if name in known]
     if not columns:
         return
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as rows:
+    with tempfile.TemporaryFile() as rows:
         await source.copy_from_table(table, schema_name=_SCHEMA, columns=columns, output=rows)
         rows.seek(0)
         await target.copy_to_table(table, schema_name=_SCHEMA, columns=columns, source=rows)
