@@ -37,7 +37,7 @@ class Arriving:
         self, running_platform: Platform, path: str, method: str = "GET", content: bytes = b"", **headers: str
     ) -> None:
         self._socket = socket.create_connection(("127.0.0.1", running_platform.port), timeout=_PATIENCE_S)
-        named = {"apikey": running_platform.values["SERVICE_ROLE_KEY"], "Host": "running_platform", **headers}
+        named = {"apikey": running_platform.values["SERVICE_ROLE_KEY"], "Host": "platform", **headers}
         if content:
             named |= {"Content-Type": "application/json", "Content-Length": str(len(content))}
         lines = [f"{name}: {value}\r\n" for name, value in named.items()]

@@ -25,6 +25,7 @@ from schemas.keys.legacy_keys import legacy_key
 from services.supervisor.deployment import ServerAddresses, deployment_secrets
 from tests.broker.s3_server import S3Server, running_s3
 from tests.broker.server import nats_program
+from tests.commands.client import LoadedProgram, start_loaded
 from tests.platform import free_port
 from tests.workers.database.own_server import OwnServer, own_server
 
@@ -45,7 +46,7 @@ class Part:
     log: Path
     alive: Path | None = None
     stop_signal: signal.Signals = signal.SIGTERM
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | LoadedProgram | None = None
     _keeping: "asyncio.Task[None] | None" = None
 
     def begin(self) -> None:
@@ -81,6 +82,10 @@ class Part:
             self.process.wait()
 
     def _start(self) -> None:
+        if self.argv[0] == sys.executable:
+            words = self.argv[self.argv.index("-m") + 1 :]
+            self.process = start_loaded(words, self.environment, self.log.parent, self.log)
+            return
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.argv, env=self.environment, cwd=self.log.parent, stdout=log, stderr=log

@@ -12,9 +12,9 @@ import aiohttp
 from tests.platforms.topology import PATIENCE_S, Topology
 
 _ANSWER_S = 20
-_PAUSE_S = 0.01
+_PAUSE_S = 0.03
 _LOOK_S, _LOOK_LIMIT_S = 0.2, 3.0
-_CALM = 25
+_CALM = 15
 _FAULTS = (aiohttp.ClientError, ConnectionError, TimeoutError)
 
 

@@ -39,8 +39,8 @@ async def describe(connection: asyncpg.Connection) -> dict[str, list[str]]:
     rows.sort(
         key=lambda row: (
             row["part"],
-            int(row["database_url"]) if row["part"] == 1 else 0,
-            row["database_url"],
+            int(row["place"]) if row["part"] == 1 else 0,
+            row["place"],
         )
     )
     found: dict[str, list[str]] = {}
