@@ -269,6 +269,42 @@ def test_edges_apply_what_concerns_them(running: Platform, owner: Owner) -> None
     until(lambda: allowed() is not None, "the edge did not apply the reset")
 
 
+def test_rows_and_sizes_of_the_interfaces_change(running: Platform, owner: Owner) -> None:
+    running.psql(
+        "create table public.numbers as select generate_series(1, 9) as n; grant select on numbers to anon"
+    )
+    running.wait_for_catalog("numbers")
+    assert _upload(running, "before", 3000) == 200
+
+    owner.change(api__max_rows=2, storage__file_size_limit="1KiB")
+
+    until(lambda: len(json.loads(running.get("/rest/v1/numbers")[1])) == 2, "rest did not apply the change")
+    until(lambda: _upload(running, uuid.uuid4().hex, 3000) == 413, "storage did not apply the change")
+    owner.run("settings.reset", version=owner.version, keys=["api.max_rows", "storage.file_size_limit"])
+    until(lambda: len(json.loads(running.get("/rest/v1/numbers")[1])) == 9, "rest did not apply the reset")
+    until(lambda: _upload(running, uuid.uuid4().hex, 3000) == 200, "storage did not apply the reset")
+
+
+def _upload(running: Platform, name: str, size: int) -> int:
+    """Upload an object as a trusted server, into a bucket that is made if it is not there; return the status inside of the body."""
+    key = running.values["SERVICE_ROLE_KEY"]
+    headers = {"apikey": key, "authorization": f"Bearer {key}"}
+    for path, kind, body in (
+        ("bucket", "application/json", b'{"name": "files", "id": "files"}'),
+        (f"object/files/{name}", "text/plain", b"x" * size),
+    ):
+        request = urllib.request.Request(
+            f"{running.url}/storage/v1/{path}", body, {**headers, "content-type": kind}
+        )
+        try:
+            with urllib.request.urlopen(request) as response:
+                status = response.status
+        except urllib.error.HTTPError as error:
+            with error:
+                status = int(json.loads(error.read())["statusCode"])
+    return status
+
+
 def test_the_checks_of_auth_refuse_with_the_words_of_a_start(owner: Owner) -> None:
     bad = {"auth.email.template.invite.content": "{{ if }}"}
 
