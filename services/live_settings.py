@@ -42,7 +42,7 @@ class EdgeSettingsFollower:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, connection: NatsConnection) -> None:
-        """Follow the workers' announcements, and ask them in the background. Raises: Unavailable."""
+        """Follow the workers' announcements, and request the values in the background. Raises: Unavailable."""
         self._subscription = await subscribe_events(
             connection, SETTINGS_CHANGED, SettingsChanged, self._on_change
         )
@@ -63,14 +63,14 @@ class EdgeSettingsFollower:
 
     async def _follow(self) -> None:
         while True:
-            await self._ask()
+            await self._request()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_PERIOD_S if self._has_answer else _FIRST_PERIOD_S):
                     await self._wake.wait()
             self._wake.clear()
 
-    async def _ask(self) -> None:
-        """Ask a worker, and apply what it answers if that is new. Without an answer everything stays as it is."""
+    async def _request(self) -> None:
+        """Request the values from a worker, and apply them if they are new. Without an answer everything stays as it is."""
         request = Request(f"settings-{secrets.token_hex(8)}", "GET", "/", budget_ms=_BUDGET_MS)
         try:
             reply = await self._calls.call(EDGE_SETTINGS, request)

@@ -100,7 +100,7 @@ OWNER_PATTERNS = (
     "api.pre_request",
     "api.app_settings",  # any setting of a transaction, the role included
 )
-"""Live settings that need the rights of an owner: they name servers to which the platform connects, or give rights away."""
+"""Live settings that need the rights of an owner: they name servers to which the platform connects, or grant rights."""
 
 
 def _compiled(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -1,6 +1,6 @@
 """Sends the edges the stored settings that concern them: edges have no database.
 
-An edge asks at its start, after a reconnection and every minute; the event SETTINGS_CHANGED makes it ask at once.
+An edge requests them at its start, after a reconnection and every minute; the event SETTINGS_CHANGED makes it do so at once.
 """
 
 from collections.abc import Awaitable, Callable

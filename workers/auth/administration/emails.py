@@ -79,7 +79,7 @@ async def preview_email(context: EndpointContext, kind_name: str) -> dict[str, s
 async def send_test_email(
     context: EndpointContext, server: SmtpEndpoint | None, kind_name: str, to: str, limit_key: str
 ) -> None:
-    """Send an email with sample values by the present mail server, at once. Raises: SampleRejected, in words that say what to do."""
+    """Send an email with sample values by the present mail server, at once. Raises: SampleRejected, whose text names the cure."""
     if server is None:
         raise SampleRejected(
             409,

@@ -94,7 +94,7 @@ async def list_keys(context: OperationContext, arguments: NoArguments) -> KeyOve
 
 
 async def show(context: OperationContext, arguments: NoArguments) -> list[ApiKeyText]:
-    """Return the API keys as applications and servers use them. An audit row says who saw them."""
+    """Return the API keys as applications and servers use them. An audit row names who saw them."""
     del arguments
     return [ApiKeyText(name, kind, text) for name, _, kind, text in _api_keys(context.configuration.auth)]
 

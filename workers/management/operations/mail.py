@@ -11,7 +11,7 @@ from workers.management.errors import ManagementError, invalid_arguments, not_fo
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
 from workers.management.rights import Right
-from workers.management.settings.change import ask_auth
+from workers.management.settings.change import request_auth
 
 _MOST_CAUGHT = 200
 _MOST_BYTES = 16 * 1024 * 1024
@@ -118,7 +118,7 @@ class CaughtEmailRemoval(Struct, frozen=True, forbid_unknown_fields=True):
 async def templates(context: OperationContext, arguments: NoArguments) -> list[EmailTemplateDescription]:
     """Return every kind of email with its variables, its default text and the present one."""
     del arguments
-    return msgspec.convert(await ask_auth(context, "/emails", {}), list[EmailTemplateDescription])
+    return msgspec.convert(await request_auth(context, "/emails", {}), list[EmailTemplateDescription])
 
 
 async def preview(context: OperationContext, arguments: EmailPreviewRequest) -> EmailPreview:
@@ -136,18 +136,18 @@ async def preview(context: OperationContext, arguments: EmailPreviewRequest) -> 
         )
         if not table:
             raise not_found(f"email {arguments.kind[:64]}")
-    return msgspec.convert(await ask_auth(context, "/preview", body), EmailPreview)
+    return msgspec.convert(await request_auth(context, "/preview", body), EmailPreview)
 
 
 async def send_test(context: OperationContext, arguments: TestEmailRequest) -> TestEmailSent:
-    """Send an email with sample values to the administrator who asks, by the present mail server. Ten an hour."""
+    """Send an email with sample values to the administrator of this session, by the present mail server. Ten an hour."""
     actor = context.actor
     if actor.administrator_id is None or "@" not in actor.name:
         raise ManagementError(
             409, "no_address", "A token has no address; sign in as an administrator to send a test email"
         )
     body = {"kind": arguments.kind, "to": actor.name, "limit_key": actor.administrator_id}
-    await ask_auth(context, "/send-test", body)
+    await request_auth(context, "/send-test", body)
     return TestEmailSent(actor.name)
 
 
@@ -191,7 +191,7 @@ async def read_caught(context: OperationContext, arguments: CaughtEmailReference
 async def delete_caught(context: OperationContext, arguments: CaughtEmailRemoval) -> Done:
     """Delete caught emails."""
     if bool(arguments.ids) is arguments.all:
-        raise invalid_arguments("Name `ids`, or say `all`: true")
+        raise invalid_arguments("Name `ids`, or set `all` to true")
     for id in arguments.ids:
         _id(id)
     await _catcher(context, "DELETE", "/api/v1/messages", {"IDs": arguments.ids})
@@ -205,7 +205,7 @@ def _id(text: str) -> str:
 
 
 async def _catcher(context: OperationContext, method: str, path: str, body: object = None) -> Any:
-    """Ask the mail catcher, which listens on loopback of the machine of the edges. Raises: ManagementError."""
+    """Send a request to the mail catcher, which listens on loopback of the machine of the edges. Raises: ManagementError."""
     inbox = context.configuration.inbucket
     if not inbox.enabled:
         raise ManagementError(

@@ -6,7 +6,7 @@ from msgspec import Struct
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
 from workers.management.rights import Right
-from workers.management.settings.change import ask_auth
+from workers.management.settings.change import request_auth
 
 
 class ProviderDescription(Struct, frozen=True):
@@ -38,13 +38,13 @@ class ProviderVerdict(Struct, frozen=True):
 async def list_providers(context: OperationContext, arguments: NoArguments) -> list[ProviderDescription]:
     """Return every provider that can be set up, without secrets."""
     del arguments
-    return msgspec.convert(await ask_auth(context, "/providers", {}), list[ProviderDescription])
+    return msgspec.convert(await request_auth(context, "/providers", {}), list[ProviderDescription])
 
 
 async def check(context: OperationContext, arguments: ProviderReference) -> ProviderVerdict:
-    """Fetch the discovery document of a provider and say whether it can be used."""
+    """Fetch the discovery document of a provider and check whether it can be used."""
     return msgspec.convert(
-        await ask_auth(context, "/provider-check", {"name": arguments.name}), ProviderVerdict
+        await request_auth(context, "/provider-check", {"name": arguments.name}), ProviderVerdict
     )
 
 

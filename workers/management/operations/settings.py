@@ -117,7 +117,7 @@ class SettingsFragment(Struct, frozen=True):
 
 
 async def list_settings(context: OperationContext, arguments: SettingsQuery) -> SettingsList:
-    """Return settings with the value that applies, its source, and what each source says."""
+    """Return settings with the value that applies, its source, and the value of each source."""
     await context.live.check()
     sources = await _read_sources(context)
     return SettingsList(
@@ -154,8 +154,8 @@ async def history(context: OperationContext, arguments: SettingsHistoryQuery) ->
         _check_keys([arguments.key])
     values = (arguments.before, arguments.key, arguments.limit)
     pool = await context.database.own()
-    [found] = await pool.run(TransactionSpec((), [statement(SQL["history"], *values)]))
-    rows = decode_rows(found, SettingsHistoryRow)
+    [history_rows] = await pool.run(TransactionSpec((), [statement(SQL["history"], *values)]))
+    rows = decode_rows(history_rows, SettingsHistoryRow)
     return SettingsHistory(rows, rows[-1].id if len(rows) == arguments.limit else None)
 
 

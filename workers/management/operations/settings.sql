@@ -5,7 +5,7 @@
 select stored.version::text from headwater.stored_settings as stored for update
 
 -- name: store
--- Store a text ($2) as version $1 over version $3; no row: somebody else stored one meanwhile.
+-- Store a text ($2) as version $1 over version $3; no row: another administrator stored one meanwhile.
 insert into headwater.stored_settings as stored (version, sealed) values ($1::bigint, $2)
 on conflict (only_row) do update set version = excluded.version, sealed = excluded.sealed
 where stored.version = $3::bigint

@@ -59,7 +59,7 @@ def _check_readable(context: OperationContext) -> None:
             409,
             "stored_settings_unreadable",
             f"{context.live.fault[:1].upper()}{context.live.fault[1:]}",
-            hint="Bring the former key back (auth.jwt_secret, or auth.database_encryption.decryption_keys), or `settings.discard`.",
+            hint="Restore the former key (auth.jwt_secret, or auth.database_encryption.decryption_keys), or `settings.discard`.",
         )
 
 
@@ -68,7 +68,7 @@ def _check_version(expected: int, present: int) -> None:
         raise ManagementError(
             409,
             "changed_meanwhile",
-            f"Somebody else changed the settings: version {present} is stored, and you have seen version {expected}",
+            f"Another administrator changed the settings: version {present} is stored, and you have seen version {expected}",
             hint="Read `settings.list` again, look at what changed (`settings.history`), and repeat your change.",
         )
 
@@ -91,7 +91,7 @@ def _check_key(context: OperationContext, key: str, *, is_removed: bool) -> None
         raise ManagementError(
             403,
             "no_right",
-            f"{key} needs the rights of owner: it names a server that the platform connects to, or gives rights away",
+            f"{key} needs the rights of owner: it names a server that the platform connects to, or grants rights",
         )
     if (variable := context.live.base.fixed.get(key)) and not is_removed:
         raise ManagementError(
@@ -115,12 +115,12 @@ async def _check_together(context: OperationContext, entries: Mapping[str, Store
     except SettingsError as error:
         raise _invalid(str(error)) from None
     if settings.auth.enabled and settings.auth != live.settings.auth:
-        await ask_auth(context, "/check", {"values": values})
+        await request_auth(context, "/check", {"values": values})
     return warnings
 
 
-async def ask_auth(context: OperationContext, path: str, body: object) -> Any:
-    """Ask the pool auth, and return its JSON. Raises: ManagementError with its words; Unavailable."""
+async def request_auth(context: OperationContext, path: str, body: object) -> Any:
+    """Send a request to the pool auth, and return its JSON. Raises: ManagementError with its words; Unavailable."""
     response = await context.pools.request(
         AUTH_SETTINGS, "POST", path, request_id=context.request_id, body=msgspec.json.encode(body)
     )
@@ -189,7 +189,9 @@ def _version(rows: list[Any]) -> int:
 
 
 def _meanwhile() -> ManagementError:
-    return ManagementError(409, "changed_meanwhile", "Somebody else changed the settings at the same moment")
+    return ManagementError(
+        409, "changed_meanwhile", "Another administrator changed the settings at the same moment"
+    )
 
 
 def _invalid(message: str) -> ManagementError:

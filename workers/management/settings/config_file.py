@@ -23,7 +23,7 @@ _LONG_QUOTES = ('"' * 3, "'" * 3)
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """What the file says now: the settings of the file alone, and the line of each key that it sets (dotted path)."""
+    """The file as it is now: the settings of the file alone, and the line of each key that it sets (dotted path)."""
 
     name: str = ""
     settings: Settings = field(default_factory=Settings)

@@ -1,6 +1,6 @@
-"""Every setting as administrators see it: its value, where that comes from, what each source says. Pure.
+"""Every setting as administrators see it: its value, where that comes from, the value of each source. Pure.
 
-No text of a secret is in an entry: of a secret it only says whether it is set. Texts that are no secrets by their type but may hold
+No text of a secret is in an entry: of a secret it only shows whether it is set. Texts that are no secrets by their type but may hold
 some (`_MAY_HOLD_SECRETS`) are treated the same.
 """
 
@@ -45,7 +45,7 @@ _SET_BY_START = frozenset({
 
 
 class SettingSource(Struct, frozen=True):
-    """What one source says. `value` is null for a secret; `place` is a variable, `file:line`, or who changed it and when."""
+    """The value of one source. `value` is null for a secret; `place` is a variable, `file:line`, or who changed it and when."""
 
     is_set: bool
     value: Any = None
