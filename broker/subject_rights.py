@@ -26,11 +26,13 @@ from collections.abc import Iterable, Mapping
 
 from broker.subjects import (
     ALIVE,
+    AUTH_SETTINGS,
     CATALOG_CHANGED,
     CHANGES_STREAM,
     CHANGES_SUBJECTS,
     CLIENT_POSITIONS,
     CONFIG_CHANGED,
+    EDGE_SETTINGS,
     EDGES,
     EMAILS,
     EMAILS_STREAM,
@@ -43,6 +45,7 @@ from broker.subjects import (
     POOL_TO_POOL,
     REALTIME,
     REQUESTS,
+    SETTINGS_CHANGED,
     STORAGE_EVENTS_STREAM,
     Subject,
     cancel,
@@ -93,7 +96,7 @@ def _edge_rights(inbox: str) -> _Rights:
     return (
         [
             "_INBOX.>",
-            *_requesting(REQUESTS),
+            *_requesting((*REQUESTS, EDGE_SETTINGS)),
             "health.>",
             "member.>",
             METRICS_COLLECT,
@@ -106,7 +109,7 @@ def _edge_rights(inbox: str) -> _Rights:
 
 
 def _pool_rights(inbox: str) -> _Rights:
-    served = [subject.name for subject in REQUESTS]
+    served = [subject.name for subject in (*REQUESTS, EDGE_SETTINGS, AUTH_SETTINGS)]
     return (
         [
             "_INBOX.>",
@@ -120,7 +123,7 @@ def _pool_rights(inbox: str) -> _Rights:
                 for stream in _POOL_STREAMS
                 for right in (*_stream_keeping(stream), *_stream_reading(stream))
             ),
-            *_requesting(POOL_TO_POOL),
+            *_requesting((*POOL_TO_POOL, AUTH_SETTINGS)),
             "member.>",
         ],
         [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
@@ -128,7 +131,7 @@ def _pool_rights(inbox: str) -> _Rights:
 
 
 def _changes_rights(inbox: str) -> _Rights:
-    pools = (REALTIME.pool, health(REALTIME.pool).pool)
+    pools = (REALTIME.pool, health(REALTIME.pool).pool, EDGE_SETTINGS.pool)
     return (
         [
             "_INBOX.>",
@@ -136,6 +139,7 @@ def _changes_rights(inbox: str) -> _Rights:
             "member.>",
             CATALOG_CHANGED.name,
             CONFIG_CHANGED.name,
+            SETTINGS_CHANGED.name,
             FAULTS.name,
             *CHANGES_SUBJECTS,
             *_stream_keeping(CHANGES_STREAM),
@@ -146,6 +150,7 @@ def _changes_rights(inbox: str) -> _Rights:
         [
             inbox,
             REALTIME.name,
+            EDGE_SETTINGS.name,
             CLIENT_POSITIONS.name,
             *_SERVING,
             health(REALTIME.pool).name,

@@ -50,6 +50,11 @@ POOL_TO_POOL = (IMAGES, FUNCTIONS, AUTH, STORAGE)
 """Pools that other pools send requests to: storage to images, the scheduler to functions, operations of administrators to the last
 three."""
 
+EDGE_SETTINGS = Subject("edge_settings.request", "edge_settings")
+"""Served by every process of workers with a database: schemas.edge_settings.EdgeSettings as JSON, for edges, which have none."""
+AUTH_SETTINGS = Subject("auth_settings.request", "auth_settings")
+"""Served by the pool `auth` for operations of administrators alone: checks of changed settings, previews of emails, test emails."""
+
 READS_REPEAT = frozenset({"rest", "graphql", "storage"})
 """Pools in which GET and HEAD change nothing, so that a request whose reply was lost can be sent again."""
 
@@ -63,6 +68,8 @@ CATALOG_CHANGED = Subject("events.catalog")
 """schemas.events.CatalogChanged"""
 CONFIG_CHANGED = Subject("events.config")
 """schemas.events.ConfigChanged"""
+SETTINGS_CHANGED = Subject("events.settings")
+"""schemas.events.SettingsChanged"""
 KEYS_CHANGED = Subject("events.keys")
 """schemas.events.KeysChanged"""
 FUNCTIONS_CHANGED = Subject("events.functions")

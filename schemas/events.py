@@ -13,6 +13,12 @@ class ConfigChanged(Struct, frozen=True, tag="config-changed"):
     """Options stored in the database changed (`NOTIFY pgrst, 'reload config'`)."""
 
 
+class SettingsChanged(Struct, frozen=True, tag="settings-changed"):
+    """A process of workers applied changed settings of the database; edges read theirs again."""
+
+    version: int
+
+
 class QueuedEmail(Struct, frozen=True, tag="letter"):
     """An email that waits for its mail server. `sealed` is the message (RFC 5322) in base64, encrypted under `id`."""
 

@@ -10,11 +10,12 @@ from aiohttp import web
 from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
 from broker.observability.metrics import answer_collect
-from broker.processes.lifecycle import ManagedProcess, data_folder
+from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables
 from broker.requests.call import Calls
 from schemas.keys.token_keys import read_keys
 from schemas.keys.tokens import Verifier
 from schemas.settings.auth_keys import listed_keys
+from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Settings, SettingsError, gateway_scheme
 from services.gateway.authentication import Authenticator
 from services.gateway.certificate import Certificate
@@ -33,6 +34,7 @@ from services.keys.key_fetch import KeyClient
 from services.keys.keyring import GatewayKeyring
 from services.keys.platform_keys import PlatformKeys
 from services.keys.third_party_keys import ThirdPartyKeys
+from services.live_settings import EdgeSettingsFollower
 from services.mail_catcher.edge import MailCatcher, MailCatcherOptions
 from services.middleware.api_keys import GatewayKeys
 from services.middleware.limits import read_networks
@@ -93,9 +95,11 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     subscriptions = GraphQLSocketEdge(settings, calls, keeper, feed) if is_subscribed else None
     if subscriptions is not None:
         process.on_drain(subscriptions.close)
-    server = await _listen(
-        process, settings, Edge(settings, calls, keeper, health, objects, sockets, subscriptions)
-    )
+    edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions)
+    follower = EdgeSettingsFollower(SettingsBase(settings, environment_variables()), calls, edge.use)
+    await follower.start(connection)
+    process.on_drain(follower.close)
+    server = await _listen(process, settings, edge)
     if sockets is not None:
         process.on_drain(sockets.drain)  # runs first: the server waits until its sockets are closed
     if subscriptions is not None:

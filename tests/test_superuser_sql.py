@@ -42,6 +42,7 @@ SAID_BY_SUPERUSERS = (
     ("workers.database.migrations", "upgrade.sql"),
     ("workers.replication", "slot.sql"),
     ("workers.project", "replace_database.sql"),
+    ("workers.project", "carried_rows.sql"),
 )
 """Files of statements that go to superuser sessions."""
 
@@ -78,6 +79,7 @@ SPEAK_AS_SUPERUSERS = {
     "workers/database/migrations/upgrade.py": ("connection", "superuser"),
     "workers/database_facts.py": ("connection",),
     "workers/project/diff/shadow_comparison.py": ("aside",),
+    "workers/project/carried_rows.py": ("connection", "source", "target"),
     "workers/project/replace_database.py": ("aside", "connection", "other"),
     "workers/replication/retire.py": ("connection",),
 }

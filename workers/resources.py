@@ -21,18 +21,21 @@ from broker.observability.fault_reports import FaultReporter
 from broker.observability.metrics import answer_collect
 from broker.observability.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observability.observe import gauge, observe
-from broker.processes.lifecycle import ManagedProcess
+from broker.processes.lifecycle import ManagedProcess, environment_variables
 from broker.requests.handler import Handler, RequestBody
 from broker.requests.serve import serve
 from broker.subjects import Subject
 from schemas.database_logins import login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
+from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Api, Settings, SettingsError
 from workers.database.connection_pool.open_connections import PoolEvent, PoolEventKind
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.row_body import BodySpace
 from workers.database.schema_cache.cache import SchemaCache
+from workers.settings.live_settings import LiveSettings, OnSettings
+from workers.settings.serve_edges import serve_edge_settings
 
 _HEALTH_CONCURRENCY = 8
 
@@ -56,12 +59,17 @@ class Resources:
     """Open resources of a process. Closing functions are registered with `process`, which calls them when it drains."""
 
     process: ManagedProcess
-    settings: Settings
+    live: LiveSettings
     connection: NatsConnection
     database: ConnectionPool
     cache: SchemaCache
     logins: list[ConnectionPool] = field(default_factory=list)
     """Connection pools of other roles (`login_as`)."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that apply now, those stored in the database included."""
+        return self.live.settings
 
     @property
     def api(self) -> Api:
@@ -147,6 +155,9 @@ async def run_pools(process: ManagedProcess, settings: Settings, modules: list[s
     resources = await open_resources(process, settings)
     for name in modules:
         await importlib.import_module(name).serve_pool(resources)
+    await resources.live.check()  # what changed while the pools were built
+    resources.live.follow()
+    process.on_drain(resources.live.close)
     process.ready()
     await process.stopped()
 
@@ -191,8 +202,21 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
         lambda catalog: _publish(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
     )
     cache.on_config(lambda _: _publish(connection, subjects.CONFIG_CHANGED, ConfigChanged()))
+    live = LiveSettings(SettingsBase(settings, environment_variables()), database)
+    await live.load()
+    cache.use_settings(live.settings.api)
+    cache.on_options_read(live.check_soon)
+    live.on_change(_use_api(cache))
     await cache.load()
-    return Resources(process, settings, connection, database, cache)
+    process.on_drain(await serve_edge_settings(connection, live))
+    return Resources(process, live, connection, database, cache)
+
+
+def _use_api(cache: SchemaCache) -> OnSettings:
+    async def use(settings: Settings) -> None:
+        cache.use_settings(settings.api)
+
+    return use
 
 
 def report_faults(process: ManagedProcess, connection: NatsConnection) -> None:

@@ -33,6 +33,7 @@ from broker.observability.observe import configure, observe, traceback_of, watch
 from broker.observability.tracing import start_tracing, stop_tracing
 from broker.processes.heartbeat import remove_stale_file, start_heartbeat
 from broker.processes.secret_files import with_file_values
+from schemas.settings.environment import read_environment
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
 
@@ -168,6 +169,11 @@ def process_settings() -> Settings:
         for warning in warnings:
             print(f"headwater: {warning}", file=sys.stderr)
     return settings
+
+
+def environment_variables() -> dict[str, str]:
+    """Return which settings the environment of this process sets: dotted path -> variable. Raises: SettingsError."""
+    return read_environment(with_file_values(os.environ)).variables
 
 
 def data_folder() -> Path:

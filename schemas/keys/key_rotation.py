@@ -84,6 +84,19 @@ def rotate(text: str, make: Callable[[], dict[str, object]] = new_signing_key) -
     return RotationResult(RotationStep.ADDED, list_text(extended), name_of(signer), (name_of(added),))
 
 
+def entry_roles(text: str) -> list[tuple[str, str, str]]:
+    """Return `kid`, algorithm and role of each key: signs, standby (it signs next) or verifies. Raises: ValueError."""
+    entries = _checked(text)
+    signer = _signer(entries)
+    return [(str(entry.get("kid") or ""), algorithm_of(entry), _role(entry, signer)) for entry in entries]
+
+
+def _role(entry: Entry, signer: Entry) -> str:
+    if entry is signer:
+        return "signs"
+    return "standby" if _rotates(entry) and _is_private(entry) else "verifies"
+
+
 def name_of(entry: Entry) -> str:
     """Return the description of a key: its `kid` and its algorithm."""
     return f"{entry.get('kid') or 'without a kid'} ({algorithm_of(entry)})"

@@ -24,6 +24,8 @@ class KeySpelling:
     """Dotted paths of the keys and tables in the file."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment names, by the dotted path of the key they set."""
+    stored: Collection[str] = frozenset()
+    """Dotted paths of the keys that are stored in the database (`overlay.py`): no file is named for them."""
 
     def sentence(self, text: str) -> str:
         """Replace the keys in braces of a sentence with the names that the user wrote.
@@ -33,7 +35,10 @@ class KeySpelling:
         keys = _KEY.findall(text)
         like = next((self.variables.get(key, "") for key in keys if self._is_set(key)), "")
         named = _KEY.sub(lambda key: self._name(key[1], like), text)
-        return named if keys and self._name(keys[0], like) != keys[0] else f"{self.source}: {named}"
+        is_elsewhere = keys and (
+            self._name(keys[0], like) != keys[0] or not set(keys).isdisjoint(self.stored)
+        )
+        return named if is_elsewhere else f"{self.source}: {named}"
 
     def _is_set(self, key: str) -> bool:
         return key in self.variables or key in self.written

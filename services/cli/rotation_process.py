@@ -3,14 +3,13 @@
 They are processes of their own, because loading that library would be a quarter of the start time of every command.
 """
 
-import contextlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import click
 
+from broker.processes.key_file import replace_key_file
 from schemas.keys.key_rotation import RotationResult, RotationStep, new_list, rotate
 from services.cli.options import refuse
 
@@ -24,7 +23,7 @@ def rotate_file(file: Path) -> str:
     try:
         text = _read(target)
         rotated = rotate(text)
-        _replace(target, rotated.text)
+        replace_key_file(target, rotated.text)
     except FileNotFoundError:
         refuse(f"There is no file {file}. Make one with `headwater keys --signing > {file}`.", code=2)
     except OSError as error:
@@ -70,28 +69,6 @@ def _read(file: Path) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise ValueError("it is no UTF-8") from None
-
-
-def _replace(file: Path, text: str) -> None:
-    """Replace a file atomically with one that only its owner can read; the owner stays. Raises: OSError, ValueError."""
-    owner = file.stat()
-    if os.geteuid() not in (0, owner.st_uid):
-        raise ValueError(
-            "it belongs to another user; run this as that user, so that the platform can still read it"
-        )
-    descriptor, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as opened:
-            if os.geteuid() == 0:
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
-            opened.write(text)
-            opened.flush()
-            os.fsync(descriptor)
-        os.replace(draft, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ metrics) are not limited. An error in any step becomes a response in `_error_res
 
 import math
 import time
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -22,7 +23,7 @@ from broker.observability.observe import observe, traceback_of
 from broker.requests.call import Calls, PoolReply
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
-from schemas.settings.tree import Settings
+from schemas.settings.tree import RateLimit, Settings
 from services.gateway.authentication import Authenticator
 from services.gateway.compression import ResponseCompression, encoded_headers, with_known_tag
 from services.gateway.errors import gateway_error
@@ -68,17 +69,37 @@ class Edge:
         sockets: RealtimeEdge | None = None,
         subscriptions: GraphQLSocketEdge | None = None,
     ) -> None:
-        gateway, limit = settings.gateway, settings.gateway.rate_limit
+        gateway = settings.gateway
         self._authenticator = authenticator
-        self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
-        self._unrouted = UnroutedHandler(self._policy, health, RootPage(settings))
-        self._handlers = build_handlers(settings, calls, authenticator, objects, sockets, subscriptions)
+        self._health = health
+        self._make_handlers = partial(
+            build_handlers,
+            calls=calls,
+            authenticator=authenticator,
+            objects=objects,
+            sockets=sockets,
+            subscriptions=subscriptions,
+        )
+        self._sockets = sockets
         self._compression = ResponseCompression(gateway.compression)
         self._max_url = gateway.max_url
-        self._by_address = Buckets(limit.per_address, limit.per_address_burst)
-        self._by_key = Buckets(limit.per_key, limit.per_key_burst)
-        self._is_limited = limit.per_address > 0 or limit.per_key > 0
+        self._rate_limit: RateLimit | None = None
         self._trusted = read_networks(gateway.trusted_proxies)
+        self.use(settings)
+
+    def use(self, settings: Settings) -> None:
+        """Answer later requests by these settings; those under way keep their handler. Buckets of unchanged rates stay as they are."""
+        self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
+        self._unrouted = UnroutedHandler(self._policy, self._health, RootPage(settings))
+        self._handlers = self._make_handlers(settings)
+        limit = settings.gateway.rate_limit
+        if limit != self._rate_limit:
+            self._rate_limit = limit
+            self._by_address = Buckets(limit.per_address, limit.per_address_burst)
+            self._by_key = Buckets(limit.per_key, limit.per_key_burst)
+            self._is_limited = limit.per_address > 0 or limit.per_key > 0
+        if self._sockets is not None:
+            self._sockets.use(settings.realtime)
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request. Raises only when the client is gone."""

@@ -27,6 +27,7 @@ from broker.requests.call import Calls
 from schemas.caller import Caller
 from schemas.errors import Unavailable
 from schemas.http import Headers, Response
+from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.tree import Settings
 from services.gateway.authentication import Authenticator
 from services.middleware.errors import JSON
@@ -134,6 +135,13 @@ class RealtimeEdge:
         edge._services.positions.start()
         edge._idle_check = asyncio.get_running_loop().create_task(edge._close_idle_sockets())
         return edge
+
+    def use(self, limits: RealtimeSettings) -> None:
+        """Serve later sockets by these limits; open ones keep theirs, but for `private_only` and the counts of sockets."""
+        self._settings = limits
+        self._counts.use(
+            limits.max_concurrent_users, limits.max_sockets_per_key, limits.max_sockets_per_address
+        )
 
     @property
     def feed(self) -> ChangeFeed | None:

@@ -73,6 +73,11 @@ class SocketCounts:
         self._counts: Counter[Name] = Counter()
         self.count = 0
 
+    def use(self, most: int, most_of_key: int, most_of_address: int) -> None:
+        """Replace the limits; sockets beyond them stay open."""
+        self._most = most
+        self._bounds = (most_of_key, most_of_address)
+
     def add(self, key: str, address: str = "") -> tuple[Name, Name] | None:
         """Count a socket; return what `remove` takes, or None if a limit is reached."""
         digest = hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16]

@@ -72,6 +72,11 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         # A worker cannot make requests to a pool that no pool needs, a door cannot answer any.
         assert not await _reaches(stranger, pool, "rest.request")
         assert not await _reaches(platform, door, "rest.request")
+        # Edges ask for their settings; what the pool auth does for administrators is asked by workers alone.
+        assert await _reaches(door, pool, subjects.EDGE_SETTINGS.name)
+        assert await _reaches(stranger, pool, subjects.AUTH_SETTINGS.name)
+        assert not await _reaches(door, pool, subjects.AUTH_SETTINGS.name)
+        assert not await _reaches(door, pool, subjects.SETTINGS_CHANGED.name)
         # Nobody hears what is meant for another wing's inboxes.
         assert not await _reaches(platform, pool, "_INBOX.door.x.1")
         assert not await _reaches(platform, door, "_INBOX.pool.x.1")

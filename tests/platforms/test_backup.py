@@ -79,10 +79,12 @@ def test_manifest_tells_what_is_saved(saved: Path) -> None:
 
 def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
     with platform() as one:
+        assert one.command("admin", "add", "ada@example.com", "--rights", "owner").returncode == 0
         done = one.command("restore", str(saved))
         assert done.returncode == 0, done.stderr
 
         assert one.get("/health/ready")[0] == 200
+        assert "ada@example.com" in one.command("admin", "list").stdout
         one.wait_for_catalog("notes")
         assert one.get("/rest/v1/notes?id=eq.500")[1] == b'[{"id":500,"text":"note 500"}]'
         assert one.get("/storage/v1/object/public/open/o7") == (200, b"object 7" * 1000)

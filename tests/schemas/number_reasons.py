@@ -272,6 +272,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/settings/change.py": {
+        "int(rows[0][0])": DATABASE,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },
@@ -320,6 +323,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/scheduler/pool.py": {
         "float(self.is_leader)": NUMBER,
+    },
+    "workers/settings/live_settings.py": {
+        "int(version)": DATABASE,
     },
     "workers/storage/buckets/emptying.py": {
         "int(count or 0)": DATABASE,

@@ -26,6 +26,7 @@ from schemas.errors import Unavailable
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
 from schemas.keys.secret import Secret
+from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Api, Broker, Db, Pools, Settings, SettingsError
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.connections import Database, until, value, work
@@ -37,6 +38,7 @@ from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import Disconnected
 from workers.database.schema_cache.cache import SchemaCache
 from workers.resources import ConnectionDropped, ConnectionLost, Resources, open_resources, run_pools
+from workers.settings.live_settings import LiveSettings
 
 POOL = Subject("resources.request", "resources")
 SLEEPS = "select 1 from pg_stat_activity where query = 'select pg_sleep(60)' and state = 'active'"
@@ -304,7 +306,7 @@ async def test_a_pool_is_not_well_before_its_catalog_is_loaded(settings: Setting
         cache = SchemaCache(settings.db.url.reveal(), settings.api, lambda _: None)
         for step in (connection.drain, database.close, cache.close):
             process.on_drain(step)
-        return Resources(process, settings, connection, database, cache)
+        return Resources(process, LiveSettings(SettingsBase(settings), None), connection, database, cache)
 
     async with asking(nats) as (_, calls), lives(settings, begin) as resources:
         await resources.serve(POOL, echo)

@@ -7,7 +7,7 @@ another one is deleting. Source: docs/reference/auth.md, section 8.5.
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from broker.observability.observations import Observation
@@ -40,10 +40,10 @@ class CleanupFailed(Observation, frozen=True):
     reason: str
 
 
-async def sweep_forever(context: AuthContext) -> None:
+async def sweep_forever(current_context: Callable[[], AuthContext]) -> None:
     """Sweep at once, then every 30 to 90 seconds, until cancelled. A sweep that deleted a full batch is repeated at once."""
     while True:
-        removed = await sweep(context)
+        removed = await sweep(current_context())
         if removed < _BATCH:
             await asyncio.sleep(_PAUSE_S * random.uniform(0.5, 1.5))
 

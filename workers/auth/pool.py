@@ -1,5 +1,7 @@
 """Starts the auth pool of a process: its database login, hashing threads, outbox and signing keys.
 
+When an administrator changes settings, a new context takes the place of the old one (`live_context.py`).
+
 The file of signing keys is watched. When it changes, the next request signs with the new key, and the message KEYS_CHANGED
 makes the gateways fetch the public keys again; a file that cannot be used leaves the keys as they are.
 """
@@ -18,13 +20,13 @@ from broker.requests.handler import RequestBody
 from broker.subjects import AUTH, KEYS_CHANGED
 from schemas.events import KeysChanged
 from schemas.http import Request, Response
-from schemas.settings.tree import SettingsError
-from workers.auth.accounts.passwords.hashing import Hashing
-from workers.auth.accounts.passwords.passwords import Cost
-from workers.auth.build import build_context, key_file, with_keys
+from schemas.settings.tree import Settings, SettingsError
+from workers.auth.administration.serve import serve_administration
+from workers.auth.build import key_file, with_keys
 from workers.auth.cleanup import sweep_forever
-from workers.auth.delivery.email.mail_services import external_url, open_mail_services, template_folders
+from workers.auth.delivery.email.mail_services import LiveMailServices
 from workers.auth.http.context import EndpointContext
+from workers.auth.live_context import LiveAuthContext
 from workers.auth.worker import AuthWorker
 from workers.http_client.client import HttpClient
 from workers.resources import Resources
@@ -36,7 +38,7 @@ _LEAST_CONNECTIONS = 3
 
 
 class AuthServer:
-    """Serves requests with the signing keys that are in the key file now."""
+    """Serves requests with the context of the settings, and the signing keys, that apply now."""
 
     def __init__(self, context: EndpointContext, connection: NatsConnection, watch: FileWatch | None) -> None:
         self._context = context
@@ -44,22 +46,30 @@ class AuthServer:
         self._connection = connection
         self._watch = watch
 
+    @property
+    def context(self) -> EndpointContext:
+        """The context of requests that arrive now."""
+        return self._context
+
     def answer(self, request: Request, body: RequestBody) -> Awaitable[Response]:
         """Answer one request. The key file is checked before the public keys are returned, so they are never older than the file."""
         if request.path == _PUBLISHED:
             self.reload_keys()
         return self._worker.answer(request, body)
 
+    def use(self, context: EndpointContext) -> None:
+        """Answer later requests with another context; those under way finish with theirs."""
+        self._context, self._worker = context, AuthWorker(context)
+
     def reload_keys(self) -> None:
         """Read the key file if it has changed, and notify the gateways. If it cannot be used, the keys stay as they are."""
         if self._watch is None or not self._watch.has_changed():
             return
         try:
-            self._context = with_keys(self._context, read_key_file(self._watch.path))
+            self.use(with_keys(self._context, read_key_file(self._watch.path)))
         except SettingsError as error:
             observe(SigningKeysRefused(str(error)))
             return
-        self._worker = AuthWorker(self._context)
         observe(SigningKeysRead(len(self._context.public_keys)))
         self._connection.try_publish(KEYS_CHANGED.name, encode(KeysChanged()))
 
@@ -67,32 +77,25 @@ class AuthServer:
 async def serve_pool(resources: Resources) -> None:
     """Answer requests of auth until the process drains. Raises: SettingsError, Unavailable."""
     settings = resources.settings.auth
-    argon2 = settings.password.argon2
-    hashing = Hashing(Cost(argon2.memory_cost, argon2.time_cost, argon2.parallelism))
     database = await resources.login_as(LOGIN, least_connections=_LEAST_CONNECTIONS)
     outgoing = HttpClient()
     resources.process.on_drain(outgoing.close)
-    mail_services = await open_mail_services(resources)
+    contexts = LiveAuthContext(resources, database, outgoing, LiveMailServices(resources))
     watch = (
         FileWatch(key_file(settings)) if settings.signing_keys_path and settings.jwt_keys is None else None
     )
-    context = build_context(
-        settings,
-        database,
-        hashing,
-        outgoing,
-        transport=mail_services.transport,
-        sms=mail_services.sms,
-        sender=mail_services.sender,
-        external_url=external_url(resources.settings),
-        folders=template_folders(),
-    )
-    server = AuthServer(context, resources.connection, watch)
+    server = AuthServer(await contexts.build(), resources.connection, watch)
+
+    async def renew(_: Settings) -> None:
+        server.use(await contexts.build())
+
+    resources.live.on_change(renew)
     if watch is not None:
         watch.start(server.reload_keys)
         resources.process.on_drain(watch.stop)
-    sweeper = asyncio.create_task(sweep_forever(context))
+    sweeper = asyncio.create_task(sweep_forever(lambda: server.context))
     resources.process.on_drain(lambda: _cancel(sweeper))
+    await serve_administration(resources, contexts, lambda: server.context)
     await resources.serve(AUTH, server.answer)
 
 

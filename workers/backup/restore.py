@@ -25,6 +25,7 @@ from workers.backup.postgres_tools import extensions_in, list_entries
 from workers.backup.save import STATEMENTS
 from workers.database.migrations.migrate import migrate, read_migrations
 from workers.database.sessions.superuser import login_as
+from workers.project.carried_rows import carry_rows
 from workers.project.project_connection import OWNER, open_as_superuser
 from workers.project.replace_database import recover, replace_beside
 
@@ -63,6 +64,7 @@ async def restore(
             await fill_database(new, manifest, folder, settings, report)
             if store is not None:
                 await load_blobs(store, [blob for blob in index if is_mutable(blob)], folder, report)
+            await carry_rows(url, new)
             await stack.aclose()  # the exchange ends all sessions of the old database
 
         await replace_beside(url, fill, report)

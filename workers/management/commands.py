@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from broker.processes.lifecycle import environment_variables
 from schemas.database_logins import login_passwords
+from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Settings
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
@@ -23,6 +25,7 @@ from workers.management.identity.model import Actor
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
+from workers.settings.live_settings import LiveSettings
 
 DONE, FAILED = 0, 1
 
@@ -51,7 +54,10 @@ async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
         pools.append(await ConnectionPool.open(login_url(url, login, passwords[login].reveal()), 1))
         return pools[-1]
 
-    worker = ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None))
+    database = ManagementDatabase(open_pool)
+    live = LiveSettings(SettingsBase(settings, environment_variables()), await database.own())
+    await live.check()
+    worker = ManagementWorker.create(database, live.settings, PlatformPools(None), live)
     actor = Actor(f"command line ({getpass.getuser()})", Right.OWNER, may_write=True, is_confirmed=True)
     try:
         return msgspec.json.encode(await worker.operate(actor, operation, body, "", ""))

@@ -17,6 +17,7 @@ from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
+from workers.settings.live_settings import LiveSettings
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class OperationContext:
     configuration: Settings
     """The settings of the whole platform. They contain secrets: no result shows one."""
     pools: PlatformPools
+    live: LiveSettings
     before: object = None
     after: object = None
 

@@ -8,6 +8,7 @@ from broker.observability.observe import observe
 from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
 from schemas.settings.management import Management
+from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.database import ManagementDatabase
 from workers.management.identity.store import execute, fetch_one
@@ -34,7 +35,12 @@ async def serve_pool(resources: Resources) -> None:
 
     resources.process.on_drain(stop)
     calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
-    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls))
+    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls), resources.live)
+
+    async def renew(settings: Settings) -> None:
+        worker.configuration = settings
+
+    resources.live.on_change(renew)
     await resources.serve(MANAGEMENT, worker.answer)
 
 

@@ -56,6 +56,7 @@ from workers.management.operation import (
 from workers.management.operations import operation_table
 from workers.management.platform_pools import PlatformPools
 from workers.management.respond import cookie_header, json_response
+from workers.settings.live_settings import LiveSettings, fixed_settings
 
 MAX_BODY_BYTES = 1024 * 1024
 _OPERATIONS = "/operations/"
@@ -86,15 +87,28 @@ class ManagementWorker:
     hashing: PasswordHashing
     configuration: Settings
     pools: PlatformPools
+    live: LiveSettings
 
     @classmethod
     def create(
-        cls, database: ManagementDatabase, configuration: Settings, pools: PlatformPools
+        cls,
+        database: ManagementDatabase,
+        configuration: Settings,
+        pools: PlatformPools,
+        live: LiveSettings | None = None,
     ) -> "ManagementWorker":
-        """Return a worker with all operations."""
+        """Return a worker with all operations; without `live` no setting is read from the database."""
         hashing = PasswordHashing(login_passwords(configuration)[MANAGEMENT])
         limits = operation_settings(configuration.management)
-        return cls(database, limits, operation_table(), hashing, configuration, pools)
+        return cls(
+            database,
+            limits,
+            operation_table(),
+            hashing,
+            configuration,
+            pools,
+            live or fixed_settings(configuration),
+        )
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
@@ -175,6 +189,7 @@ class ManagementWorker:
             self.hashing,
             self.configuration,
             self.pools,
+            self.live,
         )
         try:
             check_rights(actor, operation)

@@ -10,10 +10,11 @@ from functools import partial
 from schemas.settings.tree import Settings
 from workers.database.migrations.migrate import migrate
 from workers.project import history
+from workers.project.carried_rows import carry_rows
 from workers.project.errors import ProjectRejected
-from workers.project.project_connection import ProjectUrls, open_project_connection
+from workers.project.project_connection import ProjectUrls, in_database, open_project_connection
 from workers.project.push import ProjectFiles, Report, apply_migrations, apply_roles, apply_seeds
-from workers.project.replace_database import replace_in_place
+from workers.project.replace_database import database_of, names_beside, replace_in_place
 from workers.project.vault_secrets import fill_vault
 
 _SETTING = "synchronous_commit=off"
@@ -55,6 +56,7 @@ async def _fill(
 ) -> None:
     await migrate(_without_flush(urls.owner), settings)
     report("The platform's schemas are there")
+    await carry_rows(in_database(urls.owner, names_beside(database_of(urls.owner)).before), urls.owner)
     async with open_project_connection(_without_flush(urls.project), report) as project:
         await history.make_history(project.connection)
         await fill_vault(project, files.secrets, report, report)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 from pathlib import Path
 
@@ -54,12 +55,19 @@ async def serve_pool(resources: Resources) -> None:
             await sweeping
 
     resources.process.on_drain(stop_sweeping)
+    worker = StorageWorker(store)
+
+    async def renew(settings: Settings) -> None:
+        nonlocal worker
+        worker = StorageWorker(dataclasses.replace(store, settings=settings.storage))
+
+    resources.live.on_change(renew)
     telling = EventDelivery(resources.connection, database, settings)
     resources.process.on_drain(telling.close)
     telling.begin()
     await resources.serve(
         STORAGE,
-        telling.wake_after(StorageWorker(store).answer),
+        telling.wake_after(lambda request, body: worker.answer(request, body)),
         lambda: f"the object store does not work: {watch.reason}" if watch.reason else "",
     )
 

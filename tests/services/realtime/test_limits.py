@@ -42,3 +42,19 @@ async def test_brake_holds_only_so_many() -> None:
 
     assert not held.done()
     held.cancel()
+
+
+def test_new_limits_of_sockets_apply_to_those_that_open_later():
+    sockets = SocketCounts(2, 0)
+    first, second = sockets.add("key"), sockets.add("key")
+    assert first is not None
+    assert second is not None
+
+    sockets.use(1, 0, 0)
+    assert sockets.add("key") is None
+    sockets.remove(first)
+    assert sockets.add("key") is None
+    sockets.remove(second)
+    assert sockets.add("key") is not None
+    sockets.use(0, 0, 0)
+    assert sockets.add("key") is not None

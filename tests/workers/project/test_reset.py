@@ -126,3 +126,34 @@ async def test_a_reset_that_was_killed_is_taken_back(links, project_server):
 async def test_an_outside_database_is_never_reset(links, folder):
     with pytest.raises(ProjectRejected, match="Only the embedded database"):
         await run(ProjectUrls(links.project, links.owner, is_embedded=False), folder)
+
+
+async def test_a_reset_keeps_what_belongs_to_the_platform(links, folder):
+    async with connected(links.owner) as connection:
+        id = await connection.fetchval(
+            "insert into headwater.administrators (email, rights) values ('ada@example.com', 'owner') returning id"
+        )
+        await connection.execute(
+            "insert into headwater.administrator_tokens (name, secret, hint, rights, may_write, administrator_id)"
+            " values ('ci', sha256('x'), 'abcd', 'owner', true, $1)",
+            id,
+        )
+        await connection.execute(
+            "insert into headwater.administrator_audit (actor, operation, outcome, request_id, address, arguments)"
+            " select 'ada', 'x', 'done', '', '', '{}' from generate_series(1, 3)"
+        )
+        await connection.execute(
+            "insert into headwater.stored_settings (version, sealed) values (7, 'sealed')"
+        )
+
+    await run(links, folder)
+
+    async with connected(links.owner) as connection:
+        assert await connection.fetchval("select id from headwater.administrators") == id
+        assert await connection.fetchval("select administrator_id from headwater.administrator_tokens") == id
+        assert await connection.fetchval("select version from headwater.stored_settings") == 7
+        new = await connection.fetchval(
+            "insert into headwater.administrator_audit (actor, operation, outcome, request_id, address, arguments)"
+            " values ('ada', 'x', 'done', '', '', '{}') returning id"
+        )
+        assert new == 4

@@ -27,7 +27,7 @@ from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from schemas.events import QueuedEmail
 from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
-from workers.auth.delivery.smtp import Mailer
+from workers.auth.delivery.smtp import CurrentMailer, Mailer
 from workers.auth.model.vault import CannotOpen, Vault
 
 STREAM = subjects.EMAILS_STREAM
@@ -57,7 +57,7 @@ class MailQueue:
     """Stores emails and sends them; call `open` first. `lasts_s`: after so long the code in an email has expired."""
 
     connection: NatsConnection
-    mailer: Mailer
+    mailer: Mailer | CurrentMailer
     vault: Vault
     lasts_s: float
     clock: Callable[[], float] = time.time

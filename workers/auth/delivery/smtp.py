@@ -203,6 +203,32 @@ class Mailer:
         return _failed(DeliveryCause.REFUSED, f"{at} did not speak SMTP as expected")
 
 
+class CurrentMailer:
+    """Sends messages to the mail server of the settings, which may become another one while the platform runs."""
+
+    def __init__(self, server: SmtpEndpoint) -> None:
+        self._server = server
+        self._mailer = Mailer(server)
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def send(self, message: EmailMessage) -> str:
+        """Send a message to the present server, and return its Message-ID. Raises: DeliveryFailed."""
+        return await self._mailer.send(message)
+
+    def use(self, server: SmtpEndpoint) -> None:
+        """Send later messages to this server. The connection to the former one is closed when its message is sent."""
+        if server == self._server:
+            return
+        former, self._server, self._mailer = self._mailer, server, Mailer(server)
+        task = asyncio.create_task(former.close(), name="close of a mail server's connection")
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Send QUIT and close the connections."""
+        await asyncio.gather(self._mailer.close(), *self._closing)
+
+
 def _failed(cause: DeliveryCause, text: str, code: int = 0, is_permanent: bool = False) -> DeliveryFailed:
     return DeliveryFailed(cause, text, is_permanent=is_permanent, code=code)
 

@@ -79,6 +79,7 @@ class SchemaCache:
         self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         self._on_change: list[Callable[[Catalog], None]] = []
         self._on_config: list[Callable[[Api], None]] = []
+        self._on_options_read: list[Callable[[], object]] = []
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -120,6 +121,18 @@ class SchemaCache:
     def on_config(self, callback: Callable[[Api], None]) -> None:
         """Register a callback for changed options. It must not raise."""
         self._on_config.append(callback)
+
+    def on_options_read(self, callback: Callable[[], object]) -> None:
+        """Register a callback for each time the options are read, changed or not. It must not raise."""
+        self._on_options_read.append(callback)
+
+    def use_settings(self, api: Api) -> None:
+        """Replace the settings that the options of the database override; both are applied at the next read, which is requested."""
+        self._settings = api
+        if self._task is None:
+            self._api = api
+        else:
+            self.request_reload(schema=False)
 
     async def load(self) -> None:
         """Wait for the first catalog, without a time limit; then follow changes in the background."""
@@ -242,6 +255,8 @@ class SchemaCache:
             self._last_error = _reason(error)
             self._observe(OptionsReloadFailed(reason=self._last_error))
             return False
+        for notify in self._on_options_read:
+            notify()
         api, warnings = apply_options(self._settings, rows)
         if warnings:
             self._observe(OptionsIgnored(reasons=tuple(warnings)))

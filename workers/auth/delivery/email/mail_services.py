@@ -5,7 +5,7 @@ as well, if the settings name no SMS provider. Source: docs/reference/auth.md, s
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from broker.jetstream.stream_watch import StreamWatch
@@ -14,7 +14,7 @@ from workers.auth.delivery.message import MailSender
 from workers.auth.delivery.queue import STREAM, MailQueue, ensure_mail_stream
 from workers.auth.delivery.sms.inbox import InboxSender
 from workers.auth.delivery.sms.sender import SmsSender
-from workers.auth.delivery.smtp import Mailer, SmtpEndpoint, SmtpSecurity, smtp_endpoint_of
+from workers.auth.delivery.smtp import CurrentMailer, Mailer, SmtpEndpoint, SmtpSecurity, smtp_endpoint_of
 from workers.auth.delivery.transport import MailTransport
 from workers.auth.model.vault import read_vault
 from workers.resources import Resources
@@ -32,34 +32,62 @@ class MailServices:
     sender: MailSender | None = None
 
 
-async def open_mail_services(resources: Resources) -> MailServices:
-    """Open the queue to the mail server; it is closed when the process drains. Raises: SettingsError, Unavailable."""
-    settings = resources.settings
-    auth_settings, inbox = settings.auth, mail_catcher_of(settings)
-    server = smtp_endpoint_of(auth_settings.email.smtp) if auth_settings.email.smtp.is_used else inbox
-    sms = None
-    if inbox is not None and auth_settings.sms.sender is None:
-        messages = Mailer(inbox)
-        resources.process.on_drain(messages.close)
-        sms = InboxSender(messages)
-    if server is None:
-        return MailServices(sms=sms)
-    mailer = Mailer(server)
-    resources.process.on_drain(mailer.close)
-    watch = StreamWatch(resources.connection, STREAM, lambda: ensure_mail_stream(resources.connection))
-    queue = MailQueue(
-        resources.connection,
-        mailer,
-        read_vault(auth_settings),
-        float(auth_settings.email.otp_expiry),
-        watch=watch,
-    )
-    for consumer in await queue.open():
-        resources.process.on_drain(consumer.close)
-    resources.process.on_drain(watch.start())
-    caught = settings.inbucket
-    sender = MailSender(caught.admin_email, caught.sender_name) if server is inbox else None
-    return MailServices(queue, sms, sender)
+class LiveMailServices:
+    """Opens what the settings need, and exchanges the mail server when they change; all is closed when the process drains."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._mailer: CurrentMailer | None = None
+        self._queue: MailQueue | None = None
+        self._text_messages: InboxSender | None = None
+
+    async def open(self, settings: Settings) -> MailServices:
+        """Return the senders for these settings; open the queue to the mail server if it is the first one.
+
+        Emails still go to the former server until `use`. Raises: SettingsError, Unavailable.
+        """
+        auth_settings, server = settings.auth, mail_server_of(settings)
+        sms = self._inbox_sender(settings) if auth_settings.sms.sender is None else None
+        if server is None:
+            return MailServices(sms=sms)
+        lasts_s = float(auth_settings.email.otp_expiry)
+        if self._queue is None:
+            self._queue = await self._open_queue(settings, server, lasts_s)
+        caught = settings.inbucket
+        is_caught = not auth_settings.email.smtp.is_used
+        sender = MailSender(caught.admin_email, caught.sender_name) if is_caught else None
+        return MailServices(replace(self._queue, lasts_s=lasts_s), sms, sender)
+
+    def use(self, settings: Settings) -> None:
+        """Send emails, those in the queue included, to the server of these settings."""
+        server = mail_server_of(settings)
+        if server is not None and self._mailer is not None:
+            self._mailer.use(server)
+
+    async def _open_queue(self, settings: Settings, server: SmtpEndpoint, lasts_s: float) -> MailQueue:
+        connection, process = self._resources.connection, self._resources.process
+        self._mailer = CurrentMailer(server)
+        process.on_drain(self._mailer.close)
+        watch = StreamWatch(connection, STREAM, lambda: ensure_mail_stream(connection))
+        queue = MailQueue(connection, self._mailer, read_vault(settings.auth), lasts_s, watch=watch)
+        for consumer in await queue.open():
+            process.on_drain(consumer.close)
+        process.on_drain(watch.start())
+        return queue
+
+    def _inbox_sender(self, settings: Settings) -> InboxSender | None:
+        inbox = mail_catcher_of(settings)
+        if self._text_messages is None and inbox is not None:
+            messages = Mailer(inbox)
+            self._resources.process.on_drain(messages.close)
+            self._text_messages = InboxSender(messages)
+        return self._text_messages
+
+
+def mail_server_of(settings: Settings) -> SmtpEndpoint | None:
+    """Return the mail server of the settings, else the mail catcher, else None."""
+    smtp = settings.auth.email.smtp
+    return smtp_endpoint_of(smtp) if smtp.is_used else mail_catcher_of(settings)
 
 
 def mail_catcher_of(settings: Settings) -> SmtpEndpoint | None:
