@@ -4,8 +4,9 @@
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
                broadcasts, presence, edges, client positions;      broadcasts, presence, edges
                reads the stream CHANGES
-    pool       events, emails, logs, requests of POOL_TO_POOL;     own inbox, everything the pools serve, events
-               creates, updates and reads their streams
+    pool       events, emails, logs, metrics, requests of          own inbox, everything the pools serve, events
+               POOL_TO_POOL; creates, updates and reads
+               their streams
     changes    changes, messages, gaps, catalog, config, faults;   own inbox, what the pool realtime serves, events,
                creates, updates, moves and deletes the stream      client positions
                CHANGES alone
@@ -122,6 +123,7 @@ def _pool_rights(inbox: str) -> _Rights:
             ),
             *_requesting(POOL_TO_POOL),
             "member.>",
+            METRICS_COLLECT,
         ],
         [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
     )

@@ -5,9 +5,11 @@ operation --Request of the service role--> pool auth, storage or functions --> R
 
 import msgspec
 
+from broker.nats.connection import NatsConnection
+from broker.observability.metrics import collect
 from broker.requests.call import Calls, PoolReply
-from broker.subjects import Subject
-from schemas.caller import ServiceCaller
+from broker.subjects import REQUESTS, Subject
+from schemas.caller import Caller, ServiceCaller
 from schemas.http import Headers, Request, Response
 from workers.management.errors import ManagementError
 
@@ -18,8 +20,19 @@ _BUDGET_MS = 30_000
 class PlatformPools:
     """Sends requests to pools. Without `calls` (the command line of the machine has no broker) each request is refused."""
 
-    def __init__(self, calls: Calls | None) -> None:
-        self._calls = calls
+    def __init__(self, calls: Calls | None, connection: NatsConnection | None = None) -> None:
+        self._calls, self._connection = calls, connection
+
+    @property
+    def connection(self) -> NatsConnection:
+        """The connection to the broker. Raises: ManagementError (503) without one."""
+        if self._connection is None:
+            raise _without_broker()
+        return self._connection
+
+    async def metrics(self) -> str:
+        """Return the metrics of all processes as one Prometheus text. Raises: ManagementError (503) without a broker."""
+        return await collect(self.connection, [subject.pool for subject in REQUESTS])
 
     async def request(
         self,
@@ -32,16 +45,15 @@ class PlatformPools:
         headers: Headers | None = None,
         body: bytes = b"",
         budget_ms: int = _BUDGET_MS,
+        caller: Caller | None = None,
     ) -> Response:
-        """Send a request as the service role and return the whole response, whatever its status.
+        """Send a request as the service role, or another caller, and return the whole response, whatever its status.
 
         `path` is the one below the interface's prefix. Raises: ManagementError (503 without a broker, 502 for an answer over
         `MAX_ANSWER_BYTES`); Unavailable, DeadlineExceeded, OutcomeUnknown.
         """
         if self._calls is None:
-            raise ManagementError(
-                503, "unavailable", "This needs the running platform, not the command line alone"
-            )
+            raise _without_broker()
         request = Request(
             request_id,
             method,
@@ -49,11 +61,15 @@ class PlatformPools:
             query=query,
             headers=headers or [],
             body=body,
-            caller=ServiceCaller(),
+            caller=caller or ServiceCaller(),
             budget_ms=budget_ms,
         )
         reply = await self._calls.call(subject, request)
         return msgspec.structs.replace(reply.response, body=await _whole_body(reply), stream=None)
+
+
+def _without_broker() -> ManagementError:
+    return ManagementError(503, "unavailable", "This needs the running platform, not the command line alone")
 
 
 async def _whole_body(reply: PoolReply) -> bytes:

@@ -34,7 +34,7 @@ async def serve_pool(resources: Resources) -> None:
 
     resources.process.on_drain(stop)
     calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
-    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls))
+    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls, resources.connection))
     await resources.serve(MANAGEMENT, worker.answer)
 
 
