@@ -8,7 +8,7 @@ import msgspec
 from broker.nats.connection import NatsConnection
 from broker.observability.metrics import collect
 from broker.requests.call import Calls, PoolReply
-from broker.subjects import REQUESTS, Subject
+from broker.subjects import FUNCTIONS_WAKE, REQUESTS, Subject
 from schemas.caller import Caller, ServiceCaller
 from schemas.http import Headers, Request, Response
 from workers.management.errors import ManagementError
@@ -29,6 +29,15 @@ class PlatformPools:
         if self._connection is None:
             raise _without_broker()
         return self._connection
+
+    async def waits_for_functions(self) -> bool:
+        """Return whether no functions worker runs because the project has no function yet: one is started when it is needed."""
+        return self._calls is not None and await self._calls.is_heard(FUNCTIONS_WAKE)
+
+    def wake_functions(self) -> None:
+        """Start the functions worker that waits for the first function."""
+        if self._calls is not None:
+            self._calls.wake(FUNCTIONS_WAKE)
 
     async def metrics(self) -> str:
         """Return the metrics of all processes as one Prometheus text. Raises: ManagementError (503) without a broker."""

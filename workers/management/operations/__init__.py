@@ -1,9 +1,37 @@
 """The operations, listed in `OPERATIONS`. A module here is one area; its `operations()` returns what it adds."""
 
 from workers.management.operation import OperationTable
-from workers.management.operations import account, administrators, audit_log, catalog, tokens
+from workers.management.operations import (
+    account,
+    administrators,
+    audit_log,
+    catalog,
+    function_calls,
+    function_changes,
+    functions,
+    jobs,
+    queues,
+    storage_buckets,
+    storage_links,
+    storage_objects,
+    tokens,
+)
 
-_AREAS = (account, administrators, tokens, audit_log, catalog)
+_AREAS = (
+    account,
+    administrators,
+    tokens,
+    audit_log,
+    catalog,
+    storage_buckets,
+    storage_objects,
+    storage_links,
+    functions,
+    function_changes,
+    function_calls,
+    jobs,
+    queues,
+)
 
 
 def operation_table() -> OperationTable:

@@ -25,7 +25,8 @@ select pg_catalog.json_build_object(
   'objects', coalesce((select pg_catalog.sum(objects)::bigint from storage.usage_in_all), 0),
   'quota', (select size from storage.quotas where bucket_id is null),
   'unfinished_bytes',
-    coalesce((select pg_catalog.sum(upload_offset)::bigint from storage.tus_uploads), 0)
+    coalesce((select pg_catalog.sum(upload_offset)::bigint from storage.tus_uploads
+      where upload_offset is distinct from upload_length), 0)
     + coalesce((select pg_catalog.sum(size)::bigint from storage.s3_multipart_uploads_parts), 0))
 
 -- name: search
@@ -59,6 +60,7 @@ from (
   select 'resumable' as protocol, id::text as id, bucket_id, key::text, upload_offset as stored, upload_length as announced,
     created_at, expires_at, owner_id
   from storage.tus_uploads
+  where upload_offset is distinct from upload_length
   union all
   select 's3', id, bucket_id, key::text,
     coalesce((select pg_catalog.sum(size)::bigint from storage.s3_multipart_uploads_parts where upload_id = multipart.id), 0),

@@ -75,7 +75,6 @@ class _SignedUrl(Struct, frozen=True):
 
 
 class _SignedUpload(Struct, frozen=True):
-    url: str
     token: str
 
 
@@ -97,7 +96,7 @@ async def sign_upload(context: OperationContext, arguments: UploadSigning) -> Up
     signed = msgspec.json.decode(answer.body, type=_SignedUpload)
     base = _base(context)
     return UploadUrls(
-        base + signed.url,
+        f"{base}{path}?token={signed.token}",
         signed.token,
         f"{base}/upload/resumable/sign",
         {"x-signature": signed.token, "tus-resumable": "1.0.0"},
@@ -139,10 +138,9 @@ async def _signed(context: OperationContext, bucket: str, name: str, body: dict[
     path = f"/object/sign/{path_part(bucket)}/{path_tail(name)}"
     answer = await ask_storage(context, "POST", path, body)
     signed = msgspec.json.decode(answer.body, type=_SignedUrl).url
-    area, _, token = signed.rpartition("?token=")
-    return ObjectUrl(
-        f"{_base(context)}{path_tail(area.replace('%3F', '?').replace('%23', '#'))}?token={token}"
-    )
+    token = signed.rpartition("?token=")[2]
+    area = "render/image/sign" if signed.startswith("/render/") else "object/sign"
+    return ObjectUrl(f"{_base(context)}/{area}/{path_part(bucket)}/{path_tail(name)}?token={token}")
 
 
 async def _is_public(context: OperationContext, bucket: str) -> bool:
