@@ -67,12 +67,16 @@ def read_zip(archive: str) -> dict[str, bytes]:
             members = [member for member in opened.infolist() if not member.is_dir()]
             if len(members) > MOST_FILES:
                 raise invalid_arguments(f"The archive has more than {MOST_FILES} files")
+            if (
+                sum(member.file_size for member in members) > MOST_UNPACKED
+            ):  # as it says itself: checked below
+                raise _too_large()
             for member in members:
                 with opened.open(member) as file:
                     content = file.read(left + 1)
                 left -= len(content)
                 if left < 0:
-                    raise invalid_arguments(f"The archive unpacks to more than {MOST_UNPACKED} bytes")
+                    raise _too_large()
                 if member.filename in contents:
                     raise invalid_arguments(f"The file {member.filename[:80]!r} is there twice")
                 contents[member.filename] = content
@@ -81,6 +85,10 @@ def read_zip(archive: str) -> dict[str, bytes]:
             raise
         raise invalid_arguments(f"`zip` is not a zip archive in base64: {error}") from None
     return contents
+
+
+def _too_large() -> ManagementError:
+    return invalid_arguments(f"The archive unpacks to more than {MOST_UNPACKED} bytes")
 
 
 def make_bundle(name: str, settings: object, contents: Mapping[str, bytes]) -> bytes:

@@ -42,6 +42,14 @@ async def write_rows(context: OperationContext, kind: type[T], text: str, *value
         return decode_rows(rows, kind)
 
 
+async def write_row(context: OperationContext, kind: type[T], text: str, *values: Value) -> T:
+    """Run a statement of one row as role `postgres`. Raises: as `read_rows`; ManagementError (409) without a row."""
+    rows = await write_rows(context, kind, text, *values)
+    if not rows:
+        raise _unexpected_form("a function returned no row")
+    return rows[0]
+
+
 def composed(sql: compose.Sql, *values: Value) -> Statement:
     """Return a statement whose identifiers were composed; `values` are those of `$1`, `$2`... in its constant text."""
     text, params = compose.render(sql)
@@ -59,13 +67,17 @@ def rows_of_form() -> Iterator[None]:
     """Turn rows of an unexpected form into an error. Raises: ManagementError (409)."""
     try:
         yield
-    except msgspec.ValidationError as error:
-        raise ManagementError(
-            409,
-            "unexpected_form",
-            f"A table of this database does not have the form of its extension: {error}",
-            hint="Someone replaced it; drop it and create the extension.",
-        ) from None
+    except msgspec.DecodeError as error:
+        raise _unexpected_form(str(error)) from None
+
+
+def _unexpected_form(reason: str) -> ManagementError:
+    return ManagementError(
+        409,
+        "unexpected_form",
+        f"A table or function of this database does not have the form of its extension: {reason}",
+        hint="It was replaced by the project: drop it and create the extension.",
+    )
 
 
 @contextmanager

@@ -11,10 +11,12 @@ from workers.management.operations import (
     functions,
     jobs,
     queues,
+    realtime,
     storage_buckets,
     storage_links,
     storage_objects,
     tokens,
+    webhooks,
 )
 
 _AREAS = (
@@ -31,6 +33,8 @@ _AREAS = (
     function_calls,
     jobs,
     queues,
+    webhooks,
+    realtime,
 )
 
 

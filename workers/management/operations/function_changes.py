@@ -1,5 +1,6 @@
 """Operations that change functions or run them: deploy, roll back, delete, secrets, call, run on schedule now."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -70,9 +71,12 @@ async def deploy(context: OperationContext, arguments: FunctionDeployment) -> De
             f"Your files are of version {arguments.base_version}; {running} runs",
             hint="functions.differences shows what was changed since.",
         )
-    contents = read_zip(arguments.zip) if arguments.zip else read_files(arguments.files)
+    if arguments.zip:
+        contents = await asyncio.to_thread(read_zip, arguments.zip)
+    else:
+        contents = await asyncio.to_thread(read_files, arguments.files)
     settings = arguments.settings or await _settings_of(context, arguments.name, active)
-    bundle = make_bundle(arguments.name, settings, contents)
+    bundle = await asyncio.to_thread(make_bundle, arguments.name, settings, contents)
     answer = await ask_functions(context, "PUT", path, bundle, budget_ms=_DEPLOY_MS)
     context.before, context.after = active, {"files": sorted(contents), "settings": settings}
     return result_of(answer, DeployResult)

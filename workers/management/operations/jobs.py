@@ -8,13 +8,14 @@ from typing import Any
 from msgspec import Struct
 
 from schemas.schedules import InvalidSchedule, parse_schedule
+from workers.database.transactions.interactive import statement
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done
 from workers.management.page_cursor import check_limit, check_text
 from workers.management.requested_runs import next_run, request_run
 from workers.management.rights import Right
-from workers.management.typed_rows import needs_extension, read_rows, write_rows
+from workers.management.typed_rows import needs_extension, read_rows, run_all, write_row
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "jobs.sql")
@@ -187,9 +188,7 @@ async def create(context: OperationContext, arguments: NewJob) -> CreatedJob:
             raise ManagementError(
                 409, "exists", f"There is a job {name} already", hint="jobs.change changes it."
             )
-        [created] = await write_rows(
-            context, CreatedJob, SQL["create_job"], name, arguments.schedule, command
-        )
+        created = await write_row(context, CreatedJob, SQL["create_job"], name, arguments.schedule, command)
     context.after = created
     return created
 
@@ -316,7 +315,7 @@ async def _job(context: OperationContext, id: int) -> Job:
 
 async def _run(context: OperationContext, name: str, *values: int | str | bool | None) -> None:
     with needs_extension(*_CRON):
-        await write_rows(context, object, SQL[name], *values)
+        await run_all(context, [statement(SQL[name], *values)])
 
 
 def _check_schedule(context: OperationContext, schedule: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from workers.database.transactions.interactive import statement
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -16,7 +17,15 @@ from workers.management.operations.account import Done, NoArguments
 from workers.management.operations.jobs import SQL, check_id
 from workers.management.page_cursor import check_limit
 from workers.management.rights import Right
-from workers.management.typed_rows import composed, needs_extension, read_rows, rows_of_form, write_rows
+from workers.management.typed_rows import (
+    composed,
+    needs_extension,
+    read_rows,
+    rows_of_form,
+    run_all,
+    write_row,
+    write_rows,
+)
 from workers.sql import compose
 
 _PGMQ = ("pgmq", "Queues")
@@ -159,7 +168,7 @@ async def create(context: OperationContext, arguments: QueueCreation) -> Done:
     with needs_extension(*_PGMQ):
         if await read_rows(context, QueueReference, *_find(arguments.queue)):
             raise ManagementError(409, "exists", f"There is a queue {arguments.queue} already")
-        await write_rows(context, object, SQL["create_queue"], arguments.queue, arguments.is_unlogged)
+        await run_all(context, [statement(SQL["create_queue"], arguments.queue, arguments.is_unlogged)])
     return Done()
 
 
@@ -173,7 +182,7 @@ async def send(context: OperationContext, arguments: MessageToSend) -> MessageRe
     )
     values = (name, message, headers if arguments.headers else None, arguments.delay_s)
     with needs_extension(*_PGMQ):
-        [sent] = await write_rows(context, MessageReference, SQL["send_message"], *values)
+        sent = await write_row(context, MessageReference, SQL["send_message"], *values)
     context.after = sent
     return sent
 
@@ -214,7 +223,7 @@ async def purge(context: OperationContext, arguments: QueueReference) -> PurgedQ
     """Delete all messages of a queue; the archive stays."""
     name = await _queue(context, arguments.queue)
     with needs_extension(*_PGMQ):
-        [purged] = await write_rows(context, PurgedQueue, SQL["purge_queue"], name)
+        purged = await write_row(context, PurgedQueue, SQL["purge_queue"], name)
     context.before = purged
     return purged
 
@@ -223,7 +232,7 @@ async def drop(context: OperationContext, arguments: QueueReference) -> Done:
     """Drop a queue with its messages and its archive."""
     name = await _queue(context, arguments.queue)
     with needs_extension(*_PGMQ):
-        await write_rows(context, object, SQL["drop_queue"], name)
+        await run_all(context, [statement(SQL["drop_queue"], name)])
     return Done()
 
 
