@@ -3,18 +3,26 @@
 operation --Request of the service role--> pool auth, storage or functions --> Response, its body read up to a limit
 """
 
+import asyncio
+import time
+
 import msgspec
 
 from broker.nats.connection import NatsConnection
 from broker.observability.metrics import collect
 from broker.requests.call import Calls, PoolReply
-from broker.subjects import FUNCTIONS_WAKE, REQUESTS, Subject
+from broker.subjects import FUNCTIONS_WAKE, Subject
+from broker.subjects import REQUESTS as SERVED
 from schemas.caller import Caller, ServiceCaller
+from schemas.errors import Unavailable
 from schemas.http import Headers, Request, Response
 from workers.management.errors import ManagementError
+from workers.management.metrics_text import read_metrics
+from workers.management.request_history import DURATIONS, REQUESTS, RequestHistory, sample_of
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 _BUDGET_MS = 30_000
+_SAMPLE_S = 60.0
 
 
 class PlatformPools:
@@ -22,6 +30,7 @@ class PlatformPools:
 
     def __init__(self, calls: Calls | None, connection: NatsConnection | None = None) -> None:
         self._calls, self._connection = calls, connection
+        self.history = RequestHistory()
 
     @property
     def connection(self) -> NatsConnection:
@@ -41,7 +50,7 @@ class PlatformPools:
 
     async def metrics(self) -> str:
         """Return the metrics of all processes as one Prometheus text. Raises: ManagementError (503) without a broker."""
-        return await collect(self.connection, [subject.pool for subject in REQUESTS])
+        return await collect(self.connection, [subject.pool for subject in SERVED])
 
     async def request(
         self,
@@ -79,6 +88,17 @@ class PlatformPools:
 
 def _without_broker() -> ManagementError:
     return ManagementError(503, "unavailable", "This needs the running platform, not the command line alone")
+
+
+async def follow_requests(pools: PlatformPools) -> None:
+    """Sample the counters of requests once a minute, forever; while the broker does not answer, a sample is missing."""
+    while True:
+        try:
+            metrics = read_metrics(await pools.metrics(), (REQUESTS, DURATIONS))
+            pools.history.add(time.monotonic(), sample_of(metrics))
+        except Unavailable:
+            pass
+        await asyncio.sleep(_SAMPLE_S)
 
 
 async def _whole_body(reply: PoolReply) -> bytes:

@@ -10,6 +10,7 @@ from workers.management.operations import (
     function_changes,
     functions,
     jobs,
+    platform,
     queues,
     realtime,
     storage_buckets,
@@ -35,6 +36,7 @@ _AREAS = (
     queues,
     webhooks,
     realtime,
+    platform,
 )
 
 
