@@ -5,6 +5,7 @@ from workers.management.operations import (
     account,
     administrators,
     audit_log,
+    backups,
     catalog,
     function_calls,
     function_changes,
@@ -37,6 +38,7 @@ _AREAS = (
     webhooks,
     realtime,
     platform,
+    backups,
 )
 
 
