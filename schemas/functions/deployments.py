@@ -66,7 +66,7 @@ class SourceFile(Struct, frozen=True):
     base64: str | None = None
 
 
-class FunctionSources(Struct, frozen=True):
+class DeployedSources(Struct, frozen=True):
     """The files of a function; `version` is null for one of the project's folder. `settings` contain no variables."""
 
     name: str

@@ -272,6 +272,15 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/metrics_text.py": {
+        "float(value)": OWN,
+    },
+    "workers/management/operations/webhooks.py": {
+        "float(storage.webhook_give_up)": NUMBER,
+    },
+    "workers/management/request_history.py": {
+        "float(labels.get('le', 'inf'))": OWN,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },

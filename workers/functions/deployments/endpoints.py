@@ -32,7 +32,7 @@ from schemas.functions.deployments import (
     LONGEST_SECRET,
     MOST_PACKED,
     MOST_SECRETS,
-    FunctionSources,
+    DeployedSources,
     ListedFunction,
     ServeSession,
 )
@@ -162,7 +162,7 @@ class AdminEndpoints:
 
     async def _sources(
         self, query: str, name: str, functions: Mapping[str, HostedFunction]
-    ) -> FunctionSources:
+    ) -> DeployedSources:
         """Return the files of a stored version, or of the function in the project's folder. Raises: FunctionError."""
         text = parse_qs(query).get("version", [""])[0]
         number = parse_whole_number(text, least=1, most=_MOST_VERSION) if text else None

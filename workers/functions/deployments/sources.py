@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from schemas.functions.deployments import MOST_FILES, FunctionSources, SourceFile
+from schemas.functions.deployments import MOST_FILES, DeployedSources, SourceFile
 from schemas.functions.folder import LEFT_OUT
 from workers.functions.catalog.registry import HostedFunction
 from workers.functions.deployments.bundles import Bundle
@@ -18,14 +18,14 @@ from workers.functions.deployments.bundles import Bundle
 MOST_BYTES = 8 * 1024 * 1024
 
 
-def bundle_sources(name: str, number: int, bundle: Bundle) -> FunctionSources:
+def bundle_sources(name: str, number: int, bundle: Bundle) -> DeployedSources:
     """Return the files of a bundle."""
     files = _files((path, len(content), content) for path, content in sorted(bundle.files.items()))
     settings = msgspec.structs.replace(bundle.manifest.settings, env={})
-    return FunctionSources(name, number, settings, files)
+    return DeployedSources(name, number, settings, files)
 
 
-def folder_sources(function: HostedFunction) -> FunctionSources:
+def folder_sources(function: HostedFunction) -> DeployedSources:
     """Return the files of a function in the project's folder: its own folder and what functions share. Reads files."""
     base = function.root.parent
     paths = sorted({path for place in (function.folder, *function.shared) for path in _below(place)})
@@ -34,7 +34,7 @@ def folder_sources(function: HostedFunction) -> FunctionSources:
         for path in paths[:MOST_FILES]
         if path.is_relative_to(base)
     )
-    return FunctionSources(
+    return DeployedSources(
         function.name, None, msgspec.structs.replace(function.settings, env={}), _files(readable)
     )
 

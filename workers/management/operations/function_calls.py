@@ -33,7 +33,7 @@ _MOST_SHOWN = 1024 * 1024
 _BUDGET_MS = 50_000
 
 
-class FunctionCall(Struct, frozen=True, forbid_unknown_fields=True):
+class FunctionInvocation(Struct, frozen=True, forbid_unknown_fields=True):
     """A call: `path` is the one below the function, with a query if there is one. The body is text, or base64 of other bytes.
 
     `caller`: `anon` (with the public key), `service` (with the secret key), or `user`, whose id is then `user_id`.
@@ -61,7 +61,7 @@ class FunctionReply(Struct, frozen=True):
     body_base64: str | None = None
 
 
-async def invoke(context: OperationContext, arguments: FunctionCall) -> FunctionReply:
+async def invoke(context: OperationContext, arguments: FunctionInvocation) -> FunctionReply:
     """Call a function and return its answer."""
     function_path(arguments.name)
     path, _, query = check_text("path", arguments.path, longest=4096, least=0).partition("?")
@@ -102,7 +102,7 @@ async def invoke(context: OperationContext, arguments: FunctionCall) -> Function
     )
 
 
-async def _caller(context: OperationContext, arguments: FunctionCall) -> tuple[Caller, Headers]:
+async def _caller(context: OperationContext, arguments: FunctionInvocation) -> tuple[Caller, Headers]:
     """Return the caller, and the headers in which a client of this kind sends its credential. Raises: ManagementError."""
     auth = context.configuration.auth
     match arguments.caller:
@@ -136,7 +136,7 @@ def _headers(sent: dict[str, str]) -> Headers:
     return headers
 
 
-def _body(arguments: FunctionCall) -> bytes:
+def _body(arguments: FunctionInvocation) -> bytes:
     if arguments.body and arguments.body_base64:
         raise invalid_arguments("Send `body` or `body_base64`")
     try:
@@ -163,7 +163,7 @@ def operations() -> list[Operation]:
         Operation(
             "functions.invoke",
             "Call a function",
-            FunctionCall,
+            FunctionInvocation,
             FunctionReply,
             Right.DEVELOPER,
             invoke,

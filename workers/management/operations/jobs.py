@@ -125,7 +125,7 @@ class RequestsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     limit: int = 100
 
 
-class WaitingRequest(Struct, frozen=True):
+class QueuedSqlRequest(Struct, frozen=True):
     """A request of SQL that waits to be sent; credentials in its headers are replaced. The body is cut after 10,000 characters."""
 
     id: int
@@ -139,7 +139,7 @@ class WaitingRequest(Struct, frozen=True):
 class RequestPage(Struct, frozen=True):
     """Requests by number; `next` is `after` of the next page, null at the end."""
 
-    rows: list[WaitingRequest]
+    rows: list[QueuedSqlRequest]
     next: int | None
 
 
@@ -248,10 +248,10 @@ async def list_requests(context: OperationContext, arguments: RequestsQuery) -> 
     limit = check_limit(arguments.limit, context.settings.max_rows)
     with needs_extension(*_NET):
         rows = await read_rows(
-            context, WaitingRequest, SQL["waiting_requests"], check_id(arguments.after), limit
+            context, QueuedSqlRequest, SQL["waiting_requests"], check_id(arguments.after), limit
         )
     shown = [
-        WaitingRequest(
+        QueuedSqlRequest(
             row.id, row.method, row.url, row.timeout_ms, without_credentials(row.headers), row.body
         )
         for row in rows

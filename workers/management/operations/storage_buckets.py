@@ -99,7 +99,7 @@ class UploadsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     limit: int = 100
 
 
-class UnfinishedUpload(Struct, frozen=True):
+class UploadInProgress(Struct, frozen=True):
     """An upload that has begun and not ended; `protocol` is `resumable` or `s3`."""
 
     protocol: str
@@ -116,7 +116,7 @@ class UnfinishedUpload(Struct, frozen=True):
 class UploadPage(Struct, frozen=True):
     """Uploads, the oldest first; `next` is `after` of the next page, null at the end."""
 
-    rows: list[UnfinishedUpload]
+    rows: list[UploadInProgress]
     next: str | None
 
 
@@ -205,7 +205,7 @@ async def list_uploads(context: OperationContext, arguments: UploadsQuery) -> Up
         statement(SQL["uploads"], arguments.bucket, limit, at, last),
         timeout_s=context.settings.statement_timeout_s,
     )
-    uploads = decode_rows(rows, UnfinishedUpload)
+    uploads = decode_rows(rows, UploadInProgress)
     is_full = len(uploads) == limit
     return UploadPage(uploads, cursor_of((uploads[-1].created_at, uploads[-1].id)) if is_full else None)
 

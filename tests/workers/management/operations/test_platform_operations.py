@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 
 from tests.platform import Platform
-from tests.workers.management.areas.conftest import RemoteAdministrator
+from tests.workers.management.operations.conftest import RemoteAdministrator
 
 
 def test_every_part_is_reported(reader: RemoteAdministrator, managed: Platform) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.attacks.probe import run_sql
 from tests.platform import Platform
-from tests.workers.management.areas.conftest import RemoteAdministrator, administrator
+from tests.workers.management.operations.conftest import RemoteAdministrator, administrator
 
 
 @pytest.fixture(scope="module", autouse=True)

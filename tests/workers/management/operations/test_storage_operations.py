@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 
 from tests.platform import Platform
-from tests.workers.management.areas.conftest import RemoteAdministrator
+from tests.workers.management.operations.conftest import RemoteAdministrator
 
 _HOSTILE = ("../secrets", "..", "a'b", 'a"b', "a\nb", "a/b", "%2e%2e", "a\x00b", "x" * 2000, "\ud800")
 

@@ -7,7 +7,7 @@ import pytest
 import websockets
 
 from tests.platform import Platform
-from tests.workers.management.areas.conftest import RemoteAdministrator
+from tests.workers.management.operations.conftest import RemoteAdministrator
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from tests.platform import Platform
-from tests.workers.management.areas.conftest import RemoteAdministrator
+from tests.workers.management.operations.conftest import RemoteAdministrator
 
 _ECHO = """
 console.log("called %s");
