@@ -67,7 +67,7 @@ def take_request(folder: Path) -> BackupRequest | None:
             request = msgspec.json.decode(file.read(_LONGEST), type=BackupRequest)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
         request = BackupRequest("")
     with contextlib.suppress(OSError):
         path.unlink()
@@ -92,5 +92,5 @@ def read_status(folder: Path) -> BackupStatus | None:
     try:
         with (folder / STATUS).open("rb") as file:
             return msgspec.json.decode(file.read(_LONGEST), type=BackupStatus)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None

@@ -206,7 +206,7 @@ def _summary(path: Path) -> BackupSummary:
     try:
         with (path / MANIFEST).open("rb") as file:
             manifest = msgspec.json.decode(file.read(_LONGEST_MANIFEST), type=BackupManifest)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
         raise not_found(f"whole backup {path.name}") from None
     return BackupSummary(
         path.name,

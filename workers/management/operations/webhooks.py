@@ -308,14 +308,14 @@ def _object(text: str) -> dict[str, Any]:
     """Return a JSON object; empty for any other text, which a person may have written into the trigger."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return {}
 
 
 def _number(text: str) -> int | None:
     try:
         return msgspec.json.decode(text, type=int)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeError):
         return None
 
 
