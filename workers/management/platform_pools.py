@@ -16,6 +16,7 @@ from broker.subjects import REQUESTS as SERVED
 from schemas.caller import Caller, ServiceCaller
 from schemas.errors import Unavailable
 from schemas.http import Headers, Request, Response
+from schemas.settings.tree import Settings
 from workers.management.errors import ManagementError
 from workers.management.metrics_text import read_metrics
 from workers.management.request_history import DURATIONS, REQUESTS, RequestHistory, sample_of
@@ -88,6 +89,30 @@ class PlatformPools:
 
 def _without_broker() -> ManagementError:
     return ManagementError(503, "unavailable", "This needs the running platform, not the command line alone")
+
+
+def pools_off(settings: Settings) -> frozenset[str]:
+    """Return the pools that the settings switch off (pure)."""
+    storage = settings.storage
+    switches = {
+        "rest": settings.api.enabled,
+        "graphql": settings.api.enabled and settings.graphql.enabled,
+        "auth": settings.auth.enabled,
+        "storage": storage.enabled,
+        "images": storage.enabled and storage.image_transformation.enabled,
+        "functions": settings.edge_runtime.enabled,
+        "realtime": settings.realtime.enabled,
+    }
+    return frozenset(pool for pool, is_on in switches.items() if not is_on)
+
+
+def check_is_on(pool: str, settings: Settings) -> None:
+    """Raise ManagementError (409) for a pool that the settings switch off: a request to it would wait for nothing."""
+    if pool in pools_off(settings):
+        section = "edge_runtime" if pool == "functions" else pool
+        raise ManagementError(
+            409, "switched_off", f"The pool {pool} is switched off", hint=f"Set {section}.enabled."
+        )
 
 
 async def follow_requests(pools: PlatformPools) -> None:

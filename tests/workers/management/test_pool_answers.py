@@ -1,9 +1,14 @@
 """Errors of other pools as errors of the management interface."""
 
+import msgspec
 import pytest
 
 from schemas.http import Response
+from schemas.settings.functions import EdgeRuntime
+from schemas.settings.storage import Storage as StorageSettings
+from schemas.settings.tree import Settings
 from workers.management.errors import ManagementError
+from workers.management.platform_pools import check_is_on, pools_off
 from workers.management.pool_answers import check_answer, path_part, path_tail
 
 
@@ -31,3 +36,17 @@ def test_a_success_is_none() -> None:
 def test_names_stay_one_part_of_a_path() -> None:
     assert path_part("../a b?#/") == "..%2Fa%20b%3F%23%2F"
     assert path_tail("a/b?c") == "a/b%3Fc"
+
+
+def test_pools_that_are_switched_off_are_named() -> None:
+    settings = msgspec.structs.replace(
+        Settings(),
+        storage=StorageSettings(enabled=False),
+        edge_runtime=EdgeRuntime(enabled=False),
+    )
+
+    assert pools_off(Settings()) == frozenset()
+    assert pools_off(settings) == {"storage", "images", "functions"}
+    with pytest.raises(ManagementError) as raised:
+        check_is_on("functions", settings)
+    assert (raised.value.status, raised.value.hint) == (409, "Set edge_runtime.enabled.")

@@ -185,6 +185,12 @@ def _path(folder: Path, name: str) -> Path:
     return folder / name
 
 
+def newest_backup(folder: Path) -> BackupSummary | None:
+    """Return the newest whole backup, None without one. Reads files."""
+    listed = _summaries(folder)
+    return listed[0] if listed else None
+
+
 def _summaries(folder: Path) -> list[BackupSummary]:
     try:
         names = sorted(

@@ -17,6 +17,7 @@ from workers.management.identity.store import as_uuid
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.functions import function_path
 from workers.management.page_cursor import check_text
+from workers.management.platform_pools import check_is_on
 from workers.management.requested_runs import SQL
 from workers.management.rights import Right
 from workers.management.typed_rows import read_rows
@@ -64,6 +65,7 @@ class FunctionReply(Struct, frozen=True):
 async def invoke(context: OperationContext, arguments: FunctionInvocation) -> FunctionReply:
     """Call a function and return its answer."""
     function_path(arguments.name)
+    check_is_on(FUNCTIONS.pool, context.configuration)
     path, _, query = check_text("path", arguments.path, longest=4096, least=0).partition("?")
     if path and not path.startswith("/"):
         raise invalid_arguments("`path` must begin with /")

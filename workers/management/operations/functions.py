@@ -19,6 +19,7 @@ from workers.management.metrics_text import read_metrics
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
 from workers.management.page_cursor import check_limit, check_text
+from workers.management.platform_pools import check_is_on
 from workers.management.pool_answers import check_answer, result_of
 from workers.management.requested_runs import last_runs, next_run
 from workers.management.rights import Right
@@ -157,6 +158,7 @@ async def ask_functions(
 
     Raises: ManagementError for its errors; Unavailable.
     """
+    check_is_on(FUNCTIONS.pool, context.configuration)
     until = asyncio.get_running_loop().time() + _START_S
     while True:
         try:

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import time
 from importlib import metadata
+from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -11,14 +12,17 @@ from msgspec import Struct
 
 from broker.jetstream.api import JetStreamFault, jetstream_request
 from broker.jetstream.errors import JetStreamError
+from broker.processes.backup_requests import backup_folder
 from broker.processes.lifecycle import data_folder
-from broker.subjects import EMAILS_STREAM, FUNCTION_LOGS, STORAGE_EVENTS_STREAM
+from broker.subjects import EMAILS_STREAM, FUNCTION_LOGS, FUNCTIONS, STORAGE_EVENTS_STREAM
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.metrics_text import MetricSamples, read_metrics
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
+from workers.management.operations.backups import BackupSummary, newest_backup
 from workers.management.operations.realtime import SQL as REALTIME_SQL
 from workers.management.operations.realtime import RealtimeSlot
+from workers.management.platform_pools import pools_off
 from workers.management.request_history import DURATIONS, REQUESTS, sample_of
 from workers.management.rights import Right
 from workers.management.snippets import ClientSnippet, client_snippets
@@ -56,10 +60,13 @@ class ProcessHealth(Struct, frozen=True):
 
 
 class PoolHealth(Struct, frozen=True):
-    """A pool: processes that serve it, requests that run and wait now; answers and errors (500 and more) in the time span."""
+    """A pool: processes that serve it, requests that run and wait now; answers and errors (500 and more) in the time span.
+
+    `state`: up, down, off (switched off), or waiting (functions, while the project has none: their worker starts with the first).
+    """
 
     name: str
-    is_up: bool
+    state: Literal["up", "down", "off", "waiting"]
     processes: int
     working: int
     waiting: int
@@ -117,6 +124,7 @@ class PlatformHealth(Struct, frozen=True):
     database: DatabaseHealth
     disk: DiskHealth | None
     slot: RealtimeSlot | None
+    last_backup: BackupSummary | None
 
 
 class ClientAddresses(Struct, frozen=True):
@@ -155,7 +163,7 @@ async def read_health(context: OperationContext, arguments: HealthQuery) -> Plat
         context, RealtimeSlot, REALTIME_SQL["slot"], context.configuration.realtime.slot_name
     )
     metrics = read_metrics(await context.pools.metrics(), _NAMES)
-    pools, counted_s = _pools(context, metrics, arguments.span_s)
+    pools, counted_s = await _pools(context, metrics, arguments.span_s)
     return PlatformHealth(
         _version(),
         counted_s,
@@ -165,6 +173,7 @@ async def read_health(context: OperationContext, arguments: HealthQuery) -> Plat
         database,
         await asyncio.to_thread(_disk),
         slots[0] if slots else None,
+        await asyncio.to_thread(newest_backup, backup_folder(context.configuration.management)),
     )
 
 
@@ -209,7 +218,19 @@ def _processes(metrics: MetricSamples) -> list[ProcessHealth]:
     ]
 
 
-def _pools(
+async def _state(
+    context: OperationContext, pool: str, *, is_up: bool
+) -> Literal["up", "down", "off", "waiting"]:
+    if is_up:
+        return "up"
+    if pool in pools_off(context.configuration):
+        return "off"
+    if pool == FUNCTIONS.pool and await context.pools.waits_for_functions():
+        return "waiting"
+    return "down"
+
+
+async def _pools(
     context: OperationContext, metrics: MetricSamples, span_s: float
 ) -> tuple[list[PoolHealth], float | None]:
     now, sample = time.monotonic(), sample_of(metrics)
@@ -224,7 +245,7 @@ def _pools(
         listed.append(
             PoolHealth(
                 name,
-                is_up > 0,
+                await _state(context, name, is_up=is_up > 0),
                 len(metrics.of(_WORKING, pool=name)),
                 round(metrics.total(_WORKING, pool=name)),
                 round(metrics.total(_WAITING, pool=name)),

@@ -16,6 +16,7 @@ from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
 from workers.management.page_cursor import check_limit, check_text, cursor_of, read_cursor
+from workers.management.platform_pools import check_is_on
 from workers.management.pool_answers import check_answer, path_part
 from workers.management.rights import Right
 from workers.sql.files import read_statements
@@ -124,6 +125,7 @@ async def ask_storage(
     context: OperationContext, method: str, path: str, body: object = UNSET, headers: Headers | None = None
 ) -> Response:
     """Send a request to the pool storage as the service role. Raises: ManagementError for its errors."""
+    check_is_on(STORAGE.pool, context.configuration)
     data = b"" if body is UNSET else msgspec.json.encode(body)
     response = await context.pools.request(
         STORAGE,

@@ -31,6 +31,7 @@ def test_a_backup_is_made_and_listed(reader: RemoteAdministrator, backup: str) -
     [row] = [row for row in listed["backups"] if row["name"] == backup]
 
     assert row["database_bytes"] > 0
+    assert reader.run("platform.health")["last_backup"] == listed["backups"][0]
     assert listed["status"]["name"] == backup
     assert (listed["schedule"], listed["next_run_at"]) == ("", None)
 

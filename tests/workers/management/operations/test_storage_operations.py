@@ -168,6 +168,8 @@ def test_hostile_names_reach_nothing_else(
 
     for operation in ("storage.empty_bucket", "storage.delete_bucket"):
         assert developer.refused(operation, bucket=name)[0] in (400, 404), operation
+    assert developer.refused("storage.objects", bucket="work", after=name)[0] == 400
+    assert developer.refused("storage.buckets", after=name) == (400, "invalid_arguments")
     for operation, extra in (
         ("storage.objects", {}),
         ("storage.search", {"search": "x"}),
