@@ -275,7 +275,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/management/metrics_text.py": {
         "float(value)": OWN,
     },
-    "workers/management/operations/webhooks.py": {
+    "workers/management/operations/storage_webhook.py": {
         "float(storage.webhook_give_up)": NUMBER,
     },
     "workers/management/request_history.py": {

@@ -1,9 +1,7 @@
-"""Operations on jobs of pg_cron, and on requests of pg_net and their responses.
+"""Operations on jobs of pg_cron: list, create, change, remove, run now, runs with errors.
 
 A job is created as role `postgres` and belongs to it. Its command runs where all jobs run, never in a session of this pool.
 """
-
-from typing import Any
 
 from msgspec import Struct
 
@@ -19,12 +17,9 @@ from workers.management.typed_rows import needs_extension, read_rows, run_all, w
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "jobs.sql")
-_CRON, _NET = ("pg_cron", "Jobs"), ("pg_net", "Requests")
+_CRON = ("pg_cron", "Jobs")
 _LONGEST_COMMAND = 512 * 1024
 _STATUSES = ("starting", "running", "succeeded", "failed")
-_SECRET_HEADERS = frozenset(
-    {"authorization", "apikey", "cookie", "x-api-key", "set-cookie", "proxy-authorization"}
-)
 MOST_ID = 2**63 - 1
 
 
@@ -118,59 +113,6 @@ class RunPage(Struct, frozen=True):
     next: int | None
 
 
-class RequestsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Requests after a number."""
-
-    after: int = 0
-    limit: int = 100
-
-
-class QueuedSqlRequest(Struct, frozen=True):
-    """A request of SQL that waits to be sent; credentials in its headers are replaced. The body is cut after 10,000 characters."""
-
-    id: int
-    method: str
-    url: str
-    timeout_ms: int
-    headers: dict[str, Any] | None = None
-    body: str | None = None
-
-
-class RequestPage(Struct, frozen=True):
-    """Requests by number; `next` is `after` of the next page, null at the end."""
-
-    rows: list[QueuedSqlRequest]
-    next: int | None
-
-
-class ResponsesQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Responses before a number, all or only failures."""
-
-    before: int | None = None
-    only_failures: bool = False
-    limit: int = 100
-
-
-class RequestResponse(Struct, frozen=True):
-    """What a request of SQL was answered with, or why it was not. The body is cut after 10,000 characters."""
-
-    id: int
-    is_timeout: bool
-    at: str
-    status: int | None = None
-    content_type: str | None = None
-    headers: dict[str, Any] | None = None
-    body: str | None = None
-    error: str | None = None
-
-
-class ResponsePage(Struct, frozen=True):
-    """Responses, the newest first; `next` is `before` of the next page, null at the end."""
-
-    rows: list[RequestResponse]
-    next: int | None
-
-
 async def list_jobs(context: OperationContext, arguments: JobsQuery) -> JobPage:
     """Return a page of the jobs of all owners, with the last run of each."""
     limit = check_limit(arguments.limit, context.settings.max_rows)
@@ -243,46 +185,6 @@ async def list_runs(context: OperationContext, arguments: RunsQuery) -> RunPage:
     return RunPage(rows, rows[-1].id if len(rows) == limit else None)
 
 
-async def list_requests(context: OperationContext, arguments: RequestsQuery) -> RequestPage:
-    """Return a page of the requests of SQL that wait to be sent."""
-    limit = check_limit(arguments.limit, context.settings.max_rows)
-    with needs_extension(*_NET):
-        rows = await read_rows(
-            context, QueuedSqlRequest, SQL["waiting_requests"], check_id(arguments.after), limit
-        )
-    shown = [
-        QueuedSqlRequest(
-            row.id, row.method, row.url, row.timeout_ms, without_credentials(row.headers), row.body
-        )
-        for row in rows
-    ]
-    return RequestPage(shown, rows[-1].id if len(rows) == limit else None)
-
-
-async def list_responses(context: OperationContext, arguments: ResponsesQuery) -> ResponsePage:
-    """Return a page of the responses to requests of SQL."""
-    limit = check_limit(arguments.limit, context.settings.max_rows)
-    with needs_extension(*_NET):
-        rows = await read_rows(
-            context,
-            RequestResponse,
-            SQL["responses"],
-            check_id(arguments.before),
-            limit,
-            arguments.only_failures,
-        )
-    return ResponsePage(rows, rows[-1].id if len(rows) == limit else None)
-
-
-def without_credentials(headers: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return headers whose credentials are replaced."""
-    if headers is None:
-        return None
-    return {
-        name: "(not shown)" if name.lower() in _SECRET_HEADERS else value for name, value in headers.items()
-    }
-
-
 def check_id(id: int | None) -> int | None:
     """Return the number of a row. Raises: ManagementError (400) for one that Postgres cannot store."""
     if id is not None and not 0 <= id <= MOST_ID:
@@ -335,6 +237,4 @@ def operations() -> list[Operation]:
         Operation("jobs.change", "Change a job", JobChange, Done, developer, change, changes=True),
         Operation("jobs.remove", "Remove a job", JobReference, Done, developer, remove, changes=True, is_confirmed=True),
         Operation("jobs.run_now", "Run a job now", JobReference, Done, developer, run_now, changes=True),
-        Operation("jobs.requests", "List requests of SQL that wait", RequestsQuery, RequestPage, reader, list_requests),
-        Operation("jobs.responses", "List responses to requests of SQL", ResponsesQuery, ResponsePage, reader, list_responses),
     ]  # fmt: skip

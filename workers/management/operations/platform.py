@@ -21,7 +21,7 @@ from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
 from workers.management.operations.backups import BackupSummary, newest_backup
 from workers.management.operations.realtime import SQL as REALTIME_SQL
-from workers.management.operations.realtime import RealtimeSlot
+from workers.management.operations.realtime_state import RealtimeSlot
 from workers.management.platform_pools import pools_off
 from workers.management.request_history import DURATIONS, REQUESTS, sample_of
 from workers.management.rights import Right

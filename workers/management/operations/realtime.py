@@ -1,4 +1,4 @@
-"""Operations on realtime: which tables are published, how far the log is read, sockets now, a broadcast as the service role.
+"""Operations on realtime: which tables are published, how old rows are, a broadcast as the service role.
 
 The inspector of the dashboard joins channels over the realtime socket itself, as any client does.
 """
@@ -11,9 +11,7 @@ from msgspec import Struct
 from workers.database.transactions.interactive import statement
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
-from workers.management.metrics_text import MetricSamples, read_metrics
 from workers.management.operation import Operation, OperationContext
-from workers.management.operations.account import NoArguments
 from workers.management.page_cursor import check_limit, check_text, cursor_of, read_cursor
 from workers.management.rights import Right
 from workers.management.typed_rows import composed, read_rows, rows_of_form, run_all
@@ -22,9 +20,6 @@ from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "realtime.sql")
 _IDENTITIES = {"d": "default", "n": "nothing", "f": "full", "i": "index"}
-_FIGURES = ("sockets", "channels", "rooms", "deliveries", "received", "dropped", "slow_consumers")
-_PREFIX = "headwater_realtime_"
-_LEADER, _UNCONFIRMED = "headwater_replication_leader", "headwater_replication_unconfirmed"
 _LONGEST_TOPIC = 1024
 _LONGEST_PAYLOAD = 256 * 1024
 _SERVICE = [("role", "service_role"), ("request.jwt.claims", '{"role":"service_role"}')]
@@ -89,66 +84,6 @@ class RealtimeSql(Struct, frozen=True):
     is_done: bool
 
 
-class RealtimePublication(Struct, frozen=True):
-    """The publication of row changes."""
-
-    name: str
-    all_tables: bool
-    insert: bool
-    update: bool
-    delete: bool
-    tables: int
-
-
-class RealtimeSlot(Struct, frozen=True):
-    """The replication slot. `lag_bytes`: of the log that is not published yet; `held_bytes`: retained on disk for the slot."""
-
-    name: str
-    is_active: bool
-    lag_bytes: int
-    held_bytes: int
-    current_lsn: str
-    confirmed_lsn: str | None = None
-    wal_status: str | None = None
-    limit_bytes: int | None = None
-
-
-class RealtimeFigures(Struct, frozen=True):
-    """Figures of all edges: open sockets, their channels, topics; frames since the edges started; sockets closed for reading slowly."""
-
-    edges: int
-    sockets: int
-    channels: int
-    topics: int
-    deliveries: int
-    received: int
-    dropped: int
-    slow_consumers: int
-
-
-class RealtimeLimits(Struct, frozen=True):
-    """The settings of realtime that clients notice; 0: unlimited."""
-
-    private_only: bool
-    presence_enabled: bool
-    max_concurrent_users: int
-    max_channels_per_client: int
-    max_events_per_second: float
-    retention_s: float
-
-
-class RealtimeState(Struct, frozen=True):
-    """How realtime does now. Without publication or slot it is switched off, or has not started yet."""
-
-    is_enabled: bool
-    has_leader: bool
-    unconfirmed: int
-    figures: RealtimeFigures
-    limits: RealtimeLimits
-    publication: RealtimePublication | None = None
-    slot: RealtimeSlot | None = None
-
-
 class BroadcastMessage(Struct, frozen=True, forbid_unknown_fields=True):
     """A broadcast to a topic; only members of a private channel get a private one."""
 
@@ -186,32 +121,6 @@ async def list_tables(context: OperationContext, arguments: RealtimeTablesQuery)
     rows = await read_rows(context, _TableRow, SQL["tables"], schema, after, limit)
     next = cursor_of(rows[-1].name) if len(rows) == limit else None
     return RealtimeTablePage([_table(row) for row in rows], next)
-
-
-async def read_state(context: OperationContext, arguments: NoArguments) -> RealtimeState:
-    """Return the state of the publication, the slot and the edges."""
-    del arguments
-    settings = context.configuration.realtime
-    publications = await read_rows(context, RealtimePublication, SQL["publication"])
-    slots = await read_rows(context, RealtimeSlot, SQL["slot"], settings.slot_name)
-    names = (*(_PREFIX + figure for figure in _FIGURES), _LEADER, _UNCONFIRMED)
-    metrics = read_metrics(await context.pools.metrics(), names)
-    return RealtimeState(
-        settings.enabled,
-        metrics.total(_LEADER) > 0,
-        round(metrics.total(_UNCONFIRMED)),
-        _figures(metrics),
-        RealtimeLimits(
-            settings.private_only,
-            settings.presence_enabled,
-            settings.max_concurrent_users,
-            settings.max_channels_per_client,
-            settings.max_events_per_second,
-            float(settings.retention),
-        ),
-        publications[0] if publications else None,
-        slots[0] if slots else None,
-    )
 
 
 async def publish_table(context: OperationContext, arguments: PublicationSwitch) -> RealtimeSql:
@@ -300,11 +209,6 @@ def _warnings(row: _TableRow) -> list[str]:
     return warnings
 
 
-def _figures(metrics: MetricSamples) -> RealtimeFigures:
-    totals = [round(metrics.total(_PREFIX + figure)) for figure in _FIGURES]
-    return RealtimeFigures(len(metrics.of(f"{_PREFIX}sockets")), *totals)
-
-
 async def _existing(context: OperationContext, schema: str, table: str) -> _TableRow:
     """Return a table that can be published. Raises: ManagementError (404)."""
     check_text("schema", schema, longest=63)
@@ -327,7 +231,6 @@ def operations() -> list[Operation]:
     reader, developer = Right.READER, Right.DEVELOPER
     return [
         Operation("realtime.tables", "Which tables are published", RealtimeTablesQuery, RealtimeTablePage, reader, list_tables),
-        Operation("realtime.state", "Publication, slot, sockets and limits", NoArguments, RealtimeState, reader, read_state),
         Operation("realtime.publish_table", "Publish a table, or stop it", PublicationSwitch, RealtimeSql, developer, publish_table, changes=True),
         Operation("realtime.set_replica_identity", "Set how old rows are published", ReplicaIdentityChange, RealtimeSql, developer, set_replica_identity, changes=True),
         Operation("realtime.broadcast", "Send a broadcast as the service role", BroadcastMessage, SentBroadcast, developer, broadcast, changes=True, secrets=frozenset({"payload"})),

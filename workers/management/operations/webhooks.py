@@ -1,4 +1,4 @@
-"""Operations on webhooks: of tables (triggers that send a request for each row), and of storage (the configured address).
+"""Operations on webhooks of tables: triggers that send a request for each row.
 
 A webhook of a table is made by SQL that can be kept as a migration; `is_preview` returns the SQL alone. What it sends is not stored
 after the request went out, so a failed delivery cannot be sent again from here: its row tells which request failed, and why.
@@ -12,14 +12,11 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct, field
 
-from broker.jetstream.api import JetStreamFault, jetstream_request
-from broker.jetstream.errors import JetStreamError
-from broker.subjects import STORAGE_EVENTS_STREAM
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.metrics_text import read_metrics
+from workers.management.errors import invalid_arguments, not_found
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
-from workers.management.operations.jobs import SQL, check_id, without_credentials
+from workers.management.operations.jobs import SQL, check_id
+from workers.management.operations.sql_requests import without_credentials
 from workers.management.page_cursor import check_limit, check_text
 from workers.management.rights import Right
 from workers.management.typed_rows import composed, needs_extension, read_rows, run_all
@@ -31,9 +28,6 @@ _EVENT_BITS: dict[WebhookEvent, int] = {"insert": 4, "delete": 8, "update": 16}
 _BEFORE_BIT = 2
 _ARGUMENTS = 5
 _MOST_WEBHOOKS = 1000
-_CONSUMER = "storage-webhook"
-_NO_CONSUMER = 10014
-_OBSERVATIONS = "headwater_observations_total"
 _URL = re.compile(r"[\x21-\x7e]{1,4096}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]{0,4096}")
@@ -126,24 +120,6 @@ class DeliveryPage(Struct, frozen=True):
     next: int | None
 
 
-class StorageWebhook(Struct, frozen=True):
-    """The webhook for events of storage (docs/storage-events.md). Its address is a secret: only its host is shown.
-
-    `waiting`: events that it has not got yet; `retrying`: those of them that failed and are tried again; `unpublished`: events that
-    wait in the database. `sent`, `failed`, `dropped` count tries since the processes of the pool storage started.
-    """
-
-    is_configured: bool
-    host: str
-    give_up_s: float
-    waiting: int
-    retrying: int
-    unpublished: int
-    sent: int
-    failed: int
-    dropped: int
-
-
 class _WebhookRow(Struct, frozen=True):
     schema: str
     table: str
@@ -156,20 +132,6 @@ class _WebhookRow(Struct, frozen=True):
 class _TableName(Struct, frozen=True):
     schema: str
     name: str
-
-
-class _Count(Struct, frozen=True):
-    count: int
-
-
-class _ConsumerInfo(Struct, frozen=True):
-    num_pending: int = 0
-    num_ack_pending: int = 0
-    num_redelivered: int = 0
-    error: JetStreamFault | None = None
-
-
-_consumer_info = msgspec.json.Decoder(_ConsumerInfo)
 
 
 async def list_webhooks(context: OperationContext, arguments: NoArguments) -> list[TableWebhook]:
@@ -239,43 +201,6 @@ async def list_deliveries(context: OperationContext, arguments: DeliveriesQuery)
             context, WebhookDelivery, SQL["deliveries"], check_id(arguments.before), webhook, limit
         )
     return DeliveryPage(rows, rows[-1].id if len(rows) == limit else None)
-
-
-async def storage_webhook(context: OperationContext, arguments: NoArguments) -> StorageWebhook:
-    """Return the state of the webhook for events of storage."""
-    del arguments
-    storage = context.configuration.storage
-    url = storage.webhook_url.reveal() if storage.webhook_url else ""
-    [outbox] = await read_rows(context, _Count, SQL["outbox"])
-    info = await _consumer(context)
-    metrics = read_metrics(await context.pools.metrics(), (_OBSERVATIONS,))
-    sent, failed, dropped = (
-        round(metrics.total(_OBSERVATIONS, kind=kind))
-        for kind in ("WebhookSent", "WebhookFailed", "WebhookDropped")
-    )
-    return StorageWebhook(
-        bool(url),
-        urlsplit(url).hostname or "" if url else "",
-        float(storage.webhook_give_up),
-        info.num_pending + info.num_ack_pending,
-        info.num_redelivered,
-        outbox.count,
-        sent,
-        failed,
-        dropped,
-    )
-
-
-async def _consumer(context: OperationContext) -> _ConsumerInfo:
-    """Return how far the webhook has read the stream; empty if there never was one."""
-    try:
-        return await jetstream_request(
-            context.pools.connection, f"CONSUMER.INFO.{STORAGE_EVENTS_STREAM}.{_CONSUMER}", {}, _consumer_info
-        )
-    except JetStreamError as error:
-        if error.code != _NO_CONSUMER:
-            raise ManagementError(503, "unavailable", f"JetStream does not answer: {error}") from None
-        return _ConsumerInfo()
 
 
 def _webhook(row: _WebhookRow) -> TableWebhook:
@@ -374,5 +299,4 @@ def operations() -> list[Operation]:
         Operation("webhooks.switch", "Switch a webhook on or off", WebhookSwitch, SqlOfChange, developer, switch, changes=True),
         Operation("webhooks.remove", "Remove a webhook", WebhookReference, SqlOfChange, developer, remove, changes=True, is_confirmed=True),
         Operation("webhooks.deliveries", "List what webhooks of tables sent", DeliveriesQuery, DeliveryPage, reader, list_deliveries),
-        Operation("webhooks.storage", "The state of the webhook for events of storage", NoArguments, StorageWebhook, reader, storage_webhook),
     ]  # fmt: skip
