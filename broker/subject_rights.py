@@ -4,8 +4,9 @@
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
                broadcasts, presence, edges, client positions;      broadcasts, presence, edges
                reads the stream CHANGES
-    pool       events, emails, logs, requests of POOL_TO_POOL;     own inbox, everything the pools serve, events
-               creates, updates and reads their streams
+    pool       events, emails, logs, metrics, the wake-up of       own inbox, everything the pools serve, events
+               functions, requests of POOL_TO_POOL; creates,
+               updates and reads their streams
     changes    changes, messages, gaps, catalog, config, faults;   own inbox, what the pool realtime serves, events,
                creates, updates, moves and deletes the stream      client positions
                CHANGES alone
@@ -41,6 +42,7 @@ from broker.subjects import (
     FORMER_EMAILS_STREAM,
     FUNCTION_LOGS,
     FUNCTION_LOGS_SUBJECTS,
+    FUNCTIONS_WAKE,
     METRICS_COLLECT,
     POOL_TO_POOL,
     REALTIME,
@@ -125,6 +127,8 @@ def _pool_rights(inbox: str) -> _Rights:
             ),
             *_requesting((*POOL_TO_POOL, AUTH_SETTINGS)),
             "member.>",
+            METRICS_COLLECT,
+            FUNCTIONS_WAKE.name,
         ],
         [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
     )

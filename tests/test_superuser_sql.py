@@ -88,7 +88,7 @@ TOOLS = {
     "workers/backup/fill_database.py": "pg_dump with the settings of a superuser's session, pg_restore as a throwaway login",
     "workers/backup/save.py": "pg_dump with the settings of a superuser's session",
     "workers/backup/postgres_tools.py": "pg_restore as a reader of files",
-    "services/cli/backup.py": "looks for pg_dump alone",
+    "services/supervisor/project/work.py": "looks for pg_dump alone",
     "services/cli/dump.py": "tools as the project's own login",
     "services/cli/psql.py": "psql as the project's own login",
 }

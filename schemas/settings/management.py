@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from schemas.settings.types import Count, Duration
+from schemas.settings.types import Amount, Count, Duration
 
 
 class Management(Struct, frozen=True):
@@ -20,3 +20,9 @@ class Management(Struct, frozen=True):
     """Longest time of one operation on the database, and the default of SQL that an administrator runs."""
     max_rows: Count = 1000
     """Most rows in one page of an answer."""
+    backup_folder: str = ""
+    """Folder of the backups that the interface makes and lists. Unset: `backups` in the data folder."""
+    backup_schedule: str = ""
+    """When the platform makes a backup by itself: five fields of cron, in GMT. Empty: never."""
+    backups_kept: Amount = 7
+    """Whole backups that are left in that folder after one of the schedule; older ones are deleted. 0: all."""

@@ -77,6 +77,9 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         assert await _reaches(stranger, pool, subjects.AUTH_SETTINGS.name)
         assert not await _reaches(door, pool, subjects.AUTH_SETTINGS.name)
         assert not await _reaches(door, pool, subjects.SETTINGS_CHANGED.name)
+        # Operations of administrators collect metrics, and start the functions worker that waits.
+        assert await _reaches(pool, door, subjects.METRICS_COLLECT)
+        assert await _reaches(pool, platform, subjects.FUNCTIONS_WAKE.name)
         # Nobody hears what is meant for another wing's inboxes.
         assert not await _reaches(platform, pool, "_INBOX.door.x.1")
         assert not await _reaches(platform, door, "_INBOX.pool.x.1")

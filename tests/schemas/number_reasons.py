@@ -275,6 +275,15 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/management/settings/change.py": {
         "int(rows[0][0])": DATABASE,
     },
+    "workers/management/metrics_text.py": {
+        "float(value)": OWN,
+    },
+    "workers/management/operations/storage_webhook.py": {
+        "float(storage.webhook_give_up)": NUMBER,
+    },
+    "workers/management/request_history.py": {
+        "float(labels.get('le', 'inf'))": OWN,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },

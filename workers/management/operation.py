@@ -36,6 +36,13 @@ class OperationContext:
     live: LiveSettings
     before: object = None
     after: object = None
+    origin: str = ""
+    """The address under which the client reaches this platform, as in `https://api.example.org`; empty for the command line."""
+
+    @property
+    def public_url(self) -> str:
+        """The address of the platform for clients: the configured one, else that of this request; it may be empty."""
+        return (self.configuration.api.external_url or self.origin).rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,8 @@ class Operation:
     """The administrator must have proved a password within the last minutes: what shows secrets, or destroys."""
     secrets: frozenset[str] = field(default_factory=frozenset)
     """Arguments that the audit row must not contain."""
+    max_body_bytes: int = 1024 * 1024
+    """Longest body of a request."""
 
 
 class OperationTable:

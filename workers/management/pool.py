@@ -13,7 +13,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.database import ManagementDatabase
 from workers.management.identity.store import execute, fetch_one
 from workers.management.observations import AuditSwept, ManagementOperationFailed
-from workers.management.platform_pools import PlatformPools
+from workers.management.platform_pools import PlatformPools, follow_requests
 from workers.management.worker import ManagementWorker
 from workers.resources import Resources
 
@@ -28,14 +28,18 @@ async def serve_pool(resources: Resources) -> None:
     database = ManagementDatabase(resources.login_as)
     sweeper = asyncio.create_task(_sweep_forever(database, settings), name="sweep of administrators")
 
+    calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
+    pools = PlatformPools(calls, resources.connection)
+    follower = asyncio.create_task(follow_requests(pools), name="figures of requests")
+
     async def stop() -> None:
-        sweeper.cancel()
-        with suppress(asyncio.CancelledError):
-            await sweeper
+        for task in (sweeper, follower):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     resources.process.on_drain(stop)
-    calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
-    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls), resources.live)
+    worker = ManagementWorker.create(database, resources.settings, pools, resources.live)
 
     async def renew(settings: Settings) -> None:
         worker.configuration = settings

@@ -113,7 +113,7 @@ class ManagementWorker:
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
         try:
-            return await self._route(request, await body.read(MAX_BODY_BYTES))
+            return await self._route(request, await body.read(self._max_body_bytes(request.path)))
         except DatabaseError as error:
             raise SqlRejected(error) from None
         except Disconnected:
@@ -129,7 +129,8 @@ class ManagementWorker:
             _check_method(method, "POST")
             actor = await self._actor(request)
             name = path.removeprefix(_OPERATIONS)
-            return json_response(await self.operate(actor, name, body, request.id, request.client))
+            origin = header(request.headers, SERVER_ORIGIN) or ""
+            return json_response(await self.operate(actor, name, body, request.id, request.client, origin))
         match path:
             case "/sign-in":
                 _check_method(method, "POST")
@@ -175,7 +176,13 @@ class ManagementWorker:
     async def _actor(self, request: Request) -> Actor:
         return await authenticate(await self.database.own(), request, self.settings.session_idle_s)
 
-    async def operate(self, actor: Actor, name: str, body: bytes, request_id: str, address: str) -> object:
+    def _max_body_bytes(self, path: str) -> int:
+        operation = self.operations.find(path.removeprefix(_OPERATIONS))
+        return MAX_BODY_BYTES if operation is None else operation.max_body_bytes
+
+    async def operate(
+        self, actor: Actor, name: str, body: bytes, request_id: str, address: str, origin: str = ""
+    ) -> object:
         """Run an operation by its name for an actor and return its result. Raises: ManagementError, DatabaseError."""
         operation = self.operations.find(name)
         if operation is None:
@@ -190,6 +197,7 @@ class ManagementWorker:
             self.configuration,
             self.pools,
             self.live,
+            origin=origin,
         )
         try:
             check_rights(actor, operation)
