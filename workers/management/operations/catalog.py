@@ -1,17 +1,33 @@
-"""Operations that describe the database: its schemas, tables and views."""
+"""Operations that describe the database: tables with all that belongs to them, functions, types, extensions, roles, a search."""
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, field
 
 from workers.database.transactions.interactive import statement
-from workers.management.errors import invalid_arguments
+from workers.management.catalog import objects
+from workers.management.catalog.model import (
+    ExtensionInfo,
+    ForeignKeyTarget,
+    FunctionInfo,
+    NameMatch,
+    PublicationInfo,
+    RelationInfo,
+    RoleInfo,
+    SequenceInfo,
+    TypeInfo,
+)
+from workers.management.catalog.relations import read_relations
+from workers.management.errors import invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
+from workers.management.operation import Operation, OperationContext, Run
 from workers.management.operations.account import NoArguments
 from workers.management.rights import Right
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations", "catalog.sql")
 _MOST_NAME = 63
+_MOST_SCHEMAS = 1000
 
 
 class SchemaSummary(Struct, frozen=True):
@@ -29,6 +45,26 @@ class SchemaReference(Struct, frozen=True, forbid_unknown_fields=True):
     schema: str = "public"
 
 
+class SchemaList(Struct, frozen=True, forbid_unknown_fields=True):
+    """Schemas by their names."""
+
+    schemas: list[str] = field(default_factory=lambda: ["public"])
+
+
+class RelationReference(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table or view by schema and name."""
+
+    name: str
+    schema: str = "public"
+
+
+class NameSearch(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a name, and how many objects to return at most."""
+
+    text: str
+    limit: int = 50
+
+
 class TableSummary(Struct, frozen=True):
     """A table or view. `rows` is the planner's estimate, null before the first ANALYZE; `bytes` with indexes and TOAST."""
 
@@ -42,6 +78,40 @@ class TableSummary(Struct, frozen=True):
     comment: str | None = None
 
 
+class DiagramColumn(Struct, frozen=True):
+    """A column of a diagram."""
+
+    name: str
+    type: str
+    is_primary: bool
+    is_nullable: bool
+
+
+class DiagramTable(Struct, frozen=True):
+    """A table or view of a diagram."""
+
+    name: str
+    kind: str
+    columns: list[DiagramColumn]
+
+
+class DiagramKey(Struct, frozen=True):
+    """A foreign key of a diagram, from a table of the schema to any table."""
+
+    name: str
+    table: str
+    columns: list[str]
+    target: ForeignKeyTarget
+
+
+class Diagram(Struct, frozen=True):
+    """The tables of a schema and how they refer to one another."""
+
+    schema: str
+    tables: list[DiagramTable]
+    foreign_keys: list[DiagramKey]
+
+
 async def list_schemas(context: OperationContext, arguments: NoArguments) -> list[SchemaSummary]:
     """Return the schemas, without temporary ones."""
     del arguments
@@ -53,26 +123,135 @@ async def list_schemas(context: OperationContext, arguments: NoArguments) -> lis
 
 async def list_tables(context: OperationContext, arguments: SchemaReference) -> list[TableSummary]:
     """Return the tables and views of a schema."""
-    if not 1 <= len(arguments.schema.encode(errors="replace")) <= _MOST_NAME or "\0" in arguments.schema:
-        raise invalid_arguments(f"`schema` must be a name of 1 to {_MOST_NAME} bytes")
+    check_name("schema", arguments.schema)
     [rows] = await context.database.read(
         statement(_SQL["tables"], arguments.schema), timeout_s=context.settings.statement_timeout_s
     )
     return decode_rows(rows, TableSummary)
 
 
+async def list_relations(context: OperationContext, arguments: SchemaList) -> list[RelationInfo]:
+    """Return tables and views of schemas with columns, keys, indexes, triggers, policies, grants, sizes and partitions."""
+    schemas = _checked(arguments)
+    return await read_relations(context.database, schemas, timeout_s=context.settings.statement_timeout_s)
+
+
+async def describe_relation(context: OperationContext, arguments: RelationReference) -> RelationInfo:
+    """Return one table or view with all that belongs to it."""
+    return await find_relation(context, arguments.schema, arguments.name)
+
+
+async def find_relation(context: OperationContext, schema: str, name: str) -> RelationInfo:
+    """Return one table or view. Raises: ManagementError (404) if it does not exist."""
+    check_name("schema", schema)
+    check_name("name", name)
+    relations = await read_relations(
+        context.database, [schema], name, timeout_s=context.settings.statement_timeout_s
+    )
+    if not relations:
+        raise not_found(f"table or view {schema}.{name}")
+    return relations[0]
+
+
+async def list_functions(context: OperationContext, arguments: SchemaList) -> list[FunctionInfo]:
+    """Return functions, procedures and aggregates of schemas with their source, without those of extensions."""
+    return await objects.read_functions(context, _checked(arguments))
+
+
+async def list_types(context: OperationContext, arguments: SchemaList) -> list[TypeInfo]:
+    """Return enums, domains, composite types and ranges of schemas, without those of extensions."""
+    return await objects.read_types(context, _checked(arguments))
+
+
+async def list_sequences(context: OperationContext, arguments: SchemaList) -> list[SequenceInfo]:
+    """Return the sequences of schemas."""
+    return await objects.read_sequences(context, _checked(arguments))
+
+
+async def list_extensions(context: OperationContext, arguments: NoArguments) -> list[ExtensionInfo]:
+    """Return the extensions that are installed or could be."""
+    del arguments
+    return await objects.read_extensions(context)
+
+
+async def list_publications(context: OperationContext, arguments: NoArguments) -> list[PublicationInfo]:
+    """Return the publications and their tables."""
+    del arguments
+    return await objects.read_publications(context)
+
+
+async def list_roles(context: OperationContext, arguments: NoArguments) -> list[RoleInfo]:
+    """Return the roles of the server with attributes and memberships."""
+    del arguments
+    return await objects.read_roles(context)
+
+
+async def search(context: OperationContext, arguments: NameSearch) -> list[NameMatch]:
+    """Return objects of every kind whose names contain a text, whatever its case; exact names first, then short ones."""
+    if not 1 <= len(arguments.text) <= _MOST_NAME or "\0" in arguments.text:
+        raise invalid_arguments(f"`text` must have 1 to {_MOST_NAME} characters")
+    if not 1 <= arguments.limit <= context.settings.max_rows:
+        raise invalid_arguments(f"`limit` must be 1 to {context.settings.max_rows}")
+    return await objects.search_names(context, arguments.text, arguments.limit)
+
+
+async def diagram(context: OperationContext, arguments: SchemaReference) -> Diagram:
+    """Return tables, columns and foreign keys of a schema, for a diagram."""
+    check_name("schema", arguments.schema)
+    relations = await read_relations(
+        context.database, [arguments.schema], timeout_s=context.settings.statement_timeout_s
+    )
+    keys = [
+        DiagramKey(constraint.name, relation.name, constraint.columns, constraint.target)
+        for relation in relations
+        for constraint in relation.constraints
+        if constraint.target is not None
+    ]
+    return Diagram(arguments.schema, [_diagram_table(relation) for relation in relations], keys)
+
+
+def _diagram_table(relation: RelationInfo) -> DiagramTable:
+    primary = {
+        name for item in relation.constraints if item.kind == "primary key" for name in item.columns
+    }
+    columns = [
+        DiagramColumn(column.name, column.type, column.name in primary, column.is_nullable)
+        for column in relation.columns
+    ]
+    return DiagramTable(relation.name, relation.kind, columns)
+
+
+def check_name(what: str, name: str) -> None:
+    """Check that a text can be a name in Postgres. Raises: ManagementError (400)."""
+    if not 1 <= len(name.encode(errors="replace")) <= _MOST_NAME or "\0" in name:
+        raise invalid_arguments(f"`{what}` must be a name of 1 to {_MOST_NAME} bytes")
+
+
+def _checked(arguments: SchemaList) -> list[str]:
+    if not 1 <= len(arguments.schemas) <= _MOST_SCHEMAS:
+        raise invalid_arguments(f"`schemas` must name 1 to {_MOST_SCHEMAS} schemas")
+    for schema in arguments.schemas:
+        check_name("schemas", schema)
+    return arguments.schemas
+
+
 def operations() -> list[Operation]:
     """Return the operations of this module."""
+    rows: list[tuple[str, str, type[Struct], Any, Run]] = [
+        ("schemas", "List schemas", NoArguments, list[SchemaSummary], list_schemas),
+        ("tables", "List the tables and views of a schema", SchemaReference, list[TableSummary], list_tables),
+        ("relations", "Describe the tables and views of schemas", SchemaList, list[RelationInfo], list_relations),
+        ("relation", "Describe a table or view", RelationReference, RelationInfo, describe_relation),
+        ("functions", "List functions with their source", SchemaList, list[FunctionInfo], list_functions),
+        ("types", "List enums, domains and composite types", SchemaList, list[TypeInfo], list_types),
+        ("sequences", "List sequences", SchemaList, list[SequenceInfo], list_sequences),
+        ("extensions", "List extensions, installed or available", NoArguments, list[ExtensionInfo], list_extensions),
+        ("publications", "List publications", NoArguments, list[PublicationInfo], list_publications),
+        ("roles", "List roles", NoArguments, list[RoleInfo], list_roles),
+        ("search", "Search the names of all objects", NameSearch, list[NameMatch], search),
+        ("diagram", "Tables and foreign keys of a schema", SchemaReference, Diagram, diagram),
+    ]
     return [
-        Operation(
-            "catalog.schemas", "List schemas", NoArguments, list[SchemaSummary], Right.READER, list_schemas
-        ),
-        Operation(
-            "catalog.tables",
-            "List the tables and views of a schema",
-            SchemaReference,
-            list[TableSummary],
-            Right.READER,
-            list_tables,
-        ),
+        Operation(f"catalog.{name}", summary, arguments, result, Right.READER, run)
+        for name, summary, arguments, result, run in rows
     ]
