@@ -9,6 +9,7 @@ import asyncio
 import getpass
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -23,16 +24,20 @@ from workers.management.identity.model import Actor
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
+from workers.project.project_folder import project_folder
 
 DONE, FAILED = 0, 1
 
 
 def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[str]) -> int:
     """Run one operation and return the exit code."""
-    del environment
     [operation] = arguments[:1] or [""]
     try:
-        print(asyncio.run(_run(settings, operation, sys.stdin.buffer.read())).decode())
+        print(
+            asyncio.run(
+                _run(settings, operation, sys.stdin.buffer.read(), project_folder(environment))
+            ).decode()
+        )
     except ManagementError as error:
         print(str(error), file=sys.stderr)
         return FAILED
@@ -42,7 +47,7 @@ def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[
     return DONE
 
 
-async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
+async def _run(settings: Settings, operation: str, body: bytes, folder: Path | None) -> bytes:
     pools: list[ConnectionPool] = []
     passwords = login_passwords(settings)
 
@@ -51,7 +56,7 @@ async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
         pools.append(await ConnectionPool.open(login_url(url, login, passwords[login].reveal()), 1))
         return pools[-1]
 
-    worker = ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None))
+    worker = ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None), folder)
     actor = Actor(f"command line ({getpass.getuser()})", Right.OWNER, may_write=True, is_confirmed=True)
     try:
         return msgspec.json.encode(await worker.operate(actor, operation, body, "", ""))

@@ -1,6 +1,7 @@
 """Starts the pool `management` of a process: its database login, opened when the first administrator comes, and the sweeps."""
 
 import asyncio
+import os
 import random
 from contextlib import suppress
 
@@ -14,6 +15,7 @@ from workers.management.identity.store import execute, fetch_one
 from workers.management.observations import AuditSwept, ManagementOperationFailed
 from workers.management.platform_pools import PlatformPools
 from workers.management.worker import ManagementWorker
+from workers.project.project_folder import project_folder
 from workers.resources import Resources
 
 _SWEEP_S = 3600.0
@@ -34,7 +36,8 @@ async def serve_pool(resources: Resources) -> None:
 
     resources.process.on_drain(stop)
     calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
-    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls))
+    folder = project_folder(os.environ)
+    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls), folder)
     await resources.serve(MANAGEMENT, worker.answer)
 
 

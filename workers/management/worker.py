@@ -11,6 +11,7 @@ Steps of an operation: authenticate, find, check the rights, decode the argument
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -89,11 +90,15 @@ class ManagementWorker:
 
     @classmethod
     def create(
-        cls, database: ManagementDatabase, configuration: Settings, pools: PlatformPools
+        cls,
+        database: ManagementDatabase,
+        configuration: Settings,
+        pools: PlatformPools,
+        project_folder: Path | None = None,
     ) -> "ManagementWorker":
         """Return a worker with all operations."""
         hashing = PasswordHashing(login_passwords(configuration)[MANAGEMENT])
-        limits = operation_settings(configuration.management)
+        limits = operation_settings(configuration.management, project_folder)
         return cls(database, limits, operation_table(), hashing, configuration, pools)
 
     async def answer(self, request: Request, body: RequestBody) -> Response:

@@ -83,7 +83,11 @@ async def test_foreign_keys_are_shown_from_both_sides(owner: Client, schema: str
 
     [key] = [item for item in relations['odd "name']["constraints"] if item["kind"] == "foreign key"]
     assert key["target"]["table"] == "teams"
-    assert (key["target"]["on_delete"], key["columns"], key["target"]["columns"]) == ("cascade", ["team_id"], ["id"])
+    assert (key["target"]["on_delete"], key["columns"], key["target"]["columns"]) == (
+        "cascade",
+        ["team_id"],
+        ["id"],
+    )
     [reference] = relations["teams"]["referenced_by"]
     assert (reference["table"], reference["columns"]) == ('odd "name', ["team_id"])
     assert relations["teams"]["columns"][0]["identity"] == "always"

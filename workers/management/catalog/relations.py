@@ -37,7 +37,6 @@ def _by_relation(rows: Rows) -> dict[bytes | None, bytes]:
 
 def _relation(oid: bytes | None, head: bytes, parts: list[dict[bytes | None, bytes]]) -> RelationInfo:
     fields = (
-        b',"%s":%s' % (name.encode(), part.get(oid, b"[]"))
-        for name, part in zip(_PARTS, parts, strict=True)
+        b',"%s":%s' % (name.encode(), part.get(oid, b"[]")) for name, part in zip(_PARTS, parts, strict=True)
     )
     return msgspec.json.decode(head[:-1] + b"".join(fields) + b"}", type=RelationInfo)

@@ -211,9 +211,7 @@ async def diagram(context: OperationContext, arguments: SchemaReference) -> Diag
 
 
 def _diagram_table(relation: RelationInfo) -> DiagramTable:
-    primary = {
-        name for item in relation.constraints if item.kind == "primary key" for name in item.columns
-    }
+    primary = {name for item in relation.constraints if item.kind == "primary key" for name in item.columns}
     columns = [
         DiagramColumn(column.name, column.type, column.name in primary, column.is_nullable)
         for column in relation.columns
@@ -240,12 +238,24 @@ def operations() -> list[Operation]:
     rows: list[tuple[str, str, type[Struct], Any, Run]] = [
         ("schemas", "List schemas", NoArguments, list[SchemaSummary], list_schemas),
         ("tables", "List the tables and views of a schema", SchemaReference, list[TableSummary], list_tables),
-        ("relations", "Describe the tables and views of schemas", SchemaList, list[RelationInfo], list_relations),
+        (
+            "relations",
+            "Describe the tables and views of schemas",
+            SchemaList,
+            list[RelationInfo],
+            list_relations,
+        ),
         ("relation", "Describe a table or view", RelationReference, RelationInfo, describe_relation),
         ("functions", "List functions with their source", SchemaList, list[FunctionInfo], list_functions),
         ("types", "List enums, domains and composite types", SchemaList, list[TypeInfo], list_types),
         ("sequences", "List sequences", SchemaList, list[SequenceInfo], list_sequences),
-        ("extensions", "List extensions, installed or available", NoArguments, list[ExtensionInfo], list_extensions),
+        (
+            "extensions",
+            "List extensions, installed or available",
+            NoArguments,
+            list[ExtensionInfo],
+            list_extensions,
+        ),
         ("publications", "List publications", NoArguments, list[PublicationInfo], list_publications),
         ("roles", "List roles", NoArguments, list[RoleInfo], list_roles),
         ("search", "Search the names of all objects", NameSearch, list[NameMatch], search),
