@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
-from workers.database.transactions.model import Statement, TransactionSpec
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.management.rights import Right
 
 _ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
@@ -48,6 +48,16 @@ class ManagementDatabase:
         """Run statements as a caller of the interfaces: `settings` name its role and claims. Raises: as `write`."""
         pool = await self._pool(VIEWER)
         return await pool.run(TransactionSpec([*settings, _timeout(timeout_s)], list(statements)))
+
+    async def try_as(
+        self, settings: list[tuple[str, str]], *statements: Statement, timeout_s: float
+    ) -> list[Rows]:
+        """Run statements as a caller of the interfaces, in a transaction that only reads and is rolled back. Raises: as `write`."""
+        pool = await self._pool(VIEWER)
+        spec = TransactionSpec(
+            [*settings, _timeout(timeout_s)], list(statements), read_only=True, end=TransactionEnd.ROLLBACK
+        )
+        return await pool.run(spec)
 
     async def _run(self, login: str, statements: tuple[Statement, ...], timeout_s: float) -> list[Rows]:
         pool = await self._pool(login)

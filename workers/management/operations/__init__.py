@@ -7,11 +7,12 @@ from workers.management.operations import (
     audit_log,
     catalog,
     migrations,
+    policies,
     schema,
     tokens,
 )
 
-_AREAS = (account, administrators, tokens, audit_log, catalog, schema, migrations)
+_AREAS = (account, administrators, tokens, audit_log, catalog, schema, migrations, policies)
 
 
 def operation_table() -> OperationTable:

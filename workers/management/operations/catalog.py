@@ -132,7 +132,7 @@ async def list_tables(context: OperationContext, arguments: SchemaReference) -> 
 
 async def list_relations(context: OperationContext, arguments: SchemaList) -> list[RelationInfo]:
     """Return tables and views of schemas with columns, keys, indexes, triggers, policies, grants, sizes and partitions."""
-    schemas = _checked(arguments)
+    schemas = checked_schemas(arguments.schemas)
     return await read_relations(context.database, schemas, timeout_s=context.settings.statement_timeout_s)
 
 
@@ -155,17 +155,17 @@ async def find_relation(context: OperationContext, schema: str, name: str) -> Re
 
 async def list_functions(context: OperationContext, arguments: SchemaList) -> list[FunctionInfo]:
     """Return functions, procedures and aggregates of schemas with their source, without those of extensions."""
-    return await objects.read_functions(context, _checked(arguments))
+    return await objects.read_functions(context, checked_schemas(arguments.schemas))
 
 
 async def list_types(context: OperationContext, arguments: SchemaList) -> list[TypeInfo]:
     """Return enums, domains, composite types and ranges of schemas, without those of extensions."""
-    return await objects.read_types(context, _checked(arguments))
+    return await objects.read_types(context, checked_schemas(arguments.schemas))
 
 
 async def list_sequences(context: OperationContext, arguments: SchemaList) -> list[SequenceInfo]:
     """Return the sequences of schemas."""
-    return await objects.read_sequences(context, _checked(arguments))
+    return await objects.read_sequences(context, checked_schemas(arguments.schemas))
 
 
 async def list_extensions(context: OperationContext, arguments: NoArguments) -> list[ExtensionInfo]:
@@ -225,12 +225,13 @@ def check_name(what: str, name: str) -> None:
         raise invalid_arguments(f"`{what}` must be a name of 1 to {_MOST_NAME} bytes")
 
 
-def _checked(arguments: SchemaList) -> list[str]:
-    if not 1 <= len(arguments.schemas) <= _MOST_SCHEMAS:
+def checked_schemas(schemas: list[str]) -> list[str]:
+    """Return schemas if they can be names. Raises: ManagementError (400)."""
+    if not 1 <= len(schemas) <= _MOST_SCHEMAS:
         raise invalid_arguments(f"`schemas` must name 1 to {_MOST_SCHEMAS} schemas")
-    for schema in arguments.schemas:
+    for schema in schemas:
         check_name("schemas", schema)
-    return arguments.schemas
+    return schemas
 
 
 def operations() -> list[Operation]:
