@@ -32,7 +32,7 @@ class ForeignKeyTarget(Struct, frozen=True):
 
 
 class ConstraintInfo(Struct, frozen=True):
-    """A constraint. `kind`: primary key, unique, foreign key, check, exclusion, not null."""
+    """A constraint. `kind`: primary key, unique, foreign key, check, exclusion. Columns show what is `not null`."""
 
     name: str
     kind: str

@@ -1,7 +1,9 @@
-"""Reads tables and views with columns, keys, indexes, triggers, policies and grants: one transaction of eight statements.
+"""Reads tables and views with columns, keys, indexes, triggers, policies and grants: eight statements on two connections.
 
 Postgres builds the JSON of each kind by relation; here the parts of one relation are put together and decoded.
 """
+
+import asyncio
 
 import msgspec
 
@@ -12,9 +14,15 @@ from workers.management.database import ManagementDatabase
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.catalog", "relations.sql")
-_PARTS = ("columns", "constraints", "referenced_by", "indexes", "triggers", "policies", "grants")
-EMPTY_PATH = "select pg_catalog.set_config('search_path', '', true)"
-"""The first statement of a transaction: names then mean what they say, and expressions are written with their schemas."""
+_PARTS = ("constraints", "referenced_by", "triggers", "columns", "indexes", "policies", "grants")
+EMPTY_PATH = (
+    "select pg_catalog.set_config('search_path', '', true),"
+    " pg_catalog.set_config('plan_cache_mode', 'force_custom_plan', true), pg_catalog.set_config('jit', 'off', true)"
+)
+"""The first statement of a transaction: names then mean what they say, and expressions are written with their schemas.
+
+Plans for any schemas and compiled plans cost more than they save here: 495 instead of 70 ms for the columns of 500 tables.
+"""
 
 
 async def read_relations(
@@ -25,9 +33,14 @@ async def read_relations(
     Raises: DatabaseError, Disconnected, PoolTimeout.
     """
     values = (msgspec.json.encode(schemas), name)
-    statements = [statement(_SQL[part], *values) for part in ("relations", *_PARTS)]
-    _, relations, *parts = await database.read(statement(EMPTY_PATH), *statements, timeout_s=timeout_s)
-    by_part = [_by_relation(rows) for rows in parts]
+
+    async def read(*names: str) -> list[Rows]:
+        statements = [statement(_SQL[part], *values) for part in names]
+        return (await database.read(statement(EMPTY_PATH), *statements, timeout_s=timeout_s))[1:]
+
+    half = len(_PARTS) // 2
+    (relations, *some), others = await asyncio.gather(read("relations", *_PARTS[:half]), read(*_PARTS[half:]))
+    by_part = [_by_relation(rows) for rows in (*some, *others)]
     return [_relation(oid, head or b"{}", by_part) for oid, head in relations]
 
 

@@ -49,7 +49,7 @@ select relation.oid::text, json_agg(json_build_object(
   'identity', case attribute.attidentity when 'a' then 'always' when 'd' then 'by default' end,
   'generated', case attribute.attgenerated when 's' then 'stored' when 'v' then 'virtual' end,
   'collation', case when attribute.attcollation <> type.typcollation then collation_.collname end,
-  'comment', col_description(relation.oid, attribute.attnum)) order by attribute.attnum)
+  'comment', comment.description) order by attribute.attnum)
 from pg_class as relation
 join pg_namespace as schema on schema.oid = relation.relnamespace
 join pg_attribute as attribute on attribute.attrelid = relation.oid and attribute.attnum > 0 and not attribute.attisdropped
@@ -59,6 +59,8 @@ join pg_type as element
 join pg_namespace as type_schema on type_schema.oid = element.typnamespace
 left join pg_attrdef as default_value
   on default_value.adrelid = relation.oid and default_value.adnum = attribute.attnum
+left join pg_description as comment
+  on comment.objoid = relation.oid and comment.classoid = 'pg_class'::regclass and comment.objsubid = attribute.attnum
 left join pg_collation as collation_ on collation_.oid = attribute.attcollation
 where relation.relkind in ('r', 'p', 'v', 'm', 'f')
   and schema.nspname = any (array(select json_array_elements_text($1::json)))
@@ -66,10 +68,11 @@ where relation.relkind in ('r', 'p', 'v', 'm', 'f')
 group by relation.oid
 
 -- name: constraints
+-- Without `not null`, which columns show.
 select relation.oid::text, json_agg(json_build_object(
   'name', con.conname,
   'kind', case con.contype when 'p' then 'primary key' when 'u' then 'unique' when 'f' then 'foreign key'
-    when 'c' then 'check' when 'x' then 'exclusion' when 'n' then 'not null' else 'trigger' end,
+    when 'c' then 'check' when 'x' then 'exclusion' else 'trigger' end,
   'columns', array(select attribute.attname from unnest(con.conkey) with ordinality as key (number, place)
     join pg_attribute as attribute on attribute.attrelid = con.conrelid and attribute.attnum = key.number
     order by key.place),
@@ -87,7 +90,7 @@ select relation.oid::text, json_agg(json_build_object(
   'comment', obj_description(con.oid, 'pg_constraint')) order by con.contype = 'p' desc, con.conname)
 from pg_class as relation
 join pg_namespace as schema on schema.oid = relation.relnamespace
-join pg_constraint as con on con.conrelid = relation.oid
+join pg_constraint as con on con.conrelid = relation.oid and con.contype <> 'n'
 left join pg_class as target on target.oid = con.confrelid
 left join pg_namespace as target_schema on target_schema.oid = target.relnamespace
 where schema.nspname = any (array(select json_array_elements_text($1::json)))
@@ -115,8 +118,10 @@ group by relation.oid
 -- name: indexes
 select relation.oid::text, json_agg(json_build_object(
   'name', index_class.relname, 'definition', pg_get_indexdef(index.indexrelid), 'method', method.amname,
-  'columns', array(select pg_get_indexdef(index.indexrelid, number, true)
-    from generate_series(1, index.indnkeyatts) as number),
+  'columns', array(select coalesce(attribute.attname, pg_get_indexdef(index.indexrelid, key.place::int4, true))
+    from unnest(index.indkey::int2[]) with ordinality as key (number, place)
+    left join pg_attribute as attribute on attribute.attrelid = index.indrelid and attribute.attnum = key.number and key.number <> 0
+    where key.place <= index.indnkeyatts order by key.place),
   'is_unique', index.indisunique, 'is_primary', index.indisprimary, 'is_valid', index.indisvalid,
   'bytes', coalesce(pg_relation_size(index.indexrelid), 0),
   'predicate', pg_get_expr(index.indpred, index.indrelid), 'constraint', con.conname,

@@ -14,7 +14,7 @@ from workers.management.operation import Operation, OperationContext, Run
 from workers.management.operations.account import NoArguments
 from workers.management.operations.catalog import SchemaList, check_name, checked_schemas, find_relation
 from workers.management.operations.schema import AppliedPlan, apply_changes
-from workers.management.policies.denied import WriteExplanation, WriteQuery, explain_write
+from workers.management.policies.denied import DeniedWriteQuery, WriteExplanation, explain_write
 from workers.management.policies.explain import RowExplanation, RowQuery, explain_row
 from workers.management.policies.matrix import MatrixRow, read_matrix
 from workers.management.policies.sample import SampleQuery, SampleResult, try_rows
@@ -157,7 +157,7 @@ async def explain_hidden_row(context: OperationContext, arguments: RowQuery) -> 
     return await explain_row(context, arguments)
 
 
-async def explain_denied(context: OperationContext, arguments: WriteQuery) -> WriteExplanation:
+async def explain_denied(context: OperationContext, arguments: DeniedWriteQuery) -> WriteExplanation:
     """Explain a write that failed with 42501 or changed nothing: which grant, which policy, for the existing and the new row."""
     check_name("schema", arguments.schema)
     check_name("table", arguments.table)
@@ -179,7 +179,7 @@ def operations() -> list[Operation]:
         ("from_template", "Show the policies of a template", TemplateUse, TemplatePlan, from_template),
         ("matrix", "What roles may do with tables", MatrixQuery, list[MatrixRow], matrix),
         ("explain_row", "Why is this row hidden?", RowQuery, RowExplanation, explain_hidden_row),
-        ("explain_denied", "Why was this write denied?", WriteQuery, WriteExplanation, explain_denied),
+        ("explain_denied", "Why was this write denied?", DeniedWriteQuery, WriteExplanation, explain_denied),
         ("try", "Try a caller on rows of a table", SampleQuery, SampleResult, try_policies),
     ]
     changing: list[tuple[str, str, type[Struct], Run]] = [

@@ -23,7 +23,7 @@ from workers.management.policies.evaluate import (
     row_source,
     run_as_caller,
 )
-from workers.management.policies.explain import Subject, read_subject
+from workers.management.policies.explain import RightsSubject, read_subject
 from workers.management.policies.facts import ColumnRights, WriteCommand
 from workers.management.policies.grants import GrantVerdict, needed_grants
 from workers.management.policies.verdict import (
@@ -43,7 +43,7 @@ from workers.sql.compose import Sql
 _MOST_VALUES = 1024 * 1024
 
 
-class WriteQuery(Struct, frozen=True, forbid_unknown_fields=True):
+class DeniedWriteQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """A write of a caller: `values` of insert and update, `key` of update and delete. `returns_row`: the inserted row is returned."""
 
     table: str
@@ -71,7 +71,7 @@ class _Stop(Exception):
     """The new row cannot be made: the statement fails before any policy is compared with it."""
 
 
-async def explain_write(context: OperationContext, query: WriteQuery) -> WriteExplanation:
+async def explain_write(context: OperationContext, query: DeniedWriteQuery) -> WriteExplanation:
     """Explain a write. Raises: ManagementError (400, 404 if no role sees the row)."""
     _check(query)
     subject = await read_subject(context, query.schema, query.table, query.caller)
@@ -102,7 +102,7 @@ async def explain_write(context: OperationContext, query: WriteQuery) -> WriteEx
     )
 
 
-def _check(query: WriteQuery) -> None:
+def _check(query: DeniedWriteQuery) -> None:
     if query.command == "insert" and query.key:
         raise invalid_arguments("An insert has no `key`")
     if query.command != "insert" and not query.key:
@@ -116,7 +116,7 @@ def _check(query: WriteQuery) -> None:
 
 
 async def _compare_sides(
-    context: OperationContext, subject: Subject, query: WriteQuery
+    context: OperationContext, subject: RightsSubject, query: DeniedWriteQuery
 ) -> tuple[list[PolicyVerdict], Outcome]:
     """Compare the existing row, then the new one; the first side that fails decides."""
     listed: list[PolicyVerdict] = []
@@ -136,7 +136,7 @@ async def _compare_sides(
 
 
 async def _compare(
-    context: OperationContext, subject: Subject, query: WriteQuery, side: Side, row: str
+    context: OperationContext, subject: RightsSubject, query: DeniedWriteQuery, side: Side, row: str
 ) -> tuple[list[PolicyVerdict], Outcome]:
     facts = subject.facts
     reads = query.command != "insert" or query.returns_row
@@ -148,7 +148,7 @@ async def _compare(
 
 
 async def _new_row(
-    context: OperationContext, subject: Subject, query: WriteQuery, existing: str | None
+    context: OperationContext, subject: RightsSubject, query: DeniedWriteQuery, existing: str | None
 ) -> str:
     """Return the new row as the text of a composite value. Raises: _Stop with the reason if it cannot be made."""
     facts = subject.facts
@@ -174,7 +174,7 @@ async def _new_row(
         raise _Stop(f"the new row cannot be made: {describe(error)}") from None
 
 
-def _defaults(subject: Subject, query: WriteQuery) -> Sql:
+def _defaults(subject: RightsSubject, query: DeniedWriteQuery) -> Sql:
     """Return a row of the columns' defaults; null where the request has a value, or a sequence gives one."""
     facts = subject.facts
 
@@ -193,7 +193,7 @@ def _defaults(subject: Subject, query: WriteQuery) -> Sql:
     return compose.concat(_row_of(facts.columns, default), compose.raw("::"), kind)
 
 
-def _generated(subject: Subject, column: ColumnRights) -> Sql:
+def _generated(subject: RightsSubject, column: ColumnRights) -> Sql:
     text = subject.facts.defaults.get(column.name)
     if column.is_generated and text is not None:
         return parenthesized(text)
@@ -209,7 +209,9 @@ def _cast(row: str, kind: Sql) -> Sql:
     return compose.concat(compose.param(row), compose.raw("::"), kind)
 
 
-def _conclusion(subject: Subject, query: WriteQuery, missing: list[GrantVerdict], result: Outcome) -> str:
+def _conclusion(
+    subject: RightsSubject, query: DeniedWriteQuery, missing: list[GrantVerdict], result: Outcome
+) -> str:
     role, command = subject.caller.role, query.command
     if missing:
         grant = missing[0]

@@ -82,8 +82,8 @@ class RowExplanation(Struct, frozen=True):
     below: list[TableBelow]
 
 
-class Subject(Struct, frozen=True):
-    """A caller and a table: what an explanation starts with."""
+class RightsSubject(Struct, frozen=True):
+    """A caller and a table, and the settings of the caller's statements."""
 
     caller: ResolvedCaller
     facts: TableFacts
@@ -93,13 +93,13 @@ class Subject(Struct, frozen=True):
 
 async def read_subject(
     context: OperationContext, schema: str, table: str, description: CallerDescription
-) -> Subject:
+) -> RightsSubject:
     """Return caller and table of a question. Raises: ManagementError (400, 404)."""
     caller = await resolve_caller(context, description)
     role = await read_role(context, caller.role)
     path = search_path(context, schema)
     facts = await read_facts(context, schema, table, caller.role, path)
-    return Subject(caller, facts, CallerSession(caller_settings(caller, role.settings, path)), path)
+    return RightsSubject(caller, facts, CallerSession(caller_settings(caller, role.settings, path)), path)
 
 
 async def explain_row(context: OperationContext, query: RowQuery) -> RowExplanation:
@@ -132,7 +132,7 @@ async def explain_row(context: OperationContext, query: RowQuery) -> RowExplanat
 
 
 async def _compare(
-    context: OperationContext, subject: Subject, command: ExistingRowCommand, row: str
+    context: OperationContext, subject: RightsSubject, command: ExistingRowCommand, row: str
 ) -> tuple[list[PolicyVerdict], Outcome]:
     """Return the policies compared with the existing row, and what follows from them."""
     facts = subject.facts
@@ -147,7 +147,7 @@ async def _compare(
     return compared + skipped(facts, uses, command, "existing row"), result
 
 
-async def _observe(context: OperationContext, subject: Subject, query: RowQuery) -> bool | None:
+async def _observe(context: OperationContext, subject: RightsSubject, query: RowQuery) -> bool | None:
     """Return whether the caller's own query returns the row; null if the role may not name the columns of the key."""
     rights = {column.name: column.may_select for column in subject.facts.columns}
     if not all(rights.get(name, False) for name in query.key):
@@ -165,7 +165,7 @@ async def _observe(context: OperationContext, subject: Subject, query: RowQuery)
     return bool(rows)
 
 
-async def _below(context: OperationContext, subject: Subject) -> list[TableBelow]:
+async def _below(context: OperationContext, subject: RightsSubject) -> list[TableBelow]:
     """Return the tables that a view reads, with the role whose rights apply there."""
     facts = subject.facts
     read_as = subject.caller.role if facts.is_invoker else facts.owner
@@ -176,7 +176,7 @@ async def _below(context: OperationContext, subject: Subject) -> list[TableBelow
     return listed
 
 
-def _update_grant(subject: Subject) -> list[GrantVerdict]:
+def _update_grant(subject: RightsSubject) -> list[GrantVerdict]:
     """Return the grant to update anything at all: no columns are named yet."""
     facts, role = subject.facts, subject.caller.role
     is_granted = facts.privileges.update or any(column.may_update for column in facts.columns)
@@ -184,7 +184,7 @@ def _update_grant(subject: Subject) -> list[GrantVerdict]:
     return [GrantVerdict("update", f"{facts.schema}.{facts.table}", is_granted, fix)]
 
 
-def _outcome_of_view(subject: Subject, observed: bool | None) -> Outcome:
+def _outcome_of_view(subject: RightsSubject, observed: bool | None) -> Outcome:
     facts = subject.facts
     if observed is None:
         return Outcome(True, "a view has no policies; those of its tables decide")
@@ -194,7 +194,7 @@ def _outcome_of_view(subject: Subject, observed: bool | None) -> Outcome:
     return Outcome(observed, f"the view {verb} it; it reads {tables} as {reader}")
 
 
-def _conclusion(subject: Subject, query: RowQuery, missing: list[GrantVerdict], result: Outcome) -> str:
+def _conclusion(subject: RightsSubject, query: RowQuery, missing: list[GrantVerdict], result: Outcome) -> str:
     role, verb = subject.caller.role, {"select": "see", "update": "update", "delete": "delete"}[query.command]
     if missing:
         grant = missing[0]
@@ -207,7 +207,9 @@ def _conclusion(subject: Subject, query: RowQuery, missing: list[GrantVerdict], 
     return f"Role {role} cannot {verb} the row ({hidden}): {result.why}."
 
 
-def _advice(subject: Subject, query: RowQuery, missing: list[GrantVerdict], result: Outcome) -> str | None:
+def _advice(
+    subject: RightsSubject, query: RowQuery, missing: list[GrantVerdict], result: Outcome
+) -> str | None:
     if missing:
         return missing[0].fix
     if result.passes:

@@ -10,7 +10,7 @@ from workers.management.errors import invalid_arguments
 from workers.management.operation import OperationContext
 from workers.management.policies.caller import CallerDescription, ResolvedCaller
 from workers.management.policies.evaluate import ExpressionResult, as_statement, evaluate
-from workers.management.policies.explain import ExistingRowCommand, Subject, read_subject
+from workers.management.policies.explain import ExistingRowCommand, RightsSubject, read_subject
 from workers.management.policies.grants import GrantVerdict, needed_grants
 from workers.management.policies.verdict import (
     PolicyUse,
@@ -91,7 +91,10 @@ async def try_rows(context: OperationContext, query: SampleQuery) -> SampleResul
 
 
 def _on_row(
-    subject: Subject, command: ExistingRowCommand, uses: list[PolicyUse], results: list[ExpressionResult]
+    subject: RightsSubject,
+    command: ExistingRowCommand,
+    uses: list[PolicyUse],
+    results: list[ExpressionResult],
 ) -> CommandOnRow:
     compared = verdicts(subject.facts, uses, results)
     result = outcome(subject.facts, "existing row", command, compared, reads=True)
@@ -101,7 +104,7 @@ def _on_row(
     return CommandOnRow(result.passes, result.why, holding if result.passes else [])
 
 
-def _grants(subject: Subject) -> list[GrantVerdict]:
+def _grants(subject: RightsSubject) -> list[GrantVerdict]:
     facts, role = subject.facts, subject.caller.role
     listed = needed_grants(facts, "select", role, read=(), written=())
     deleting = needed_grants(facts, "delete", role, read=(), written=())[1:]
@@ -112,7 +115,7 @@ def _grants(subject: Subject) -> list[GrantVerdict]:
 
 
 async def _sample(
-    context: OperationContext, subject: Subject, limit: int
+    context: OperationContext, subject: RightsSubject, limit: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return keys and texts of the first rows, read as a role that sees all."""
     facts = subject.facts
