@@ -198,6 +198,6 @@ def _is_wider(old: str, new: str) -> bool:
         return old == new
     if after is None:
         return new.lower().strip() == "text"
-    return after[1] is None or (
-        before[1] is not None and before[1] < after[1] and len(before[1]) <= len(after[1])
-    )
+    if before[1] is None or after[1] is None:
+        return after[1] is None
+    return (len(before[1]), before[1]) <= (len(after[1]), after[1])  # digits, as numbers are compared
