@@ -21,7 +21,7 @@ def write_migration(folder: Path, file_name: str, text: str) -> Path:
         raise FileNotFoundError(f"{file_name} is no name of a file")
     migrations = folder / "migrations"
     if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder}")
+        raise FileNotFoundError(f"there is no folder {folder} (`headwater init` makes one)")
     migrations.mkdir(exist_ok=True)
     path, draft = migrations / file_name, migrations / f".{file_name}.{os.getpid()}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
