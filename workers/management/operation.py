@@ -46,7 +46,7 @@ class ManagementSettings:
     statement_timeout_s: float
     max_rows: int
     project_folder: Path | None = None
-    """The folder of config.toml and migrations, if this process was told one. It need not exist on this machine."""
+    """The folder of config.toml and migrations, if the environment names one. It need not exist on this machine."""
 
 
 def operation_settings(settings: Management, project_folder: Path | None = None) -> ManagementSettings:

@@ -1,6 +1,6 @@
 """All changes of the schema as one union, and the text of a migration. Pure."""
 
-from workers.management.ddl import access, constraints, objects, tables
+from workers.management.ddl import access, constraints, objects, routines, tables
 from workers.management.errors import invalid_arguments
 
 Change = (
@@ -28,11 +28,11 @@ Change = (
     | objects.DropType
     | objects.CreateView
     | objects.DropView
-    | objects.CreateFunction
-    | objects.DropFunction
-    | objects.CreateTrigger
-    | objects.SwitchTrigger
-    | objects.DropTrigger
+    | routines.CreateFunction
+    | routines.DropFunction
+    | routines.CreateTrigger
+    | routines.SwitchTrigger
+    | routines.DropTrigger
     | objects.CreateExtension
     | objects.DropExtension
     | objects.SetComment

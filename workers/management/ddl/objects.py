@@ -1,31 +1,19 @@
-"""Changes of schemas, types, views, functions, triggers, extensions and comments. Pure."""
+"""Changes of schemas, types, views, extensions and comments. Pure."""
 
 from typing import Literal
 
-from msgspec import field
-
-from workers.management.ddl.tables import SchemaChange, TableChange
+from workers.management.ddl.tables import SchemaChange
 from workers.management.ddl.text_checks import (
-    expression,
     literal,
     name,
-    names,
     qualified,
     query,
-    single_statement,
-    types_text,
 )
 from workers.management.errors import invalid_arguments
 
-_FUNCTIONS = (
-    "create function ",
-    "create or replace function ",
-    "create procedure ",
-    "create or replace procedure ",
-)
 
-
-def _cascade(is_cascading: bool) -> str:
+def cascading(is_cascading: bool) -> str:
+    """Return ` cascade`, or nothing."""
     return " cascade" if is_cascading else ""
 
 
@@ -47,7 +35,7 @@ class DropSchema(SchemaChange, frozen=True, tag="drop_schema"):
 
     def statements(self) -> list[str]:
         """Return the statement."""
-        return [f"drop schema {name(self.schema)}{_cascade(self.cascade)}"]
+        return [f"drop schema {name(self.schema)}{cascading(self.cascade)}"]
 
 
 class CreateEnum(SchemaChange, frozen=True, tag="create_enum"):
@@ -104,7 +92,7 @@ class DropType(SchemaChange, frozen=True, tag="drop_type"):
 
     def statements(self) -> list[str]:
         """Return the statement."""
-        return [f"drop type {qualified(self.schema, self.name)}{_cascade(self.cascade)}"]
+        return [f"drop type {qualified(self.schema, self.name)}{cascading(self.cascade)}"]
 
 
 class CreateView(SchemaChange, frozen=True, tag="create_view"):
@@ -137,81 +125,7 @@ class DropView(SchemaChange, frozen=True, tag="drop_view"):
     def statements(self) -> list[str]:
         """Return the statement."""
         kind = "materialized view" if self.is_materialized else "view"
-        return [f"drop {kind} {qualified(self.schema, self.name)}{_cascade(self.cascade)}"]
-
-
-class CreateFunction(SchemaChange, frozen=True, tag="create_function"):
-    """Create a function or procedure: the whole statement, `create or replace function ...`."""
-
-    definition: str
-
-    def statements(self) -> list[str]:
-        """Return the statement."""
-        return [single_statement(self.definition, _FUNCTIONS, "definition")]
-
-
-class DropFunction(SchemaChange, frozen=True, tag="drop_function"):
-    """Drop a function or procedure; `arguments` are the types of its arguments: `integer, text`."""
-
-    name: str
-    schema: str = "public"
-    arguments: str = ""
-    cascade: bool = False
-
-    def statements(self) -> list[str]:
-        """Return the statement."""
-        signature = f"{qualified(self.schema, self.name)}({types_text(self.arguments, 'arguments')})"
-        return [f"drop routine {signature}{_cascade(self.cascade)}"]
-
-
-class CreateTrigger(TableChange, frozen=True, tag="create_trigger"):
-    """Create a trigger that calls a function; `arguments` are texts that it gets in TG_ARGV."""
-
-    name: str
-    timing: Literal["before", "after", "instead of"]
-    events: list[Literal["insert", "update", "delete", "truncate"]]
-    function: str
-    function_schema: str = "public"
-    update_of: list[str] = field(default_factory=list)
-    for_each: Literal["row", "statement"] = "row"
-    when: str | None = None
-    arguments: list[str] = field(default_factory=list)
-
-    def statements(self) -> list[str]:
-        """Return the statement."""
-        if not self.events:
-            raise invalid_arguments("`events` must name at least one event")
-        columns = f" of {names(self.update_of)}" if self.update_of else ""
-        events = " or ".join(event + columns * (event == "update") for event in self.events)
-        condition = f" when {expression(self.when, 'when')}" if self.when is not None else ""
-        arguments = ", ".join(literal(argument) for argument in self.arguments)
-        function = f"{qualified(self.function_schema, self.function)}({arguments})"
-        return [
-            f"create trigger {name(self.name)} {self.timing} {events} on {self.target}"
-            f" for each {self.for_each}{condition} execute function {function}"
-        ]
-
-
-class SwitchTrigger(TableChange, frozen=True, tag="switch_trigger"):
-    """Switch a trigger on or off."""
-
-    name: str
-    enabled: bool
-
-    def statements(self) -> list[str]:
-        """Return the statement."""
-        verb = "enable" if self.enabled else "disable"
-        return [f"alter table {self.target} {verb} trigger {name(self.name)}"]
-
-
-class DropTrigger(TableChange, frozen=True, tag="drop_trigger"):
-    """Drop a trigger."""
-
-    name: str
-
-    def statements(self) -> list[str]:
-        """Return the statement."""
-        return [f"drop trigger {name(self.name)} on {self.target}"]
+        return [f"drop {kind} {qualified(self.schema, self.name)}{cascading(self.cascade)}"]
 
 
 class CreateExtension(SchemaChange, frozen=True, tag="create_extension"):
@@ -234,7 +148,7 @@ class DropExtension(SchemaChange, frozen=True, tag="drop_extension"):
 
     def statements(self) -> list[str]:
         """Return the statement."""
-        return [f"drop extension {name(self.name)}{_cascade(self.cascade)}"]
+        return [f"drop extension {name(self.name)}{cascading(self.cascade)}"]
 
 
 class SetComment(SchemaChange, frozen=True, tag="set_comment"):

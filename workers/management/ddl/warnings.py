@@ -50,17 +50,17 @@ def _of_change(change: Change, relations: Relations) -> list[ChangeWarning]:
     relation = (
         relations.get((change.schema, change.table)) if isinstance(change, tables.TableChange) else None
     )
-    found: list[ChangeWarning] = []
+    warnings: list[ChangeWarning] = []
     if is_concurrent(change):
-        found.append(
+        warnings.append(
             ChangeWarning(
                 "notice", "not_transactional",
                 "It runs outside a transaction. If it fails, an invalid index may remain: drop it and try again",
             )
         )  # fmt: skip
     for rule in _RULES:
-        found += rule(change, relation)
-    return found
+        warnings += rule(change, relation)
+    return warnings
 
 
 def _losses(change: Change, relation: RelationInfo | None) -> list[ChangeWarning]:
@@ -98,7 +98,7 @@ def _rewrites(change: Change, relation: RelationInfo | None) -> list[ChangeWarni
     return [
         ChangeWarning(
             "warning", "rewrite",
-            f"{_named(change)} ({_size(relation)}) is rewritten, because {reason}; until it is done nobody can read or write it",
+            f"{_named(change)} ({_size(relation)}) is rewritten, because {reason}; until it is done no client can read or write it",
         )
     ]  # fmt: skip
 
@@ -142,7 +142,7 @@ def _exposures(change: Change, relation: RelationInfo | None) -> list[ChangeWarn
                 )
             ]
         case access.SetRowSecurity(enabled=True) if relation is not None and not relation.policies:
-            message = f"{_named(change)} has no policy: with row security on, every row is hidden from everybody but its owner"
+            message = f"{_named(change)} has no policy: with row security on, every row is hidden from all roles but its owner"
             return [ChangeWarning("warning", "hidden", message)]
         case _:
             return []

@@ -6,9 +6,9 @@ from msgspec import Struct, field
 
 from workers.database.transactions.interactive import statement
 from workers.management.catalog import objects
+from workers.management.catalog.diagram import Diagram, diagram_of
 from workers.management.catalog.model import (
     ExtensionInfo,
-    ForeignKeyTarget,
     FunctionInfo,
     NameMatch,
     PublicationInfo,
@@ -76,40 +76,6 @@ class TableSummary(Struct, frozen=True):
     policies: int
     rows: int | None = None
     comment: str | None = None
-
-
-class DiagramColumn(Struct, frozen=True):
-    """A column of a diagram."""
-
-    name: str
-    type: str
-    is_primary: bool
-    is_nullable: bool
-
-
-class DiagramTable(Struct, frozen=True):
-    """A table or view of a diagram."""
-
-    name: str
-    kind: str
-    columns: list[DiagramColumn]
-
-
-class DiagramKey(Struct, frozen=True):
-    """A foreign key of a diagram, from a table of the schema to any table."""
-
-    name: str
-    table: str
-    columns: list[str]
-    target: ForeignKeyTarget
-
-
-class Diagram(Struct, frozen=True):
-    """The tables of a schema and how they refer to one another."""
-
-    schema: str
-    tables: list[DiagramTable]
-    foreign_keys: list[DiagramKey]
 
 
 async def list_schemas(context: OperationContext, arguments: NoArguments) -> list[SchemaSummary]:
@@ -201,22 +167,7 @@ async def diagram(context: OperationContext, arguments: SchemaReference) -> Diag
     relations = await read_relations(
         context.database, [arguments.schema], timeout_s=context.settings.statement_timeout_s
     )
-    keys = [
-        DiagramKey(constraint.name, relation.name, constraint.columns, constraint.target)
-        for relation in relations
-        for constraint in relation.constraints
-        if constraint.target is not None
-    ]
-    return Diagram(arguments.schema, [_diagram_table(relation) for relation in relations], keys)
-
-
-def _diagram_table(relation: RelationInfo) -> DiagramTable:
-    primary = {name for item in relation.constraints if item.kind == "primary key" for name in item.columns}
-    columns = [
-        DiagramColumn(column.name, column.type, column.name in primary, column.is_nullable)
-        for column in relation.columns
-    ]
-    return DiagramTable(relation.name, relation.kind, columns)
+    return diagram_of(arguments.schema, relations)
 
 
 def check_name(what: str, name: str) -> None:

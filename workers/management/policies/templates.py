@@ -98,7 +98,7 @@ def _owner_all(schema: str, table: str, values: Values) -> list[CreatePolicy]:
 
 def _public_read(schema: str, table: str, values: Values) -> list[CreatePolicy]:
     del values
-    return [_policy(schema, table, "Everybody reads all rows", "select", "public", "true", None)]
+    return [_policy(schema, table, "All clients read all rows", "select", "public", "true", None)]
 
 
 def _signed_in_read(schema: str, table: str, values: Values) -> list[CreatePolicy]:
@@ -170,7 +170,7 @@ _TEMPLATES = {
     for template in (
         _template("owner_reads", "Own rows: read", "A user reads the rows that have the user's id", _owner_reads, _COLUMN),
         _template("owner", "Own rows", "A user reads and changes the rows that have the user's id", _owner_all, _COLUMN),
-        _template("public_read", "Public", "Everybody reads all rows, without a token too", _public_read),
+        _template("public_read", "Public", "All clients read all rows, without a token too", _public_read),
         _template("signed_in_read", "Users read", "Every user reads all rows", _signed_in_read),
         _template("signed_in_insert", "Users insert", "Every user inserts rows", _signed_in_insert),
         _template(
