@@ -25,6 +25,7 @@ from workers.sql.files import read_statements
 _STATEMENTS = read_statements("workers.project", "text_migration.sql")
 _VERSION = "%Y%m%d%H%M%S"
 _NOT_IN_NAMES = re.compile(r"[^\w-]+", re.ASCII)
+_DIGITS = re.compile(r"\d{1,32}", re.ASCII)
 _MOST_NAME = 100
 _LOST = (asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError, OSError)
 
@@ -58,17 +59,19 @@ def file_part(name: str) -> str:
 
 
 def next_version(now: datetime, versions: Sequence[str]) -> str:
-    """Return the version of a new migration: the time in UTC, or the second after the last version if that is later (pure)."""
+    """Return the version of a new migration (pure): the time in UTC, or the second after the last version if that is later.
+
+    Versions are compared as texts. One that is no time gets another digit; those that are not digits are not versions.
+    """
     version = now.astimezone(UTC).strftime(_VERSION)
-    last = max(versions, default="")
+    last = max((known for known in versions if _DIGITS.fullmatch(known)), default="")
     if last < version:
         return version
     try:
-        return (datetime.strptime(last, _VERSION).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(
-            _VERSION
-        )
+        following = datetime.strptime(last, _VERSION).replace(tzinfo=UTC) + timedelta(seconds=1)
     except (ValueError, OverflowError):
-        return str(int(last) + 1) if last.isascii() and last.isdigit() else f"{last}1"
+        return f"{last}1"
+    return following.strftime(_VERSION)
 
 
 async def apply_text(
