@@ -148,6 +148,19 @@ async def test_a_diagram_has_tables_and_foreign_keys(owner: Client, schema: str)
     assert (key["table"], key["target"]["table"]) == ('odd "name', "teams")
 
 
+async def test_more_tables_than_an_answer_may_have_are_refused(
+    owner: Client, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.management.operations.catalog.MOST_RELATIONS", 4)
+
+    for name, arguments in (
+        ("catalog.relations", {"schemas": [schema]}),
+        ("catalog.diagram", {"schema": schema}),
+        ("policies.list", {"schemas": [schema]}),
+    ):
+        assert await owner.refused(name, **arguments) == (413, "too_large")
+
+
 async def test_operators_of_a_tenant_are_not_called(owner: Client, schema: str) -> None:
     """The statements run with an empty search path, so names in `public` cannot stand in for those of Postgres."""
     connection = await asyncpg.connect(owner.superuser_url)

@@ -25,6 +25,13 @@ Plans for any schemas and compiled plans cost more than they save here: 495 inst
 """
 
 
+async def count_relations(database: ManagementDatabase, schemas: list[str], *, timeout_s: float) -> int:
+    """Return how many tables and views schemas have. Raises: DatabaseError, Disconnected, PoolTimeout."""
+    counting = statement(_SQL["count"], msgspec.json.encode(schemas))
+    _, [(count,)] = await database.read(statement(EMPTY_PATH), counting, timeout_s=timeout_s)
+    return msgspec.json.decode(count or b"0", type=int)
+
+
 async def read_relations(
     database: ManagementDatabase, schemas: list[str], name: str | None = None, *, timeout_s: float
 ) -> list[RelationInfo]:

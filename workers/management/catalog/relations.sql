@@ -1,6 +1,12 @@
 -- Tables and views with all that belongs to them. Each statement returns a row for each relation: its oid and JSON.
 -- $1: schemas as a JSON array; $2: the name of one relation, or null for all. The search path is empty.
 
+-- name: count
+select to_json(count(*)) from pg_class as relation
+join pg_namespace as schema on schema.oid = relation.relnamespace
+where relation.relkind in ('r', 'p', 'v', 'm', 'f')
+  and schema.nspname = any (array(select json_array_elements_text($1::json)))
+
 -- name: relations
 select relation.oid::text, json_build_object(
   'schema', schema.nspname, 'name', relation.relname,

@@ -17,8 +17,8 @@ from workers.management.catalog.model import (
     SequenceInfo,
     TypeInfo,
 )
-from workers.management.catalog.relations import read_relations
-from workers.management.errors import invalid_arguments, not_found
+from workers.management.catalog.relations import count_relations, read_relations
+from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext, Run
 from workers.management.operations.account import NoArguments
@@ -28,6 +28,8 @@ from workers.sql.files import read_statements
 _SQL = read_statements("workers.management.operations", "catalog.sql")
 _MOST_NAME = 63
 _MOST_SCHEMAS = 1000
+MOST_RELATIONS = 5000
+"""Most tables and views in one answer."""
 
 
 class SchemaSummary(Struct, frozen=True):
@@ -98,8 +100,21 @@ async def list_tables(context: OperationContext, arguments: SchemaReference) -> 
 
 async def list_relations(context: OperationContext, arguments: SchemaList) -> list[RelationInfo]:
     """Return tables and views of schemas with columns, keys, indexes, triggers, policies, grants, sizes and partitions."""
-    schemas = checked_schemas(arguments.schemas)
-    return await read_relations(context.database, schemas, timeout_s=context.settings.statement_timeout_s)
+    return await relations_of(context, checked_schemas(arguments.schemas))
+
+
+async def relations_of(context: OperationContext, schemas: list[str]) -> list[RelationInfo]:
+    """Return the tables and views of schemas. Raises: ManagementError (413) for more than 5,000."""
+    timeout_s = context.settings.statement_timeout_s
+    count = await count_relations(context.database, schemas, timeout_s=timeout_s)
+    if count > MOST_RELATIONS:
+        raise ManagementError(
+            413,
+            "too_large",
+            f"These schemas have {count} tables and views; at most {MOST_RELATIONS} are described at once",
+            hint="Name fewer schemas, or use catalog.tables and catalog.relation.",
+        )
+    return await read_relations(context.database, schemas, timeout_s=timeout_s)
 
 
 async def describe_relation(context: OperationContext, arguments: RelationReference) -> RelationInfo:
@@ -164,10 +179,7 @@ async def search(context: OperationContext, arguments: NameSearch) -> list[NameM
 async def diagram(context: OperationContext, arguments: SchemaReference) -> Diagram:
     """Return tables, columns and foreign keys of a schema, for a diagram."""
     check_name("schema", arguments.schema)
-    relations = await read_relations(
-        context.database, [arguments.schema], timeout_s=context.settings.statement_timeout_s
-    )
-    return diagram_of(arguments.schema, relations)
+    return diagram_of(arguments.schema, await relations_of(context, [arguments.schema]))
 
 
 def check_name(what: str, name: str) -> None:

@@ -5,14 +5,19 @@ from typing import Any
 from msgspec import Struct, field
 
 from workers.management.catalog.model import PolicyInfo
-from workers.management.catalog.relations import read_relations
 from workers.management.ddl.access import AlterPolicy, CreatePolicy, DropPolicy
 from workers.management.ddl.changes import Change, migration_text, statements_of
 from workers.management.ddl.syntax import check_syntax
 from workers.management.errors import invalid_arguments
 from workers.management.operation import Operation, OperationContext, Run
 from workers.management.operations.account import NoArguments
-from workers.management.operations.catalog import SchemaList, check_name, checked_schemas, find_relation
+from workers.management.operations.catalog import (
+    SchemaList,
+    check_name,
+    checked_schemas,
+    find_relation,
+    relations_of,
+)
 from workers.management.operations.schema import AppliedPlan, apply_changes
 from workers.management.policies.denied import DeniedWriteQuery, WriteExplanation, explain_write
 from workers.management.policies.explain import RowExplanation, RowQuery, explain_row
@@ -81,10 +86,7 @@ class MatrixQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def list_policies(context: OperationContext, arguments: SchemaList) -> list[TablePolicies]:
     """Return the tables of schemas with their policies, also those without any."""
-    schemas = checked_schemas(arguments.schemas)
-    relations = await read_relations(
-        context.database, schemas, timeout_s=context.settings.statement_timeout_s
-    )
+    relations = await relations_of(context, checked_schemas(arguments.schemas))
     return [
         TablePolicies(item.schema, item.name, item.has_row_security, item.forces_row_security, item.policies)
         for item in relations
