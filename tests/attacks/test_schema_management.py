@@ -159,6 +159,43 @@ def test_a_policy_reaches_no_role_that_its_author_could_not(
     assert administrator.probe.reports() == []
 
 
+_THIEF = """
+create function {s}.steal() returns int language plpgsql as $f$
+begin
+  raise exception 'stolen % by %', (select count(*) from headwater.administrators), current_user;
+exception when insufficient_privilege then
+  return 1;
+end $f$;
+create table {s}.plain (id int primary key);
+insert into {s}.plain values (1);
+create view {s}.thief as select id, {s}.steal() as stolen from {s}.plain where {s}.steal() = 1;
+grant select on {s}.plain, {s}.thief to anon;
+drop table if exists supabase_migrations.schema_migrations;
+create view supabase_migrations.schema_migrations as
+  select '20200101000000'::text as version, 'x'::text as name, array['select 1'] as statements where {s}.steal() = 1;
+"""
+
+
+def test_code_of_the_tenant_does_not_read_what_role_postgres_may_not(
+    administrator: Administrator, target: Platform
+) -> None:
+    """The role of readers may read every table, so nothing that may call code of the project runs as it."""
+    schema = administrator.probe.schema
+    run_sql(target.values["DB_URL"], _THIEF.format(s=schema))
+
+    explained = administrator.run("policies.explain_row", schema=schema, table="thief", key={"id": 1})
+    written = administrator.run(
+        "policies.explain_denied", schema=schema, table="thief", command="delete", key={"id": 1}
+    )
+    listed = administrator.run("migrations.list")
+
+    for status, answer in (explained, written, listed):
+        assert status == 200, answer
+        assert "stolen 0 by" not in str(answer)
+        assert "stolen 1 by" not in str(answer)
+    assert [row["version"] for row in listed[1]["migrations"]] == ["20200101000000"]
+
+
 def test_a_history_that_the_tenant_replaced_is_only_read(
     administrator: Administrator, target: Platform
 ) -> None:

@@ -33,6 +33,15 @@ class ManagementDatabase:
         """Run statements that read, as a role that may read everything. Raises: DatabaseError, Disconnected, PoolTimeout."""
         return await self._run(READER, statements, timeout_s)
 
+    async def read_as_developer(self, *statements: Statement, timeout_s: float) -> list[Rows]:
+        """Run statements that read, as role `postgres`: those that may call code of the project. Raises: as `read`.
+
+        The role of `read` may read tables that the author of such code may not, those of administrators among them.
+        """
+        pool = await self._pool(DEVELOPER)
+        settings = [("role", _ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
+        return await pool.run(TransactionSpec(settings, list(statements), read_only=True))
+
     async def write(self, *statements: Statement, timeout_s: float) -> list[Rows]:
         """Run statements in one transaction as role `postgres`. Raises: DatabaseError, Disconnected, PoolTimeout."""
         return await self._run(DEVELOPER, statements, timeout_s)

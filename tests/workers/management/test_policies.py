@@ -42,6 +42,10 @@ insert into {s}."no tes" (id, user_id, team, flag, body) values
 """
 
 
+_READABLE = "grant usage on schema {s} to postgres; grant select on all tables in schema {s} to postgres"
+"""What role `postgres` has on tables that it made itself."""
+
+
 @dataclass
 class Notes:
     """A schema with the table `no tes`, and a superuser's connection."""
@@ -52,6 +56,7 @@ class Notes:
     async def run(self, sql: str) -> None:
         """Run SQL as the superuser; `{t}` is the table, `{s}` its schema."""
         await self.connection.execute(sql.replace("{t}", self.table).replace("{s}", self.schema))
+        await self.connection.execute(_READABLE.format(s=self.schema))
 
     @property
     def table(self) -> str:
@@ -82,6 +87,7 @@ async def notes(owner: Client) -> AsyncIterator[Notes]:
     connection = await asyncpg.connect(owner.superuser_url)
     try:
         await connection.execute(_TABLES.format(s=schema, ann=ANN, bob=BOB))
+        await connection.execute(_READABLE.format(s=schema))
         yield Notes(schema, connection)
     finally:
         await connection.execute(f"drop schema {schema} cascade; drop role {schema}_editor, {schema}_child")

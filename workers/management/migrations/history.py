@@ -1,7 +1,7 @@
 """The applied migrations of the database, beside the files of the project folder.
 
 The table belongs to the project (role `postgres` writes it), so what it holds is text to look at: a name or a version of it never
-becomes a path or SQL.
+becomes a path or SQL. It may be a view that calls functions of the project, so it is read as role `postgres` too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,7 +37,7 @@ async def read_history(context: OperationContext) -> list[StoredMigration]:
     [exists] = await context.database.read(statement(_SQL["exists"]), timeout_s=timeout_s)
     if decode_rows(exists, bool) != [True]:
         return []
-    [rows] = await context.database.read(statement(_SQL["stored"]), timeout_s=timeout_s)
+    [rows] = await context.database.read_as_developer(statement(_SQL["stored"]), timeout_s=timeout_s)
     return decode_rows(rows, StoredMigration)
 
 

@@ -62,7 +62,7 @@ async def _claims_of_user(context: OperationContext, user_id: str) -> dict[str, 
         subject = str(uuid.UUID(user_id))
     except ValueError:
         raise invalid_arguments("`user_id` must be a UUID") from None
-    _, rows = await context.database.read(
+    _, rows = await context.database.read_as_developer(
         statement(EMPTY_PATH),
         statement(_SQL["user"], subject),
         timeout_s=context.settings.statement_timeout_s,

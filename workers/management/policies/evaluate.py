@@ -41,7 +41,7 @@ class CallerSession(Struct, frozen=True):
 
 
 async def fetch_row(context: OperationContext, facts: TableFacts, key: dict[str, Any], path: str) -> str:
-    """Return a row as the text of a composite value, read as a role that sees every row.
+    """Return a row as the text of a composite value, read as role `postgres`, which sees every row.
 
     Raises: ManagementError (400, 404, 413 for more than 4 MiB); DatabaseError for values that the columns cannot have.
     """
@@ -53,7 +53,7 @@ async def fetch_row(context: OperationContext, facts: TableFacts, key: dict[str,
         condition,
         compose.raw(" limit 2"),
     )
-    _, rows = await context.database.read(
+    _, rows = await context.database.read_as_developer(
         _path_statement(path), as_statement(sql), timeout_s=context.settings.statement_timeout_s
     )
     if not rows:

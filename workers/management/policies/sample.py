@@ -138,7 +138,7 @@ async def _sample(
         compose.raw(" limit "), compose.number(limit),
     )  # fmt: skip
     path = Statement("select pg_catalog.set_config('search_path', $1, true)", [subject.path.encode()])
-    _, rows = await context.database.read(
+    _, rows = await context.database.read_as_developer(
         path, as_statement(sql), timeout_s=context.settings.statement_timeout_s
     )
     small = [(key, text or b"") for key, text in rows if len(text or b"") <= _MOST_ROW_BYTES]
