@@ -9,6 +9,7 @@ import asyncio
 import getpass
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -25,6 +26,7 @@ from workers.management.identity.model import Actor
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
+from workers.project.project_folder import project_folder
 from workers.settings.live_settings import LiveSettings
 
 DONE, FAILED = 0, 1
@@ -32,10 +34,13 @@ DONE, FAILED = 0, 1
 
 def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[str]) -> int:
     """Run one operation and return the exit code."""
-    del environment
     [operation] = arguments[:1] or [""]
     try:
-        print(asyncio.run(_run(settings, operation, sys.stdin.buffer.read())).decode())
+        print(
+            asyncio.run(
+                _run(settings, operation, sys.stdin.buffer.read(), project_folder(environment))
+            ).decode()
+        )
     except ManagementError as error:
         print(str(error), file=sys.stderr)
         return FAILED
@@ -45,7 +50,7 @@ def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[
     return DONE
 
 
-async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
+async def _run(settings: Settings, operation: str, body: bytes, folder: Path | None) -> bytes:
     pools: list[ConnectionPool] = []
     passwords = login_passwords(settings)
 
@@ -57,7 +62,7 @@ async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
     database = ManagementDatabase(open_pool)
     live = LiveSettings(SettingsBase(settings, environment_variables()), await database.own())
     await live.check()
-    worker = ManagementWorker.create(database, live.settings, PlatformPools(None), live)
+    worker = ManagementWorker.create(database, live.settings, PlatformPools(None), live, folder)
     actor = Actor(f"command line ({getpass.getuser()})", Right.OWNER, may_write=True, is_confirmed=True)
     try:
         return msgspec.json.encode(await worker.operate(actor, operation, body, "", ""))

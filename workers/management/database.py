@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
-from workers.database.transactions.model import Statement, TransactionSpec
+from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.management.rights import Right
 
 _ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
@@ -33,6 +33,15 @@ class ManagementDatabase:
         """Run statements that read, as a role that may read everything. Raises: DatabaseError, Disconnected, PoolTimeout."""
         return await self._run(READER, statements, timeout_s)
 
+    async def read_as_developer(self, *statements: Statement, timeout_s: float) -> list[Rows]:
+        """Run statements that read, as role `postgres`: those that may call code of the project. Raises: as `read`.
+
+        The role of `read` may read tables that the author of such code may not, those of administrators among them.
+        """
+        pool = await self._pool(DEVELOPER)
+        settings = [("role", _ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
+        return await pool.run(TransactionSpec(settings, list(statements), read_only=True))
+
     async def write(self, *statements: Statement, timeout_s: float) -> list[Rows]:
         """Run statements in one transaction as role `postgres`. Raises: DatabaseError, Disconnected, PoolTimeout."""
         return await self._run(DEVELOPER, statements, timeout_s)
@@ -48,6 +57,16 @@ class ManagementDatabase:
         """Run statements as a caller of the interfaces: `settings` name its role and claims. Raises: as `write`."""
         pool = await self._pool(VIEWER)
         return await pool.run(TransactionSpec([*settings, _timeout(timeout_s)], list(statements)))
+
+    async def try_as(
+        self, settings: list[tuple[str, str]], *statements: Statement, timeout_s: float
+    ) -> list[Rows]:
+        """Run statements as a caller of the interfaces, in a transaction that only reads and is rolled back. Raises: as `write`."""
+        pool = await self._pool(VIEWER)
+        spec = TransactionSpec(
+            [*settings, _timeout(timeout_s)], list(statements), read_only=True, end=TransactionEnd.ROLLBACK
+        )
+        return await pool.run(spec)
 
     async def _run(self, login: str, statements: tuple[Statement, ...], timeout_s: float) -> list[Rows]:
         pool = await self._pool(login)

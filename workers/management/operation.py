@@ -6,6 +6,7 @@ once, in `operations/__init__.py`; every interface calls it by its name through 
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -53,15 +54,18 @@ class ManagementSettings:
     first_link_s: float
     statement_timeout_s: float
     max_rows: int
+    project_folder: Path | None = None
+    """The folder of config.toml and migrations, if the environment names one. It need not exist on this machine."""
 
 
-def operation_settings(settings: Management) -> ManagementSettings:
+def operation_settings(settings: Management, project_folder: Path | None = None) -> ManagementSettings:
     """Return what operations need to know of the settings."""
     return ManagementSettings(
         session_idle_s=float(settings.session_idle_timeout),
         first_link_s=float(settings.first_link_lifetime),
         statement_timeout_s=float(settings.statement_timeout),
         max_rows=settings.max_rows,
+        project_folder=project_folder,
     )
 
 

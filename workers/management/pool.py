@@ -1,6 +1,7 @@
 """Starts the pool `management` of a process: its database login, opened when the first administrator comes, and the sweeps."""
 
 import asyncio
+import os
 import random
 from contextlib import suppress
 
@@ -15,6 +16,7 @@ from workers.management.identity.store import execute, fetch_one
 from workers.management.observations import AuditSwept, ManagementOperationFailed
 from workers.management.platform_pools import PlatformPools, follow_requests
 from workers.management.worker import ManagementWorker
+from workers.project.project_folder import project_folder
 from workers.resources import Resources
 
 _SWEEP_S = 3600.0
@@ -39,7 +41,8 @@ async def serve_pool(resources: Resources) -> None:
                 await task
 
     resources.process.on_drain(stop)
-    worker = ManagementWorker.create(database, resources.settings, pools, resources.live)
+    folder = project_folder(os.environ)
+    worker = ManagementWorker.create(database, resources.settings, pools, resources.live, folder)
 
     async def renew(settings: Settings) -> None:
         worker.configuration = settings

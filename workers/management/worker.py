@@ -11,6 +11,7 @@ Steps of an operation: authenticate, find, check the rights, decode the argument
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -96,10 +97,11 @@ class ManagementWorker:
         configuration: Settings,
         pools: PlatformPools,
         live: LiveSettings | None = None,
+        project_folder: Path | None = None,
     ) -> "ManagementWorker":
         """Return a worker with all operations; without `live` no setting is read from the database."""
         hashing = PasswordHashing(login_passwords(configuration)[MANAGEMENT])
-        limits = operation_settings(configuration.management)
+        limits = operation_settings(configuration.management, project_folder)
         return cls(
             database,
             limits,

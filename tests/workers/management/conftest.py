@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from schemas.database_logins import login_passwords
 from schemas.http import SERVER_ORIGIN, Headers, Request, Response, header_values
+from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from tests.workers.database.server import temporary_server
 from tests.workers.rest.bodies import Inline
@@ -87,6 +89,8 @@ async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
     pools: list[ConnectionPool] = []
     with temporary_server() as server:
         await migrate(server.url(), settings)
+        database = msgspec.structs.replace(settings.db, url=Secret(server.url()))
+        settings = msgspec.structs.replace(settings, db=database)
         passwords = login_passwords(settings)
 
         async def open_pool(login: str) -> ConnectionPool:

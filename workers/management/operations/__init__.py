@@ -13,11 +13,14 @@ from workers.management.operations import (
     jobs,
     keys,
     mail,
+    migrations,
     platform,
+    policies,
     providers,
     queues,
     realtime,
     realtime_state,
+    schema,
     settings,
     sql_requests,
     storage_buckets,
@@ -53,6 +56,9 @@ _AREAS = (
     realtime_state,
     platform,
     backups,
+    schema,
+    migrations,
+    policies,
 )
 
 
