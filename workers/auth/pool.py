@@ -20,12 +20,12 @@ from schemas.events import KeysChanged
 from schemas.http import Request, Response
 from schemas.settings.tree import SettingsError
 from workers.auth.accounts.passwords.hashing import Hashing
-from workers.auth.accounts.passwords.passwords import Cost
 from workers.auth.build import build_context, key_file, with_keys
 from workers.auth.cleanup import sweep_forever
 from workers.auth.delivery.email.mail_services import external_url, open_mail_services, template_folders
 from workers.auth.http.context import EndpointContext
 from workers.auth.worker import AuthWorker
+from workers.credentials.password_hashes import Cost
 from workers.http_client.client import HttpClient
 from workers.resources import Resources
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.workers.auth.authenticator import ORIGIN, RP_ID, Authenticator
 from tests.workers.auth.house import House, Signed
+from tests.workers.credentials.authenticator import ORIGIN, RP_ID, Authenticator
 
 PASSKEYS = {
     "passkey__enabled": True,
