@@ -14,7 +14,7 @@ from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.management.database import ManagementDatabase
 from workers.management.identity.model import Actor
-from workers.management.identity.secrets import PasswordHashing
+from workers.management.identity.secrets import PasswordHashing, Sealer
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 
@@ -34,6 +34,10 @@ class OperationContext:
     pools: PlatformPools
     before: object = None
     after: object = None
+    origin: str = ""
+    """Scheme, host and port under which the client reached the interface; empty on the command line."""
+    sealer: Sealer | None = None
+    """Encrypts second factors of administrators."""
 
 
 @dataclass(frozen=True, slots=True)

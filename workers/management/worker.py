@@ -1,8 +1,6 @@
 """Answers requests of administrators: sign-in, sign-out, the description of the interface, and operations.
 
-    POST /sign-in              {"email", "password"} or {"link"} -> a session in a cookie
-    POST /confirm              {"password"}: proves the password again
-    POST /sign-out             ends the session
+    POST /sign-in ...          sessions: `sign_in_endpoints.py`
     POST /operations/<name>    the arguments as JSON -> the result as JSON
     GET  /openapi.json         all operations as OpenAPI 3.1
 
@@ -30,19 +28,10 @@ from workers.management.errors import (
     SqlRejected,
     invalid_arguments,
     not_found,
-    not_signed_in,
 )
-from workers.management.identity.authenticate import authenticate, check_origin
+from workers.management.identity.authenticate import authenticate
 from workers.management.identity.model import Actor
-from workers.management.identity.secrets import PasswordHashing
-from workers.management.identity.sign_in import (
-    ClientOrigin,
-    StartedSession,
-    confirm,
-    sign_in_by_link,
-    sign_in_by_password,
-)
-from workers.management.identity.store import execute
+from workers.management.identity.secrets import PasswordHashing, factor_sealer
 from workers.management.observations import ManagementOperationFailed
 from workers.management.openapi import openapi_document
 from workers.management.operation import (
@@ -55,25 +44,12 @@ from workers.management.operation import (
 )
 from workers.management.operations import operation_table
 from workers.management.platform_pools import PlatformPools
-from workers.management.respond import cookie_header, json_response
+from workers.management.respond import json_response
+from workers.management.sign_in_endpoints import SIGN_IN_PATHS, SignInEndpoints
 
 MAX_BODY_BYTES = 1024 * 1024
 _OPERATIONS = "/operations/"
 T = TypeVar("T", bound=Struct)
-
-
-class SignInBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """Body of a sign-in: address and password, or the secret of a link."""
-
-    email: str = ""
-    password: str = ""
-    link: str = ""
-
-
-class ConfirmBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """Body of a confirmation."""
-
-    password: str
 
 
 @dataclass(slots=True)
@@ -86,15 +62,18 @@ class ManagementWorker:
     hashing: PasswordHashing
     configuration: Settings
     pools: PlatformPools
+    sign_in: SignInEndpoints
 
     @classmethod
     def create(
         cls, database: ManagementDatabase, configuration: Settings, pools: PlatformPools
     ) -> "ManagementWorker":
         """Return a worker with all operations."""
-        hashing = PasswordHashing(login_passwords(configuration)[MANAGEMENT])
+        secret = login_passwords(configuration)[MANAGEMENT]
+        hashing = PasswordHashing(secret)
         limits = operation_settings(configuration.management)
-        return cls(database, limits, operation_table(), hashing, configuration, pools)
+        sign_in = SignInEndpoints(database, hashing, factor_sealer(secret), limits.session_idle_s)
+        return cls(database, limits, operation_table(), hashing, configuration, pools, sign_in)
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
@@ -115,53 +94,24 @@ class ManagementWorker:
             _check_method(method, "POST")
             actor = await self._actor(request)
             name = path.removeprefix(_OPERATIONS)
-            return json_response(await self.operate(actor, name, body, request.id, request.client))
-        match path:
-            case "/sign-in":
-                _check_method(method, "POST")
-                return await self._sign_in(request, body)
-            case "/confirm":
-                _check_method(method, "POST")
-                return await self._confirm(request, body)
-            case "/sign-out":
-                _check_method(method, "POST")
-                return await self._sign_out(request)
-            case "/openapi.json":
-                _check_method(method, "GET")
-                return json_response(openapi_document(self.operations.all()))
+            origin = header(request.headers, SERVER_ORIGIN) or ""
+            return json_response(
+                await self.operate(actor, name, body, request.id, request.client, origin=origin)
+            )
+        if path in SIGN_IN_PATHS:
+            _check_method(method, "POST")
+            return await self.sign_in.answer(request, body)
+        if path == "/openapi.json":
+            _check_method(method, "GET")
+            return json_response(openapi_document(self.operations.all()))
         raise not_found(f"path {path} below /management/v1")
-
-    async def _sign_in(self, request: Request, body: bytes) -> Response:
-        if header(request.headers, "origin") is not None:
-            check_origin(request)
-        sent = _decode(body, SignInBody)
-        client = _client_origin(request)
-        pool = await self.database.own()
-        if sent.link:
-            session = await sign_in_by_link(pool, sent.link, client)
-        else:
-            session = await sign_in_by_password(pool, self.hashing, sent.email, sent.password, client)
-        return json_response({"administrator_id": session.administrator_id}, [_cookie(request, session)])
-
-    async def _confirm(self, request: Request, body: bytes) -> Response:
-        actor = await self._actor(request)
-        if actor.session_id is None:
-            raise not_signed_in()
-        sent = _decode(body, ConfirmBody)
-        await confirm(await self.database.own(), self.hashing, actor.name, actor.session_id, sent.password)
-        return json_response({"done": True})
-
-    async def _sign_out(self, request: Request) -> Response:
-        actor = await self._actor(request)
-        if actor.session_id is not None:
-            pool = await self.database.own()
-            await execute(pool, "end_session", actor.session_id, actor.administrator_id)
-        return json_response({"done": True}, [_cookie(request, None)])
 
     async def _actor(self, request: Request) -> Actor:
         return await authenticate(await self.database.own(), request, self.settings.session_idle_s)
 
-    async def operate(self, actor: Actor, name: str, body: bytes, request_id: str, address: str) -> object:
+    async def operate(
+        self, actor: Actor, name: str, body: bytes, request_id: str, address: str, *, origin: str = ""
+    ) -> object:
         """Run an operation by its name for an actor and return its result. Raises: ManagementError, DatabaseError."""
         operation = self.operations.find(name)
         if operation is None:
@@ -175,6 +125,8 @@ class ManagementWorker:
             self.hashing,
             self.configuration,
             self.pools,
+            origin=origin,
+            sealer=self.sign_in.sealer,
         )
         try:
             check_rights(actor, operation)
@@ -247,15 +199,6 @@ def _check_method(method: str, allowed: str) -> None:
         raise ManagementError(
             405, "method_not_allowed", f"This path takes {allowed}", headers=[("allow", allowed)]
         )
-
-
-def _client_origin(request: Request) -> ClientOrigin:
-    return ClientOrigin(request.client, header(request.headers, "user-agent") or "")
-
-
-def _cookie(request: Request, session: StartedSession | None) -> tuple[str, str]:
-    is_secure = (header(request.headers, SERVER_ORIGIN) or "").startswith("https:")
-    return cookie_header("" if session is None else session.secret, is_secure=is_secure)
 
 
 def _unavailable(message: str, retry_after_s: int = 1) -> ApiError:

@@ -36,11 +36,12 @@ class Client:
     token: str = ""
     address: str = "127.0.0.1"
     headers: dict[str, str] = field(default_factory=lambda: {"origin": ORIGIN})
+    server_origin: str = ORIGIN
 
     async def send(self, method: str, path: str, body: object = None) -> Response:
         """Send a request and return its response, that of an error too."""
         data = b"" if body is None else json.dumps(body).encode()
-        headers: Headers = [(SERVER_ORIGIN, ORIGIN), *self.headers.items()]
+        headers: Headers = [(SERVER_ORIGIN, self.server_origin), *self.headers.items()]
         if self.cookie:
             headers.append(("cookie", self.cookie))
         if self.token:
