@@ -2,8 +2,19 @@
 
 from workers.management.operation import OperationTable
 from workers.management.operations import account, administrators, audit_log, catalog, factors, tokens
+from workers.management.operations.users import (
+    access,
+    audit_search,
+    changes,
+    details,
+    messages,
+    oauth_clients,
+    search,
+    sso_providers,
+)
 
-_AREAS = (account, administrators, tokens, audit_log, catalog, factors)
+_USERS = (search, details, changes, access, messages, audit_search, oauth_clients, sso_providers)
+_AREAS = (account, administrators, tokens, audit_log, catalog, factors, *_USERS)
 
 
 def operation_table() -> OperationTable:
