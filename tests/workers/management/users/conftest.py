@@ -24,7 +24,7 @@ from schemas.settings.types import Quota
 from services.mail_catcher.mailbox import CaughtMail
 from services.mail_catcher.smtp import SmtpServer
 from tests.broker.server import running_server
-from tests.workers.auth.house import PASSWORD
+from tests.workers.auth.auth_pool import PASSWORD
 from tests.workers.auth.running_pool import running_auth
 from tests.workers.database.server import connected
 from tests.workers.management.conftest import Client

@@ -6,7 +6,7 @@ from typing import Any
 import jwt
 import pytest
 
-from tests.workers.auth.house import PASSWORD
+from tests.workers.auth.auth_pool import PASSWORD
 from tests.workers.management.conftest import Client
 from tests.workers.management.users.conftest import Project
 

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD
+from tests.workers.auth.auth_pool import PASSWORD
 from tests.workers.management.conftest import Client
 from tests.workers.management.users.conftest import Project
 
