@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.workers.management.conftest import Client
-from tests.workers.management.users.conftest import Project
+from tests.workers.management.operations.users.conftest import Project
 
 
 async def test_a_client_is_made_changed_renewed_and_removed(project: Project, developer: Client) -> None:

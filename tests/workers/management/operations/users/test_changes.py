@@ -7,7 +7,7 @@ import pytest
 
 from tests.workers.auth.auth_pool import PASSWORD
 from tests.workers.management.conftest import Client
-from tests.workers.management.users.conftest import Project
+from tests.workers.management.operations.users.conftest import Project
 
 
 def _email() -> str:

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from tests.workers.management.conftest import Client
-from tests.workers.management.users.conftest import Project
+from tests.workers.management.operations.users.conftest import Project
 
 LIMIT_S = 20.0
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workers.management.conftest import Client
-from tests.workers.management.users.conftest import Project
+from tests.workers.management.operations.users.conftest import Project
 
 
 async def _insert(project: Project, mark: str, number: int, **columns: str) -> list[str]:
