@@ -89,13 +89,13 @@ def test_an_administrator_acts_as_a_user_on_every_interface(running_platform: Pl
 
     address = f"{uuid.uuid4().hex}@example.org"
     user = browser.run("users.create", email=address, email_confirm=True)["user"]
-    found = browser.run("users.search", email=address)
+    listed = browser.run("users.search", email=address)
     running_platform.psql(f"insert into public.owned values ('{user['id']}', 7)")
     token = browser.run("users.sign_in_as", id=user["id"])["access_token"]
     bearer = {"authorization": f"Bearer {token}"}
     status, me = running_platform.get("/auth/v1/user", bearer)
 
-    assert [row["id"] for row in found["rows"]] == [user["id"]]
+    assert [row["id"] for row in listed["rows"]] == [user["id"]]
     assert (status, json.loads(me)["id"]) == (200, user["id"])
     assert running_platform.get("/rest/v1/owned?select=n", bearer) == (200, b'[{"n":7}]')
     running_platform.psql(f"delete from public.owned where owner = '{user['id']}'")

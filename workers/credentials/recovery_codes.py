@@ -1,7 +1,7 @@
 """Recovery codes: each replaces a second factor once. Pure but for the random source.
 
 A code has characters of an alphabet of 32. What is stored is an HMAC of it with a key of the server and the owner's id, so
-whoever can read the database can neither use nor compare codes.
+a reader of the database can neither use nor compare codes.
 """
 
 import hmac

@@ -14,7 +14,7 @@ from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.management.database import ManagementDatabase
 from workers.management.identity.model import Actor
-from workers.management.identity.secrets import PasswordHashing, Sealer
+from workers.management.identity.secrets import FactorSecrets, PasswordHashing
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 
@@ -36,8 +36,8 @@ class OperationContext:
     after: object = None
     origin: str = ""
     """Scheme, host and port under which the client reached the interface; empty on the command line."""
-    sealer: Sealer | None = None
-    """Encrypts second factors of administrators."""
+    factor_secrets: FactorSecrets | None = None
+    """What second factors of administrators are verified with."""
 
 
 @dataclass(frozen=True, slots=True)

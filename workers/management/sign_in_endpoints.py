@@ -3,7 +3,7 @@
     POST /sign-in                  {"email", "password"}, {"link"} or {"passkey"} -> a session in a cookie
     POST /sign-in/passkey-options  what a page needs to use a passkey; with a session, one of its administrator
     POST /sign-in/factor           {"code"}, {"recovery_code"} or {"passkey"}: the second factor -> a new cookie
-    POST /confirm                  {"password"}, {"code"} or {"passkey"}: proves again who is there
+    POST /confirm                  {"password"}, {"code"} or {"passkey"}: verifies the administrator again
     POST /sign-out                 ends the session
 
 A failure beyond the limits (429) leaves no row: rows are as bounded as guesses.
@@ -26,7 +26,7 @@ from workers.management.identity import attempts, passkeys
 from workers.management.identity.authenticate import authenticate, check_origin, session_cookie
 from workers.management.identity.model import Actor
 from workers.management.identity.passkeys import PasskeyAnswer, party_of
-from workers.management.identity.secrets import PasswordHashing, Sealer
+from workers.management.identity.secrets import FactorSecrets, PasswordHashing
 from workers.management.identity.sign_in import (
     ClientOrigin,
     SecondFactor,
@@ -97,7 +97,7 @@ class SignInEndpoints:
 
     database: ManagementDatabase
     hashing: PasswordHashing
-    sealer: Sealer
+    keys: FactorSecrets
     session_idle_s: float
 
     async def answer(self, request: Request, body: bytes) -> Response:
@@ -153,7 +153,7 @@ class SignInEndpoints:
         factor = SecondFactor(sent.code, sent.recovery_code, sent.passkey)
         event = _Event(actor.name, actor.administrator_id, _details(factor.method, client))
         async with _recorded(pool, request, "sign_in.factor", event):
-            session = await give_factor(pool, self.sealer, actor, factor, client)
+            session = await give_factor(pool, self.keys, actor, factor, client)
         return _signed_in(request, session)
 
     async def _confirm(self, request: Request, body: bytes) -> Response:
@@ -167,7 +167,7 @@ class SignInEndpoints:
             if sent.password:
                 await confirm_password(pool, self.hashing, actor, sent.password, client)
             else:
-                await prove(pool, self.sealer, actor.administrator_id or "", factor, client)
+                await prove(pool, self.keys, actor.administrator_id or "", factor, client)
             await execute(pool, "confirm_session", actor.session_id)
         return json_response({"done": True})
 

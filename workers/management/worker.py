@@ -31,7 +31,7 @@ from workers.management.errors import (
 )
 from workers.management.identity.authenticate import authenticate
 from workers.management.identity.model import Actor
-from workers.management.identity.secrets import PasswordHashing, factor_sealer
+from workers.management.identity.secrets import PasswordHashing, factor_secrets
 from workers.management.observations import ManagementOperationFailed
 from workers.management.openapi import openapi_document
 from workers.management.operation import (
@@ -72,7 +72,7 @@ class ManagementWorker:
         secret = login_passwords(configuration)[MANAGEMENT]
         hashing = PasswordHashing(secret)
         limits = operation_settings(configuration.management)
-        sign_in = SignInEndpoints(database, hashing, factor_sealer(secret), limits.session_idle_s)
+        sign_in = SignInEndpoints(database, hashing, factor_secrets(secret), limits.session_idle_s)
         return cls(database, limits, operation_table(), hashing, configuration, pools, sign_in)
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
@@ -126,7 +126,7 @@ class ManagementWorker:
             self.configuration,
             self.pools,
             origin=origin,
-            sealer=self.sign_in.sealer,
+            factor_secrets=self.sign_in.keys,
         )
         try:
             check_rights(actor, operation)

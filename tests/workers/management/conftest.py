@@ -23,6 +23,8 @@ from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
 
+NOW = 1_800_000_000.0
+"""The present time of authenticator apps, which stands still."""
 ORIGIN = "http://127.0.0.1:54321"
 
 
@@ -95,10 +97,9 @@ async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
             pools.append(pool)
             return pool
 
-        yield (
-            ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None)),
-            server.url(),
-        )
+        management = ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None))
+        management.sign_in.keys.clock = lambda: NOW
+        yield management, server.url()
         for pool in pools:
             await pool.close()
 

@@ -1,7 +1,6 @@
 """What tests of administrators' second factors share: an app that shows codes, a browser with a passkey."""
 
 import json
-import time
 import uuid
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ import pyotp
 
 from schemas.http import Response
 from tests.workers.credentials.authenticator import Authenticator
-from tests.workers.management.conftest import Client, cookie_of
+from tests.workers.management.conftest import NOW, Client, cookie_of
 from workers.management.rights import Right
 
 PASSWORD = "a long enough password"
@@ -28,11 +27,11 @@ class App:
     def code(self) -> str:
         """Return a code that was not used: of the step before the present one first, then of the next ones."""
         self.steps += 1
-        return pyotp.TOTP(self.secret).at(int(time.time()), counter_offset=self.steps - 2)
+        return pyotp.TOTP(self.secret).at(int(NOW), counter_offset=self.steps - 2)
 
     def wrong(self) -> str:
         """Return a code that is none of the right ones."""
-        now = int(time.time())
+        now = int(NOW)
         right = {pyotp.TOTP(self.secret).at(now, counter_offset=offset) for offset in range(-3, 4)}
         return next(code for number in range(10) if (code := f"{number:06d}") not in right)
 

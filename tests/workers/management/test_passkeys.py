@@ -61,10 +61,10 @@ async def test_a_password_alone_does_not_replace_a_passkey(visitor: Client) -> N
     _, email, key = await with_passkey(visitor)
     half = await half_signed_in(on_host(visitor), email)
 
-    given = await half.send("POST", "/sign-in/factor", {"passkey": await passkey_answer(half, key)})
+    completed = await half.send("POST", "/sign-in/factor", {"passkey": await passkey_answer(half, key)})
 
-    assert given.status == 200
-    assert (await replace(half, cookie=cookie_of(given)).run("account.me"))["name"] == email
+    assert completed.status == 200
+    assert (await replace(half, cookie=cookie_of(completed)).run("account.me"))["name"] == email
 
 
 async def test_several_passkeys_have_names_and_are_removed(visitor: Client) -> None:

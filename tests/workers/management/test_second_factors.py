@@ -1,4 +1,4 @@
-"""An authenticator app and recovery codes of administrators: enrolled, asked for, used once, guessed, removed, reset."""
+"""An authenticator app and recovery codes of administrators: enrolled, required, used once, guessed, removed, reset."""
 
 import asyncio
 import json
@@ -84,10 +84,10 @@ async def test_a_session_without_its_factor_may_do_nothing_but_give_it(visitor: 
     for operation in operation_table().all():
         assert await half.refused(operation.name) == (403, "needs_factor"), operation.name
     assert code_of(await half.send("POST", "/confirm", {"password": PASSWORD})) == (403, "needs_factor")
-    given = await half.send("POST", "/sign-in/factor", {"code": app.code()})
+    completed = await half.send("POST", "/sign-in/factor", {"code": app.code()})
 
-    assert given.status == 200
-    whole = replace(visitor, cookie=cookie_of(given))
+    assert completed.status == 200
+    whole = replace(visitor, cookie=cookie_of(completed))
     assert (await whole.run("account.me"))["is_confirmed"]
     assert whole.cookie != half.cookie
     assert await half.refused("account.me") == (401, "not_signed_in")
@@ -227,8 +227,8 @@ async def test_the_factor_is_asked_for_after_a_link_too(owner: Client, visitor: 
     client, email, app, _ = await with_app(visitor)
     me = await client.run("account.me")
 
-    kept = await owner.run("administrators.reset", id=me["administrator_id"])
-    half = await visitor.send("POST", "/sign-in", {"link": kept["link"]})
+    by_link = await owner.run("administrators.reset", id=me["administrator_id"])
+    half = await visitor.send("POST", "/sign-in", {"link": by_link["link"]})
     removed = await owner.run("administrators.reset", id=me["administrator_id"], factors=True)
     whole = await visitor.send("POST", "/sign-in", {"link": removed["link"]})
 

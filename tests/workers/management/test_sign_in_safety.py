@@ -1,4 +1,4 @@
-"""Sign-ins in the audit log, sessions that others set, limits that nobody can turn against an owner."""
+"""Sign-ins in the audit log, sessions that others set, limits that do not lock an owner out."""
 
 import asyncio
 import json
@@ -30,8 +30,8 @@ async def test_sign_ins_done_and_failed_are_in_the_audit_log(owner: Client, visi
     await _guess(visitor, email, 1)
     half = await half_signed_in(visitor, email)
     await half.send("POST", "/sign-in/factor", {"code": app.wrong()})
-    given = await half.send("POST", "/sign-in/factor", {"code": app.code()})
-    whole = replace(visitor, cookie=cookie_of(given))
+    completed = await half.send("POST", "/sign-in/factor", {"code": app.code()})
+    whole = replace(visitor, cookie=cookie_of(completed))
     await whole.send("POST", "/confirm", {"password": "wrong password"})
     await whole.send("POST", "/sign-out")
 

@@ -4,8 +4,8 @@
     code       5 of one administrator in 15 minutes, 20 in a day
     challenge  100 of one network
 
-Failures from elsewhere do not count against a network from which the administrator signed in before, so nobody can lock an owner
-out from afar. A link, a passkey and a recovery code cannot be guessed (80 bits or more): the right one is never refused, so
+Failures from elsewhere do not count against a network from which the administrator signed in before, so an attacker cannot lock
+an owner out from afar. A link, a passkey and a recovery code cannot be guessed (80 bits or more): the right one is never refused, so
 `headwater admin reset` always opens the way in. Windows are 15 minutes where nothing else is said.
 """
 

@@ -8,7 +8,7 @@ select json_build_object('active', convert_from(totp, 'UTF8'), 'pending', conver
 from headwater.administrators where id = $1::uuid
 
 -- name: activate_totp
--- The pending secret becomes the active one, if it still is the one whose code was given.
+-- The pending secret becomes the active one, if it still is the one whose code was verified.
 update headwater.administrators set totp = totp_pending, totp_pending = null, totp_step = $3::bigint
 where id = $1::uuid and totp_pending = $2::bytea returning json_build_object('id', id)
 
@@ -103,7 +103,7 @@ delete from headwater.administrator_passkeys where id = $1::uuid and administrat
 returning json_build_object('id', id)
 
 -- name: complete_session
--- The second factor was given: the session gets a new secret, so that one that was seen before it is worth nothing.
+-- The second factor was verified: the session gets a new secret, so that one that was seen before it is worth nothing.
 update headwater.administrator_sessions set needs_factor = false, secret = $2::bytea, confirmed_at = now(), used_at = now()
 where id = $1::uuid and needs_factor returning json_build_object('id', id)
 

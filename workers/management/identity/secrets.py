@@ -10,7 +10,10 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from base64 import b64decode, b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -97,9 +100,17 @@ class Sealer:
         return hmac.digest(self._key, b"recovery codes", "sha256")
 
 
-def factor_sealer(secret: Secret) -> Sealer:
-    """Return the sealer of second factors; `secret` is the password of the pool's login."""
-    return Sealer(secret, _FACTORS)
+@dataclass(slots=True)
+class FactorSecrets:
+    """What second factors are verified with: the key that encrypts them, and the present time in epoch seconds."""
+
+    sealer: Sealer
+    clock: Callable[[], float] = time.time
+
+
+def factor_secrets(secret: Secret) -> FactorSecrets:
+    """Return what second factors are verified with; `secret` is the password of the pool's login."""
+    return FactorSecrets(Sealer(secret, _FACTORS))
 
 
 class PasswordHashing:

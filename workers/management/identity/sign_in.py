@@ -18,7 +18,7 @@ from workers.management.errors import ManagementError
 from workers.management.identity import attempts, passkeys, recovery, totp_factor
 from workers.management.identity.model import Actor
 from workers.management.identity.passkeys import PasskeyAnswer, PasskeyUse, party_of
-from workers.management.identity.secrets import PasswordHashing, Sealer, digest, new_secret
+from workers.management.identity.secrets import FactorSecrets, PasswordHashing, digest, new_secret
 from workers.management.identity.store import execute, fetch_one
 
 _MOST_AGENT = 200
@@ -34,7 +34,7 @@ class _Login(Struct):
 
     @property
     def factors(self) -> list[str]:
-        """Return what may be given as second factor; empty if none is enrolled."""
+        """Return the kinds of second factor that the administrator has; empty if none is enrolled."""
         own = [TOTP] * self.has_totp + [PASSKEY] * (self.passkeys > 0)
         return [*own, RECOVERY_CODE] if own else []
 
@@ -51,7 +51,7 @@ class ClientOrigin:
 
 @dataclass(frozen=True, slots=True)
 class StartedSession:
-    """A session that was made, and the secret for its cookie. `factors`: one of these must be given before it is of use."""
+    """A new session, and the secret for its cookie. `factors`: one of these is needed before the session can be used."""
 
     administrator_id: str
     email: str
@@ -111,13 +111,13 @@ async def sign_in_by_passkey(
 
 
 async def give_factor(
-    pool: ConnectionPool, sealer: Sealer, actor: Actor, factor: SecondFactor, client: ClientOrigin
+    pool: ConnectionPool, keys: FactorSecrets, actor: Actor, factor: SecondFactor, client: ClientOrigin
 ) -> StartedSession:
     """Give a session its second factor; it gets a new secret. Raises: ManagementError (400, 401, 409, 429)."""
     administrator_id, session_id = actor.administrator_id or "", actor.session_id
     if session_id is None or not actor.needs_factor:
         raise ManagementError(409, "no_factor_needed", "This session does not wait for a second factor")
-    await prove(pool, sealer, administrator_id, factor, client)
+    await prove(pool, keys, administrator_id, factor, client)
     secret = new_secret()
     if not await execute(pool, "complete_session", session_id, digest(secret)):
         raise ManagementError(
@@ -128,7 +128,11 @@ async def give_factor(
 
 
 async def prove(
-    pool: ConnectionPool, sealer: Sealer, administrator_id: str, factor: SecondFactor, client: ClientOrigin
+    pool: ConnectionPool,
+    keys: FactorSecrets,
+    administrator_id: str,
+    factor: SecondFactor,
+    client: ClientOrigin,
 ) -> None:
     """Verify a second factor of an administrator. Raises: ManagementError (400, 401, 429)."""
     match factor.method:
@@ -136,9 +140,9 @@ async def prove(
             assert factor.passkey is not None  # what `method` says
             await _passkey(pool, factor.passkey, client, administrator_id)
         case "recovery_code":
-            await recovery.use(pool, sealer, administrator_id, factor.recovery_code, client.address)
+            await recovery.use(pool, keys, administrator_id, factor.recovery_code, client.address)
         case _:
-            await totp_factor.verify(pool, sealer, administrator_id, factor.code)
+            await totp_factor.verify(pool, keys, administrator_id, factor.code)
 
 
 async def confirm_password(

@@ -16,7 +16,7 @@ from workers.management.identity.passkeys import (
     party_of,
     passkey_name,
 )
-from workers.management.identity.secrets import Sealer
+from workers.management.identity.secrets import FactorSecrets
 from workers.management.identity.store import as_uuid, execute, fetch, fetch_one
 from workers.management.identity.totp_factor import TotpEnrolment
 from workers.management.operation import Operation, OperationContext, Run
@@ -85,16 +85,14 @@ async def enrol_totp(context: OperationContext, arguments: NoArguments) -> TotpE
     """Return a secret for an authenticator app. It counts once `factors.confirm_totp` gets its first code."""
     del arguments
     administrator_id, pool = _own_id(context), await context.database.own()
-    return await totp_factor.enrol(
-        pool, _sealer(context), administrator_id, context.actor.name, context.origin
-    )
+    return await totp_factor.enrol(pool, _keys(context), administrator_id, context.actor.name, context.origin)
 
 
 async def confirm_totp(context: OperationContext, arguments: TotpCode) -> FactorAdded:
     """Accept the first code of an app, which is asked for at sign-in from now on."""
     administrator_id, pool = _own_id(context), await context.database.own()
     context.before = await _counts(context, administrator_id)
-    await totp_factor.activate(pool, _sealer(context), administrator_id, arguments.code)
+    await totp_factor.activate(pool, _keys(context), administrator_id, arguments.code)
     codes = await _after_first(context, administrator_id, context.before)
     return FactorAdded(codes)
 
@@ -118,7 +116,7 @@ async def renew_recovery_codes(context: OperationContext, arguments: NoArguments
         raise ManagementError(
             409, "no_factor", "Recovery codes replace a second factor; enrol an app or a passkey first"
         )
-    return FactorAdded(await recovery.renew(pool, _sealer(context), administrator_id))
+    return FactorAdded(await recovery.renew(pool, _keys(context), administrator_id))
 
 
 async def passkey_options(context: OperationContext, arguments: NoArguments) -> PasskeyOptions:
@@ -170,7 +168,7 @@ async def _after_first(context: OperationContext, administrator_id: str, before:
         return []
     pool = await context.database.own()
     await execute(pool, "end_sessions_of", administrator_id, context.actor.session_id)
-    return await recovery.renew(pool, _sealer(context), administrator_id)
+    return await recovery.renew(pool, _keys(context), administrator_id)
 
 
 async def _counts(context: OperationContext, administrator_id: str) -> _Counts:
@@ -190,9 +188,9 @@ def _own_id(context: OperationContext) -> str:
     return actor.administrator_id
 
 
-def _sealer(context: OperationContext) -> Sealer:
-    assert context.sealer is not None  # every worker has one
-    return context.sealer
+def _keys(context: OperationContext) -> FactorSecrets:
+    assert context.factor_secrets is not None  # every worker has one
+    return context.factor_secrets
 
 
 def operations() -> list[Operation]:

@@ -2,7 +2,7 @@
 
 The token names no session and has no refresh token: nothing of the user's changes, and it ends by itself. The claim `act` marks it
 (RFC 8693, section 4.1); with it the endpoints of a user only read (`http/caller.py`), so neither password nor factors can be
-changed through it. The access-token hook is asked as for any token. Source: docs/reference/auth.md, section 28.
+changed through it. The access-token hook runs as for any token. Source: docs/reference/auth.md, section 28.
 """
 
 from uuid import uuid4

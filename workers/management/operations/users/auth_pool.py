@@ -1,5 +1,6 @@
 """Requests of operations to the pool `auth`, as the service role; its errors keep their status, code and message."""
 
+import re
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -14,6 +15,8 @@ from workers.management.identity.store import as_uuid
 from workers.management.operation import OperationContext
 
 JsonObject = dict[str, Any]
+_SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)
+_TRY_AGAIN = (503, 504)
 
 
 class _AuthErrorBody(Struct):
@@ -32,7 +35,8 @@ async def call_auth(
 ) -> Any:
     """Send a request to the pool auth and return the JSON of its answer, None without a body.
 
-    Raises: ManagementError with the status, code and message of the error that auth answered; 502 for errors of its own.
+    Raises: ManagementError with the status, code and message of the error that auth answered: 400 where SQL of the project
+    rejected the change, 502 for errors inside of auth.
     """
     try:
         response = await context.pools.request(
@@ -78,5 +82,8 @@ def _error(status: int, body: bytes) -> ManagementError:
     except (msgspec.MsgspecError, UnicodeError):
         error = _AuthErrorBody()
     message = error.message or error.msg or "Auth answered with an error"
-    is_ours = status >= 500 and str(error.code) in ("unexpected_failure", "unknown")
-    return ManagementError(502 if is_ours else status, str(error.code), message, hint=error.hint)
+    if _SQLSTATE.fullmatch(str(error.code)):  # a trigger or a constraint of the project rejected the change
+        status = 400
+    elif status >= 500 and status not in _TRY_AGAIN:
+        status = 502
+    return ManagementError(status, str(error.code), message, hint=error.hint)

@@ -1,5 +1,6 @@
 """One user of the project: everything that is stored of it, and which rows of the project refer to it."""
 
+import time
 from typing import Any
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations.users", "details.sql")
 _MOST_COUNTED = 10_000
-_COUNT_S = 5.0
+_COUNT_S, _COUNT_ALL_S = 5.0, 20.0
 _RECENT = 50
 _QUERY_CANCELED = "57014"
 _ACTIONS = {
@@ -121,7 +122,8 @@ class ProjectUserDetails(Struct, frozen=True):
 class ReferringRows(Struct, frozen=True):
     """Rows that refer to a user by a foreign key, and what deleting the user does: `delete`, `prevent`, `set null`, `set default`.
 
-    `rows`: how many, at most 10,001, which means more; null if they could not be counted in five seconds or have several columns.
+    `rows`: how many, at most 10,001, which means more; null if they could not be counted in five seconds (all in twenty) or the key has several
+    columns.
     Rows that are deleted may take others with them.
     """
 
@@ -158,6 +160,7 @@ async def references(context: OperationContext, arguments: ProjectUserReference)
     """Return which rows refer to a user, and what deleting the user would do to them."""
     user_id = required_uuid(arguments.id, "id")
     keys = await read_rows(context, _ForeignKey, statement(_SQL["foreign_keys"]))
+    deadline = time.monotonic() + _COUNT_ALL_S
     return [
         ReferringRows(
             key.name,
@@ -166,7 +169,7 @@ async def references(context: OperationContext, arguments: ProjectUserReference)
             key.columns,
             _ACTIONS[key.action],
             key.has_index,
-            await _count(context, key, user_id),
+            await _count(context, key, user_id) if time.monotonic() < deadline else None,
         )
         for key in keys
     ]

@@ -91,6 +91,28 @@ async def test_a_password_is_set_after_a_confirmation_and_not_stored(
         assert await developer.refused(name, id=session["user"]["id"]) == (403, "needs_confirmation"), name
 
 
+async def test_a_rejection_by_a_trigger_of_the_project_passes_with_its_words(
+    project: Project, developer: Client
+) -> None:
+    user_id = (await project.sign_up())["user"]["id"]
+    await project.admin.execute(f"""
+        create function public.stay() returns trigger language plpgsql as $$
+          begin raise exception 'users of this project stay' using hint = 'Archive them.'; end $$;
+        create trigger stay before delete on auth.users for each row
+          when (old.id = '{user_id}') execute function public.stay();
+    """)
+
+    response = await developer.send("POST", "/operations/users.delete", {"id": user_id})
+    await project.admin.execute("drop trigger stay on auth.users; drop function public.stay()")
+
+    assert response.status == 400
+    assert json.loads(response.body) == {
+        "code": "P0001",
+        "message": "users of this project stay",
+        "hint": "Archive them.",
+    }
+
+
 async def test_a_ban_shuts_a_user_out_until_it_ends(project: Project, developer: Client) -> None:
     session = await project.sign_up()
     user_id, email = session["user"]["id"], session["user"]["email"]
@@ -154,10 +176,10 @@ async def test_a_soft_deletion_leaves_the_row_without_personal_data(
     user_id = session["user"]["id"]
 
     await developer.run("users.delete", id=user_id, softly=True)
-    found = await reader.run("users.search", id=user_id, state="deleted")
+    listed = await reader.run("users.search", id=user_id, state="deleted")
 
-    assert [row["id"] for row in found["rows"]] == [user_id]
-    assert session["user"]["email"] not in json.dumps(found)
+    assert [row["id"] for row in listed["rows"]] == [user_id]
+    assert session["user"]["email"] not in json.dumps(listed)
     assert (await reader.run("users.search", id=user_id))["rows"] == []
 
 
