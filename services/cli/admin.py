@@ -59,9 +59,18 @@ def add(data: Path | None, project: Path | None, email: str, rights: str) -> Non
 @admin.command()
 @platform_options
 @click.argument("email")
-def reset(data: Path | None, project: Path | None, email: str) -> None:
-    """Print a secret by which an administrator who lost the password signs in."""
-    reset_to = _operate(data, project, "administrators.reset", id=_id_of(data, project, email))
+@click.option(
+    "--keep-factors", is_flag=True, help="Do not remove second factors: the link is followed by one."
+)
+def reset(data: Path | None, project: Path | None, email: str, keep_factors: bool) -> None:
+    """Print a secret by which an administrator who lost the password signs in.
+
+    Second factors are removed and sessions end, unless --keep-factors says otherwise. It works after too many failed sign-ins.
+    """
+    id_of = _id_of(data, project, email)
+    reset_to = _operate(data, project, "administrators.reset", id=id_of, factors=not keep_factors)
+    if not keep_factors:
+        click.echo(f"Second factors of {email} are removed, and their sessions have ended.", err=True)
     _print_link(reset_to["link"])
 
 

@@ -15,6 +15,12 @@ _WRITES = (
     "insert into headwater.administrator_sessions (administrator_id, secret, address, user_agent)"
     " values (gen_random_uuid(), sha256('x'), '', '')",
     "delete from headwater.administrator_audit",
+    "delete from headwater.administrator_passkeys",
+    "delete from headwater.administrator_recovery_codes",
+    "insert into headwater.administrator_challenges (challenge, purpose, expires_at) values ('x', 'authentication', now())",
+    "update headwater.administrators set totp = null",
+    "update headwater.administrator_sessions set needs_factor = false",
+    "delete from headwater.administrator_attempts",
     "select headwater.sweep_administrator_audit(now(), 1000)",
     "set role headwater_management",
     "grant headwater_management to postgres",

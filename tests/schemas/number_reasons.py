@@ -143,7 +143,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/accounts/context.py": {
         "float(duration)": NUMBER,
     },
-    "workers/auth/accounts/passwords/passwords.py": {
+    "workers/credentials/password_hashes.py": {
         "int(match['cost'])": PATTERN,
         "int(match['m'])": PATTERN,
         "int(match['n'])": PATTERN,
@@ -170,7 +170,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/delivery/sms/form_requests.py": {
         "int(digits_of_code or reply.status)": PATTERN,
     },
-    "workers/auth/factors/totp.py": {
+    "workers/credentials/totp.py": {
         "int(at)": NUMBER,
     },
     "workers/auth/federation/providers/oauth1.py": {

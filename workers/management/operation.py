@@ -15,7 +15,7 @@ from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.management.database import ManagementDatabase
 from workers.management.identity.model import Actor
-from workers.management.identity.secrets import PasswordHashing
+from workers.management.identity.secrets import FactorSecrets, PasswordHashing
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.settings.live_settings import LiveSettings
@@ -39,6 +39,8 @@ class OperationContext:
     after: object = None
     origin: str = ""
     """The address under which the client reaches this platform, as in `https://api.example.org`; empty for the command line."""
+    factor_secrets: FactorSecrets | None = None
+    """What second factors of administrators are verified with."""
 
     @property
     def public_url(self) -> str:

@@ -12,6 +12,7 @@ from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.database import ManagementDatabase
+from workers.management.identity.authenticate import FACTOR_S
 from workers.management.identity.store import execute, fetch_one
 from workers.management.observations import AuditSwept, ManagementOperationFailed
 from workers.management.platform_pools import PlatformPools, follow_requests
@@ -64,6 +65,7 @@ async def _sweep_forever(database: ManagementDatabase, settings: Management) -> 
 async def _sweep(database: ManagementDatabase, settings: Management) -> None:
     pool = await database.own()
     await execute(pool, "sweep", float(settings.session_idle_timeout))
+    await execute(pool, "sweep_factors", FACTOR_S)
     if not settings.audit_retention:
         return
     swept = await fetch_one(pool, "sweep_audit", int, float(settings.audit_retention))

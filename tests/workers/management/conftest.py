@@ -25,6 +25,8 @@ from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
 
+NOW = 1_800_000_000.0
+"""The present time of authenticator apps, which stands still."""
 ORIGIN = "http://127.0.0.1:54321"
 
 
@@ -38,11 +40,12 @@ class Client:
     token: str = ""
     address: str = "127.0.0.1"
     headers: dict[str, str] = field(default_factory=lambda: {"origin": ORIGIN})
+    server_origin: str = ORIGIN
 
     async def send(self, method: str, path: str, body: object = None) -> Response:
         """Send a request and return its response, that of an error too."""
         data = b"" if body is None else json.dumps(body).encode()
-        headers: Headers = [(SERVER_ORIGIN, ORIGIN), *self.headers.items()]
+        headers: Headers = [(SERVER_ORIGIN, self.server_origin), *self.headers.items()]
         if self.cookie:
             headers.append(("cookie", self.cookie))
         if self.token:
@@ -98,10 +101,9 @@ async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
             pools.append(pool)
             return pool
 
-        yield (
-            ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None)),
-            server.url(),
-        )
+        management = ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None))
+        management.sign_in.keys.clock = lambda: NOW
+        yield management, server.url()
         for pool in pools:
             await pool.close()
 

@@ -7,6 +7,7 @@ from workers.management.operations import (
     audit_log,
     backups,
     catalog,
+    factors,
     function_calls,
     function_changes,
     functions,
@@ -29,6 +30,16 @@ from workers.management.operations import (
     storage_webhook,
     tokens,
     webhooks,
+)
+from workers.management.operations.users import (
+    access,
+    audit_search,
+    changes,
+    details,
+    messages,
+    oauth_clients,
+    search,
+    sso_providers,
 )
 
 _AREAS = (
@@ -59,6 +70,15 @@ _AREAS = (
     schema,
     migrations,
     policies,
+    factors,
+    search,
+    details,
+    changes,
+    access,
+    messages,
+    audit_search,
+    oauth_clients,
+    sso_providers,
 )
 
 

@@ -14,6 +14,7 @@ Only this module imports the library. Sources: docs/reference/auth.md, sections 
 """
 
 import secrets
+from dataclasses import dataclass
 from uuid import UUID
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -44,21 +45,19 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
-from workers.auth.factors.plain_cbor import cbor_of_authenticator_data, require_plain
-from workers.auth.factors.relying_party import RelyingParty, reject_foreign_page
-from workers.auth.factors.webauthn_credentials import (
+from workers.credentials.plain_cbor import cbor_of_authenticator_data, require_plain
+from workers.credentials.relying_party import RelyingParty, reject_foreign_page
+from workers.credentials.webauthn_credentials import (
     KnownCredential,
     NewCredential,
     StoredCredential,
     Unverified,
     WebauthnAssertion,
 )
-from workers.auth.model.rows import AuthUser
-from workers.auth.model.user_json import JsonObject
 
+JsonObject = dict[str, object]
 _CHALLENGE_BYTES = 32
 _MAX_TEXT = 64 * 1024
-_MAX_NAME = 64
 _MAX_ID_BYTES, _MAX_KEY_BYTES = 1023, 2048
 _ALGORITHMS = [
     COSEAlgorithmIdentifier.ECDSA_SHA_256,
@@ -73,6 +72,15 @@ _MALFORMED = (
 """What the library raises: it does not check the types of members in hostile CBOR and JSON."""
 
 
+@dataclass(frozen=True, slots=True)
+class CredentialOwner:
+    """The owner of a credential: `handle` is stored by the authenticator, the names are shown by it."""
+
+    handle: bytes
+    name: str
+    display_name: str
+
+
 def new_challenge() -> bytes:
     """Return a random challenge."""
     return secrets.token_bytes(_CHALLENGE_BYTES)
@@ -85,21 +93,24 @@ def user_handle(id: UUID) -> bytes:
 
 def creation_options(
     party: RelyingParty,
-    user: AuthUser,
+    owner: CredentialOwner,
     challenge: bytes,
     existing: list[KnownCredential],
     lifetime_s: float,
     *,
     is_passkey: bool,
+    needs_verification: bool = False,
 ) -> JsonObject:
-    """Return the options to create a credential: a passkey, which the authenticator finds without a user name, or a factor."""
-    name = user.email or user.phone or str(user.id)
+    """Return the options to create a credential: a passkey, which the authenticator finds without a user name, or a factor.
+
+    `needs_verification`: only authenticators that ask for a PIN or a finger are offered. Check the result's `is_user_verified`.
+    """
     options = generate_registration_options(
         rp_id=party.id,
         rp_name=party.name,
-        user_id=user_handle(user.id),
-        user_name=name,
-        user_display_name=_full_name(user) or name,
+        user_id=owner.handle,
+        user_name=owner.name,
+        user_display_name=owner.display_name,
         challenge=challenge,
         timeout=int(lifetime_s * 1000),
         attestation=AttestationConveyancePreference.NONE,
@@ -108,7 +119,7 @@ def creation_options(
             if is_passkey
             else ResidentKeyRequirement.DISCOURAGED,
             require_resident_key=is_passkey,
-            user_verification=UserVerificationRequirement.PREFERRED,
+            user_verification=_verification(needs=needs_verification),
         ),
         exclude_credentials=[_descriptor(credential) for credential in existing],
         supported_pub_key_algs=_ALGORITHMS,
@@ -117,15 +128,23 @@ def creation_options(
 
 
 def request_options(
-    party: RelyingParty, challenge: bytes, allowed: list[KnownCredential], lifetime_s: float
+    party: RelyingParty,
+    challenge: bytes,
+    allowed: list[KnownCredential],
+    lifetime_s: float,
+    *,
+    needs_verification: bool = False,
 ) -> JsonObject:
-    """Return the options to use a credential; without allowed ones, the user chooses a passkey."""
+    """Return the options to use a credential; without allowed ones, the user chooses a passkey.
+
+    `needs_verification`: as in `creation_options`.
+    """
     options = generate_authentication_options(
         rp_id=party.id,
         challenge=challenge,
         timeout=int(lifetime_s * 1000),
         allow_credentials=[_descriptor(credential) for credential in allowed],
-        user_verification=UserVerificationRequirement.PREFERRED,
+        user_verification=_verification(needs=needs_verification),
     )
     return options_to_json_dict(options)
 
@@ -249,13 +268,8 @@ def _descriptor(credential: KnownCredential) -> PublicKeyCredentialDescriptor:
     return PublicKeyCredentialDescriptor(id=credential.id, transports=transports or None)
 
 
-def _full_name(user: AuthUser) -> str:
-    metadata = user.raw_user_meta_data or {}
-    for name in ("full_name", "name"):
-        value = metadata.get(name)
-        if isinstance(value, str) and value:
-            return value[:_MAX_NAME]
-    return ""
+def _verification(*, needs: bool) -> UserVerificationRequirement:
+    return UserVerificationRequirement.REQUIRED if needs else UserVerificationRequirement.PREFERRED
 
 
 def _unverified(error: BaseException) -> Unverified:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.mutate import near_text
-from workers.auth.accounts.passwords.passwords import (
+from workers.credentials.password_hashes import (
     Argon2Hash,
     BcryptHash,
     Cost,

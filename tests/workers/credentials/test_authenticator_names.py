@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from workers.auth.factors.authenticator_names import authenticator_name
+from workers.credentials.authenticator_names import authenticator_name
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.workers.auth.authenticator import (
+from tests.workers.credentials.authenticator import (
     BACKED_UP,
     ELIGIBLE,
     HAS_CREDENTIAL,
@@ -28,16 +28,18 @@ from tests.workers.auth.authenticator import (
     cose_key,
     unbase64url,
 )
-from tests.workers.auth.factors.test_plain_cbor import bomb
-from workers.auth.factors.relying_party import RelyingParty
-from workers.auth.factors.webauthn_credentials import (
+from tests.workers.credentials.test_plain_cbor import bomb
+from workers.auth.factors.relying_party import credential_owner
+from workers.auth.model.rows import AuthUser
+from workers.credentials.relying_party import RelyingParty
+from workers.credentials.webauthn_credentials import (
     KnownCredential,
     NewCredential,
     StoredCredential,
     Unverified,
     WebauthnAssertion,
 )
-from workers.auth.factors.webauthn_rules import (
+from workers.credentials.webauthn_rules import (
     creation_options,
     credential_id,
     new_challenge,
@@ -47,7 +49,6 @@ from workers.auth.factors.webauthn_rules import (
     verify_creation,
     verify_request,
 )
-from workers.auth.model.rows import AuthUser
 
 PARTY = RelyingParty(RP_ID, "Example", (ORIGIN, "https://www.example.com"))
 USER = AuthUser(UUID(int=1), email="ada@example.org", raw_user_meta_data={"full_name": "Ada"})
@@ -56,7 +57,9 @@ USER = AuthUser(UUID(int=1), email="ada@example.org", raw_user_meta_data={"full_
 def creation(
     known: list[KnownCredential] | None = None, *, is_passkey: bool = True, user: AuthUser = USER
 ) -> dict[str, Any]:
-    return creation_options(PARTY, user, new_challenge(), known or [], 300, is_passkey=is_passkey)
+    return creation_options(
+        PARTY, credential_owner(user), new_challenge(), known or [], 300, is_passkey=is_passkey
+    )
 
 
 def request(allowed: list[KnownCredential] | None = None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.auth.factors.plain_cbor import NotPlain, cbor_of_authenticator_data, require_plain
+from workers.credentials.plain_cbor import NotPlain, cbor_of_authenticator_data, require_plain
 
 _leaf = (
     st.integers(-(2**64), 2**64 - 1)

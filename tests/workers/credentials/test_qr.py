@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 import segno
 
-from workers.auth.factors.qr import MAX_BYTES, svg_of
+from workers.credentials.qr import MAX_BYTES, svg_of
 
 TEXT = "otpauth://totp/example.org:a@example.org?secret=JBSWY3DPEHPK3PXP&issuer=example.org"
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.mutate import near_text
-from workers.auth.factors.totp import SECRET_BYTES, address_of, new_secret, step_of
+from workers.credentials.totp import SECRET_BYTES, address_of, new_secret, step_of
 
 RFC_SECRET = base64.b32encode(b"12345678901234567890").decode()
 NOW = 1_800_000_000.0
