@@ -5,12 +5,13 @@
     POST /sign-out             ends the session
     POST /operations/<name>    the arguments as JSON -> the result as JSON
     GET  /openapi.json         all operations as OpenAPI 3.1
+    /v1/..., /v2/...           what the official command line asks of its Management API (project_api/)
 
 Steps of an operation: authenticate, find, check the rights, decode the arguments, run, write the audit row, answer.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -55,6 +56,7 @@ from workers.management.operation import (
 )
 from workers.management.operations import operation_table
 from workers.management.platform_pools import PlatformPools
+from workers.management.project_api.answer import ProjectApi
 from workers.management.respond import cookie_header, json_response
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -86,6 +88,11 @@ class ManagementWorker:
     hashing: PasswordHashing
     configuration: Settings
     pools: PlatformPools
+    project_api: ProjectApi = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let the interface of the official command line use these operations."""
+        self.project_api = ProjectApi(self.operate)
 
     @classmethod
     def create(
@@ -99,6 +106,8 @@ class ManagementWorker:
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
         try:
+            if self.project_api.serves(request.path):
+                return await self.project_api.answer(request, await self._actor(request), body)
             return await self._route(request, await body.read(MAX_BODY_BYTES))
         except DatabaseError as error:
             raise SqlRejected(error) from None

@@ -4,6 +4,7 @@
     PUT    functions/<name>              the body is a bundle (schemas/functions/deployments.py); it runs when this responds
     GET    functions/<name>              its versions, newest first
     POST   functions/<name>/rollback     {"version"?}
+    GET    functions/<name>/bundle       the bundle of the active version
     DELETE functions/<name>              with all its versions
     GET    secrets                       names and digests
     PUT    secrets                       {name: value}
@@ -47,6 +48,7 @@ from workers.functions.logs.reading import LogReader
 
 PREFIX = "/_internal/"
 _JSON = [("content-type", "application/json; charset=utf-8"), ("cache-control", "no-store")]
+_BUNDLE = [("content-type", "application/gzip"), ("cache-control", "no-store")]
 _LINES = [("content-type", "application/x-ndjson"), ("cache-control", "no-store")]
 _MOST_SECRET_BYTES = MOST_SECRETS * (LONGEST_SECRET + 512)
 _SMALL = 256 * 1024
@@ -108,6 +110,8 @@ class AdminEndpoints:
                 return _json(await self._deployments.deploy(name, await _read_bundle(body)))
             case "GET", "":
                 return _json(await self._deployments.versions(name))
+            case "GET", "bundle":
+                return Response(200, _BUNDLE, await self._deployments.bundle(name))
             case "DELETE", "":
                 await self._deployments.delete(name)
                 return _json({"name": name, "is_local": name in functions()})
