@@ -4,8 +4,9 @@
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
                broadcasts, presence, edges, client positions;      broadcasts, presence, edges
                reads the stream CHANGES
-    pool       events, emails, logs, requests of POOL_TO_POOL;     own inbox, everything the pools serve, events
-               creates, updates and reads their streams
+    pool       events, emails, logs, the wake-up of functions,     own inbox, everything the pools serve, events
+               requests of POOL_TO_POOL; creates, updates and
+               reads their streams
     changes    changes, messages, gaps, catalog, config, faults;   own inbox, what the pool realtime serves, events,
                creates, updates, moves and deletes the stream      client positions
                CHANGES alone
@@ -39,6 +40,7 @@ from broker.subjects import (
     FORMER_EMAILS_STREAM,
     FUNCTION_LOGS,
     FUNCTION_LOGS_SUBJECTS,
+    FUNCTIONS_WAKE,
     METRICS_COLLECT,
     POOL_TO_POOL,
     REALTIME,
@@ -122,6 +124,7 @@ def _pool_rights(inbox: str) -> _Rights:
             ),
             *_requesting(POOL_TO_POOL),
             "member.>",
+            FUNCTIONS_WAKE.name,
         ],
         [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
     )

@@ -6,7 +6,7 @@ operation --Request of the service role--> pool auth, storage or functions --> R
 import msgspec
 
 from broker.requests.call import Calls, PoolReply
-from broker.subjects import Subject
+from broker.subjects import FUNCTIONS_WAKE, Subject
 from schemas.caller import ServiceCaller
 from schemas.http import Headers, Request, Response
 from workers.management.errors import ManagementError
@@ -20,6 +20,15 @@ class PlatformPools:
 
     def __init__(self, calls: Calls | None) -> None:
         self._calls = calls
+
+    async def waits_for_functions(self) -> bool:
+        """Return whether no functions worker runs because the project has no function yet: one is started when it is needed."""
+        return self._calls is not None and await self._calls.is_heard(FUNCTIONS_WAKE)
+
+    def wake_functions(self) -> None:
+        """Start the functions worker that waits for the first function."""
+        if self._calls is not None:
+            self._calls.wake(FUNCTIONS_WAKE)
 
     async def request(
         self,

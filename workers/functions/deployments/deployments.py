@@ -191,7 +191,7 @@ class Deployments:
         """Return the versions of a function, newest first."""
         return await self._store.versions(name)
 
-    async def bundle(self, name: str) -> bytes:
+    async def active_bundle(self, name: str) -> bytes:
         """Return the bundle of a function's active version. Raises: VersionNotFound, BlobError."""
         active = next((version for version in await self.versions(name) if version.is_active), None)
         if active is None:

@@ -111,7 +111,7 @@ class AdminEndpoints:
             case "GET", "":
                 return _json(await self._deployments.versions(name))
             case "GET", "bundle":
-                return Response(200, _BUNDLE, await self._deployments.bundle(name))
+                return Response(200, _BUNDLE, await self._deployments.active_bundle(name))
             case "DELETE", "":
                 await self._deployments.delete(name)
                 return _json({"name": name, "is_local": name in functions()})

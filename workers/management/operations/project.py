@@ -22,6 +22,7 @@ from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations", "project.sql")
 _WINDOW_S = 300
+_USUAL_PORT = 5432
 _LOGINS = {False: "cli_login_postgres", True: "cli_login_supabase_read_only_user"}
 _SHOWN_CHARACTERS = 15
 
@@ -90,13 +91,17 @@ def database_address(settings: Settings) -> tuple[str, int]:
     """Return host and port of Postgres for clients; the host is empty where it is that of the gateway."""
     if settings.management.database_address:
         parts = urlsplit(f"//{settings.management.database_address}")
-        return parts.hostname or "", parts.port or 5432
-    try:
-        parts = urlsplit(settings.db.url.reveal() if settings.db.url else "")
-        host, port = parts.hostname or "", parts.port or 5432
-    except ValueError:
-        return "", 5432
-    return ("" if host in ("localhost", "127.0.0.1", "::1") else host), port
+        return parts.hostname or "", parts.port or _USUAL_PORT
+    parts = urlsplit(settings.db.url.reveal() if settings.db.url else "")
+    host = parts.hostname or ""
+    if host in (
+        "",
+        "localhost",
+        "127.0.0.1",
+        "::1",
+    ):  # without a host: the embedded server, through its socket
+        return "", parts.port or settings.db.port
+    return host, parts.port or _USUAL_PORT
 
 
 async def api_keys(context: OperationContext, arguments: NoArguments) -> list[ApiKey]:

@@ -1,5 +1,8 @@
 """Operations on deployed functions and their secrets: the pool functions does the work, asked as the service role."""
 
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -7,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from broker.subjects import FUNCTIONS
+from schemas.errors import Unavailable
 from schemas.functions.deployments import (
     FUNCTION_NAME,
     MOST_SECRETS,
@@ -24,22 +28,25 @@ from workers.management.project.function_archive import FunctionSource, files_of
 from workers.management.rights import Right
 
 _PREFIX = "/_internal"
+_BUDGET_MS = 55_000
+_WAKE_S, _PAUSE_S = 20.0, 0.2
+"""Seconds that a worker may take to start, and between two requests to it."""
 T = TypeVar("T")
 
 
-class FunctionReference(Struct, frozen=True, forbid_unknown_fields=True):
+class ProjectFunctionReference(Struct, frozen=True, forbid_unknown_fields=True):
     """A function by its name."""
 
     name: str
 
 
-class SecretValues(Struct, frozen=True, forbid_unknown_fields=True):
+class ProjectSecretValues(Struct, frozen=True, forbid_unknown_fields=True):
     """Secrets by their names."""
 
     values: dict[str, str]
 
 
-class SecretNames(Struct, frozen=True, forbid_unknown_fields=True):
+class ProjectSecretNames(Struct, frozen=True, forbid_unknown_fields=True):
     """Names of secrets."""
 
     names: list[str]
@@ -61,18 +68,18 @@ async def deploy_function(context: OperationContext, arguments: FunctionSource) 
     return result
 
 
-async def function_versions(context: OperationContext, arguments: FunctionReference) -> list[Version]:
+async def function_versions(context: OperationContext, arguments: ProjectFunctionReference) -> list[Version]:
     """Return the deployed versions of a function, newest first."""
     return _decoded(await _ask(context, "GET", _path(arguments.name)), list[Version])
 
 
-async def function_source(context: OperationContext, arguments: FunctionReference) -> FunctionSource:
+async def function_source(context: OperationContext, arguments: ProjectFunctionReference) -> FunctionSource:
     """Return the files of the version of a function that is deployed now."""
     response = await _ask(context, "GET", f"{_path(arguments.name)}/bundle")
     return files_of_bundle(response.body)
 
 
-async def delete_function(context: OperationContext, arguments: FunctionReference) -> Done:
+async def delete_function(context: OperationContext, arguments: ProjectFunctionReference) -> Done:
     """Delete a deployed function with all its versions."""
     await _ask(context, "DELETE", _path(arguments.name))
     return Done()
@@ -84,7 +91,7 @@ async def list_secrets(context: OperationContext, arguments: NoArguments) -> lis
     return _decoded(await _ask(context, "GET", "/secrets"), list[SecretDigest])
 
 
-async def set_secrets(context: OperationContext, arguments: SecretValues) -> Done:
+async def set_secrets(context: OperationContext, arguments: ProjectSecretValues) -> Done:
     """Set secrets of functions; all or none."""
     if not 0 < len(arguments.values) <= MOST_SECRETS:
         raise invalid_arguments(f"`values` must name 1 to {MOST_SECRETS} secrets")
@@ -96,7 +103,7 @@ async def set_secrets(context: OperationContext, arguments: SecretValues) -> Don
     return Done()
 
 
-async def unset_secrets(context: OperationContext, arguments: SecretNames) -> Done:
+async def unset_secrets(context: OperationContext, arguments: ProjectSecretNames) -> Done:
     """Unset secrets of functions; names that are not set are ignored."""
     if not 0 < len(arguments.names) <= MOST_SECRETS:
         raise invalid_arguments(f"`names` must name 1 to {MOST_SECRETS} secrets")
@@ -111,10 +118,23 @@ def _path(name: str) -> str:
 
 
 async def _ask(context: OperationContext, method: str, path: str, body: bytes = b"") -> Response:
-    """Send a request to the pool functions. Raises: ManagementError with the status and the words of its error."""
-    response = await context.pools.request(
-        FUNCTIONS, method, _PREFIX + path, request_id=context.request_id, body=body
-    )
+    """Send a request to the pool functions, and start its worker if that waits for the first function.
+
+    Raises: ManagementError with the status and the words of its error; Unavailable.
+    """
+
+    async def send() -> Response:
+        return await context.pools.request(
+            FUNCTIONS, method, _PREFIX + path, request_id=context.request_id, body=body, budget_ms=_BUDGET_MS
+        )
+
+    try:
+        response = await send()
+    except Unavailable:
+        if not await context.pools.waits_for_functions():
+            raise
+        context.pools.wake_functions()
+        response = await _again(send)
     if response.status < 300:
         return response
     try:
@@ -124,6 +144,18 @@ async def _ask(context: OperationContext, method: str, path: str, body: bytes = 
     status = response.status if 400 <= response.status < 500 else 502
     code = str(error.get("code") or "functions_failed").lower()
     raise ManagementError(status, code, str(error.get("message") or "The functions did not answer"))
+
+
+async def _again(send: Callable[[], Awaitable[Response]]) -> Response:
+    """Send a request until the worker that is starting takes it. Raises: Unavailable after `_WAKE_S` seconds."""
+    deadline = time.monotonic() + _WAKE_S
+    while True:
+        try:
+            return await send()
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(_PAUSE_S)
 
 
 def _decoded(response: Response, kind: type[T]) -> T:
@@ -140,7 +172,7 @@ def operations() -> list[Operation]:
         Operation(
             "project.function_versions",
             "List the deployed versions of a function",
-            FunctionReference,
+            ProjectFunctionReference,
             list[Version],
             reader,
             function_versions,
@@ -148,7 +180,7 @@ def operations() -> list[Operation]:
         Operation(
             "project.function_source",
             "Return the files of a deployed function",
-            FunctionReference,
+            ProjectFunctionReference,
             FunctionSource,
             reader,
             function_source,
@@ -166,7 +198,7 @@ def operations() -> list[Operation]:
         Operation(
             "project.delete_function",
             "Delete a deployed function with all its versions",
-            FunctionReference,
+            ProjectFunctionReference,
             Done,
             developer,
             delete_function,
@@ -184,7 +216,7 @@ def operations() -> list[Operation]:
         Operation(
             "project.set_secrets",
             "Set secrets of functions",
-            SecretValues,
+            ProjectSecretValues,
             Done,
             developer,
             set_secrets,
@@ -194,7 +226,7 @@ def operations() -> list[Operation]:
         Operation(
             "project.unset_secrets",
             "Unset secrets of functions",
-            SecretNames,
+            ProjectSecretNames,
             Done,
             developer,
             unset_secrets,

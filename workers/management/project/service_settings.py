@@ -59,10 +59,7 @@ def _at(settings: Settings, path: tuple[str, ...]) -> object:
     """Return the value at a path of the tree; `_MISSING` if an optional section on the way is not set."""
     value: object = settings
     for key in path:
-        if isinstance(value, Mapping):
-            value = value.get(key, _MISSING)
-        else:
-            value = getattr(value, key, _MISSING)
+        value = value.get(key, _MISSING) if isinstance(value, Mapping) else getattr(value, key, _MISSING)
         if value is None or value is _MISSING:
             return value
     return value
