@@ -33,7 +33,7 @@ class ProjectApi:
         """Answer a request of an actor. Raises: ManagementError, DatabaseError, BodyTooLarge."""
         endpoint, parameters = find_endpoint(request.method, request.path)
 
-        async def operate(name: str, arguments: Struct | None = None, **values: object) -> object:
+        async def operate(name: str, arguments: Struct | None = None, /, **values: object) -> object:
             data = msgspec.json.encode(values if arguments is None else arguments)
             return await self._operate(actor, name, data, request.id, request.client)
 
