@@ -1,12 +1,8 @@
 """[management]: the interface of administrators (docs/management.md)."""
 
-from typing import Annotated
-
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from schemas.settings.types import Count, Duration
-
-ProjectRef = Annotated[str, Meta(pattern=r"^([a-z]{20})?$", description="20 lower-case letters, or empty")]
 
 
 class Management(Struct, frozen=True):
@@ -24,8 +20,8 @@ class Management(Struct, frozen=True):
     """Longest time of one operation on the database, and the default of SQL that an administrator runs."""
     max_rows: Count = 1000
     """Most rows in one page of an answer."""
-    project_ref: ProjectRef = ""
-    """The ref by which the official command line names this project. Empty: made from the identity of the database cluster."""
+    project_ref: str = ""
+    """The ref by which the official command line names this project: 20 lower-case letters. Empty: made from the identity of the database cluster."""
     database_address: str = ""
     """Host and port under which the official command line reaches Postgres, as in `db.example.org:5432`. Empty: the host of the request, and
     the port of the database.

@@ -272,6 +272,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/project/sessions.py": {
+        "int(position)": DATABASE,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },

@@ -1,8 +1,9 @@
 -- The logins of the official command line: `db push --linked` and its like ask for one, with a password that ends after minutes.
 -- as: superuser
 
--- Each is a member of one role, into which its sessions switch at their start, so that objects belong to that role. Without a
--- password, as they are made here, no client can use them. The command line looks for the prefix `cli_login_`.
+-- Each is a member of one role and inherits none of its rights, so its sessions must switch to that role, and what they create belongs
+-- to it: the command line does so for names that begin with `cli_login_`. Without a password, as they are made here, no client can use
+-- them.
 do $$
 declare
   login record;
@@ -31,6 +32,5 @@ begin
       execute pg_catalog.format('revoke %I from %I cascade', held.role, held.member);
     end loop;
     execute pg_catalog.format('grant %I to %I', login.member_of, login.name);
-    execute pg_catalog.format('alter role %I set role = %L', login.name, login.member_of);
   end loop;
 end $$;

@@ -34,6 +34,7 @@ class ProjectDescription(Struct, frozen=True):
     name: str
     created_at: str
     postgres_version: str
+    postgres_major: int
     database: str
     database_host: str
     database_port: int
@@ -65,6 +66,7 @@ class DatabaseLogin(Struct, frozen=True):
 class _DatabaseFacts(Struct, frozen=True):
     database: str
     version: str
+    major: int
     created_at: str
 
 
@@ -81,6 +83,7 @@ async def describe(context: OperationContext, arguments: NoArguments) -> Project
         context.configuration.project_id,
         facts.created_at,
         facts.version,
+        facts.major,
         facts.database,
         host,
         port,

@@ -23,7 +23,7 @@ class SettingsArea(Struct, frozen=True, forbid_unknown_fields=True):
     area: str
 
 
-class SettingsChange(Struct, frozen=True, forbid_unknown_fields=True):
+class ServiceSettingsChange(Struct, frozen=True, forbid_unknown_fields=True):
     """Values to set in an area, by their official names."""
 
     area: str
@@ -41,7 +41,7 @@ async def read_settings(context: OperationContext, arguments: SettingsArea) -> S
     return ServiceSettings(_current(context, arguments.area))
 
 
-async def change_settings(context: OperationContext, arguments: SettingsChange) -> Done:
+async def change_settings(context: OperationContext, arguments: ServiceSettingsChange) -> Done:
     """Set values of an area. What is so already is no change."""
     current = _current(context, arguments.area)
     names = differing(current | _secrets(context, arguments), arguments.values)
@@ -87,7 +87,7 @@ def _current(context: OperationContext, area: str) -> dict[str, Any]:
     return READERS[area](context.configuration)
 
 
-def _secrets(context: OperationContext, arguments: SettingsChange) -> dict[str, str]:
+def _secrets(context: OperationContext, arguments: ServiceSettingsChange) -> dict[str, str]:
     """Return the secrets that the change names, to see whether it changes them."""
     if arguments.area != "auth":
         return {}
@@ -140,7 +140,7 @@ def operations() -> list[Operation]:
         Operation(
             "project.change_settings",
             "Change settings of a service under their official names",
-            SettingsChange,
+            ServiceSettingsChange,
             Done,
             Right.DEVELOPER,
             change_settings,

@@ -5,13 +5,16 @@ rotated, settings change or the platform restarts, and another cluster has anoth
 """
 
 import hashlib
+import re
 
 from workers.database.transactions.interactive import statement
+from workers.management.errors import ManagementError
 from workers.management.operation import OperationContext
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.project", "ref.sql")
 _LETTERS = 20
+_REF = re.compile(r"[a-z]{20}", re.ASCII)
 
 
 def ref_of(system_identifier: str, database: str) -> str:
@@ -25,8 +28,12 @@ def ref_of(system_identifier: str, database: str) -> str:
 
 
 async def project_ref(context: OperationContext) -> str:
-    """Return the ref of this platform's project. Raises: DatabaseError, Disconnected, PoolTimeout."""
+    """Return the ref of this platform's project. Raises: ManagementError; DatabaseError, Disconnected, PoolTimeout."""
     if configured := context.configuration.management.project_ref:
+        if not _REF.fullmatch(configured):
+            raise ManagementError(
+                500, "invalid_ref", "management.project_ref must be 20 lower-case letters, a to z"
+            )
         return configured
     [rows] = await context.database.read(
         statement(_SQL["identity"]), timeout_s=context.settings.statement_timeout_s

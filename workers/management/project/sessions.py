@@ -25,6 +25,7 @@ from workers.management.operation import OperationContext
 from workers.management.rights import Right
 from workers.project.errors import ProjectRejected
 from workers.project.history import make_history
+from workers.project.project_connection import open_connection
 from workers.project.sql_splitter import SplitError, split
 from workers.project.types.read_catalog import read_database
 from workers.project.types.typescript import typescript
@@ -34,7 +35,6 @@ _SQL = read_statements("workers.management.project", "sessions.sql")
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 MAX_SQL_BYTES = 4 * 1024 * 1024
 _ROLES = {READER: "supabase_read_only_user", DEVELOPER: "postgres"}
-_CONNECT_S = 10.0
 _PAGE_ROWS = 100
 _EXACT = 2**53 - 1
 """The largest whole number that JavaScript reads exactly."""
@@ -46,26 +46,18 @@ async def open_session(context: OperationContext, right: Right) -> AsyncIterator
     login = READER if right is Right.READER else DEVELOPER
     url = context.configuration.db.url
     password = login_passwords(context.configuration)[login].reveal()
-    options = {"role": _ROLES[login], "statement_timeout": f"{context.settings.statement_timeout_s:g}s"}
+    settings = {"role": _ROLES[login], "statement_timeout": f"{context.settings.statement_timeout_s:g}s"}
     try:
-        connection = await asyncpg.connect(
-            login_url(url.reveal() if url else "", login, password),
-            timeout=_CONNECT_S,
-            statement_cache_size=0,
-            server_settings=options,
-        )
-    except (asyncpg.PostgresError, OSError, TimeoutError, ValueError) as error:
-        raise Disconnected(type(error).__name__) from None
-    try:
-        yield connection
+        async with open_connection(
+            login_url(url.reveal() if url else "", login, password, settings=settings)
+        ) as connection:
+            yield connection
     except asyncpg.PostgresError as error:
         raise _database_error(error) from None
     except asyncpg.InterfaceError as error:
         raise invalid_arguments(f"The SQL cannot be run: {error}") from None
-    except ConnectionError as error:
+    except OSError as error:
         raise Disconnected(type(error).__name__) from None
-    finally:
-        connection.terminate()
 
 
 async def run_sql(

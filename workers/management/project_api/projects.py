@@ -28,7 +28,7 @@ async def _project(call: ProjectCall) -> dict[str, object]:
         "database": {
             "host": project.database_host or call.host,
             "version": project.postgres_version,
-            "postgres_engine": project.postgres_version.partition(".")[0],
+            "postgres_engine": str(project.postgres_major),
             "release_channel": "ga",
         },
     }
@@ -142,7 +142,7 @@ async def get_branch(call: ProjectCall) -> Response:
         {
             "ref": project.ref,
             "postgres_version": project.postgres_version,
-            "postgres_engine": project.postgres_version.partition(".")[0],
+            "postgres_engine": str(project.postgres_major),
             "release_channel": "ga",
             "status": _HEALTHY,
             "db_host": project.database_host or call.host,

@@ -88,7 +88,7 @@ async def get_all(call: ProjectCall) -> Response:
     postgres: ServiceSettings = await call.operate("project.database_settings")
     attributes = {
         "database": {
-            "major_version": round(float(project.postgres_version.partition(".")[0])),
+            "major_version": project.postgres_major,
             "ssl_enforced": False,
             "network_restrictions": {"entitlement": "disallowed", "status": "applied", "allowed_cidrs": []},
             "postgres_settings": postgres.values,
