@@ -4,8 +4,6 @@ A path is compared part by part; a part in braces takes any text. Fixed parts wi
 the function `deploy`.
 """
 
-from collections.abc import Mapping
-from typing import TypeVar
 from urllib.parse import unquote
 
 from workers.management.errors import ManagementError, not_found
@@ -17,21 +15,20 @@ PREFIXES = ("/v1/", "/v2/")
 ENDPOINTS = (*projects.ENDPOINTS, *functions.ENDPOINTS, *database.ENDPOINTS, *settings.ENDPOINTS)
 
 _Pattern = tuple[str, ...]
-T = TypeVar("T")
 
 
 def _pattern(path: str) -> _Pattern:
     return tuple(path.split("/")[1:])
 
 
-_SERVED = {(endpoint.method, _pattern(endpoint.path)): endpoint for endpoint in ENDPOINTS}
-_ELSEWHERE = {
+_ANSWERS: dict[tuple[str, _Pattern], ProjectEndpoint | str] = {
     (method, _pattern(path)): sentence
     for sentence, lines in NOT_SERVED.items()
     for line in lines
     for *methods, path in [line.split()]
     for method in methods
-}
+} | {(endpoint.method, _pattern(endpoint.path)): endpoint for endpoint in ENDPOINTS}
+"""By method and path: the endpoint, or the sentence of one that is not served."""
 
 
 def find_endpoint(method: str, path: str) -> tuple[ProjectEndpoint, dict[str, str]]:
@@ -40,14 +37,19 @@ def find_endpoint(method: str, path: str) -> tuple[ProjectEndpoint, dict[str, st
     Raises: ManagementError (404, 405; 501 for what the official interface has and this one does not).
     """
     parts = path.rstrip("/").split("/")[1:]
-    if (served := _best(_SERVED, method, parts)) is not None:
-        pattern, endpoint = served
-        return endpoint, _parameters(pattern, parts)
-    if (elsewhere := _best(_ELSEWHERE, method, parts)) is not None:
+    matches = [
+        (pattern, answer)
+        for (known, pattern), answer in _ANSWERS.items()
+        if known == method and _fits(pattern, parts)
+    ]
+    if matches:
+        pattern, answer = min(matches, key=lambda match: sum(_is_parameter(part) for part in match[0]))
+        if isinstance(answer, ProjectEndpoint):
+            return answer, _parameters(pattern, parts)
         raise ManagementError(
-            501, "not_served", f"{method} {path[:200]} is not served by this platform: {elsewhere[1]}"
+            501, "not_served", f"{method} {path[:200]} is not served by this platform: {answer}"
         )
-    allowed = sorted({known for known, pattern in (*_SERVED, *_ELSEWHERE) if _fits(pattern, parts)})
+    allowed = sorted({known for known, pattern in _ANSWERS if _fits(pattern, parts)})
     if allowed:
         raise ManagementError(
             405,
@@ -56,17 +58,6 @@ def find_endpoint(method: str, path: str) -> tuple[ProjectEndpoint, dict[str, st
             headers=[("allow", ", ".join(allowed))],
         )
     raise not_found(f"path {path[:200]}")
-
-
-def _best(
-    table: Mapping[tuple[str, _Pattern], T], method: str, parts: list[str]
-) -> tuple[_Pattern, T] | None:
-    matches = [
-        (pattern, value)
-        for (known, pattern), value in table.items()
-        if known == method and _fits(pattern, parts)
-    ]
-    return min(matches, key=lambda match: sum(_is_parameter(part) for part in match[0]), default=None)
 
 
 def _fits(pattern: _Pattern, parts: list[str]) -> bool:
