@@ -32,6 +32,11 @@ def auth_settings(settings: Settings) -> dict[str, object]:
         if value is _MISSING or isinstance(value, Secret) or _holds_secrets(value):
             continue
         values[name] = _official(name, not value if alias.inverse else value, alias.separator)
+    values["refresh_token_rotation_enabled"] = settings.auth.enable_refresh_token_rotation
+    email = settings.auth.email
+    for templates, suffix in ((email.template, ""), (email.notification, "_notification")):
+        for name in templates.__struct_fields__:
+            values[f"mailer_templates_{name}{suffix}_content"] = getattr(templates, name).content
     values["sms_provider"] = next(
         (sender for sender in SENDERS if getattr(getattr(settings.auth.sms, sender), "enabled", False)), None
     )

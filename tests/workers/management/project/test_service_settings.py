@@ -16,6 +16,9 @@ enable_signup = false
 minimum_password_length = 9
 [auth.email]
 enable_confirmations = true
+[auth.email.template.invite]
+subject = "Come in"
+content = "<p>{{ .Token }}</p>"
 [auth.sessions]
 timebox = "24h"
 [auth.rate_limit]
@@ -44,6 +47,10 @@ def test_settings_have_their_official_names_and_units() -> None:
     assert values["rate_limit_email_sent"] == 7
     assert (values["external_github_enabled"], values["external_github_client_id"]) == (True, "client")
     assert values["sms_provider"] == "twilio"
+    assert values["mailer_subjects_invite"] == "Come in"
+    assert values["mailer_templates_invite_content"] == "<p>{{ .Token }}</p>"
+    assert values["mailer_templates_password_changed_notification_content"] == ""
+    assert values["refresh_token_rotation_enabled"] is True
 
 
 def test_no_secret_is_among_them() -> None:
