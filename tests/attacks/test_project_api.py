@@ -122,6 +122,13 @@ def test_a_huge_form_and_a_bundle_are_refused(target: Platform, token: str) -> N
     assert target.get("/functions/v1/hostile")[0] == 404
 
 
+def test_a_large_form_without_a_token_is_refused_unread(target: Platform) -> None:
+    large = _form(_METADATA, [(_ENTRY, _CODE), ("supabase/functions/hostile/big.bin", b"\0" * (20 * 2**20))])
+    path = "/v1/projects/abcdefghijklmnopqrst/functions/deploy?slug=hostile"
+
+    assert _ask(target, "POST", path, "sbp_" + "0" * 40, large, "multipart/form-data; boundary=x")[0] == 401
+
+
 def test_a_name_cannot_reach_other_endpoints_of_the_pool(target: Platform, token: str) -> None:
     ref = _ref(target, token)
     for name in ("..%2Fsecrets", "_internal", "a%2F..%2F..%2Fsecrets", "%2e%2e", "a%00b"):

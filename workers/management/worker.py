@@ -170,8 +170,13 @@ class ManagementWorker:
     async def _actor(self, request: Request) -> Actor:
         return await authenticate(await self.database.own(), request, self.settings.session_idle_s)
 
-    async def operate(self, actor: Actor, name: str, body: bytes, request_id: str, address: str) -> object:
-        """Run an operation by its name for an actor and return its result. Raises: ManagementError, DatabaseError."""
+    async def operate(
+        self, actor: Actor, name: str, body: bytes | Struct, request_id: str, address: str
+    ) -> object:
+        """Run an operation by its name for an actor and return its result; `body` are its arguments, as JSON or decoded.
+
+        Raises: ManagementError, DatabaseError.
+        """
         operation = self.operations.find(name)
         if operation is None:
             raise not_found(f"operation {name}; GET /management/v1/openapi.json lists them")
@@ -187,7 +192,9 @@ class ManagementWorker:
         )
         try:
             check_rights(actor, operation)
-            arguments = _decode(body, operation.arguments, operation.name)
+            arguments = (
+                _decode(body, operation.arguments, operation.name) if isinstance(body, bytes) else body
+            )
         except ManagementError as error:
             if operation.changes:
                 await write_audit(context, operation, {}, error.code)

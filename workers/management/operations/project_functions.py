@@ -60,7 +60,7 @@ async def list_functions(context: OperationContext, arguments: NoArguments) -> l
 
 async def deploy_function(context: OperationContext, arguments: FunctionSource) -> DeployResult:
     """Deploy a function from its source files; it runs in the new version when this returns."""
-    bundle = make_bundle(arguments)
+    bundle = await asyncio.to_thread(make_bundle, arguments)
     result = _decoded(
         await _ask(context, "PUT", f"/functions/{quote(arguments.name, safe='')}", bundle), DeployResult
     )
@@ -76,7 +76,7 @@ async def function_versions(context: OperationContext, arguments: ProjectFunctio
 async def function_source(context: OperationContext, arguments: ProjectFunctionReference) -> FunctionSource:
     """Return the files of the version of a function that is deployed now."""
     response = await _ask(context, "GET", f"{_path(arguments.name)}/bundle")
-    return files_of_bundle(response.body)
+    return await asyncio.to_thread(files_of_bundle, response.body)
 
 
 async def delete_function(context: OperationContext, arguments: ProjectFunctionReference) -> Done:

@@ -48,14 +48,19 @@ async def open_session(context: OperationContext, right: Right) -> AsyncIterator
     password = login_passwords(context.configuration)[login].reveal()
     settings = {"role": _ROLES[login], "statement_timeout": f"{context.settings.statement_timeout_s:g}s"}
     try:
-        async with open_connection(
-            login_url(url.reveal() if url else "", login, password, settings=settings)
-        ) as connection:
+        async with (
+            context.database.sessions,
+            open_connection(
+                login_url(url.reveal() if url else "", login, password, settings=settings)
+            ) as connection,
+        ):
             yield connection
     except asyncpg.PostgresError as error:
         raise _database_error(error) from None
     except asyncpg.InterfaceError as error:
         raise invalid_arguments(f"The SQL cannot be run: {error}") from None
+    except ProjectRejected as error:  # without a URL, or with one that cannot be read
+        raise ManagementError(503, "unavailable", str(error)) from None
     except OSError as error:
         raise Disconnected(type(error).__name__) from None
 

@@ -1,6 +1,8 @@
 """Answers a request of the official Management API: authenticate, find the endpoint, check the ref, read the body, answer."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qs
 
 import msgspec
@@ -11,11 +13,13 @@ from schemas.http import SERVER_ORIGIN, Request, Response, header
 from workers.management.errors import not_found
 from workers.management.identity.model import Actor
 from workers.management.operations.project import ProjectDescription
-from workers.management.project_api.call import ProjectCall
+from workers.management.project_api.call import SMALL_BODY_BYTES, ProjectCall, ProjectEndpoint
 from workers.management.project_api.endpoints import PREFIXES, find_endpoint
 
-Operate = Callable[[Actor, str, bytes, str, str], Awaitable[object]]
-"""Runs an operation: who asks, its name, its arguments as JSON, the request's id, the client's address."""
+Operate = Callable[[Actor, str, bytes | Struct, str, str], Awaitable[object]]
+"""Runs an operation: who asks, its name, its arguments (as JSON or decoded), the request's id, the client's address."""
+_MAX_LARGE = 2
+"""Requests with a long body that are answered at a time: each takes several times its length of memory."""
 
 
 class ProjectApi:
@@ -24,6 +28,7 @@ class ProjectApi:
     def __init__(self, operate: Operate) -> None:
         self._operate = operate
         self._ref = ""
+        self._large = asyncio.Semaphore(_MAX_LARGE)
 
     def serves(self, path: str) -> bool:
         """Return whether a path belongs to this interface."""
@@ -34,7 +39,7 @@ class ProjectApi:
         endpoint, parameters = find_endpoint(request.method, request.path)
 
         async def operate(name: str, arguments: Struct | None = None, /, **values: object) -> object:
-            data = msgspec.json.encode(values if arguments is None else arguments)
+            data = msgspec.json.encode(values) if arguments is None else arguments
             return await self._operate(actor, name, data, request.id, request.client)
 
         if not self._ref:
@@ -43,7 +48,21 @@ class ProjectApi:
             self._ref = project.ref
         if parameters.get("ref", self._ref) != self._ref:
             raise not_found(f"project {parameters['ref'][:80]}; this platform has the project {self._ref}")
-        call = ProjectCall(
+        async with self._large if endpoint.max_body_bytes > SMALL_BODY_BYTES else contextlib.nullcontext():
+            return await endpoint.answer(
+                await self._call(request, actor, body, endpoint, parameters, operate)
+            )
+
+    async def _call(
+        self,
+        request: Request,
+        actor: Actor,
+        body: RequestBody,
+        endpoint: ProjectEndpoint,
+        parameters: Mapping[str, str],
+        operate: Callable[..., Awaitable[object]],
+    ) -> ProjectCall:
+        return ProjectCall(
             parameters,
             parse_qs(request.query, keep_blank_values=True),
             header(request.headers, "content-type") or "",
@@ -54,4 +73,3 @@ class ProjectApi:
             self._ref,
             operate,
         )
-        return await endpoint.answer(call)

@@ -13,7 +13,8 @@ from workers.management.identity.model import Actor
 from workers.management.respond import json_response
 
 T = TypeVar("T")
-SMALL_BODY_BYTES = 1024 * 1024
+_USUAL_BODY_BYTES = 1024 * 1024
+SMALL_BODY_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class ProjectEndpoint:
     method: str
     path: str
     answer: Callable[[ProjectCall], Awaitable[Response]]
-    max_body_bytes: int = SMALL_BODY_BYTES
+    max_body_bytes: int = _USUAL_BODY_BYTES
 
 
 def answered(value: object, status: int = 200, headers: Headers | None = None) -> Response:

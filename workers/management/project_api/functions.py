@@ -4,6 +4,7 @@ A deployment is a form: `metadata` (JSON) and any number of `file`, each with it
 too. Bundles that the command line made itself (eszip) cannot be taken: `--use-api` sends the files.
 """
 
+import asyncio
 import datetime
 from collections.abc import Sequence
 
@@ -50,7 +51,7 @@ async def get_function(call: ProjectCall) -> Response:
 
 async def deploy_function(call: ProjectCall) -> Response:
     """Deploy a function from a form of files; with `bundleOnly` too it runs at once."""
-    parts = parse_form(call.content_type, call.body)
+    parts = await asyncio.to_thread(parse_form, call.content_type, call.body)
     metadata = _metadata(parts)
     name = call.first("slug") or metadata.name
     source = FunctionSource(
@@ -113,7 +114,7 @@ async def function_body(call: ProjectCall) -> Response:
         )
         for file in source.files
     ]
-    content_type, body = render_form(parts)
+    content_type, body = await asyncio.to_thread(render_form, parts)
     return Response(200, [("content-type", content_type), ("cache-control", "no-store")], body)
 
 
