@@ -13,6 +13,7 @@ from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from workers.database.sessions.passwords import verifier
 from workers.database.transactions.interactive import statement
+from workers.management.errors import ManagementError
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
@@ -91,10 +92,17 @@ async def describe(context: OperationContext, arguments: NoArguments) -> Project
 
 
 def database_address(settings: Settings) -> tuple[str, int]:
-    """Return host and port of Postgres for clients; the host is empty where it is that of the gateway."""
-    if settings.management.database_address:
-        parts = urlsplit(f"//{settings.management.database_address}")
-        return parts.hostname or "", parts.port or _USUAL_PORT
+    """Return host and port of Postgres for clients; the host is empty where it is that of the gateway. Raises: ManagementError."""
+    if configured := settings.management.database_address:
+        try:
+            parts = urlsplit(f"//{configured}")
+            return parts.hostname or "", parts.port or _USUAL_PORT
+        except ValueError:
+            raise ManagementError(
+                500,
+                "invalid_address",
+                "management.database_address must be a host and a port, as in db.example.org:5432",
+            ) from None
     parts = urlsplit(settings.db.url.reveal() if settings.db.url else "")
     host = parts.hostname or ""
     if host in (
