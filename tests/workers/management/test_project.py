@@ -17,6 +17,7 @@ from workers.management.worker import ManagementWorker
         ("", "", ("", 54322)),
         ("postgresql://x:y@/postgres?host=%2Frun", "", ("", 54322)),
         ("postgresql://x:y@127.0.0.1:5555/postgres", "", ("", 5555)),
+        ("postgresql://x:y@localhost/postgres", "", ("", 5432)),
         ("postgresql://x:y@db.example.org/postgres", "", ("db.example.org", 5432)),
         ("postgresql://x:y@db:5432/postgres", "db.example.org:6000", ("db.example.org", 6000)),
         ("", "[2001:db8::1]:6000", ("2001:db8::1", 6000)),

@@ -24,6 +24,7 @@ from workers.sql.files import read_statements
 _SQL = read_statements("workers.management.operations", "project.sql")
 _WINDOW_S = 300
 _USUAL_PORT = 5432
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _LOGINS = {False: "cli_login_postgres", True: "cli_login_supabase_read_only_user"}
 _SHOWN_CHARACTERS = 15
 
@@ -105,14 +106,9 @@ def database_address(settings: Settings) -> tuple[str, int]:
             ) from None
     parts = urlsplit(settings.db.url.reveal() if settings.db.url else "")
     host = parts.hostname or ""
-    if host in (
-        "",
-        "localhost",
-        "127.0.0.1",
-        "::1",
-    ):  # without a host: the embedded server, through its socket
+    if not host:  # the embedded server, through its socket
         return "", parts.port or settings.db.port
-    return host, parts.port or _USUAL_PORT
+    return "" if host in _THIS_MACHINE else host, parts.port or _USUAL_PORT
 
 
 async def api_keys(context: OperationContext, arguments: NoArguments) -> list[ApiKey]:
