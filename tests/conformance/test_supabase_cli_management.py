@@ -135,6 +135,32 @@ def pushed(linked: OfficialTool) -> OfficialTool:
     return linked
 
 
+def test_the_profile_names_the_platform_and_bad_addresses_are_refused(
+    tool: OfficialTool, tmp_path: Path
+) -> None:
+    target, path = tool.target, tmp_path / "other.yaml"
+    written = target.command(
+        "profile", "--url", "https://api.example.org/", "--project-host", "example.org", "--output", str(path)
+    )
+
+    assert written.returncode == 0, written.stderr
+    ref = tool.environment["SUPABASE_PROJECT_ID"]
+    assert dict(line.split(": ") for line in path.read_text().splitlines()) == {
+        "name": f"headwater-{ref}",
+        "api_url": "https://api.example.org",
+        "dashboard_url": "https://api.example.org",
+        "docs_url": "https://api.example.org",
+        "project_host": "example.org",
+    }
+    for options, code in (
+        (["--url", "ftp://x"], 2),
+        (["--url", "https://x/path"], 2),
+        (["--project-host", "no host"], 2),
+        (["--output", str(tmp_path / "nowhere" / "file.yaml")], 1),
+    ):
+        assert target.command("profile", *options).returncode == code, options
+
+
 def test_a_token_logs_in(tool: OfficialTool) -> None:
     token = tool.environment["SUPABASE_ACCESS_TOKEN"]
 

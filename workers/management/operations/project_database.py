@@ -41,7 +41,7 @@ class RecordedMigration(Struct, frozen=True):
     name: str = ""
 
 
-class NewMigration(Struct, frozen=True, forbid_unknown_fields=True):
+class SubmittedMigration(Struct, frozen=True, forbid_unknown_fields=True):
     """A migration. `version`: digits, by default the time; without `run` it is only recorded."""
 
     query: str
@@ -83,7 +83,7 @@ async def list_migrations(context: OperationContext, arguments: NoArguments) -> 
     return decode_rows(rows, RecordedMigration)
 
 
-async def add_migration(context: OperationContext, arguments: NewMigration) -> RecordedMigration:
+async def add_migration(context: OperationContext, arguments: SubmittedMigration) -> RecordedMigration:
     """Run a migration and record it, in one transaction."""
     version = arguments.version or datetime.datetime.now(datetime.UTC).strftime("%Y%m%d%H%M%S")
     if not _VERSION.fullmatch(version):
@@ -129,7 +129,7 @@ def operations() -> list[Operation]:
         Operation(
             "project.add_migration",
             "Run and record a migration",
-            NewMigration,
+            SubmittedMigration,
             RecordedMigration,
             developer,
             add_migration,

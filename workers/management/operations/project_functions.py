@@ -1,4 +1,4 @@
-"""Operations on deployed functions and their secrets: the pool functions does the work, asked as the service role."""
+"""Operations on deployed functions and their secrets: the pool functions does the work, as the service role requests it."""
 
 import asyncio
 import time
@@ -55,14 +55,15 @@ class ProjectSecretNames(Struct, frozen=True, forbid_unknown_fields=True):
 async def list_functions(context: OperationContext, arguments: NoArguments) -> list[ListedFunction]:
     """Return the functions that run or are deployed, by name."""
     del arguments
-    return _decoded(await _ask(context, "GET", "/functions"), list[ListedFunction])
+    return _decoded(await _send_to_functions(context, "GET", "/functions"), list[ListedFunction])
 
 
 async def deploy_function(context: OperationContext, arguments: FunctionSource) -> DeployResult:
     """Deploy a function from its source files; it runs in the new version when this returns."""
     bundle = await asyncio.to_thread(make_bundle, arguments)
     result = _decoded(
-        await _ask(context, "PUT", f"/functions/{quote(arguments.name, safe='')}", bundle), DeployResult
+        await _send_to_functions(context, "PUT", f"/functions/{quote(arguments.name, safe='')}", bundle),
+        DeployResult,
     )
     context.after = {"name": arguments.name, "version": result.version, "files": len(arguments.files)}
     return result
@@ -70,25 +71,25 @@ async def deploy_function(context: OperationContext, arguments: FunctionSource) 
 
 async def function_versions(context: OperationContext, arguments: ProjectFunctionReference) -> list[Version]:
     """Return the deployed versions of a function, newest first."""
-    return _decoded(await _ask(context, "GET", _path(arguments.name)), list[Version])
+    return _decoded(await _send_to_functions(context, "GET", _path(arguments.name)), list[Version])
 
 
 async def function_source(context: OperationContext, arguments: ProjectFunctionReference) -> FunctionSource:
     """Return the files of the version of a function that is deployed now."""
-    response = await _ask(context, "GET", f"{_path(arguments.name)}/bundle")
+    response = await _send_to_functions(context, "GET", f"{_path(arguments.name)}/bundle")
     return await asyncio.to_thread(files_of_bundle, response.body)
 
 
 async def delete_function(context: OperationContext, arguments: ProjectFunctionReference) -> Done:
     """Delete a deployed function with all its versions."""
-    await _ask(context, "DELETE", _path(arguments.name))
+    await _send_to_functions(context, "DELETE", _path(arguments.name))
     return Done()
 
 
 async def list_secrets(context: OperationContext, arguments: NoArguments) -> list[SecretDigest]:
     """Return the secrets of functions by name, without their values."""
     del arguments
-    return _decoded(await _ask(context, "GET", "/secrets"), list[SecretDigest])
+    return _decoded(await _send_to_functions(context, "GET", "/secrets"), list[SecretDigest])
 
 
 async def set_secrets(context: OperationContext, arguments: ProjectSecretValues) -> Done:
@@ -98,7 +99,7 @@ async def set_secrets(context: OperationContext, arguments: ProjectSecretValues)
     for name, value in arguments.values.items():
         if fault := secret_fault(name, value):
             raise invalid_arguments(f"{fault[:1].upper()}{fault[1:]}")
-    await _ask(context, "PUT", "/secrets", msgspec.json.encode(arguments.values))
+    await _send_to_functions(context, "PUT", "/secrets", msgspec.json.encode(arguments.values))
     context.after = {"names": sorted(arguments.values)}
     return Done()
 
@@ -107,7 +108,7 @@ async def unset_secrets(context: OperationContext, arguments: ProjectSecretNames
     """Unset secrets of functions; names that are not set are ignored."""
     if not 0 < len(arguments.names) <= MOST_SECRETS:
         raise invalid_arguments(f"`names` must name 1 to {MOST_SECRETS} secrets")
-    await _ask(context, "DELETE", "/secrets", msgspec.json.encode(arguments.names))
+    await _send_to_functions(context, "DELETE", "/secrets", msgspec.json.encode(arguments.names))
     return Done()
 
 
@@ -117,7 +118,9 @@ def _path(name: str) -> str:
     return f"/functions/{name}"
 
 
-async def _ask(context: OperationContext, method: str, path: str, body: bytes = b"") -> Response:
+async def _send_to_functions(
+    context: OperationContext, method: str, path: str, body: bytes = b""
+) -> Response:
     """Send a request to the pool functions, and start its worker if that waits for the first function.
 
     Raises: ManagementError with the status and the words of its error; Unavailable.

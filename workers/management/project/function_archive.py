@@ -28,7 +28,7 @@ _FOLDER = "supabase/"
 _MAX_PATH_BYTES = 512
 
 
-class SourceFile(Struct, frozen=True):
+class FunctionSourceFile(Struct, frozen=True):
     """A file of a function. `path` is relative, with `/` between its parts."""
 
     path: str
@@ -40,7 +40,7 @@ class FunctionSource(Struct, frozen=True):
 
     name: str
     entrypoint: str
-    files: list[SourceFile]
+    files: list[FunctionSourceFile]
     import_map: str = ""
     static_files: list[str] = []
     verify_jwt: bool = True
@@ -96,7 +96,7 @@ def files_of_bundle(data: bytes) -> FunctionSource:
     entrypoint = settings.entrypoint or next(
         (path for path in sorted(contents) if path.startswith(f"{usual}index.")), f"{usual}index.ts"
     )
-    files = [SourceFile(_FOLDER + path, content) for path, content in sorted(contents.items())]
+    files = [FunctionSourceFile(_FOLDER + path, content) for path, content in sorted(contents.items())]
     return FunctionSource(
         manifest.name,
         _FOLDER + entrypoint,

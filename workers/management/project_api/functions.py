@@ -14,7 +14,7 @@ from msgspec import Struct
 from schemas.functions.deployments import MOST_UNPACKED, DeployResult, ListedFunction, SecretDigest
 from schemas.http import Response
 from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.project.function_archive import FunctionSource, SourceFile
+from workers.management.project.function_archive import FunctionSource, FunctionSourceFile
 from workers.management.project.multipart import FormPart, parse_form, render_form
 from workers.management.project_api.call import ProjectCall, ProjectEndpoint, answered
 
@@ -57,7 +57,7 @@ async def deploy_function(call: ProjectCall) -> Response:
     source = FunctionSource(
         name,
         _relative(metadata.entrypoint_path),
-        [SourceFile(_relative(part.filename), part.content) for part in parts if part.name == "file"],
+        [FunctionSourceFile(_relative(part.filename), part.content) for part in parts if part.name == "file"],
         _relative(metadata.import_map_path),
         [_relative(pattern) for pattern in metadata.static_patterns],
         metadata.verify_jwt,

@@ -172,8 +172,8 @@ async def health(call: ProjectCall) -> Response:
         if error.status < 500:
             raise
         state = {"healthy": False, "status": "UNHEALTHY", "error": str(error)}
-    wanted = {name for text in call.query.get("services", []) for name in text.split(",")}
-    return answered([{"name": name, **state} for name in ("db", "db_postgres_user") if name in wanted])
+    requested = {name for text in call.query.get("services", []) for name in text.split(",")}
+    return answered([{"name": name, **state} for name in ("db", "db_postgres_user") if name in requested])
 
 
 ENDPOINTS = (

@@ -8,7 +8,7 @@ from workers.functions.deployments.bundles import read_bundle
 from workers.management.errors import ManagementError
 from workers.management.project.function_archive import (
     FunctionSource,
-    SourceFile,
+    FunctionSourceFile,
     files_of_bundle,
     make_bundle,
 )
@@ -18,9 +18,9 @@ _SOURCE = FunctionSource(
     "hello",
     _ENTRY,
     [
-        SourceFile("supabase/functions/_shared/x.ts", b"export const x = 1;"),
-        SourceFile("supabase/functions/hello/deno.json", b"{}"),
-        SourceFile(_ENTRY, b"Deno.serve(() => new Response());"),
+        FunctionSourceFile("supabase/functions/_shared/x.ts", b"export const x = 1;"),
+        FunctionSourceFile("supabase/functions/hello/deno.json", b"{}"),
+        FunctionSourceFile(_ENTRY, b"Deno.serve(() => new Response());"),
     ],
     "supabase/functions/hello/deno.json",
     ["supabase/functions/hello/*.html"],
@@ -56,7 +56,7 @@ def test_equal_files_give_equal_bytes() -> None:
 
 
 def test_files_outside_of_the_usual_folder_keep_their_places() -> None:
-    outside = msgspec.structs.replace(_SOURCE, files=[*_SOURCE.files, SourceFile("lib/y.ts", b"")])
+    outside = msgspec.structs.replace(_SOURCE, files=[*_SOURCE.files, FunctionSourceFile("lib/y.ts", b"")])
 
     bundle = read_bundle(make_bundle(outside), "hello")
 
@@ -81,7 +81,7 @@ def test_files_outside_of_the_usual_folder_keep_their_places() -> None:
 )
 def test_hostile_paths_are_refused(path: str) -> None:
     for hostile in (
-        msgspec.structs.replace(_SOURCE, files=[*_SOURCE.files, SourceFile(path, b"")]),
+        msgspec.structs.replace(_SOURCE, files=[*_SOURCE.files, FunctionSourceFile(path, b"")]),
         msgspec.structs.replace(_SOURCE, static_files=[path]),
         msgspec.structs.replace(_SOURCE, entrypoint=path),
     ):
@@ -98,8 +98,8 @@ def test_hostile_paths_are_refused(path: str) -> None:
         ({"name": "_internal"}, 400),
         ({"entrypoint": "supabase/functions/other/index.ts"}, 400),
         ({"files": [*_SOURCE.files, _SOURCE.files[0]]}, 400),
-        ({"files": [SourceFile(f"{number}.ts", b"") for number in range(MOST_FILES)]}, 413),
-        ({"files": [*_SOURCE.files, SourceFile("big.bin", b"\0" * MOST_UNPACKED)]}, 413),
+        ({"files": [FunctionSourceFile(f"{number}.ts", b"") for number in range(MOST_FILES)]}, 413),
+        ({"files": [*_SOURCE.files, FunctionSourceFile("big.bin", b"\0" * MOST_UNPACKED)]}, 413),
     ],
 )
 def test_what_cannot_be_deployed_is_refused(changes: dict[str, object], status: int) -> None:
