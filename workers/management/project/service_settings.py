@@ -18,6 +18,8 @@ from schemas.settings.types import Duration, Quota
 _HOURS = frozenset({"sessions_timebox", "sessions_inactivity_timeout"})
 _TEXTS = frozenset({"smtp_port"})
 """Numbers that the official interface writes as texts."""
+_CODES = "sms_test_otp"
+"""Codes that sign in: as secret as a password, though the settings do not mark them."""
 _KIB = 1024
 
 
@@ -29,7 +31,7 @@ def auth_settings(settings: Settings) -> dict[str, object]:
             continue
         name = variable.removeprefix(GOTRUE_PREFIX).lower()
         value = _at(settings, alias.path)
-        if value is _MISSING or isinstance(value, Secret) or _holds_secrets(value):
+        if name == _CODES or value is _MISSING or isinstance(value, Secret) or _holds_secrets(value):
             continue
         values[name] = _official(name, not value if alias.inverse else value, alias.separator)
     values["refresh_token_rotation_enabled"] = settings.auth.enable_refresh_token_rotation
@@ -50,7 +52,8 @@ def secret_names(settings: Settings) -> dict[str, str]:
         for variable, alias in GOTRUE_NAMES.items()
         if variable not in EXTRA_NAMES
     }
-    return {name: value.reveal() for name, value in pairs.items() if isinstance(value, Secret)}
+    secrets = {name: value.reveal() for name, value in pairs.items() if isinstance(value, Secret)}
+    return secrets | {_CODES: str(_official(_CODES, pairs[_CODES], ","))}
 
 
 class _Missing:

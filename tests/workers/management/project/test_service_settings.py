@@ -27,6 +27,8 @@ email_sent = 7
 enabled = true
 client_id = "client"
 secret = "a secret of github"
+[auth.sms.test_otp]
+4152127777 = "123456"
 [auth.sms.twilio]
 enabled = true
 account_sid = "sid"
@@ -62,6 +64,8 @@ def test_no_secret_is_among_them() -> None:
     assert "a token of twilio" not in text
     assert settings.auth.jwt_secret.reveal() not in text
     assert secret_names(settings)["external_github_secret"] == "a secret of github"
+    assert "123456" not in text
+    assert secret_names(settings)["sms_test_otp"] == "4152127777=123456"
     assert str(Secret("x")) not in text
 
 
