@@ -110,6 +110,8 @@ ROUTES = (
         has_websockets=True,
     ),
     GatewayRoute("management", "/management/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False),
+    GatewayRoute("management", "/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
+    GatewayRoute("management", "/v2", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
 )
 
 _NOT_REQUIRED = (FUNCTIONS, MANAGEMENT)

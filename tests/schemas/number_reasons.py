@@ -284,6 +284,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/management/request_history.py": {
         "float(labels.get('le', 'inf'))": OWN,
     },
+    "workers/management/project/sessions.py": {
+        "int(position)": DATABASE,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },

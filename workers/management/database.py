@@ -16,6 +16,8 @@ from workers.management.rights import Right
 
 _ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
 
+_MAX_SESSIONS = 4
+
 
 class ManagementDatabase:
     """The connection pools of the logins; `open_pool` opens one by the name of its login."""
@@ -24,6 +26,8 @@ class ManagementDatabase:
         self._open_pool = open_pool
         self._pools: dict[str, ConnectionPool] = {}
         self._opening = asyncio.Lock()
+        self.sessions = asyncio.Semaphore(_MAX_SESSIONS)
+        """Sessions beside the pools that may be open at a time (project/sessions.py)."""
 
     async def own(self) -> ConnectionPool:
         """Return the pool for the tables of administrators."""

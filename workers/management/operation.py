@@ -116,5 +116,7 @@ class OperationTable:
 
 def audited_arguments(operation: Operation, arguments: msgspec.Struct) -> dict[str, object]:
     """Return the arguments as the audit row holds them: secrets are replaced."""
-    values: dict[str, object] = msgspec.to_builtins(arguments)
-    return {name: "(not stored)" if name in operation.secrets else value for name, value in values.items()}
+    return {
+        name: "(not stored)" if name in operation.secrets else msgspec.to_builtins(getattr(arguments, name))
+        for name in arguments.__struct_fields__
+    }

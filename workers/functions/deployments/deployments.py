@@ -208,6 +208,13 @@ class Deployments:
                     raise DeployRejected(str(error)) from None
         raise VersionNotFound
 
+    async def active_bundle(self, name: str) -> bytes:
+        """Return the bundle of a function's active version. Raises: VersionNotFound, BlobError."""
+        active = next((version for version in await self.versions(name) if version.is_active), None)
+        if active is None:
+            raise VersionNotFound
+        return await self._store.bundle(name, active.number, active.sha256)
+
     async def set_secrets(self, values: Mapping[str, str]) -> None:
         """Store secrets; functions get them from now on. Raises: SecretRejected, and then none is stored."""
         check_secrets(values, self._stored.digests)

@@ -5,6 +5,7 @@
     GET    functions/<name>              its versions, newest first
     GET    functions/<name>/files        ?version= (the active one, or the project folder's without one): its source files
     POST   functions/<name>/rollback     {"version"?}
+    GET    functions/<name>/bundle       the bundle of the active version
     DELETE functions/<name>              with all its versions
     GET    secrets                       names and digests
     PUT    secrets                       {name: value}
@@ -52,6 +53,7 @@ from workers.functions.logs.reading import LEVELS, LogCondition, LogReader
 
 PREFIX = "/_internal/"
 _JSON = [("content-type", "application/json; charset=utf-8"), ("cache-control", "no-store")]
+_BUNDLE = [("content-type", "application/gzip"), ("cache-control", "no-store")]
 _LINES = [("content-type", "application/x-ndjson"), ("cache-control", "no-store")]
 _MOST_SECRET_BYTES = MOST_SECRETS * (LONGEST_SECRET + 512)
 _SMALL = 256 * 1024
@@ -118,6 +120,8 @@ class AdminEndpoints:
                 return _json(await self._deployments.versions(name))
             case "GET", "files":
                 return _json(await self._sources(request.query, name, functions()))
+            case "GET", "bundle":
+                return Response(200, _BUNDLE, await self._deployments.active_bundle(name))
             case "DELETE", "":
                 await self._deployments.delete(name)
                 return _json({"name": name, "is_local": name in functions()})

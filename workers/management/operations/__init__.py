@@ -17,6 +17,10 @@ from workers.management.operations import (
     migrations,
     platform,
     policies,
+    project,
+    project_database,
+    project_functions,
+    project_settings,
     providers,
     queues,
     realtime,
@@ -79,6 +83,10 @@ _AREAS = (
     audit_search,
     oauth_clients,
     sso_providers,
+    project,
+    project_database,
+    project_functions,
+    project_settings,
 )
 
 
