@@ -56,6 +56,10 @@ from workers.management.operation import (
 from workers.management.operations import operation_table
 from workers.management.platform_pools import PlatformPools
 from workers.management.respond import cookie_header, json_response
+from workers.management.schema_metadata.interface import SchemaMetadata
+from workers.management.schema_metadata.query import QueryRunner
+from workers.management.schema_metadata.reads import CatalogSession
+from workers.management.schema_metadata.requests_of_keys import SECRET_KEY, answer_metadata, is_metadata_path
 
 MAX_BODY_BYTES = 1024 * 1024
 _OPERATIONS = "/operations/"
@@ -86,6 +90,7 @@ class ManagementWorker:
     hashing: PasswordHashing
     configuration: Settings
     pools: PlatformPools
+    metadata: SchemaMetadata
 
     @classmethod
     def create(
@@ -94,10 +99,17 @@ class ManagementWorker:
         """Return a worker with all operations."""
         hashing = PasswordHashing(login_passwords(configuration)[MANAGEMENT])
         limits = operation_settings(configuration.management)
-        return cls(database, limits, operation_table(), hashing, configuration, pools)
+        timeout_s = limits.statement_timeout_s
+        metadata = SchemaMetadata(
+            CatalogSession(database, timeout_s), QueryRunner.create(database.developer_url, timeout_s)
+        )
+        return cls(database, limits, operation_table(), hashing, configuration, pools, metadata)
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
+        if is_metadata_path(request.path):
+            context = self._context(SECRET_KEY, request.id, request.client)
+            return await answer_metadata(self.metadata, context, request, body)
         try:
             return await self._route(request, await body.read(MAX_BODY_BYTES))
         except DatabaseError as error:
@@ -166,16 +178,7 @@ class ManagementWorker:
         operation = self.operations.find(name)
         if operation is None:
             raise not_found(f"operation {name}; GET /management/v1/openapi.json lists them")
-        context = OperationContext(
-            actor,
-            request_id,
-            address,
-            self.database,
-            self.settings,
-            self.hashing,
-            self.configuration,
-            self.pools,
-        )
+        context = self._context(actor, request_id, address)
         try:
             check_rights(actor, operation)
             arguments = _decode(body, operation.arguments, operation.name)
@@ -186,6 +189,18 @@ class ManagementWorker:
         if operation.changes:
             return await self._change(operation, context, arguments)
         return await self._run(operation, context, arguments)
+
+    def _context(self, actor: Actor, request_id: str, address: str) -> OperationContext:
+        return OperationContext(
+            actor,
+            request_id,
+            address,
+            self.database,
+            self.settings,
+            self.hashing,
+            self.configuration,
+            self.pools,
+        )
 
     async def _change(self, operation: Operation, context: OperationContext, arguments: Struct) -> object:
         """Run an operation that changes something; a failure leaves an audit row as well."""
