@@ -24,7 +24,7 @@ from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.schema_metadata", "reads.sql")
 SYSTEM_SCHEMAS = ("information_schema", "pg_catalog", "pg_toast")
-SESSION = (("search_path", '"$user", public, extensions'), ("timezone", "UTC"), ("datestyle", "ISO, MDY"))
+SESSION = (("search_path", '"$user", public, extensions'),)
 """Settings of a session as role `postgres` has them: the catalog prints names by the search path."""
 _RELATION_RIGHTS = b"SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER"
 _BETWEEN = ("included", "excluded", "ids")
@@ -32,7 +32,7 @@ _PAGE = ("limit", "offset")
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "schemas": (*_BETWEEN, "name", "system", *_PAGE),
     "tables": (*_BETWEEN, "name", *_PAGE),
-    "columns": (*_BETWEEN, "column_ids", "name", *_PAGE),
+    "columns": (*_BETWEEN, "column_ids", "name", *_PAGE, "kinds"),
     "views": (*_BETWEEN, *_PAGE),
     "materialized_views": (*_BETWEEN, *_PAGE),
     "foreign_tables": (*_BETWEEN, *_PAGE),
@@ -51,6 +51,9 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 }
 """The parameters of each statement of reads.sql that lists objects, in order."""
 
+RELATION_KINDS = {"tables": b"{r,p}", "views": b"{v}", "materialized_views": b"{m}", "foreign_tables": b"{f}"}
+"""The kinds of relations (`relkind`) that each list of relations has."""
+
 
 class Filter(Struct, frozen=True):
     """Which objects of a kind: each field is a parameter in Postgres' text format; None does not narrow."""
@@ -67,6 +70,8 @@ class Filter(Struct, frozen=True):
     """Whether schemas and roles of the system are listed."""
     arrays: bytes = b"false"
     rights: bytes = _RELATION_RIGHTS
+    kinds: bytes = b"{r,p,v,m,f}"
+    """Kinds of relations (`relkind`) whose columns are listed."""
 
 
 def listed(request: MetadataRequest, *, hides_system: bool) -> Filter:
@@ -122,7 +127,9 @@ class CatalogSession:
         """Return objects, each as JSON; with `has_columns` relations have their columns. Raises: as `run`."""
         statements = [list_statement(kind, filter)]
         if has_columns:
-            columns = Filter(included=filter.included, excluded=filter.excluded, ids=filter.ids)
+            columns = Filter(
+                included=filter.included, excluded=filter.excluded, ids=filter.ids, kinds=RELATION_KINDS[kind]
+            )
             statements.append(list_statement("columns", columns))
         rows, *more = await self.run(*statements)
         if has_columns:

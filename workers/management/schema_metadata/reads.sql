@@ -100,8 +100,15 @@ select relation.oid::text, pg_catalog.json_build_object(
   'identity_generation', case attribute.attidentity when 'a' then 'ALWAYS' when 'd' then 'BY DEFAULT' end,
   'is_generated', attribute.attgenerated = 's',
   'is_nullable', not (attribute.attnotnull or (kind.typtype = 'd' and kind.typnotnull)),
-  'is_updatable', relation.relkind in ('r', 'p') or (relation.relkind in ('v', 'f')
-    and pg_catalog.pg_column_is_updatable(relation.oid, attribute.attnum, false)),
+  -- A foreign table whose wrapper has no handler cannot be asked.
+  'is_updatable', case when relation.relkind in ('r', 'p') then true
+    when relation.relkind = 'v' or (relation.relkind = 'f' and exists (
+      select from pg_catalog.pg_foreign_table as remote
+      join pg_catalog.pg_foreign_server as server on server.oid = remote.ftserver
+      join pg_catalog.pg_foreign_data_wrapper as wrapper on wrapper.oid = server.srvfdw
+      where remote.ftrelid = relation.oid and wrapper.fdwhandler <> 0))
+    then pg_catalog.pg_column_is_updatable(relation.oid, attribute.attnum, false)
+    else false end,
   'is_unique', exists (
     select from pg_catalog.pg_constraint as unique_key
     where unique_key.conrelid = relation.oid and unique_key.contype = 'u'
@@ -131,7 +138,7 @@ where ($1::text[] is null or space.nspname = any($1::text[]))
   and ($3::oid[] is null or relation.oid = any($3::oid[]))
   and ($4::text[] is null or pg_catalog.concat(relation.oid, '.', attribute.attnum) = any($4::text[]))
   and ($5::text is null or attribute.attname = $5::text)
-  and relation.relkind in ('r', 'v', 'm', 'f', 'p')
+  and relation.relkind = any($8::"char"[])
   and attribute.attnum > 0 and not attribute.attisdropped
   and not pg_catalog.pg_is_other_temp_schema(space.oid)
   and (pg_catalog.pg_has_role(relation.relowner, 'USAGE')
