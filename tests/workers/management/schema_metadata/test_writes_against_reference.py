@@ -32,9 +32,10 @@ class Named:
     key: str = "id"
 
     async def id(self, side: Side) -> Any:
-        _, objects = await side.send("GET", f"/{self.kind}?include_system_schemas=true")
-        [found] = [value for value in objects if self.members.items() <= value.items()]
-        return found[self.key]
+        _, objects = await side.send("GET", f"/{self.kind}")
+        found = [value for value in objects if self.members.items() <= value.items()]
+        assert len(found) == 1, (type(side).__name__, self)
+        return found[0][self.key]
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ SCENARIOS: dict[str, list[Write]] = {
         patch(table("w"), schema="shop", name="v w"),
         patch(table("v w", "shop"), name="customers"),
         patch(table("v w", "shop"), name="renamed", schema="shop"),
-        patch(table("v w", "shop"), schema="public", name="w"),
+        patch(table("renamed", "shop"), schema="public", name="w"),
         patch(table("w"), primary_keys=[{"name": "nowhere"}]),
         delete(table("customers", "shop")),
         delete(table("w"), "?cascade=true"),
@@ -139,6 +140,7 @@ SCENARIOS: dict[str, list[Write]] = {
         post("columns", **T, name="z", type="no_such_type"),
         post("columns", **T, name="z", type="int4", is_identity=True, default_value=1),
         post("columns", table_id=1, name="z", type="int4"),
+        patch(column("c", "w"), check=None),
         patch(column("c", "w"), name='C "new"', type="text", comment="other", is_nullable=False),
         patch(column('C "new"', "w"), default_value="x", is_unique=True),
         patch(column('C "new"', "w"), drop_default=True, is_unique=False, name="c"),
@@ -164,7 +166,7 @@ SCENARIOS: dict[str, list[Write]] = {
         post(
             "functions", name="adds", schema="shop", args=["a integer", "b integer"], definition="select a + b; -- it's",
             return_type="integer", language="sql", behavior="IMMUTABLE", security_definer=True,
-            config_params={"search_path": "''", "work_mem": "'4MB'"},
+            config_params={"search_path": "pg_catalog"},
         ),
         post("functions", name="adds", schema="shop", args=["a integer", "b integer"], definition="select 1", return_type="int"),
         post("functions", name="bad", definition="selec", return_type="int"),
@@ -230,7 +232,7 @@ SCENARIOS: dict[str, list[Write]] = {
         patch(named("publications", "one"), tables=[]),
         patch(named("publications", "one"), tables=["shop.nowhere"]),
         patch(named("publications", "two"), tables=["shop.orders"], name="zwei", owner="postgres"),
-        patch(named("publications", "two")) if False else patch(named("publications", "zwei")),
+        patch(named("publications", "zwei")),
         delete(named("publications", "one")),
         delete(named("publications", "zwei")),
         delete(named("publications", "every_table")),
@@ -274,6 +276,8 @@ async def test_writes_have_the_answers_and_effects_of_the_reference(
         status, answer = await write.send(ours)
         expected_status, expected = await write.send(theirs)
 
+        if isinstance(answer, list):
+            answer, expected = in_one_order(answer), in_one_order(expected)
         assert (status, without_ids(answer)) == (expected_status, without_ids(expected)), (place, write)
     for kind in LISTS:
         _, objects = await ours.send("GET", f"/{kind}")
