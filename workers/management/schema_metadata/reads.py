@@ -37,7 +37,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "materialized_views": (*_BETWEEN, *_PAGE),
     "foreign_tables": (*_BETWEEN, *_PAGE),
     "functions": (*_BETWEEN, *_PAGE),
-    "types": ("included", "excluded", "arrays", *_PAGE),
+    "types": ("included", "excluded", "arrays", "rows", *_PAGE),
     "triggers": (*_BETWEEN, "name", "table", *_PAGE),
     "policies": (*_BETWEEN, "name", "table", *_PAGE),
     "indexes": (*_BETWEEN, *_PAGE),
@@ -69,6 +69,8 @@ class Filter(Struct, frozen=True):
     system: bytes = b"true"
     """Whether schemas and roles of the system are listed."""
     arrays: bytes = b"false"
+    rows: bytes = b"{c}"
+    """Kinds of relations whose row types are listed."""
     rights: bytes = _RELATION_RIGHTS
     kinds: bytes = b"{r,p,v,m,f}"
     """Kinds of relations (`relkind`) whose columns are listed."""

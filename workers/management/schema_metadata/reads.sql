@@ -243,6 +243,7 @@ where space.nspname = $1 and function.proname = $2 and function.prokind = 'f'
     from pg_catalog.unnest($3::text[]) with ordinality as word (text, place)), '')
 
 -- name: types
+-- $3: with arrays; $4: the kinds of relations (relkind) whose row types are listed, 'c' for those declared by themselves.
 select type.oid::text, pg_catalog.json_build_object(
   'id', type.oid::bigint,
   'name', type.typname,
@@ -255,7 +256,7 @@ select type.oid::text, pg_catalog.json_build_object(
     select pg_catalog.json_agg(pg_catalog.json_build_object('name', attribute.attname,
       'type_id', attribute.atttypid::bigint) order by attribute.attnum)
     from pg_catalog.pg_attribute as attribute
-    where attribute.attrelid = type.typrelid and not attribute.attisdropped), '[]'),
+    where attribute.attrelid = relation.oid and relation.relkind = 'c' and not attribute.attisdropped), '[]'),
   'comment', pg_catalog.obj_description(type.oid, 'pg_type'),
   'type_relation_id', nullif(type.typrelid::bigint, 0))
 from pg_catalog.pg_type as type
@@ -264,9 +265,9 @@ left join pg_catalog.pg_class as relation on relation.oid = type.typrelid
 left join pg_catalog.pg_type as element on element.oid = type.typelem and element.typarray = type.oid
 where ($1::text[] is null or space.nspname = any($1::text[]))
   and ($2::text[] is null or space.nspname <> all($2::text[]))
-  and (type.typrelid = 0 or relation.relkind = 'c')
+  and (type.typrelid = 0 or relation.relkind = any($4::"char"[]))
   and ($3::boolean or element.oid is null)
-order by type.oid limit $4::bigint offset $5::bigint
+order by type.oid limit $5::bigint offset $6::bigint
 
 -- name: triggers
 -- As the view information_schema.triggers lists them: not the internal ones, and no TRUNCATE among the events.

@@ -99,7 +99,7 @@ async def test_trees_are_those_of_the_reference(ours: Ours, theirs: Reference, t
 
     assert [statement["stmt"] for statement in tree["stmts"]] == [
         statement["stmt"] for statement in expected["stmts"]
-    ]
+    ], (tree, expected)
     assert written == of_theirs
     again = await ours.good("POST", "/query/parse", {"query": written})
     assert [without_places(value) for value in again["stmts"]] == [without_places(value) for value in tree["stmts"]]
