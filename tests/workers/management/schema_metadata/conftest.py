@@ -41,7 +41,13 @@ class Ours:
         data = raw if body is None else json.dumps(body).encode()
         before, _, query = path.partition("?")
         request = Request(
-            "request-1", method, "/pg" + before, query=query, caller=self.caller, body=data, client="127.0.0.1"
+            "request-1",
+            method,
+            "/pg" + before,
+            query=query,
+            caller=self.caller,
+            body=data,
+            client="127.0.0.1",
         )
         try:
             return await self.worker.answer(request, Inline(data))
@@ -69,7 +75,12 @@ async def metadata_server() -> AsyncIterator[Server]:
     with temporary_server() as server:
         await migrate(server.url(), settings)
         postgres = server.url("postgres", login_passwords(settings)["postgres"].reveal())
-        files = ((server.url(), "wrapper"), (postgres, "objects"), (server.url(), "foreign"), (server.url(), "superuser"))
+        files = (
+            (server.url(), "wrapper"),
+            (postgres, "objects"),
+            (server.url(), "foreign"),
+            (server.url(), "superuser"),
+        )
         for url, file in files:
             async with connected(url) as connection:
                 await connection.execute((HERE / f"{file}.sql").read_text())

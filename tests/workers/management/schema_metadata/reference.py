@@ -60,7 +60,11 @@ async def reference_server(database_url: str) -> AsyncIterator[Reference]:
         "PG_META_MAX_RESULT_SIZE_MB": "20",
     }
     process = subprocess.Popen(
-        ["node", str(SERVER)], cwd=CLIENTS, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ["node", str(SERVER)],
+        cwd=CLIENTS,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         _wait(process, port)

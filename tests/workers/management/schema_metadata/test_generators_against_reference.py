@@ -12,7 +12,8 @@ pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 
 @pytest.mark.parametrize("language", ["go", "swift", "python"])
 @pytest.mark.parametrize(
-    "query", ["", "?included_schemas=shop", "?included_schemas=public, shop", "?excluded_schemas=auth,storage"]
+    "query",
+    ["", "?included_schemas=shop", "?included_schemas=public, shop", "?excluded_schemas=auth,storage"],
 )
 async def test_generated_types_are_those_of_the_reference(
     ours: Ours, theirs: Reference, language: str, query: str
@@ -39,16 +40,15 @@ async def test_typescript_has_the_tables_of_the_reference(ours: Ours, theirs: Re
     text = await ours.good("GET", path)
 
     assert status == 200
-    found = [*difflib.unified_diff(tables_of(expected), tables_of(text), lineterm="", n=0)]
-    assert not found, "\n".join(found[:80])
+    assert tables_of(text) == tables_of(expected)
 
 
-def tables_of(text: str) -> list[str]:
-    """Return the lines of tables and views, without blanks at their beginnings."""
+def tables_of(text: str) -> str:
+    """Return the text of tables, views, enums and composite types, on one line: long lines are broken by one of the two."""
     lines, is_inside = [], False
     for line in text.splitlines():
         if line.startswith("    ") and not line.startswith("     "):
             is_inside = line.strip() in ("Tables: {", "Views: {", "Enums: {", "CompositeTypes: {")
         if is_inside:
             lines.append(line.strip())
-    return lines
+    return " ".join(lines).replace(": | ", ": ")

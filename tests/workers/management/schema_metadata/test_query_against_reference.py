@@ -83,7 +83,7 @@ async def test_parameters_are_sent_apart(
     "text",
     [
         "select a, 1 + 2 as b from t where x = 'y' and z in (1, 2) order by a desc limit 5",
-        "create table z (id int primary key, \"odd \"\"name\"\"\" text not null default 'it''s'); drop table z",
+        'create table z (id int primary key, "odd ""name""" text not null default \'it\'\'s\'); drop table z',
         "insert into t values (1, null) on conflict do nothing returning *",
         "with a as (select 1) select * from a join b using (id) left join lateral (select 2) c on true",
         "create policy p on t for select to anon using (auth.uid() = id)",
@@ -102,7 +102,9 @@ async def test_trees_are_those_of_the_reference(ours: Ours, theirs: Reference, t
     ], (tree, expected)
     assert written == of_theirs
     again = await ours.good("POST", "/query/parse", {"query": written})
-    assert [without_places(value) for value in again["stmts"]] == [without_places(value) for value in tree["stmts"]]
+    assert [without_places(value) for value in again["stmts"]] == [
+        without_places(value) for value in tree["stmts"]
+    ]
 
 
 def without_places(value: Any) -> Any:

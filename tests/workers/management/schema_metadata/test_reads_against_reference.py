@@ -18,9 +18,22 @@ KEYS = {
 """The member that names an object, where it is not `id`."""
 EVERYTHING = "include_system_schemas=true"
 LISTS = [
-    *("schemas", "tables", "columns", "views", "materialized-views", "foreign-tables", "functions", "types", "triggers"),
+    *(
+        "schemas",
+        "tables",
+        "columns",
+        "views",
+        "materialized-views",
+        "foreign-tables",
+        "functions",
+        "types",
+        "triggers",
+    ),
     *("policies", "publications", "roles", "extensions", "table-privileges", "config"),
-    *(f"{kind}?{EVERYTHING}" for kind in ("schemas", "tables", "columns", "views", "functions", "types", "triggers")),
+    *(
+        f"{kind}?{EVERYTHING}"
+        for kind in ("schemas", "tables", "columns", "views", "functions", "types", "triggers")
+    ),
     *(f"{kind}?{EVERYTHING}" for kind in ("policies", "table-privileges")),
     "tables?include_columns=false",
     "views?include_columns=false",
@@ -74,7 +87,9 @@ async def test_first_column_of_a_table(ours: Ours, theirs: Reference) -> None:
     tables = await ours.good("GET", "/tables?included_schemas=shop")
 
     for table in tables:
-        assert await ours.send("GET", f"/columns/{table['id']}") == await theirs.send("GET", f"/columns/{table['id']}")
+        assert await ours.send("GET", f"/columns/{table['id']}") == await theirs.send(
+            "GET", f"/columns/{table['id']}"
+        )
 
 
 async def test_indexes_that_the_reference_lists_are_the_same(ours: Ours, theirs: Reference) -> None:
@@ -113,7 +128,10 @@ async def test_column_privileges_are_those_that_the_reference_lists_for_a_superu
 
 
 async def test_version_and_root(ours: Ours, theirs: Reference) -> None:
-    answer, (_, expected) = await ours.good("GET", "/config/version"), await theirs.send("GET", "/config/version")
+    answer, (_, expected) = (
+        await ours.good("GET", "/config/version"),
+        await theirs.send("GET", "/config/version"),
+    )
     root, (_, expected_root) = await ours.good("GET", "/"), await theirs.send("GET", "/")
 
     assert settled(answer) == settled(expected)
@@ -138,7 +156,13 @@ SETTLED = frozenset({"live_rows_estimate", "dead_rows_estimate", "active_connect
 SETS = frozenset({"args", "events", "privileges", "relationships", "tables"})
 """Arrays that the reference sends in any order."""
 OF_SESSION = frozenset(
-    {"application_name", "client_connection_check_interval", "idle_in_transaction_session_timeout", "search_path", "statement_timeout"}
+    {
+        "application_name",
+        "client_connection_check_interval",
+        "idle_in_transaction_session_timeout",
+        "search_path",
+        "statement_timeout",
+    }
 )
 """Settings that differ between sessions of the two."""
 
@@ -154,7 +178,9 @@ def settled(value: Any) -> Any:
     if isinstance(kept.get("columns"), list):
         kept["columns"] = sorted(kept["columns"], key=lambda column: column["ordinal_position"])
     if isinstance(kept.get("relationships"), list):
-        kept["relationships"] = sorted(kept["relationships"], key=lambda link: sorted(map(str, link.values())))
+        kept["relationships"] = sorted(
+            kept["relationships"], key=lambda link: sorted(map(str, link.values()))
+        )
     return kept
 
 
@@ -166,6 +192,10 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
         one, other = ours[name], theirs[name]
         if one == other:
             continue
-        fields = [field for field in one.keys() | other.keys() if one.get(field, ...) != other.get(field, ...)]
-        found += [f"{name}.{field}: {one.get(field, ...)!r} is not {other.get(field, ...)!r}" for field in fields]
+        fields = [
+            field for field in one.keys() | other.keys() if one.get(field, ...) != other.get(field, ...)
+        ]
+        found += [
+            f"{name}.{field}: {one.get(field, ...)!r} is not {other.get(field, ...)!r}" for field in fields
+        ]
     return found[:20]

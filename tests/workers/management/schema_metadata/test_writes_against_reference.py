@@ -3,7 +3,7 @@
 New objects have other ids in the two copies, so ids are left out of the comparison.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -14,7 +14,16 @@ from tests.workers.management.schema_metadata.test_reads_against_reference impor
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
 IDS = frozenset(
-    {"id", "table_id", "relation_id", "column_id", "type_id", "return_type_id", "return_type_relation_id", "type_relation_id"}
+    {
+        "id",
+        "table_id",
+        "relation_id",
+        "column_id",
+        "type_id",
+        "return_type_id",
+        "return_type_relation_id",
+        "type_relation_id",
+    }
 )
 LISTS = (
     "schemas", "tables", "columns", "views", "functions", "types", "triggers", "policies", "publications",
@@ -299,5 +308,7 @@ def without_ids(value: Any) -> Any:
     kept = {name: without_ids(part) for name, part in value.items() if name not in IDS | SETTLED}
     for name in SETS & kept.keys():
         if isinstance(kept[name], list):
-            kept[name] = sorted(({**item} if isinstance(item, dict) else item for item in kept[name]), key=str)
+            kept[name] = sorted(
+                ({**item} if isinstance(item, dict) else item for item in kept[name]), key=str
+            )
     return dict(sorted(kept.items()))

@@ -29,7 +29,9 @@ def go(database: GeneratorInput) -> str:
         for operation in ("Select", "Insert", "Update")
     ]
     views = [_relation(database, view, "Select") for view in database.of_schemas(database.views)]
-    stored = [_relation(database, view, "Select") for view in database.of_schemas(database.materialized_views)]
+    stored = [
+        _relation(database, view, "Select") for view in database.of_schemas(database.materialized_views)
+    ]
     composites = [_composite(database, type) for type in database.composites()]
     parts = ["\n\n".join(part) for part in (tables, views, stored, composites)]
     return "\n\n".join(["package database", *parts]).strip()

@@ -37,7 +37,9 @@ class GeneratorInput:
 
 def by_name(objects: Sequence[Object]) -> list[Object]:
     """Return objects sorted by schema, name and id."""
-    return sorted(objects, key=lambda value: (sort_key(value["schema"]), sort_key(value["name"]), value["id"]))
+    return sorted(
+        objects, key=lambda value: (sort_key(value["schema"]), sort_key(value["name"]), value["id"])
+    )
 
 
 def by_column_name(columns: Sequence[Object]) -> dict[int, list[Object]]:

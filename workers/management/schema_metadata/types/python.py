@@ -48,7 +48,11 @@ class PythonTypes:
         tables = [
             part
             for table in database.of_schemas(database.tables)
-            for part in (self._model(table), self._dictionary(table, "Insert"), self._dictionary(table, "Update"))
+            for part in (
+                self._model(table),
+                self._dictionary(table, "Insert"),
+                self._dictionary(table, "Update"),
+            )
         ]
         views = [self._model(view) for view in database.of_schemas(database.views)]
         stored = [self._model(view) for view in database.of_schemas(database.materialized_views)]
@@ -121,7 +125,9 @@ def _block(head: str, lines: list[str]) -> str:
 
 def _class(value: Object) -> str:
     return "".join(
-        word[:1].upper() + word[1:] for part in (value["schema"], value["name"]) for word in _NO_WORD.split(part)
+        word[:1].upper() + word[1:]
+        for part in (value["schema"], value["name"])
+        for word in _NO_WORD.split(part)
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workers.management.schema_metadata.types.model import GeneratorInput, Object, is_optional
-from workers.project.types.name_order import name_key, sort_key
+from workers.project.types.name_order import sort_key
 
 _NO_WORD = re.compile(r"[^a-zA-Z0-9]")
 _NO_WORDS = re.compile(r"[^a-zA-Z0-9]+")
@@ -60,7 +60,9 @@ def _schema(database: GeneratorInput, schema: str, access: str) -> list[str]:
             lines += _enum(_type_word(type["name"]), "String, Codable, Hashable, Sendable", cases, access, 1)
     for table in _of(schema, (*database.tables, *database.foreign_tables)):
         for operation in ("Select", "Insert", "Update"):
-            lines += _struct(f"{_type_word(table['name'])}{operation}", _attributes(database, table, operation), access)
+            lines += _struct(
+                f"{_type_word(table['name'])}{operation}", _attributes(database, table, operation), access
+            )
     for view in _of(schema, (*database.views, *database.materialized_views)):
         lines += _struct(f"{_type_word(view['name'])}Select", _attributes(database, view, "Select"), access)
     for type in database.composites():
