@@ -272,6 +272,10 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/schema_metadata/query.py": {
+        "float(text or 0)": PATTERN,
+        "int(position)": DATABASE,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },
