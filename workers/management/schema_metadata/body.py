@@ -18,7 +18,7 @@ _MOST = 2**53
 _COLUMN_ID = re.compile(r"\d{1,10}\.\d{1,5}", re.ASCII)
 
 
-class MemberType(StrEnum):
+class BodyMemberType(StrEnum):
     """What a member of a body is."""
 
     TEXT = "string"
@@ -34,16 +34,16 @@ class MemberType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class BodyMember:
     """A member of a body. With `choices` it is one of these texts; an ANY member with `members` is an array of such objects."""
 
-    type: MemberType = MemberType.TEXT
+    type: BodyMemberType = BodyMemberType.TEXT
     is_required: bool = False
     choices: tuple[str, ...] = ()
-    members: Mapping[str, "Member"] = field(default_factory=dict)
+    members: Mapping[str, "BodyMember"] = field(default_factory=dict)
 
 
-Form = Mapping[str, Member]
+Form = Mapping[str, BodyMember]
 Body = Mapping[str, Any]
 
 
@@ -71,31 +71,31 @@ def convert_list(body: object, form: Form, place: str = "body") -> list[dict[str
     ]
 
 
-def _converted(value: object, member: Member, place: str) -> object:
+def _converted(value: object, member: BodyMember, place: str) -> object:
     if member.choices:
         if value not in member.choices:
             raise bad_request(f"{place} must be one of {', '.join(member.choices)}")
         return value
     match member.type:
-        case MemberType.TEXT:
+        case BodyMemberType.TEXT:
             return _text(value, place)
-        case MemberType.OPTIONAL_TEXT:
+        case BodyMemberType.OPTIONAL_TEXT:
             return None if value is None else _text(value, place)
-        case MemberType.INTEGER:
+        case BodyMemberType.INTEGER:
             return _integer(value, place)
-        case MemberType.BOOLEAN:
+        case BodyMemberType.BOOLEAN:
             return _boolean(value, place)
-        case MemberType.TEXTS:
+        case BodyMemberType.TEXTS:
             return _texts(value, place)
-        case MemberType.TABLES:
+        case BodyMemberType.TABLES:
             return None if value is None else _texts(value, place)
-        case MemberType.TEXT_MAP:
+        case BodyMemberType.TEXT_MAP:
             return _text_map(value, place)
-        case MemberType.COLUMN_ID:
+        case BodyMemberType.COLUMN_ID:
             if not isinstance(value, str) or not _COLUMN_ID.fullmatch(value):
                 raise bad_request(f'{place} must match pattern "^(\\d+)\\.(\\d+)$"')
             return value
-        case MemberType.ANY:
+        case BodyMemberType.ANY:
             return convert_list(value, member.members, place) if member.members else value
 
 

@@ -25,7 +25,7 @@ from workers.management.schema_metadata.errors import MetadataError
 from workers.management.schema_metadata.query import QueryRunner
 from workers.management.schema_metadata.reads import CatalogSession
 from workers.management.schema_metadata.request import MetadataRequest
-from workers.management.schema_metadata.writes import Written
+from workers.management.schema_metadata.writes import ObjectChange
 
 VERSION = "0.99.0"
 """The version of the interface that is answered."""
@@ -33,7 +33,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _JSON = "application/json; charset=utf-8"
 _TEXT = "text/plain; charset=utf-8"
 
-Audit = Callable[[str, dict[str, object], Written, str], Awaitable[None]]
+Audit = Callable[[str, dict[str, object], ObjectChange, str], Awaitable[None]]
 """Stores an audit row: operation, arguments, the object before and after, outcome."""
 
 
@@ -82,12 +82,12 @@ class SchemaMetadata:
         """Carry out a change and return the object. A change that fails leaves an audit row as well."""
         verb = {"POST": "create", "PATCH": "change", "DELETE": "remove"}.get(request.method, "")
         change = self._change_of(kind, id, verb, request)
-        written, outcome = Written(), "failed"
+        recorded, outcome = ObjectChange(), "failed"
         arguments: dict[str, object] = {"id": id} if id else {}
         if isinstance(request.body, (dict, list)):
             arguments["body"] = _without_secrets(kind, request.body)
         try:
-            await change(written)
+            await change(recorded)
             outcome = "done"
         except ApiError as error:
             outcome = str(error.status)
@@ -96,32 +96,32 @@ class SchemaMetadata:
             outcome = error.code
             raise
         finally:
-            await asyncio.shield(audit(f"pg.{kind}.{verb}", arguments, written, outcome))
-        return written.result
+            await asyncio.shield(audit(f"pg.{kind}.{verb}", arguments, recorded, outcome))
+        return recorded.result
 
     def _change_of(
         self, kind: str, id: str, verb: str, request: MetadataRequest
-    ) -> Callable[[Written], Awaitable[None]]:
+    ) -> Callable[[ObjectChange], Awaitable[None]]:
         """Return what carries out a change. Raises: MetadataError (404) if the kind has no such change."""
         catalog, body = self.catalog, request.body
         match kind, verb, bool(id):
             case "table-privileges", "create" | "remove", False:
-                return lambda written: privileges.change_table_rights(
-                    catalog, body, written, grants=verb == "create"
+                return lambda recorded: privileges.change_table_rights(
+                    catalog, body, recorded, grants=verb == "create"
                 )
             case "column-privileges", "create" | "remove", False:
-                return lambda written: privileges.change_column_rights(
-                    catalog, body, written, grants=verb == "create"
+                return lambda recorded: privileges.change_column_rights(
+                    catalog, body, recorded, grants=verb == "create"
                 )
         if kind in writes.WRITABLE:
             match verb, bool(id):
                 case "create", False:
-                    return lambda written: writes.create(catalog, kind, body, written)
+                    return lambda recorded: writes.create(catalog, kind, body, recorded)
                 case "change", True:
-                    return lambda written: writes.change(catalog, kind, id, body, written)
+                    return lambda recorded: writes.change(catalog, kind, id, body, recorded)
                 case "remove", True:
                     cascade = request.query.get("cascade") == "true"
-                    return lambda written: writes.remove(catalog, kind, id, cascade, written)
+                    return lambda recorded: writes.remove(catalog, kind, id, cascade, recorded)
         raise MetadataError(404, "Not found")
 
     async def _query(self, step: str, request: MetadataRequest, audit: Audit) -> Response:
@@ -129,11 +129,11 @@ class SchemaMetadata:
             case "":
                 return json_response(await self._run(request, audit))
             case "format":
-                return text_response(query.formatted(request))
+                return text_response(await asyncio.to_thread(query.formatted, request))
             case "parse":
-                return json_response(query.parsed(request))
+                return json_response(await query.parsed(request))
             case "deparse":
-                return text_response(query.deparsed(request))
+                return text_response(await query.deparsed(request))
         raise MetadataError(404, "Not found")
 
     async def _run(self, request: MetadataRequest, audit: Audit) -> bytes:
@@ -146,7 +146,7 @@ class SchemaMetadata:
             raise
         finally:
             arguments: dict[str, object] = {"query": query.audited_text(text)}
-            await asyncio.shield(audit("pg.query", arguments, Written(), outcome))
+            await asyncio.shield(audit("pg.query", arguments, ObjectChange(), outcome))
         return rows
 
 

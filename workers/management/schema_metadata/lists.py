@@ -85,7 +85,7 @@ async def retrieve(session: CatalogSession, path: str, id: str) -> bytes:
     if path == "columns":
         return await retrieve_column(session, id)
     if path == "extensions":
-        return await _found(session, "extensions", by_name(id), f"an extension named {id}")
+        return await _first_or_404(session, "extensions", by_name(id), f"an extension named {id}")
     kind = KINDS[path]
     if not kind.noun or not _DIGITS.fullmatch(id):
         raise MetadataError(404, "Not found")
@@ -95,34 +95,34 @@ async def retrieve(session: CatalogSession, path: str, id: str) -> bytes:
     filter = by_id(oid)
     if not kind.lists_system:
         filter = msgspec.structs.replace(filter, system=b"false")
-    return await _found(session, kind.statement, filter, what, has_columns=kind.columns is not None)
+    return await _first_or_404(session, kind.statement, filter, what, has_columns=kind.columns is not None)
 
 
 async def retrieve_column(session: CatalogSession, id: str) -> bytes:
     """Return a column by its id `<table>.<place>`; by `<table>` alone the first of the table. Raises: as `retrieve`."""
     if parts := _COLUMN.fullmatch(id):
         oid, place = oid_of(parts[1]), oid_of(parts[2])
-        return await _found(
+        return await _first_or_404(
             session, "columns", Filter(column_ids=text_array([f"{oid}.{place}"])), f"a column with ID {id}"
         )
     if _DIGITS.fullmatch(id) and (oid := oid_of(id)) is not None:
         filter = msgspec.structs.replace(by_id(oid), limit=b"1")
-        return await _found(session, "columns", filter, f"a column of a table with ID {id}")
+        return await _first_or_404(session, "columns", filter, f"a column of a table with ID {id}")
     raise MetadataError(404, "Not found")
 
 
 async def version(session: CatalogSession) -> bytes:
     """Return the version of the server and its connections as JSON. Raises: DatabaseError."""
-    return await _found(session, "version", Filter(), "the version")
+    return await _first_or_404(session, "version", Filter(), "the version")
 
 
-async def _found(
+async def _first_or_404(
     session: CatalogSession, statement: str, filter: Filter, what: str, *, has_columns: bool = False
 ) -> bytes:
-    found = await session.first(statement, filter, has_columns=has_columns)
-    if found is None:
+    object = await session.first(statement, filter, has_columns=has_columns)
+    if object is None:
         raise not_there(what)
-    return found
+    return object
 
 
 def _or(value: bool | None, default: bool) -> bool:

@@ -15,14 +15,14 @@ from workers.management.schema_metadata.changes.privileges import (
 from workers.management.schema_metadata.errors import not_there
 from workers.management.schema_metadata.reads import CatalogSession, Filter, json_list
 from workers.management.schema_metadata.request import MOST_OID, text_array
-from workers.management.schema_metadata.writes import Written
+from workers.management.schema_metadata.writes import ObjectChange
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.schema_metadata", "writes.sql")
 
 
 async def change_table_rights(
-    session: CatalogSession, body: object, written: Written, *, grants: bool
+    session: CatalogSession, body: object, recorded: ObjectChange, *, grants: bool
 ) -> None:
     """Grant or revoke rights on relations; the answer lists all rights on them. Raises: MetadataError, DatabaseError."""
     entries = convert_list(body, TABLE_GRANTED if grants else TABLE_REVOKED)
@@ -35,11 +35,11 @@ async def change_table_rights(
         *[on_relation(relations[str(entry["relation_id"])], entry, grants=grants) for entry in entries]
     )
     objects = await session.list("table_privileges", Filter(ids=text_array(ids)))
-    written.after = json_list(objects)
+    recorded.after = json_list(objects)
 
 
 async def change_column_rights(
-    session: CatalogSession, body: object, written: Written, *, grants: bool
+    session: CatalogSession, body: object, recorded: ObjectChange, *, grants: bool
 ) -> None:
     """Grant or revoke rights on columns; the answer lists all rights on them. Raises: MetadataError, DatabaseError."""
     entries = convert_list(body, COLUMN_GRANTED if grants else COLUMN_REVOKED)
@@ -47,7 +47,7 @@ async def change_column_rights(
     columns = await _names(session, "relation_columns", ids, "column")
     await session.run(*[on_column(columns[entry["column_id"]], entry, grants=grants) for entry in entries])
     objects = await session.list("column_privileges", Filter(column_ids=text_array(ids)))
-    written.after = json_list(objects)
+    recorded.after = json_list(objects)
 
 
 async def _names(

@@ -17,7 +17,7 @@ from workers.management.schema_metadata.request import (
     parse_body,
     parse_query_string,
 )
-from workers.management.schema_metadata.writes import Written
+from workers.management.schema_metadata.writes import ObjectChange
 
 PREFIX = "/pg"
 SECRET_KEY = Actor("secret key", Right.DEVELOPER, may_write=True, is_confirmed=True)
@@ -49,9 +49,11 @@ class _AuditRows:
 
     context: OperationContext
 
-    async def add(self, name: str, arguments: dict[str, object], written: Written, outcome: str) -> None:
+    async def add(
+        self, name: str, arguments: dict[str, object], recorded: ObjectChange, outcome: str
+    ) -> None:
         """Store a row. Raises: ManagementError (503)."""
-        self.context.before, self.context.after = _raw(written.before), _raw(written.after)
+        self.context.before, self.context.after = _raw(recorded.before), _raw(recorded.after)
         operation = Operation(name, "", msgspec.Struct, None, Right.DEVELOPER, _run_nothing, changes=True)
         await write_audit(self.context, operation, arguments, outcome)
 

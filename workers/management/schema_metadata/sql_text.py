@@ -99,7 +99,7 @@ _RESERVED = frozenset(
 """Words that name a type only in quotes (PostgreSQL, "SQL Key Words": reserved)."""
 
 
-def written(text: str) -> Sql:
+def caller_sql(text: str) -> Sql:
     """Return SQL that the caller wrote."""
     return Sql((text,))
 
@@ -125,7 +125,7 @@ def type_name(text: str) -> Sql:
     """Return a type: `name` and `name[]` are quoted where they need it, a name with a schema is sent as it came."""
     if text.endswith("[]"):
         return compose.concat(_type_word(text[:-2]), compose.raw("[]"))
-    return written(text) if "." in text else _type_word(text)
+    return caller_sql(text) if "." in text else _type_word(text)
 
 
 def value(value: object) -> Sql:
@@ -143,7 +143,7 @@ def value(value: object) -> Sql:
 
 
 def grantee(name: str) -> Sql:
-    """Return a role that rights are granted to; `public` in any case is everybody."""
+    """Return a role that rights are granted to; `public` in any case means all roles."""
     return compose.raw("public") if name.lower() == "public" else compose.ident(name)
 
 
@@ -153,4 +153,4 @@ def _as_sql(part: "Sql | LiteralString") -> Sql:
 
 def _type_word(text: str) -> Sql:
     is_plain = _PLAIN_TYPE.fullmatch(text) is not None and text not in _RESERVED
-    return written(text) if is_plain else compose.ident(text)
+    return caller_sql(text) if is_plain else compose.ident(text)

@@ -39,7 +39,7 @@ Change = Callable[[CatalogSession, Body, Body], Awaitable[list[Statement]]]
 
 
 @dataclass(slots=True)
-class Written:
+class ObjectChange:
     """What a change did, for the audit row: the object before and after it, as JSON. `result` is the answer."""
 
     before: bytes | None = None
@@ -65,41 +65,41 @@ class WritableKind:
     """Members of bodies that no audit row has."""
 
 
-async def create(session: CatalogSession, path: str, body: object, written: Written) -> None:
+async def create(session: CatalogSession, path: str, body: object, recorded: ObjectChange) -> None:
     """Create an object. Raises: MetadataError, DatabaseError."""
     kind = WRITABLE[path]
     sent = convert(body, kind.new)
     if path == "columns":
-        written.after = await _create_column(session, sent)
+        recorded.after = await _create_column(session, sent)
     elif path == "functions":
-        written.after = await _create_function(session, sent)
+        recorded.after = await _create_function(session, sent)
     else:
         await session.run(*kind.create(sent))
         statement, filter = kind.find(sent)
-        written.after = await session.first(statement, filter, has_columns=path == "tables")
-    if written.after is None:
+        recorded.after = await session.first(statement, filter, has_columns=path == "tables")
+    if recorded.after is None:
         raise not_there("the new object")
 
 
-async def change(session: CatalogSession, path: str, id: str, body: object, written: Written) -> None:
+async def change(session: CatalogSession, path: str, id: str, body: object, recorded: ObjectChange) -> None:
     """Change an object. Raises: MetadataError, DatabaseError."""
     kind = WRITABLE[path]
     sent = convert(body, kind.changed)
-    written.before = await retrieve(session, path, id)
-    old = decoded(written.before)
+    recorded.before = await retrieve(session, path, id)
+    old = decoded(recorded.before)
     statements = await kind.change(session, old, sent)
     if statements:
         await session.run(*statements)
     if path == "publications":  # it may have been created again
-        written.after = await session.first("publications", by_name(sent.get("name", old["name"])))
+        recorded.after = await session.first("publications", by_name(sent.get("name", old["name"])))
     else:
-        written.after = await retrieve(session, path, id)
+        recorded.after = await retrieve(session, path, id)
 
 
-async def remove(session: CatalogSession, path: str, id: str, cascade: bool, written: Written) -> None:
+async def remove(session: CatalogSession, path: str, id: str, cascade: bool, recorded: ObjectChange) -> None:
     """Drop an object. Raises: MetadataError, DatabaseError."""
-    written.before = await retrieve(session, path, id)
-    await session.run(*WRITABLE[path].drop(decoded(written.before), cascade))
+    recorded.before = await retrieve(session, path, id)
+    await session.run(*WRITABLE[path].drop(decoded(recorded.before), cascade))
 
 
 async def _create_column(session: CatalogSession, body: dict[str, Any]) -> bytes | None:

@@ -3,36 +3,36 @@
 from collections.abc import Sequence
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
 from workers.management.schema_metadata.errors import bad_request
-from workers.management.schema_metadata.sql_text import joined, type_name, value, written
+from workers.management.schema_metadata.sql_text import caller_sql, joined, type_name, value
 from workers.sql.compose import EMPTY, Sql, concat, ident, literal, number, qualified, raw, render
 
-_BOOLEAN = Member(MemberType.BOOLEAN)
-_GENERATION = Member(choices=("BY DEFAULT", "ALWAYS"))
+_BOOLEAN = BodyMember(BodyMemberType.BOOLEAN)
+_GENERATION = BodyMember(choices=("BY DEFAULT", "ALWAYS"))
 _SHARED: Form = {
-    "default_value": Member(MemberType.ANY),
-    "default_value_format": Member(choices=("expression", "literal")),
+    "default_value": BodyMember(BodyMemberType.ANY),
+    "default_value_format": BodyMember(choices=("expression", "literal")),
     "is_identity": _BOOLEAN,
     "identity_generation": _GENERATION,
     "is_nullable": _BOOLEAN,
     "is_unique": _BOOLEAN,
-    "comment": Member(),
+    "comment": BodyMember(),
 }
 NEW: Form = {
-    "table_id": Member(MemberType.INTEGER, is_required=True),
-    "name": Member(is_required=True),
-    "type": Member(is_required=True),
+    "table_id": BodyMember(BodyMemberType.INTEGER, is_required=True),
+    "name": BodyMember(is_required=True),
+    "type": BodyMember(is_required=True),
     **_SHARED,
     "is_primary_key": _BOOLEAN,
-    "check": Member(),
+    "check": BodyMember(),
 }
 CHANGED: Form = {
-    "name": Member(),
-    "type": Member(),
+    "name": BodyMember(),
+    "type": BodyMember(),
     "drop_default": _BOOLEAN,
     **_SHARED,
-    "check": Member(MemberType.OPTIONAL_TEXT),
+    "check": BodyMember(BodyMemberType.OPTIONAL_TEXT),
 }
 
 
@@ -54,7 +54,7 @@ def create(table: Body, body: Body) -> list[Statement]:
             "alter table", relation, "add column", column, type_name(body["type"]), start, nullable,
             "primary key" if body.get("is_primary_key") else "",
             "unique" if body.get("is_unique") else "",
-            joined_clause("check (", written(body["check"]), ")") if "check" in body else EMPTY,
+            joined_clause("check (", caller_sql(body["check"]), ")") if "check" in body else EMPTY,
         ),
         *_comment(relation, column, body),
     ]  # fmt: skip
@@ -103,13 +103,13 @@ def drop(old: Body, *, cascade: bool) -> list[Statement]:
 
 def joined_clause(*parts: Sql | str) -> Sql:
     """Return a clause of parts with a blank between them."""
-    return written(joined(*[part if isinstance(part, Sql) else written(part) for part in parts]).text)
+    return caller_sql(joined(*[part if isinstance(part, Sql) else caller_sql(part) for part in parts]).text)
 
 
 def _default(body: Body) -> Sql:
     given = body["default_value"]
     if body.get("default_value_format") == "expression":
-        return written(str(given))
+        return caller_sql(str(given))
     return value(given)
 
 
@@ -142,7 +142,7 @@ def _check(alter_table: Sql, old: Body, condition: str | None, present: str | No
     if condition is not None:
         name = f"{old['table']}_{old['name']}_check"
         statements.append(
-            joined(alter_table, "add constraint", ident(name), "check (", written(condition), ")")
+            joined(alter_table, "add constraint", ident(name), "check (", caller_sql(condition), ")")
         )
         statements.append(_proof(old, name))
     return statements

@@ -1,13 +1,18 @@
 """Statements that create, update and drop extensions."""
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
 from workers.management.schema_metadata.sql_text import joined
 from workers.sql.compose import EMPTY, concat, ident, literal, raw
 
-_BOOLEAN = Member(MemberType.BOOLEAN)
-NEW: Form = {"name": Member(is_required=True), "schema": Member(), "version": Member(), "cascade": _BOOLEAN}
-CHANGED: Form = {"update": _BOOLEAN, "version": Member(), "schema": Member()}
+_BOOLEAN = BodyMember(BodyMemberType.BOOLEAN)
+NEW: Form = {
+    "name": BodyMember(is_required=True),
+    "schema": BodyMember(),
+    "version": BodyMember(),
+    "cascade": _BOOLEAN,
+}
+CHANGED: Form = {"update": _BOOLEAN, "version": BodyMember(), "schema": BodyMember()}
 
 
 def create(body: Body) -> list[Statement]:

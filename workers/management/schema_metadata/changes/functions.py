@@ -3,39 +3,39 @@
 import re
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
-from workers.management.schema_metadata.sql_text import joined, written
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
+from workers.management.schema_metadata.sql_text import caller_sql, joined
 from workers.sql.compose import Sql, concat, ident, join, literal, qualified, raw
 
 NEW: Form = {
-    "name": Member(is_required=True),
-    "definition": Member(is_required=True),
-    "args": Member(MemberType.TEXTS),
-    "behavior": Member(choices=("IMMUTABLE", "STABLE", "VOLATILE")),
-    "config_params": Member(MemberType.TEXT_MAP),
-    "schema": Member(),
-    "language": Member(),
-    "return_type": Member(),
-    "security_definer": Member(MemberType.BOOLEAN),
+    "name": BodyMember(is_required=True),
+    "definition": BodyMember(is_required=True),
+    "args": BodyMember(BodyMemberType.TEXTS),
+    "behavior": BodyMember(choices=("IMMUTABLE", "STABLE", "VOLATILE")),
+    "config_params": BodyMember(BodyMemberType.TEXT_MAP),
+    "schema": BodyMember(),
+    "language": BodyMember(),
+    "return_type": BodyMember(),
+    "security_definer": BodyMember(BodyMemberType.BOOLEAN),
 }
-CHANGED: Form = {"name": Member(), "schema": Member(), "definition": Member()}
+CHANGED: Form = {"name": BodyMember(), "schema": BodyMember(), "definition": BodyMember()}
 _BODY = re.compile(r"\nAS (\$\w*\$)")
 
 
 def create(body: Body) -> list[Statement]:
     """Return the statement for a new function."""
     function = qualified(body.get("schema", "public"), body["name"])
-    arguments = join(", ", [written(argument) for argument in body.get("args", [])])
+    arguments = join(", ", [caller_sql(argument) for argument in body.get("args", [])])
     settings = [
-        concat(raw("set "), written(name), raw(" from current" if value == "FROM CURRENT" else " to "),
-               written("" if value == "FROM CURRENT" else value))
+        concat(raw("set "), caller_sql(name), raw(" from current" if value == "FROM CURRENT" else " to "),
+               caller_sql("" if value == "FROM CURRENT" else value))
         for name, value in body.get("config_params", {}).items()
     ]  # fmt: skip
     return [
         joined(
-            "create function", function, "(", arguments, ") returns", written(body.get("return_type", "void")),
-            "as", literal(body["definition"]), "language", written(body.get("language", "sql")),
-            written(body.get("behavior", "VOLATILE")), "called on null input",
+            "create function", function, "(", arguments, ") returns", caller_sql(body.get("return_type", "void")),
+            "as", literal(body["definition"]), "language", caller_sql(body.get("language", "sql")),
+            caller_sql(body.get("behavior", "VOLATILE")), "called on null input",
             "security definer" if body.get("security_definer") else "security invoker", *settings,
         )
     ]  # fmt: skip
@@ -62,7 +62,9 @@ def drop(old: Body, *, cascade: bool) -> list[Statement]:
 
 
 def _signature(old: Body, name: str) -> Sql:
-    return concat(qualified(old["schema"], name), raw("("), written(old["identity_argument_types"]), raw(")"))
+    return concat(
+        qualified(old["schema"], name), raw("("), caller_sql(old["identity_argument_types"]), raw(")")
+    )
 
 
 def _with_definition(old: Body, definition: str) -> Sql:
@@ -73,6 +75,6 @@ def _with_definition(old: Body, definition: str) -> Sql:
     statement = old["complete_statement"]
     for start in _BODY.finditer(statement):
         if statement[start.end() :].rstrip() == old["definition"] + start[1]:
-            return concat(written(statement[: start.start()]), raw("\nAS "), literal(definition))
+            return concat(caller_sql(statement[: start.start()]), raw("\nAS "), literal(definition))
     header = statement.partition("\nBEGIN ATOMIC")[0].partition("\nRETURN ")[0].rstrip()
-    return concat(written(header), raw("\nAS "), literal(definition))
+    return concat(caller_sql(header), raw("\nAS "), literal(definition))

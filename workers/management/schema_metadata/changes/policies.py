@@ -1,25 +1,25 @@
 """Statements that create, change and drop policies."""
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
-from workers.management.schema_metadata.sql_text import joined, written
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
+from workers.management.schema_metadata.sql_text import caller_sql, joined
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, qualified, raw
 
 NEW: Form = {
-    "name": Member(is_required=True),
-    "table": Member(is_required=True),
-    "schema": Member(),
-    "definition": Member(),
-    "check": Member(),
-    "action": Member(choices=("PERMISSIVE", "RESTRICTIVE")),
-    "command": Member(choices=("SELECT", "INSERT", "UPDATE", "DELETE", "ALL")),
-    "roles": Member(MemberType.TEXTS),
+    "name": BodyMember(is_required=True),
+    "table": BodyMember(is_required=True),
+    "schema": BodyMember(),
+    "definition": BodyMember(),
+    "check": BodyMember(),
+    "action": BodyMember(choices=("PERMISSIVE", "RESTRICTIVE")),
+    "command": BodyMember(choices=("SELECT", "INSERT", "UPDATE", "DELETE", "ALL")),
+    "roles": BodyMember(BodyMemberType.TEXTS),
 }
 CHANGED: Form = {
-    "name": Member(),
-    "definition": Member(),
-    "check": Member(),
-    "roles": Member(MemberType.TEXTS),
+    "name": BodyMember(),
+    "definition": BodyMember(),
+    "check": BodyMember(),
+    "roles": BodyMember(BodyMemberType.TEXTS),
 }
 
 
@@ -29,7 +29,7 @@ def create(body: Body) -> list[Statement]:
     return [
         joined(
             "create policy", ident(body["name"]), "on", table,
-            "as", written(body.get("action", "PERMISSIVE")), "for", written(body.get("command", "ALL")),
+            "as", caller_sql(body.get("action", "PERMISSIVE")), "for", caller_sql(body.get("command", "ALL")),
             "to", _roles(body.get("roles", ["public"])),
             _condition("using", body.get("definition")), _condition("with check", body.get("check")),
         )
@@ -59,10 +59,10 @@ def drop(old: Body) -> list[Statement]:
 
 
 def _condition(words: str, condition: str | None) -> Sql:
-    return EMPTY if condition is None else written(f"{words} ({condition})")
+    return EMPTY if condition is None else caller_sql(f"{words} ({condition})")
 
 
 def _roles(roles: list[str]) -> Sql:
     """Return roles as they are named in a policy; `public` and the roles of the session are words, not names."""
     words = ("public", "current_user", "current_role", "session_user")
-    return join(", ", [written(role) if role.lower() in words else ident(role) for role in roles])
+    return join(", ", [caller_sql(role) if role.lower() in words else ident(role) for role in roles])

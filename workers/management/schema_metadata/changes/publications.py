@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
 from workers.management.schema_metadata.sql_text import joined, table_name
 from workers.sql.compose import EMPTY, Sql, ident, join, literal, qualified
 
-_BOOLEAN = Member(MemberType.BOOLEAN)
+_BOOLEAN = BodyMember(BodyMemberType.BOOLEAN)
 _ACTIONS = ("insert", "update", "delete", "truncate")
 _PUBLISHED: Form = {f"publish_{action}": _BOOLEAN for action in _ACTIONS}
-NEW: Form = {"name": Member(is_required=True), **_PUBLISHED, "tables": Member(MemberType.TABLES)}
+NEW: Form = {"name": BodyMember(is_required=True), **_PUBLISHED, "tables": BodyMember(BodyMemberType.TABLES)}
 CHANGED: Form = {
-    "name": Member(),
-    "owner": Member(),
+    "name": BodyMember(),
+    "owner": BodyMember(),
     **_PUBLISHED,
-    "tables": Member(MemberType.TABLES),
+    "tables": BodyMember(BodyMemberType.TABLES),
 }
 
 

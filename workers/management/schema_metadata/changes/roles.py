@@ -1,12 +1,12 @@
 """Statements that create, change and drop roles."""
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
 from workers.management.schema_metadata.errors import bad_request
 from workers.management.schema_metadata.sql_text import joined, names
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, number, raw
 
-_BOOLEAN = Member(MemberType.BOOLEAN)
+_BOOLEAN = BodyMember(BodyMemberType.BOOLEAN)
 _SWITCHES = {
     "is_superuser": ("superuser", False),
     "can_create_db": ("createdb", False),
@@ -18,25 +18,25 @@ _SWITCHES = {
 }
 """Members that are switches: the word of SQL (`no` before it means off), and what a new role has."""
 _SHARED: Form = {
-    "password": Member(),
+    "password": BodyMember(),
     **dict.fromkeys(_SWITCHES, _BOOLEAN),
-    "connection_limit": Member(MemberType.INTEGER),
-    "valid_until": Member(),
+    "connection_limit": BodyMember(BodyMemberType.INTEGER),
+    "valid_until": BodyMember(),
 }
 NEW: Form = {
-    "name": Member(is_required=True),
+    "name": BodyMember(is_required=True),
     **_SHARED,
-    "member_of": Member(MemberType.TEXTS),
-    "members": Member(MemberType.TEXTS),
-    "admins": Member(MemberType.TEXTS),
-    "config": Member(MemberType.TEXT_MAP),
+    "member_of": BodyMember(BodyMemberType.TEXTS),
+    "members": BodyMember(BodyMemberType.TEXTS),
+    "admins": BodyMember(BodyMemberType.TEXTS),
+    "config": BodyMember(BodyMemberType.TEXT_MAP),
 }
 _CONFIG: Form = {
-    "op": Member(is_required=True, choices=("remove", "add", "replace")),
-    "path": Member(is_required=True),
-    "value": Member(),
+    "op": BodyMember(is_required=True, choices=("remove", "add", "replace")),
+    "path": BodyMember(is_required=True),
+    "value": BodyMember(),
 }
-CHANGED: Form = {"name": Member(), **_SHARED, "config": Member(MemberType.ANY, members=_CONFIG)}
+CHANGED: Form = {"name": BodyMember(), **_SHARED, "config": BodyMember(BodyMemberType.ANY, members=_CONFIG)}
 SECRETS = frozenset({"password"})
 
 

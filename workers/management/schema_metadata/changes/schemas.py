@@ -1,12 +1,12 @@
 """Statements that create, change and drop schemas."""
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member
+from workers.management.schema_metadata.body import Body, BodyMember, Form
 from workers.management.schema_metadata.sql_text import joined
 from workers.sql.compose import ident
 
-NEW: Form = {"name": Member(is_required=True), "owner": Member()}
-CHANGED: Form = {"name": Member(), "owner": Member()}
+NEW: Form = {"name": BodyMember(is_required=True), "owner": BodyMember()}
+CHANGED: Form = {"name": BodyMember(), "owner": BodyMember()}
 
 
 def create(body: Body) -> list[Statement]:

@@ -1,20 +1,20 @@
 """Statements that create, change and drop tables."""
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
-from workers.management.schema_metadata.sql_text import joined, names, value, written
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
+from workers.management.schema_metadata.sql_text import caller_sql, joined, names, value
 from workers.sql.compose import Sql, concat, ident, qualified, raw
 
-NEW: Form = {"name": Member(is_required=True), "schema": Member(), "comment": Member()}
+NEW: Form = {"name": BodyMember(is_required=True), "schema": BodyMember(), "comment": BodyMember()}
 CHANGED: Form = {
-    "name": Member(),
-    "schema": Member(),
-    "rls_enabled": Member(MemberType.BOOLEAN),
-    "rls_forced": Member(MemberType.BOOLEAN),
-    "replica_identity": Member(choices=("DEFAULT", "INDEX", "FULL", "NOTHING")),
-    "replica_identity_index": Member(),
-    "primary_keys": Member(MemberType.ANY, members={"name": Member(is_required=True)}),
-    "comment": Member(),
+    "name": BodyMember(),
+    "schema": BodyMember(),
+    "rls_enabled": BodyMember(BodyMemberType.BOOLEAN),
+    "rls_forced": BodyMember(BodyMemberType.BOOLEAN),
+    "replica_identity": BodyMember(choices=("DEFAULT", "INDEX", "FULL", "NOTHING")),
+    "replica_identity_index": BodyMember(),
+    "primary_keys": BodyMember(BodyMemberType.ANY, members={"name": BodyMember(is_required=True)}),
+    "comment": BodyMember(),
 }
 
 
@@ -64,10 +64,10 @@ def _switches(body: Body) -> list[Sql]:
         case None:
             pass
         case "INDEX":
-            index = written(body.get("replica_identity_index", ""))
+            index = caller_sql(body.get("replica_identity_index", ""))
             switches.append(concat(raw("replica identity using index "), index))
         case identity:
-            switches.append(concat(raw("replica identity "), written(identity)))
+            switches.append(concat(raw("replica identity "), caller_sql(identity)))
     return switches
 
 

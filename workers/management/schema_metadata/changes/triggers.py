@@ -1,25 +1,25 @@
 """Statements that create, change and drop triggers."""
 
 from workers.database.transactions.model import Statement
-from workers.management.schema_metadata.body import Body, Form, Member, MemberType
-from workers.management.schema_metadata.sql_text import joined, written
+from workers.management.schema_metadata.body import Body, BodyMember, BodyMemberType, Form
+from workers.management.schema_metadata.sql_text import caller_sql, joined
 from workers.sql.compose import EMPTY, concat, ident, join, literal, qualified, raw
 
 NEW: Form = {
-    "name": Member(is_required=True),
-    "table": Member(is_required=True),
-    "function_name": Member(is_required=True),
-    "activation": Member(is_required=True, choices=("BEFORE", "AFTER", "INSTEAD OF")),
-    "events": Member(MemberType.TEXTS, is_required=True),
-    "schema": Member(),
-    "function_schema": Member(),
-    "function_args": Member(MemberType.TEXTS),
-    "orientation": Member(choices=("ROW", "STATEMENT")),
-    "condition": Member(),
+    "name": BodyMember(is_required=True),
+    "table": BodyMember(is_required=True),
+    "function_name": BodyMember(is_required=True),
+    "activation": BodyMember(is_required=True, choices=("BEFORE", "AFTER", "INSTEAD OF")),
+    "events": BodyMember(BodyMemberType.TEXTS, is_required=True),
+    "schema": BodyMember(),
+    "function_schema": BodyMember(),
+    "function_args": BodyMember(BodyMemberType.TEXTS),
+    "orientation": BodyMember(choices=("ROW", "STATEMENT")),
+    "condition": BodyMember(),
 }
 CHANGED: Form = {
-    "name": Member(),
-    "enabled_mode": Member(choices=("ORIGIN", "REPLICA", "ALWAYS", "DISABLED")),
+    "name": BodyMember(),
+    "enabled_mode": BodyMember(choices=("ORIGIN", "REPLICA", "ALWAYS", "DISABLED")),
 }
 _MODES = {"ORIGIN": "enable", "DISABLED": "disable", "REPLICA": "enable replica", "ALWAYS": "enable always"}
 
@@ -32,9 +32,9 @@ def create(body: Body) -> list[Statement]:
     orientation, condition = body.get("orientation"), body.get("condition")
     return [
         joined(
-            "create trigger", ident(body["name"]), written(body["activation"]), written(" or ".join(body["events"])),
-            "on", table, written(f"for each {orientation}") if orientation else EMPTY,
-            written(f"when ({condition})") if condition else EMPTY,
+            "create trigger", ident(body["name"]), caller_sql(body["activation"]), caller_sql(" or ".join(body["events"])),
+            "on", table, caller_sql(f"for each {orientation}") if orientation else EMPTY,
+            caller_sql(f"when ({condition})") if condition else EMPTY,
             "execute function", concat(function, raw("("), arguments, raw(")")),
         )
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def change(old: Body, body: Body) -> list[Statement]:
     statements = []
     if "enabled_mode" in body:
         statements.append(
-            joined("alter table", table, written(_MODES[body["enabled_mode"]]), "trigger", trigger)
+            joined("alter table", table, caller_sql(_MODES[body["enabled_mode"]]), "trigger", trigger)
         )
     if body.get("name") and body["name"] != old["name"]:
         statements.append(joined("alter trigger", trigger, "on", table, "rename to", ident(body["name"])))
