@@ -77,7 +77,7 @@ async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
 
 
 def _filters(request: MetadataRequest) -> tuple[Filter, Filter]:
-    """Return the filter of most objects, and that of the kinds of which the system has none to leave out."""
+    """Return two filters: the first leaves out the schemas of the system, the second does not."""
     included = [name.strip() for name in query_names(request, "included_schemas") or []]
     excluded = [name.strip() for name in query_names(request, "excluded_schemas") or []]
     if included:

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
+from urllib.parse import unquote
 
 import msgspec
 
@@ -59,6 +60,9 @@ class SchemaMetadata:
 
     async def _route(self, request: MetadataRequest, audit: Audit) -> Response:
         kind, _, id = request.path.strip("/").partition("/")
+        id = unquote(id)
+        if "\0" in id:
+            raise MetadataError(404, "Not found")
         match request.method, kind:
             case "GET", "":
                 return json_response(msgspec.json.encode(_described()))
@@ -102,7 +106,7 @@ class SchemaMetadata:
     def _change_of(
         self, kind: str, id: str, verb: str, request: MetadataRequest
     ) -> Callable[[ObjectChange], Awaitable[None]]:
-        """Return what carries out a change. Raises: MetadataError (404) if the kind has no such change."""
+        """Return the function that carries out a change. Raises: MetadataError (404) if the kind cannot be changed so."""
         catalog, body = self.catalog, request.body
         match kind, verb, bool(id):
             case "table-privileges", "create" | "remove", False:

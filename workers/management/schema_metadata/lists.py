@@ -27,7 +27,7 @@ class Kind:
 
     statement: str
     noun: str
-    """As in "Cannot find a table with ID 1"; empty if there is no path for a single object."""
+    """As in "Cannot find a table with ID 1"; empty if single objects have no path."""
     hides_system: bool = True
     columns: bool | None = None
     zero_is_no_limit: bool = False

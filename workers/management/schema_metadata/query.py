@@ -154,7 +154,7 @@ _MEMBERS = {
     "q": "internalQuery", "W": "where", "s": "schema", "t": "table", "c": "column", "d": "dataType",
     "n": "constraint", "F": "file", "L": "line", "R": "routine",
 }  # fmt: skip
-"""The members of an error by the letters of the protocol's fields."""
+"""The members of an error by the codes of the protocol's fields."""
 
 
 def _rejected(fields: dict[str, str], text: str) -> MetadataError:

@@ -47,7 +47,7 @@ class ResultRows:
 
 
 class QueryRejected(Exception):
-    """The database rejected a statement: the fields of its error by their letters (PostgreSQL, "Error and Notice Message Fields")."""
+    """The database rejected a statement: the fields of its error by their codes (PostgreSQL, "Error and Notice Message Fields")."""
 
     def __init__(self, fields: dict[str, str]) -> None:
         super().__init__(fields.get("M", ""))
@@ -63,7 +63,7 @@ class ResultTooLarge(Exception):
 
 
 class CopyRejected(Exception):
-    """COPY from or to the client, for which the interface has no form."""
+    """The text has COPY from or to the client, which the interface cannot carry."""
 
 
 async def run_query(

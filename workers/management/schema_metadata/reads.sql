@@ -22,6 +22,34 @@ where ($1::text[] is null or space.nspname = any($1::text[]))
 order by space.oid limit $6::bigint offset $7::bigint
 
 -- name: tables
+-- A relationship is shown with both of its tables. All are read at once: pg_constraint has no index for the target.
+with linked as (
+  select place.relation_id, pg_catalog.json_agg(pg_catalog.json_build_object(
+    'id', link.oid::bigint,
+    'constraint_name', link.conname,
+    'source_schema', source_space.nspname,
+    'source_table_name', source.relname,
+    'source_column_name', source_column.attname,
+    'target_table_schema', target_space.nspname,
+    'target_table_name', target.relname,
+    'target_column_name', target_column.attname)
+    order by link.oid, source_column.attnum, target_column.attnum) as relationships
+  from pg_catalog.pg_constraint as link
+  cross join lateral (
+    select link.conrelid union select link.confrelid
+  ) as place (relation_id)
+  join pg_catalog.pg_class as source on source.oid = link.conrelid
+  join pg_catalog.pg_namespace as source_space on source_space.oid = source.relnamespace
+  join pg_catalog.pg_class as target on target.oid = link.confrelid
+  join pg_catalog.pg_namespace as target_space on target_space.oid = target.relnamespace
+  -- Every column of the key with every column that it refers to: the form of the interface.
+  join pg_catalog.pg_attribute as source_column
+    on source_column.attrelid = source.oid and source_column.attnum = any(link.conkey)
+  join pg_catalog.pg_attribute as target_column
+    on target_column.attrelid = target.oid and target_column.attnum = any(link.confkey)
+  where link.contype = 'f' and ($3::oid[] is null or place.relation_id = any($3::oid[]))
+  group by place.relation_id
+)
 select relation.oid::text, pg_catalog.json_build_object(
   'id', relation.oid::bigint,
   'schema', space.nspname,
@@ -43,31 +71,11 @@ select relation.oid::text, pg_catalog.json_build_object(
     cross join lateral pg_catalog.unnest(index.indkey::smallint[]) with ordinality as key (number, place)
     join pg_catalog.pg_attribute as attribute on attribute.attrelid = relation.oid and attribute.attnum = key.number
     where index.indrelid = relation.oid and index.indisprimary), '[]'),
-  'relationships', coalesce((
-    select pg_catalog.json_agg(pg_catalog.json_build_object(
-      'id', link.oid::bigint,
-      'constraint_name', link.conname,
-      'source_schema', source_space.nspname,
-      'source_table_name', source.relname,
-      'source_column_name', source_column.attname,
-      'target_table_schema', target_space.nspname,
-      'target_table_name', target.relname,
-      'target_column_name', target_column.attname)
-      order by link.oid, source_column.attnum, target_column.attnum)
-    from pg_catalog.pg_constraint as link
-    join pg_catalog.pg_class as source on source.oid = link.conrelid
-    join pg_catalog.pg_namespace as source_space on source_space.oid = source.relnamespace
-    join pg_catalog.pg_class as target on target.oid = link.confrelid
-    join pg_catalog.pg_namespace as target_space on target_space.oid = target.relnamespace
-    -- Every column of the key with every column that it refers to: the form of the interface.
-    join pg_catalog.pg_attribute as source_column
-      on source_column.attrelid = source.oid and source_column.attnum = any(link.conkey)
-    join pg_catalog.pg_attribute as target_column
-      on target_column.attrelid = target.oid and target_column.attnum = any(link.confkey)
-    where link.contype = 'f' and relation.oid in (link.conrelid, link.confrelid)), '[]'))
+  'relationships', coalesce(linked.relationships, '[]'))
 from pg_catalog.pg_class as relation
 join pg_catalog.pg_namespace as space on space.oid = relation.relnamespace
 cross join lateral (select pg_catalog.pg_total_relation_size(relation.oid) as bytes) as size
+left join linked on linked.relation_id = relation.oid
 where ($1::text[] is null or space.nspname = any($1::text[]))
   and ($2::text[] is null or space.nspname <> all($2::text[]))
   and ($3::oid[] is null or relation.oid = any($3::oid[]))

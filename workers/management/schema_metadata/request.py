@@ -74,8 +74,11 @@ def query_number(request: MetadataRequest, name: str) -> bytes | None:
 
 
 def query_names(request: MetadataRequest, name: str) -> list[str] | None:
-    """Return a query parameter that is a list of names with commas between them; None without it."""
-    return request.query[name].split(",") if name in request.query else None
+    """Return a query parameter that is a list of names with commas between them; None without it. Raises: MetadataError."""
+    text = request.query.get(name)
+    if text is not None and "\0" in text:
+        raise bad_request(f"querystring/{name} must not contain a NUL character")
+    return None if text is None else text.split(",")
 
 
 def oid_of(text: str) -> str | None:

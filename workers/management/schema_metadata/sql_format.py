@@ -1,4 +1,4 @@
-"""Lays out SQL: clauses begin lines, lists and conditions are indented by two spaces. Words, quotes and comments stay. Pure."""
+"""Formats SQL: clauses begin lines, lists and conditions are indented by two spaces. Words, quotes and comments stay. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -133,7 +133,7 @@ class _Layout:
             self._write(")")
 
     def _is_short(self) -> bool:
-        """Return whether the bracket that opens here is written on one line: it is short and has no clause."""
+        """Return whether the bracket that opens here is written on one line: it is short, without a clause inside."""
         depth, length = 0, 0
         for kind, lexeme in self._tokens[self._at :]:
             depth += (lexeme == "(") - (lexeme == ")")

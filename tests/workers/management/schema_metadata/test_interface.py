@@ -45,6 +45,8 @@ async def test_the_secret_key_alone_passes(ours: Ours, caller: Caller, status: i
         ("GET", "/tables?limit=99999999999999999999", None, 400, "querystring/limit must be integer"),
         ("GET", "/tables?include_columns=maybe", None, 400, "querystring/include_columns must be boolean"),
         ("GET", "/tables/x", None, 404, "Not found"),
+        ("GET", "/extensions/%00", None, 404, "Not found"),
+        ("GET", "/tables?included_schemas=a%00", None, 400, "querystring/included_schemas must not contain a NUL character"),
         ("GET", "/tables/99999999999999999999", None, 404, "Cannot find a table with ID 99999999999999999999"),
         ("GET", "/nowhere", None, 404, "Not found"),
         ("PUT", "/tables", {}, 404, "Not found"),
@@ -340,3 +342,21 @@ async def test_a_foreign_table_without_a_handler_breaks_no_list(ours: Ours) -> N
     assert await ours.good("GET", "/columns")
     async with connected(ours.superuser_url) as connection:
         await connection.execute("drop foreign data wrapper nothing cascade")
+
+
+async def test_half_a_character_is_rejected(ours: Ours) -> None:
+    for raw in (
+        b'{"query": "select \'\\ud800\'"}',
+        b'{"query": "select $1::text", "parameters": ["\\udc00"]}',
+    ):
+        response = await ours.respond("POST", "/query", raw=raw)
+        assert response.status in (200, 400)
+    response = await ours.respond("POST", "/tables", raw=b'{"name": "\\ud800"}')
+    assert response.status == 400
+
+
+async def test_names_in_paths_are_decoded(ours: Ours, theirs: Reference) -> None:
+    for name in ("uuid%2Dossp", "no%20such%27one"):
+        assert await ours.send("GET", f"/extensions/{name}") == await theirs.send(
+            "GET", f"/extensions/{name}"
+        )

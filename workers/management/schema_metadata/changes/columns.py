@@ -107,10 +107,10 @@ def joined_clause(*parts: Sql | str) -> Sql:
 
 
 def _default(body: Body) -> Sql:
-    given = body["default_value"]
+    default = body["default_value"]
     if body.get("default_value_format") == "expression":
-        return caller_sql(str(given))
-    return value(given)
+        return caller_sql(str(default))
+    return value(default)
 
 
 def _generation(body: Body) -> Sql:

@@ -32,7 +32,7 @@ def create(body: Body) -> list[Statement]:
 def change(old: Body, body: Body) -> list[Statement]:
     """Return the statements of a change; the name changes last.
 
-    Between "all tables" and a list there is no alteration, so the publication is created again and gets another id. Tables
+    Postgres cannot change "all tables" into a list or back, so the publication is created again and gets another id. Tables
     that stay keep their columns and conditions.
     """
     publication = ident(old["name"])

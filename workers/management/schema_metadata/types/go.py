@@ -40,9 +40,9 @@ def go(database: GeneratorInput) -> str:
 def go_type(database: GeneratorInput, name: str, *, is_nullable: bool) -> str:
     """Return the Go type of a database type by its name."""
     types = [type for type in database.types if type["name"] == name]
-    known = "string" if any(type["enums"] for type in types) else _TYPES.get(name)
-    if known is not None:
-        return f"*{known}" if is_nullable and known not in _WITHOUT_POINTER else known
+    go_name = "string" if any(type["enums"] for type in types) else _TYPES.get(name)
+    if go_name is not None:
+        return f"*{go_name}" if is_nullable and go_name not in _WITHOUT_POINTER else go_name
     if any(type["attributes"] for type in types):
         return _RECORD
     if name.startswith("_"):
