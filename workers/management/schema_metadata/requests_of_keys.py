@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from broker.requests.handler import RequestBody
+from broker.requests.handler import BodyTooLarge, RequestBody
 from schemas.http import Request, Response
 from workers.management.audit import write_audit
+from workers.management.errors import ManagementError
 from workers.management.identity.model import Actor
 from workers.management.operation import Operation, OperationContext
 from workers.management.rights import Right
+from workers.management.schema_metadata.errors import MetadataError
 from workers.management.schema_metadata.interface import SchemaMetadata, check_caller
 from workers.management.schema_metadata.request import (
     MAX_BODY_BYTES,
@@ -32,15 +34,18 @@ def is_metadata_path(path: str) -> bool:
 async def answer_metadata(
     interface: SchemaMetadata, context: OperationContext, request: Request, body: RequestBody
 ) -> Response:
-    """Answer a request below `/pg`. `context` is what its audit row is written with. Raises: MetadataError, ManagementError."""
+    """Answer a request below `/pg`. `context` is what its audit row is written with. Raises: MetadataError, BodyBroken."""
     check_caller(request.caller)
-    sent = MetadataRequest(
-        request.method,
-        request.path.removeprefix(PREFIX),
-        parse_query_string(request.query),
-        parse_body(await body.read(MAX_BODY_BYTES)),
-    )
-    return await interface.answer(sent, _AuditRows(context).add)
+    try:
+        sent = MetadataRequest(
+            request.method,
+            request.path.removeprefix(PREFIX),
+            parse_query_string(request.query),
+            parse_body(await body.read(MAX_BODY_BYTES)),
+        )
+        return await interface.answer(sent, _AuditRows(context).add)
+    except (BodyTooLarge, ManagementError) as error:
+        raise MetadataError(error.status, str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from workers.management.schema_metadata.reads import (
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.schema_metadata", "writes.sql")
-Create = Callable[[Body], list[Statement]]
+Create = Callable[[CatalogSession, dict[str, Any]], Awaitable[bytes | None]]
 Change = Callable[[CatalogSession, Body, Body], Awaitable[list[Statement]]]
 
 
@@ -53,14 +53,13 @@ class ObjectChange:
 
 @dataclass(frozen=True, slots=True)
 class WritableKind:
-    """How objects of a kind are written. `find` names the object that a body creates."""
+    """How objects of a kind are written. `create` returns the new object."""
 
     new: Form
     changed: Form
     create: Create
     change: Change
     drop: Callable[[Body, bool], list[Statement]]
-    find: Callable[[Body], tuple[str, Filter]]
     secrets: frozenset[str] = frozenset()
     """Members of bodies that no audit row has."""
 
@@ -69,14 +68,7 @@ async def create(session: CatalogSession, path: str, body: object, recorded: Obj
     """Create an object. Raises: MetadataError, DatabaseError."""
     kind = WRITABLE[path]
     sent = convert(body, kind.new)
-    if path == "columns":
-        recorded.after = await _create_column(session, sent)
-    elif path == "functions":
-        recorded.after = await _create_function(session, sent)
-    else:
-        await session.run(*kind.create(sent))
-        statement, filter = kind.find(sent)
-        recorded.after = await session.first(statement, filter, has_columns=path == "tables")
+    recorded.after = await kind.create(session, sent)
     if recorded.after is None:
         raise not_there("the new object")
 
@@ -129,6 +121,18 @@ async def _change_column(session: CatalogSession, old: Body, body: Body) -> list
     return columns.change(old, body, names, _first(checks))
 
 
+def _created(
+    statement: str, build: Callable[[Body], list[Statement]], find: Callable[[Body], Filter]
+) -> Create:
+    """Return a function that runs the statements of a body and returns the object that `find` names."""
+
+    async def create(session: CatalogSession, body: dict[str, Any]) -> bytes | None:
+        await session.run(*build(body))
+        return await session.first(statement, find(body), has_columns=statement == "tables")
+
+    return create
+
+
 def _pure(build: Callable[[Body, Body], list[Statement]]) -> Change:
     async def change(session: CatalogSession, old: Body, body: Body) -> list[Statement]:
         del session
@@ -149,53 +153,55 @@ def _drop(drop: Callable[[Body], list[Statement]]) -> Callable[[Body, bool], lis
     return lambda old, cascade: drop(old)
 
 
-def _schema_of(body: Body) -> str:
-    return str(body.get("schema", "public"))
+def _named_alone(body: Body) -> Filter:
+    return by_name(body["name"])
+
+
+def _in_schema(body: Body) -> Filter:
+    return by_name(body["name"], schema=str(body.get("schema", "public")))
+
+
+def _on_table(body: Body) -> Filter:
+    return by_name(body["name"], schema=str(body.get("schema", "public")), table=body["table"])
 
 
 WRITABLE = {
     "schemas": WritableKind(
-        schemas.NEW, schemas.CHANGED, schemas.create, _pure(schemas.change),
+        schemas.NEW, schemas.CHANGED, _created("schemas", schemas.create, _named_alone), _pure(schemas.change),
         lambda old, cascade: schemas.drop(old, cascade=cascade),
-        lambda body: ("schemas", by_name(body["name"])),
     ),
     "tables": WritableKind(
-        tables.NEW, tables.CHANGED, tables.create, _change_table,
+        tables.NEW, tables.CHANGED, _created("tables", tables.create, _in_schema), _change_table,
         lambda old, cascade: tables.drop(old, cascade=cascade),
-        lambda body: ("tables", by_name(body["name"], schema=_schema_of(body))),
     ),
     "columns": WritableKind(
-        columns.NEW, columns.CHANGED, lambda body: columns.create(body, body), _change_column,
+        columns.NEW, columns.CHANGED, _create_column, _change_column,
         lambda old, cascade: columns.drop(old, cascade=cascade),
-        lambda body: ("columns", by_name(body["name"])),
     ),
     "functions": WritableKind(
-        functions.NEW, functions.CHANGED, functions.create, _pure(functions.change),
+        functions.NEW, functions.CHANGED, _create_function, _pure(functions.change),
         lambda old, cascade: functions.drop(old, cascade=cascade),
-        lambda body: ("functions", by_name(body["name"])),
     ),
     "triggers": WritableKind(
-        triggers.NEW, triggers.CHANGED, triggers.create, _pure(triggers.change),
+        triggers.NEW, triggers.CHANGED, _created("triggers", triggers.create, _on_table), _pure(triggers.change),
         lambda old, cascade: triggers.drop(old, cascade=cascade),
-        lambda body: ("triggers", by_name(body["name"], schema=_schema_of(body), table=body["table"])),
     ),
     "policies": WritableKind(
-        policies.NEW, policies.CHANGED, policies.create, _pure(policies.change), _drop(policies.drop),
-        lambda body: ("policies", by_name(body["name"], schema=_schema_of(body), table=body["table"])),
+        policies.NEW, policies.CHANGED, _created("policies", policies.create, _on_table), _pure(policies.change),
+        _drop(policies.drop),
     ),
     "publications": WritableKind(
-        publications.NEW, publications.CHANGED, publications.create, _pure(publications.change),
-        _drop(publications.drop), lambda body: ("publications", by_name(body["name"])),
+        publications.NEW, publications.CHANGED, _created("publications", publications.create, _named_alone),
+        _pure(publications.change), _drop(publications.drop),
     ),
     "roles": WritableKind(
-        roles.NEW, roles.CHANGED, roles.create, _pure(roles.change), _drop(roles.drop),
-        lambda body: ("roles", by_name(body["name"])), roles.SECRETS,
+        roles.NEW, roles.CHANGED, _created("roles", roles.create, _named_alone), _pure(roles.change),
+        _drop(roles.drop), roles.SECRETS,
     ),
     "extensions": WritableKind(
-        extensions.NEW, extensions.CHANGED, extensions.create,
+        extensions.NEW, extensions.CHANGED, _created("extensions", extensions.create, _named_alone),
         _pure(lambda old, body: extensions.change(old["name"], body)),
         lambda old, cascade: extensions.drop(old["name"], cascade=cascade),
-        lambda body: ("extensions", by_name(body["name"])),
     ),
 }  # fmt: skip
 """The kinds that can be written, by their paths."""

@@ -87,6 +87,13 @@ async def test_bytes_that_are_no_json(ours: Ours) -> None:
         assert b"not valid JSON" in response.body
 
 
+async def test_bodies_over_the_limit(ours: Ours) -> None:
+    response = await ours.respond("POST", "/query", raw=b" " * (3 * 1024 * 1024 + 1))
+
+    assert response.status == 413
+    assert json.loads(response.body) == {"error": "the body is longer than 3145728 bytes"}
+
+
 async def test_hostile_names_are_names(ours: Ours) -> None:
     for kind in (
         "tables",
