@@ -3,6 +3,8 @@
 TypeScript is that of `headwater gen types typescript` (workers/project/types); the others are those of the interface (`types/`).
 """
 
+import json
+
 from workers.management.schema_metadata.errors import MetadataError, bad_request
 from workers.management.schema_metadata.reads import (
     SYSTEM_SCHEMAS,
@@ -11,7 +13,7 @@ from workers.management.schema_metadata.reads import (
     decoded,
     list_statement,
 )
-from workers.management.schema_metadata.request import MetadataRequest, query_names, text_array
+from workers.management.schema_metadata.request import MetadataRequest, query_boolean, query_names, text_array
 from workers.management.schema_metadata.types.go import go
 from workers.management.schema_metadata.types.model import GeneratorInput, Object, by_column_name, by_name
 from workers.management.schema_metadata.types.python import python
@@ -22,6 +24,13 @@ from workers.project.types.read_catalog import read_database
 from workers.project.types.typescript import typescript
 from workers.sql import compose
 
+_DATABASE = "export type Database = {\n"
+_VERSION = """  // Allows to automatically instantiate createClient with right options
+  // instead of createClient<Database, { PostgrestVersion: 'XX' }>(URL, KEY)
+  __InternalSupabase: {
+    PostgrestVersion: %s
+  }
+"""
 _ACCESS = ("internal", "public", "private", "package")
 _ROWS = b"{c,r,v,m,p,f}"
 _KINDS = ("schemas", "tables", "foreign_tables", "views", "materialized_views", "columns", "types")
@@ -73,7 +82,27 @@ async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
     schemas = [str(decoded(schema)["name"]) for schema in await session.list("schemas", filter)]
     async with open_connection(session.database.developer_url()) as connection:
         await connection.execute(f"set role {compose.quoted(OWNER)}")
-        return typescript(await read_database(connection, schemas))
+        text = typescript(await read_database(connection, schemas))
+    if not query_boolean(request, "detect_one_to_one_relationships"):
+        text = without_one_to_one(text)
+    version = request.query.get("postgrest_version", "")
+    return with_version(text, version) if version else text
+
+
+def without_one_to_one(text: str) -> str:
+    """Return TypeScript whose relationships do not say whether they are one to one."""
+    lines, is_inside = [], False
+    for line in text.splitlines(keepends=True):
+        word = line.strip()
+        is_inside = word == "Relationships: [" or (is_inside and word != "]")
+        if not (is_inside and word in ("isOneToOne: true", "isOneToOne: false")):
+            lines.append(line)
+    return "".join(lines)
+
+
+def with_version(text: str, version: str) -> str:
+    """Return TypeScript that tells the clients which version of PostgREST answers."""
+    return text.replace(_DATABASE, _DATABASE + _VERSION % json.dumps(version, ensure_ascii=False), 1)
 
 
 def _filters(request: MetadataRequest) -> tuple[Filter, Filter]:

@@ -33,14 +33,32 @@ async def test_access_of_swift(ours: Ours, theirs: Reference) -> None:
     assert (await ours.send("GET", "/generators/swift?access_control=x {"))[0] == 400
 
 
-async def test_typescript_has_the_tables_of_the_reference(ours: Ours, theirs: Reference) -> None:
-    """Ours is that of `headwater gen types`: it says more of functions and relationships, and its helper types are others."""
-    path = "/generators/typescript?included_schemas=auth,storage,realtime"
-    status, expected = await theirs.send("GET", path + "&detect_one_to_one_relationships=true")
+@pytest.mark.parametrize(
+    "options", ["", "&detect_one_to_one_relationships=true", "&detect_one_to_one_relationships=false"]
+)
+async def test_typescript_has_the_tables_of_the_reference(
+    ours: Ours, theirs: Reference, options: str
+) -> None:
+    """Ours is that of `headwater gen types`: it says more of functions, and its helper types are others."""
+    path = f"/generators/typescript?included_schemas=auth,storage,realtime{options}"
+    status, expected = await theirs.send("GET", path)
     text = await ours.good("GET", path)
 
     assert status == 200
     assert tables_of(text) == tables_of(expected)
+
+
+async def test_typescript_names_the_version_of_postgrest(ours: Ours, theirs: Reference) -> None:
+    path, start = (
+        "/generators/typescript?included_schemas=storage&postgrest_version=",
+        "export type Database = {",
+    )
+    text, (_, expected) = await ours.good("GET", f"{path}14.1"), await theirs.send("GET", f"{path}14.1")
+    quoted = await ours.good("GET", f"{path}14%22%0Ax")
+
+    head, expected_head = (value.partition(start)[2].splitlines()[:6] for value in (text, expected))
+    assert head == expected_head
+    assert 'PostgrestVersion: "14\\"\\nx"' in quoted
 
 
 def tables_of(text: str) -> str:
