@@ -1,7 +1,6 @@
 """POST /query and below: SQL of the caller is run, formatted, parsed, or written from its tree."""
 
 import asyncio
-import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
+from workers.management.schema_metadata import parse_process
 from workers.management.schema_metadata.errors import MetadataError, bad_request
 from workers.management.schema_metadata.query_session import (
     CopyRejected,
@@ -87,27 +87,22 @@ def query_text(body: object) -> str:
 
 async def parsed(request: MetadataRequest) -> bytes:
     """Return the parse tree of SQL as JSON. Raises: MetadataError."""
-    text = query_text(request.body)
-    tree: bytes = await asyncio.to_thread(lambda: _parser().parse(text))
-    return tree
+    return await parse_process.parse(query_text(request.body))
 
 
 async def deparsed(request: MetadataRequest) -> str:
     """Return the SQL of a parse tree. Raises: MetadataError."""
     body = request.body
     tree = cast("dict[str, object]", body).get("ast") if isinstance(body, dict) else None
-    text: str = await asyncio.to_thread(lambda: _parser().deparse(tree))
-    return text
-
-
-def _parser() -> Any:
-    """Return the module parse_tree. Its library takes 20 MB and 0.3 s, so it is loaded by the first request that needs it."""
-    return importlib.import_module("workers.management.schema_metadata.parse_tree")
+    return await parse_process.deparse(tree)
 
 
 def formatted(request: MetadataRequest) -> str:
     """Return SQL with line breaks and indents. Raises: MetadataError."""
-    return format_sql(query_text(request.body))
+    text = query_text(request.body)
+    if len(text) > parse_process.MAX_INPUT_BYTES:
+        raise bad_request(f"query is longer than {parse_process.MAX_INPUT_BYTES} characters")
+    return format_sql(text)
 
 
 def audited_text(text: str) -> str:

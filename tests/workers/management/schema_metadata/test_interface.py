@@ -351,6 +351,26 @@ async def test_a_foreign_table_without_a_handler_breaks_no_list(ours: Ours) -> N
         await connection.execute("drop foreign data wrapper nothing cascade")
 
 
+@pytest.mark.parametrize(
+    ("step", "body"),
+    [
+        ("parse", {"query": "select 1" + "+1" * 125_000}),
+        ("parse", {"query": "select " + "(" * 100_000}),
+        ("parse", {"query": "select '" + "x" * 300_000 + "'"}),
+        ("format", {"query": "x" * 300_000}),
+        ("deparse", {"ast": {"version": 170004, "stmts": [{"stmt": {"CreateStmt": {}}}]}}),
+        ("deparse", {"ast": {"version": 170004, "stmts": [{"stmt": {"SelectStmt": {"targetList": [{}]}}}]}}),
+        ("deparse", {"ast": {"stmts": "x"}}),
+    ],
+)  # fmt: skip
+async def test_what_crashes_a_parser_is_answered(ours: Ours, step: str, body: dict[str, Any]) -> None:
+    status, answer = await ours.send("POST", f"/query/{step}", body)
+
+    assert status == 400
+    assert answer.keys() == {"error"}
+    assert await ours.good("POST", "/query", {"query": "select 1 as a"}) == [{"a": 1}]
+
+
 async def test_half_a_character_is_rejected(ours: Ours) -> None:
     for raw in (
         b'{"query": "select \'\\ud800\'"}',
