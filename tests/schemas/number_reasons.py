@@ -287,6 +287,10 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/management/project/sessions.py": {
         "int(position)": DATABASE,
     },
+    "workers/management/schema_metadata/query.py": {
+        "float(text or 0)": PATTERN,
+        "int(position)": DATABASE,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },

@@ -6,10 +6,11 @@ Tenant code (functions, triggers, policies, event triggers) may run in the sessi
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import Disconnected
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.management.rights import Right
@@ -22,8 +23,13 @@ _MAX_SESSIONS = 4
 class ManagementDatabase:
     """The connection pools of the logins; `open_pool` opens one by the name of its login."""
 
-    def __init__(self, open_pool: Callable[[str], Awaitable[ConnectionPool]]) -> None:
+    def __init__(
+        self,
+        open_pool: Callable[[str], Awaitable[ConnectionPool]],
+        url_of: Callable[[str], str] | None = None,
+    ) -> None:
         self._open_pool = open_pool
+        self._url_of = url_of
         self._pools: dict[str, ConnectionPool] = {}
         self._opening = asyncio.Lock()
         self.sessions = asyncio.Semaphore(_MAX_SESSIONS)
@@ -46,9 +52,17 @@ class ManagementDatabase:
         settings = [("role", _ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
         return await pool.run(TransactionSpec(settings, list(statements), read_only=True))
 
-    async def write(self, *statements: Statement, timeout_s: float) -> list[Rows]:
+    async def write(
+        self, *statements: Statement, timeout_s: float, settings: Sequence[tuple[str, str]] = ()
+    ) -> list[Rows]:
         """Run statements in one transaction as role `postgres`. Raises: DatabaseError, Disconnected, PoolTimeout."""
-        return await self._run(DEVELOPER, statements, timeout_s)
+        return await self._run(DEVELOPER, statements, timeout_s, settings)
+
+    def developer_url(self) -> str:
+        """Return the URL of the login whose sessions act as role `postgres`, for a session of its own. Raises: Disconnected."""
+        if self._url_of is None:
+            raise Disconnected("there is no URL for sessions")
+        return self._url_of(DEVELOPER)
 
     async def run_for(self, right: Right, *statements: Statement, timeout_s: float) -> list[Rows]:
         """Run statements as the role of a right: a reader's cannot write. Raises: as `write`."""
@@ -72,9 +86,15 @@ class ManagementDatabase:
         )
         return await pool.run(spec)
 
-    async def _run(self, login: str, statements: tuple[Statement, ...], timeout_s: float) -> list[Rows]:
+    async def _run(
+        self,
+        login: str,
+        statements: tuple[Statement, ...],
+        timeout_s: float,
+        more: Sequence[tuple[str, str]] = (),
+    ) -> list[Rows]:
         pool = await self._pool(login)
-        settings = [("role", _ROLE_OF_LOGIN[login]), _timeout(timeout_s)]
+        settings = [("role", _ROLE_OF_LOGIN[login]), _timeout(timeout_s), *more]
         return await pool.run(TransactionSpec(settings, list(statements)))
 
     async def _pool(self, login: str) -> ConnectionPool:

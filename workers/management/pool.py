@@ -28,7 +28,7 @@ _MAX_CALLS = 64
 async def serve_pool(resources: Resources) -> None:
     """Answer requests of administrators until the process drains."""
     settings = resources.settings.management
-    database = ManagementDatabase(resources.login_as)
+    database = ManagementDatabase(resources.login_as, resources.url_of)
     sweeper = asyncio.create_task(_sweep_forever(database, settings), name="sweep of administrators")
 
     calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
