@@ -6,21 +6,37 @@ Tenant code (functions, triggers, policies, event triggers) may run in the sessi
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import Transaction
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.management.rights import Right
 
-_ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
+ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
+
+MAX_SQL_SESSIONS = 8
+"""Sessions of persons' SQL that one process has at a time."""
+
+
+def _no_url(login: str) -> str:
+    raise ValueError(f"no URL of the login {login}")
 
 
 class ManagementDatabase:
-    """The connection pools of the logins; `open_pool` opens one by the name of its login."""
+    """The connection pools of the logins; `open_pool` opens one by the name of its login, `url_of` returns its URL."""
 
-    def __init__(self, open_pool: Callable[[str], Awaitable[ConnectionPool]]) -> None:
+    def __init__(
+        self,
+        open_pool: Callable[[str], Awaitable[ConnectionPool]],
+        url_of: Callable[[str], str] = _no_url,
+    ) -> None:
+        self.url_of = url_of
+        """The URL of a login, for sessions of their own (sql/session.py)."""
+        self.sql_places = asyncio.Semaphore(MAX_SQL_SESSIONS)
         self._open_pool = open_pool
         self._pools: dict[str, ConnectionPool] = {}
         self._opening = asyncio.Lock()
@@ -49,9 +65,26 @@ class ManagementDatabase:
         pool = await self._pool(VIEWER)
         return await pool.run(TransactionSpec([*settings, _timeout(timeout_s)], list(statements)))
 
+    @asynccontextmanager
+    async def transaction(self, *, timeout_s: float) -> AsyncIterator[Transaction]:
+        """Yield a transaction as role `postgres`; `timeout_s` limits each statement. The end of the block commits it.
+
+        Raises: as `write`.
+        """
+        pool = await self._pool(DEVELOPER)
+        settings = [("role", ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
+        async with pool.transaction(settings) as transaction:
+            yield transaction
+
+    async def run_as_login(self, login: str, statement: Statement, *, timeout_s: float) -> Rows:
+        """Run a statement as a login itself, which may signal the login's other sessions. Raises: as `write`."""
+        pool = await self._pool(login)
+        [rows] = await pool.run(TransactionSpec([("role", "none"), _timeout(timeout_s)], [statement]))
+        return rows
+
     async def _run(self, login: str, statements: tuple[Statement, ...], timeout_s: float) -> list[Rows]:
         pool = await self._pool(login)
-        settings = [("role", _ROLE_OF_LOGIN[login]), _timeout(timeout_s)]
+        settings = [("role", ROLE_OF_LOGIN[login]), _timeout(timeout_s)]
         return await pool.run(TransactionSpec(settings, list(statements)))
 
     async def _pool(self, login: str) -> ConnectionPool:

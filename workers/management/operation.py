@@ -4,7 +4,7 @@ An operation is a coroutine function of a context and its arguments that returns
 once, in `operations/__init__.py`; every interface calls it by its name through `worker.py`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,9 @@ from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
+
+_LONGEST_AUDITED = 8192
+"""Characters of an argument that an audit row keeps."""
 
 
 @dataclass(slots=True)
@@ -32,6 +35,8 @@ class OperationContext:
     configuration: Settings
     """The settings of the whole platform. They contain secrets: no result shows one."""
     pools: PlatformPools
+    upload: AsyncIterator[bytes] | None = None
+    """The body of the request, for operations that take one (`Operation.takes_body`)."""
     before: object = None
     after: object = None
 
@@ -60,6 +65,19 @@ Run = Callable[[OperationContext, Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class StreamedResult:
+    """A result of any size, sent while it is produced. Whoever does not read `chunks` to the end calls their `aclose`.
+
+    `file_name` is the name under which browsers save it. A stream that fails after its first byte breaks off, so that the
+    client sees an incomplete response.
+    """
+
+    content_type: str
+    chunks: AsyncIterator[bytes]
+    file_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """One operation. `changes`: it writes, needs a token that may write, and leaves an audit row."""
 
@@ -74,6 +92,18 @@ class Operation:
     """The administrator must have proved a password within the last minutes: what shows secrets, or destroys."""
     secrets: frozenset[str] = field(default_factory=frozenset)
     """Arguments that the audit row must not contain."""
+    only_reads: Callable[[Any], bool] | None = None
+    """For an operation with `changes`: whether these arguments change nothing. Then a token that only reads suffices."""
+    write_right: Right | None = None
+    """The right that is needed where `only_reads` says no; `right` is that of reading."""
+    takes_body: bool = False
+    """The body of the request is data (`OperationContext.upload`), the arguments are JSON in the query parameter `arguments`."""
+    streams: tuple[str, ...] = ()
+    """Content types of the result, if it is a `StreamedResult`."""
+
+    def may_change(self, arguments: Any) -> bool:
+        """Return whether an execution with these arguments may change something."""
+        return self.changes and not (self.only_reads is not None and self.only_reads(arguments))
 
 
 class OperationTable:
@@ -100,4 +130,14 @@ class OperationTable:
 def audited_arguments(operation: Operation, arguments: msgspec.Struct) -> dict[str, object]:
     """Return the arguments as the audit row holds them: secrets are replaced."""
     values: dict[str, object] = msgspec.to_builtins(arguments)
-    return {name: "(not stored)" if name in operation.secrets else value for name, value in values.items()}
+    return {
+        name: "(not stored)" if name in operation.secrets else _shortened(value)
+        for name, value in values.items()
+    }
+
+
+def _shortened(value: object) -> object:
+    """Return a value for an audit row: a long text keeps its beginning, so that one long argument does not hide the others."""
+    if isinstance(value, str) and len(value) > _LONGEST_AUDITED:
+        return f"{value[:_LONGEST_AUDITED]} ... ({len(value)} characters)"
+    return value

@@ -24,7 +24,7 @@ _MAX_CALLS = 64
 async def serve_pool(resources: Resources) -> None:
     """Answer requests of administrators until the process drains."""
     settings = resources.settings.management
-    database = ManagementDatabase(resources.login_as)
+    database = ManagementDatabase(resources.login_as, resources.url_of)
     sweeper = asyncio.create_task(_sweep_forever(database, settings), name="sweep of administrators")
 
     async def stop() -> None:

@@ -3,21 +3,24 @@
     POST /sign-in              {"email", "password"} or {"link"} -> a session in a cookie
     POST /confirm              {"password"}: proves the password again
     POST /sign-out             ends the session
-    POST /operations/<name>    the arguments as JSON -> the result as JSON
+    POST /operations/<name>    the arguments as JSON -> the result as JSON, or as a stream
+    POST /operations/<name>?arguments=<JSON>    for an operation that takes a body: a file to import
     GET  /openapi.json         all operations as OpenAPI 3.1
 
 Steps of an operation: authenticate, find, check the rights, decode the arguments, run, write the audit row, answer.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import parse_qs
 
 import msgspec
 from msgspec import Struct
 
 from broker.observability.observe import observe
-from broker.requests.handler import RequestBody
+from broker.requests.handler import RequestBody, StreamedResponse
 from schemas.database_logins import MANAGEMENT, login_passwords
 from schemas.errors import ApiError
 from schemas.http import SERVER_ORIGIN, Request, Response, header
@@ -50,12 +53,13 @@ from workers.management.operation import (
     Operation,
     OperationContext,
     OperationTable,
+    StreamedResult,
     audited_arguments,
     operation_settings,
 )
 from workers.management.operations import operation_table
 from workers.management.platform_pools import PlatformPools
-from workers.management.respond import cookie_header, json_response
+from workers.management.respond import cookie_header, json_response, stream_response
 
 MAX_BODY_BYTES = 1024 * 1024
 _OPERATIONS = "/operations/"
@@ -96,10 +100,10 @@ class ManagementWorker:
         limits = operation_settings(configuration.management)
         return cls(database, limits, operation_table(), hashing, configuration, pools)
 
-    async def answer(self, request: Request, body: RequestBody) -> Response:
+    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
         try:
-            return await self._route(request, await body.read(MAX_BODY_BYTES))
+            return await self._route(request, body)
         except DatabaseError as error:
             raise SqlRejected(error) from None
         except Disconnected:
@@ -109,13 +113,12 @@ class ManagementWorker:
         except PoolTimeout as error:
             raise ManagementError(504, "timeout", str(error)) from None
 
-    async def _route(self, request: Request, body: bytes) -> Response:
+    async def _route(self, request: Request, request_body: RequestBody) -> Response | StreamedResponse:
         path, method = request.path, request.method
         if path.startswith(_OPERATIONS):
             _check_method(method, "POST")
-            actor = await self._actor(request)
-            name = path.removeprefix(_OPERATIONS)
-            return json_response(await self.operate(actor, name, body, request.id, request.client))
+            return await self._operation(request, request_body, path.removeprefix(_OPERATIONS))
+        body = await request_body.read(MAX_BODY_BYTES)
         match path:
             case "/sign-in":
                 _check_method(method, "POST")
@@ -130,6 +133,18 @@ class ManagementWorker:
                 _check_method(method, "GET")
                 return json_response(openapi_document(self.operations.all()))
         raise not_found(f"path {path} below /management/v1")
+
+    async def _operation(self, request: Request, body: RequestBody, name: str) -> Response | StreamedResponse:
+        """Run the operation that the path names; an operation that takes a body has its arguments in the query."""
+        actor = await self._actor(request)
+        operation = self.operations.find(name)
+        if operation is not None and operation.takes_body:
+            arguments = parse_qs(request.query).get("arguments", ["{}"])[0].encode(errors="replace")
+            upload: AsyncIterator[bytes] | None = aiter(body)
+        else:
+            arguments, upload = await body.read(MAX_BODY_BYTES), None
+        result = await self.operate(actor, name, arguments, request.id, request.client, upload)
+        return stream_response(result) if isinstance(result, StreamedResult) else json_response(result)
 
     async def _sign_in(self, request: Request, body: bytes) -> Response:
         if header(request.headers, "origin") is not None:
@@ -161,8 +176,20 @@ class ManagementWorker:
     async def _actor(self, request: Request) -> Actor:
         return await authenticate(await self.database.own(), request, self.settings.session_idle_s)
 
-    async def operate(self, actor: Actor, name: str, body: bytes, request_id: str, address: str) -> object:
-        """Run an operation by its name for an actor and return its result. Raises: ManagementError, DatabaseError."""
+    async def operate(
+        self,
+        actor: Actor,
+        name: str,
+        body: bytes,
+        request_id: str,
+        address: str,
+        upload: AsyncIterator[bytes] | None = None,
+    ) -> object:
+        """Run an operation by its name for an actor and return its result, which may be a `StreamedResult`.
+
+        `body` has the arguments as JSON, `upload` the data for an operation that takes some.
+        Raises: ManagementError, DatabaseError.
+        """
         operation = self.operations.find(name)
         if operation is None:
             raise not_found(f"operation {name}; GET /management/v1/openapi.json lists them")
@@ -175,15 +202,18 @@ class ManagementWorker:
             self.hashing,
             self.configuration,
             self.pools,
+            upload,
         )
         try:
             check_rights(actor, operation)
             arguments = _decode(body, operation.arguments, operation.name)
+            if may_change := operation.may_change(arguments):
+                check_rights_to_change(actor, operation)
         except ManagementError as error:
             if operation.changes:
                 await write_audit(context, operation, {}, error.code)
             raise
-        if operation.changes:
+        if may_change:
             return await self._change(operation, context, arguments)
         return await self._run(operation, context, arguments)
 
@@ -224,8 +254,8 @@ def check_rights(actor: Actor, operation: Operation) -> None:
             "no_right",
             f"{operation.name} needs the rights of {operation.right}; yours are {actor.rights}",
         )
-    if operation.changes and not actor.may_write:
-        raise ManagementError(403, "read_only_token", f"{operation.name} writes, and this token only reads")
+    if operation.changes and operation.only_reads is None:
+        check_rights_to_change(actor, operation)
     if operation.is_confirmed and not actor.is_confirmed:
         raise ManagementError(
             403,
@@ -233,6 +263,18 @@ def check_rights(actor: Actor, operation: Operation) -> None:
             f"{operation.name} needs your password again",
             hint="POST /management/v1/confirm",
         )
+
+
+def check_rights_to_change(actor: Actor, operation: Operation) -> None:
+    """Refuse a change that the actor has no right to. Raises: ManagementError (403)."""
+    if operation.write_right is not None and not actor.rights.includes(operation.write_right):
+        raise ManagementError(
+            403,
+            "no_right",
+            f"{operation.name} needs the rights of {operation.write_right} to change something; yours are {actor.rights}",
+        )
+    if not actor.may_write:
+        raise ManagementError(403, "read_only_token", f"{operation.name} writes, and this token only reads")
 
 
 def _decode(body: bytes, kind: type[T], name: str = "the request") -> T:
