@@ -6,7 +6,7 @@ Tenant code (functions, triggers, policies, event triggers) may run in the sessi
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
@@ -45,9 +45,11 @@ class ManagementDatabase:
         """Return the pool for the tables of administrators."""
         return await self._pool(MANAGEMENT)
 
-    async def read(self, *statements: Statement, timeout_s: float) -> list[Rows]:
+    async def read(
+        self, *statements: Statement, timeout_s: float, settings: Sequence[tuple[str, str]] = ()
+    ) -> list[Rows]:
         """Run statements that read, as a role that may read everything. Raises: DatabaseError, Disconnected, PoolTimeout."""
-        return await self._run(READER, statements, timeout_s)
+        return await self._run(READER, statements, timeout_s, settings)
 
     async def write(self, *statements: Statement, timeout_s: float) -> list[Rows]:
         """Run statements in one transaction as role `postgres`. Raises: DatabaseError, Disconnected, PoolTimeout."""
@@ -82,9 +84,15 @@ class ManagementDatabase:
         [rows] = await pool.run(TransactionSpec([("role", "none"), _timeout(timeout_s)], [statement]))
         return rows
 
-    async def _run(self, login: str, statements: tuple[Statement, ...], timeout_s: float) -> list[Rows]:
+    async def _run(
+        self,
+        login: str,
+        statements: tuple[Statement, ...],
+        timeout_s: float,
+        more: Sequence[tuple[str, str]] = (),
+    ) -> list[Rows]:
         pool = await self._pool(login)
-        settings = [("role", ROLE_OF_LOGIN[login]), _timeout(timeout_s)]
+        settings = [("role", ROLE_OF_LOGIN[login]), _timeout(timeout_s), *more]
         return await pool.run(TransactionSpec(settings, list(statements)))
 
     async def _pool(self, login: str) -> ConnectionPool:
