@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from workers.database.errors import DatabaseError
@@ -247,7 +248,7 @@ async def _estimates(
     [rows] = await context.database.read(
         statement(_SQL["estimates"], array_literal(quoted)), timeout_s=context.settings.statement_timeout_s
     )
-    values = [None if row[0] is None else round(float(row[0])) for row in rows]
+    values = [None if row[0] is None else round(msgspec.json.decode(row[0], type=float)) for row in rows]
     return dict(zip(names, values, strict=True))
 
 

@@ -32,6 +32,7 @@ from workers.management.rows.table import DescribedTable, TableColumn, column_sq
 from workers.sql.compose import EMPTY, Sql, concat, ident, join, number, param, qualified, raw, render
 
 MAX_OFFSET = 100_000
+_LONGEST_LABEL = 200
 SETTINGS = (
     ("plan_cache_mode", "force_custom_plan"),
     ("max_parallel_workers_per_gather", "0"),
@@ -103,13 +104,12 @@ def _page_sql(plan: PagePlan) -> Sql:
         return concat(head, plan.condition, ends, raw(" offset "), number(plan.offset))
     if plan.cursor is None:
         return concat(head, plan.condition, ends)
-    branches = [
-        concat(raw("("), head, plan.condition, raw(" and "), segment, ends, raw(")"))
-        for segment in segments(keys, plan.cursor.values)
-    ]
-    if not branches:
-        return concat(head, raw("false"))
-    return concat(join(" union all ", branches), raw(" limit "), number(plan.limit + 1))
+    behind = segments(keys, plan.cursor.values) or [raw("false")]
+    branches = [concat(head, plan.condition, raw(" and "), segment, ends) for segment in behind]
+    if len(branches) == 1:
+        return branches[0]
+    union = join(" union all ", [concat(raw("("), branch, raw(")")) for branch in branches])
+    return concat(union, raw(" limit "), number(plan.limit + 1))
 
 
 def segments(keys: Sequence[SortKey], values: Sequence[str | None]) -> list[Sql]:
@@ -143,7 +143,7 @@ def _head(plan: PagePlan) -> Sql:
     places = [column_sql(key.column.name) + raw("::pg_catalog.text") for key in plan.keys]
     keys = [column_sql(name) + raw("::pg_catalog.text") for name in plan.table.key]
     version = [raw("r.xmin::pg_catalog.text") if plan.table.has_version else raw("null::pg_catalog.text")]
-    labels = [_label(column, plan.longest) for column in plan.labels]
+    labels = [_label(column) for column in plan.labels]
     shown = join(", ", [*cells, *places, *keys, *version, *labels])
     return concat(raw("select "), shown, raw(" from "), plan.table.sql, raw(" as r where "))
 
@@ -155,7 +155,7 @@ def _cell(column: TableColumn, longest: int) -> Sql:
     return concat(raw("pg_catalog.left("), text, raw(", "), number(longest + 1), raw(")"))
 
 
-def _label(column: TableColumn, longest: int) -> Sql:
+def _label(column: TableColumn) -> Sql:
     """Return the label of the row that a foreign key references, as a subquery."""
     target = column.foreign_key
     if target is None or target.label is None:
@@ -164,7 +164,7 @@ def _label(column: TableColumn, longest: int) -> Sql:
         raw("(select pg_catalog.left(l."),
         ident(target.label),
         raw("::pg_catalog.text, "),
-        number(longest),
+        number(_LONGEST_LABEL),
         raw(") from "),
         qualified(target.schema, target.table),
         raw(" as l where l."),

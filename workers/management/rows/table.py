@@ -62,7 +62,7 @@ class DescribedTable(Struct, frozen=True):
     @property
     def has_version(self) -> bool:
         """Whether its rows have a transaction id as their version."""
-        return self.kind in ("table", "partitioned table")
+        return self.kind == "table"
 
     def column(self, name: str) -> TableColumn:
         """Return a column. Raises: ManagementError (400) if there is none."""
