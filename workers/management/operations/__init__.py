@@ -1,9 +1,18 @@
 """The operations, listed in `OPERATIONS`. A module here is one area; its `operations()` returns what it adds."""
 
 from workers.management.operation import OperationTable
-from workers.management.operations import account, administrators, audit_log, catalog, rows, sql, tokens
+from workers.management.operations import (
+    account,
+    administrators,
+    audit_log,
+    catalog,
+    row_files,
+    rows,
+    sql,
+    tokens,
+)
 
-_AREAS = (account, administrators, tokens, audit_log, catalog, rows, sql)
+_AREAS = (account, administrators, tokens, audit_log, catalog, rows, row_files, sql)
 
 
 def operation_table() -> OperationTable:
