@@ -232,9 +232,11 @@ begin atomic
     from @extschema@.http_headwater_link(
       @extschema@.http_headwater_connection(),
       format(
-        'call headwater.http_exchange(%L, %L, %L::jsonb, %L::bytea, %s, %s, null, null, null, null, null, null)',
-        upper((request).method), (request).uri, @extschema@.http_headwater_headers(request), @extschema@.text_to_bytea((request).content::text),
-        @extschema@.http_headwater_redirects(), @extschema@.http_headwater_timeout())
+        'begin; call headwater.http_send(%1$L, %2$L, %3$L, %4$L::jsonb, %5$L::bytea, %6$s, %7$s); commit; '
+          'select * from headwater.http_wait(%1$L, %7$s)',
+        gen_random_uuid(), upper((request).method), (request).uri, @extschema@.http_headwater_headers(request),
+        @extschema@.text_to_bytea((request).content::text), @extschema@.http_headwater_redirects(),
+        @extschema@.http_headwater_timeout())
     ) as came (
       status integer, content_type text, headers jsonb, body bytea, error text, is_timeout boolean
     )

@@ -2,8 +2,8 @@
 --
 -- How it is built:
 -- - The server itself sends nothing. `http()` opens a second session on its own server through the server's module dblink
---   and calls `headwater.http_exchange` there: that commits the request, so that the scheduler sees it, and waits for the
---   answer. So it works within any transaction, a read-only one too, and a rollback does not take a request back, as with
+--   and calls `headwater.http_send` there, commits, so that the scheduler sees the request, and calls `headwater.http_wait`
+--   for the answer. So it works within any transaction, a read-only one too, and a rollback does not take a request back, as with
 --   the original. The scheduler refuses private addresses (setting net.allow) as it does for pg_net.
 -- - The second session is that of a login of its own, one a database, with a random password in a table that no dump
 --   holds; it may exchange requests and nothing else. At most 32 of them at a time.
@@ -294,9 +294,11 @@ begin atomic
     from @extschema@.http_headwater_link(
       @extschema@.http_headwater_connection(),
       format(
-        'call headwater.http_exchange(%L, %L, %L::jsonb, %L::bytea, %s, %s, null, null, null, null, null, null)',
-        upper((request).method), (request).uri, @extschema@.http_headwater_headers(request), @extschema@.text_to_bytea((request).content::text),
-        @extschema@.http_headwater_redirects(), @extschema@.http_headwater_timeout())
+        'begin; call headwater.http_send(%1$L, %2$L, %3$L, %4$L::jsonb, %5$L::bytea, %6$s, %7$s); commit; '
+          'select * from headwater.http_wait(%1$L, %7$s)',
+        gen_random_uuid(), upper((request).method), (request).uri, @extschema@.http_headwater_headers(request),
+        @extschema@.text_to_bytea((request).content::text), @extschema@.http_headwater_redirects(),
+        @extschema@.http_headwater_timeout())
     ) as came (
       status integer, content_type text, headers jsonb, body bytea, error text, is_timeout boolean
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -41,19 +42,82 @@ class LoadedProcess:
         self, words: Sequence[str], environment: Mapping[str, str], folder: Path, timeout_s: float
     ) -> subprocess.CompletedProcess[str]:
         """Run a command and return what it printed. Raises: TimeoutExpired, and kills the command."""
-        order = {"words": list(words), "environment": dict(environment), "folder": str(folder)}
         pipes = [os.pipe() for _ in range(3)]
+        self._send(words, environment, folder, [writing for _, writing in pipes], is_program=False)
+        output, errors, reply = _read_to_end([reading for reading, _ in pipes], words, timeout_s)
+        code = int(reply.split()[1])
+        return subprocess.CompletedProcess(list(words), code, output.decode(), errors.decode())
+
+    def start(
+        self, words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path
+    ) -> "LoadedProgram":
+        """Start `python -m WORDS`, whose output is added to `log`."""
+        reply, reply_writing = os.pipe()
+        output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._send(words, environment, folder, [output, os.dup(output), reply_writing], is_program=True)
+        return LoadedProgram(reply)
+
+    def _send(
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        descriptors: Sequence[int],
+        *,
+        is_program: bool,
+    ) -> None:
+        """Send an order with the descriptors for output, errors and reply, and close them here."""
+        order = {
+            "words": list(words),
+            "environment": dict(environment),
+            "folder": str(folder),
+            "is_program": is_program,
+        }
         file = os.memfd_create("order", os.MFD_CLOEXEC)
         try:
             os.write(file, json.dumps(order).encode())
             os.lseek(file, 0, os.SEEK_SET)
-            socket.send_fds(self._control, [REQUEST], [file, *(writing for _, writing in pipes)])
+            socket.send_fds(self._control, [REQUEST], [file, *descriptors])
         finally:
-            for descriptor in (file, *(writing for _, writing in pipes)):
+            for descriptor in (file, *descriptors):
                 os.close(descriptor)
-        output, errors, reply = _read_to_end([reading for reading, _ in pipes], words, timeout_s)
-        code = int(reply.split()[1])
-        return subprocess.CompletedProcess(list(words), code, output.decode(), errors.decode())
+
+
+class LoadedProgram:
+    """A program that runs in a fork of the loaded process; what `subprocess.Popen` offers of these names."""
+
+    def __init__(self, reply: int) -> None:
+        self._reply = os.fdopen(reply, "rb", buffering=0)
+        self.pid = int(self._line())
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+        if self._code is None and select.select([self._reply], [], [], 0)[0]:
+            self.wait()
+        return self._code
+
+    def wait(self) -> int:
+        """Wait for its end and return the exit code."""
+        if self._code is None:
+            self._code = int(self._line() or -signal.SIGKILL)
+            self._reply.close()
+        return self._code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def _line(self) -> bytes:
+        line = bytearray()
+        while (octet := self._reply.read(1)) not in (b"", b"\n"):
+            line += octet or b""
+        return bytes(line)
 
 
 _lock = threading.Lock()
@@ -65,10 +129,22 @@ def run_loaded(
 ) -> subprocess.CompletedProcess[str]:
     """Run a `headwater` command by the loaded process of this one, which the first call starts."""
     skip_in_fast_run("command")
+    return _own_loaded_process().run(words, environment, folder, timeout_s)
+
+
+def start_loaded(
+    words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path
+) -> LoadedProgram:
+    """Start `python -m WORDS` by the loaded process of this one; its output is added to `log`."""
+    skip_in_fast_run("program")
+    return _own_loaded_process().start(words, environment, folder, log)
+
+
+def _own_loaded_process() -> LoadedProcess:
     with _lock:
         if (pid := os.getpid()) not in _loaded:
             _loaded[pid] = LoadedProcess()
-    return _loaded[pid].run(words, environment, folder, timeout_s)
+        return _loaded[pid]
 
 
 def _read_to_end(descriptors: Sequence[int], words: Sequence[str], timeout_s: float) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 Loading takes 0.35 s of CPU for a command and 2 s more for the programs of a platform, which a run of the tests would
 spend some hundred times. A fork takes some 10 ms. The command itself is the one that users type: it gets its words,
-environment, folder and standard streams, and runs `services.cli.main`.
+environment, folder and standard streams, and runs `services.cli.main`. A program (`python -m workers rest`) is run the same way.
 
     client.py --(socket: one byte; order, stdout, stderr, reply)--> this process
                                                                       | fork
@@ -38,7 +38,7 @@ from services.supervisor.processes.plan import ChildPlan
 from tests.commands.requests import CONTROL, REQUEST
 
 _PROGRAMS = (
-    "workers rest graphql auth storage scheduler",
+    "workers rest graphql auth storage scheduler management",
     "workers replication realtime",
     "workers images",
     "workers migrate",
@@ -97,6 +97,8 @@ def _command(order: dict[str, Any], output: int, errors: int) -> int:
     os.close(errors)
     os.chdir(order["folder"])
     _set_environment(order["environment"])
+    if order["is_program"]:
+        return _run_module([sys.executable, "-P", "-m", *order["words"]])
     sys.argv = ["headwater", *order["words"]]
     show_command([sys.executable, "-m", "services.cli.main", *order["words"]])
     run_command()
@@ -174,9 +176,14 @@ def _program(orders: socket.socket) -> int:
         name: ",".join(str(next(numbers)) for _ in range(count)) for name, count in order["passed"].items()
     }
     _set_environment({**order["environment"], **variables})
-    module, *arguments = order["argv"][order["argv"].index("-m") + 1 :]
+    return _run_module(order["argv"])
+
+
+def _run_module(argv: Sequence[str]) -> int:
+    """Run `python -m MODULE ARGUMENTS` as its command line would, and return its exit code."""
+    module, *arguments = argv[argv.index("-m") + 1 :]
     sys.argv = [module, *arguments]
-    show_command(order["argv"])
+    show_command(list(argv))
     code: int = fork_server.module_of(module).main()
     return code
 

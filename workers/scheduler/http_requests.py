@@ -2,7 +2,7 @@
 
 The extension inserts them into `headwater.http_queue` from a second session, which commits. They are claimed, checked
 and sent like those of net_requests.py: once, and never again. A request in progress when this process dies has no answer; the
-waiting session then times out (headwater.http_exchange).
+waiting session then times out (headwater.http_wait).
 """
 
 import asyncio

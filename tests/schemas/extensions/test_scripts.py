@@ -159,7 +159,7 @@ def test_texts_mean_the_same_whatever_the_session_says_of_backslashes(name: str)
     assert [text for text in _plain_literals(_FILES[name]) if "\\" in text] == []
 
 
-def test_the_update_of_http_makes_all_its_functions_again_and_no_others():
+def test_the_updates_of_http_make_its_functions_again_and_no_others():
     def functions(name: str) -> list[str]:
         return [
             re.sub(r"\s+", " ", re.sub(r"--.*", "", text))
@@ -170,6 +170,8 @@ def test_the_update_of_http_makes_all_its_functions_again_and_no_others():
         ]
 
     assert functions("http--1.6--1.6.1.sql") == functions("http--1.6.sql")
+    [sending] = functions("http--1.6.1--1.6.2.sql")
+    assert sending in functions("http--1.6.sql")
 
 
 def test_the_servers_own_scripts_only_define():

@@ -36,7 +36,7 @@ const unix = call(numbers.socket, 1, 1, 0);
 got["connect unix"] = libc.connect(unix, new Uint8Array(address), address.length);
 const tried = (name: string, make: () => unknown) => { try { got[name] = make() === undefined ? "done" : "done" } catch (e) { got[name] = (e as any).code ?? (e as any).name } };
 for (const path of paths) { tried(`read ${path}`, () => Deno.readFileSync(path)); tried(`list ${path}`, () => [...Deno.readDirSync(path)]); }
-for (const path of ["/tmp/x", "/dev/shm/x", "./x"]) tried(`write ${path}`, () => Deno.writeFileSync(path, new Uint8Array(9)));
+for (const path of ["/tmp/headwater-confined", "/dev/shm/headwater-confined", "./x"]) tried(`write ${path}`, () => Deno.writeFileSync(path, new Uint8Array(9)));
 for (const program of ["/bin/sh", Deno.execPath()]) tried(`start ${program}`, () => new Deno.Command(program, { args: ["--version"] }).outputSync());
 tried("signal", () => Deno.kill(parent, "SIGCONT"));
 for (let n = 0; n < 9; n++) tried(`compiled ${n}`, () => { const dir = Deno.env.get("DENO_DIR") + "/d" + n; Deno.mkdirSync(dir); Deno.writeFileSync(dir + "/x", new Uint8Array(9)) });
