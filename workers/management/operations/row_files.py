@@ -15,7 +15,7 @@ from workers.management.operation import Operation, OperationContext, StreamedRe
 from workers.management.rights import Right
 from workers.management.rows.edit import statement_of
 from workers.management.rows.filters import RowFilter, RowSort, filters_sql, order_by, sort_keys
-from workers.management.rows.importing import Import, ImportReport
+from workers.management.rows.importing import ImportReport, RowImport
 from workers.management.rows.listing import chosen_columns
 from workers.management.rows.records import record_parser
 from workers.management.rows.table import DescribedTable, TableColumn, column_sql, describe_table
@@ -193,7 +193,7 @@ async def import_rows(context: OperationContext, arguments: ImportRequest) -> Im
         async with context.database.transaction(
             timeout_s=context.settings.statement_timeout_s
         ) as transaction:
-            importing = Import(transaction, table, arguments.on_conflict, arguments.columns)
+            importing = RowImport(transaction, table, arguments.on_conflict, arguments.columns)
             report = importing.report
             await importing.run(context.upload, parser, skips=arguments.skip_errors)
             if arguments.preview or (report.failed and not arguments.skip_errors):

@@ -22,7 +22,7 @@ from workers.management.rows.listing import PageRequest, TablePage, list_page
 from workers.management.rows.table import describe_table
 
 
-class RowReference(Struct, frozen=True, forbid_unknown_fields=True):
+class RowByKey(Struct, frozen=True, forbid_unknown_fields=True):
     """A row by its key: column -> value."""
 
     table: str
@@ -30,7 +30,7 @@ class RowReference(Struct, frozen=True, forbid_unknown_fields=True):
     schema: str = "public"
 
 
-class NewRows(Struct, frozen=True, forbid_unknown_fields=True):
+class RowsToInsert(Struct, frozen=True, forbid_unknown_fields=True):
     """Rows to insert: column -> value. A column that is missing gets its default."""
 
     table: str
@@ -81,7 +81,7 @@ async def list_rows(context: OperationContext, arguments: PageRequest) -> TableP
     return await list_page(context, arguments)
 
 
-async def read(context: OperationContext, arguments: RowReference) -> StoredRow:
+async def read(context: OperationContext, arguments: RowByKey) -> StoredRow:
     """Return one row with its whole values, for a cell that a page shows shortened."""
     table = await describe_table(context, arguments.schema, arguments.table)
     table.check_key()
@@ -94,7 +94,7 @@ async def read(context: OperationContext, arguments: RowReference) -> StoredRow:
     return StoredRow(values, {name: values[name] for name in table.key}, version)
 
 
-async def insert(context: OperationContext, arguments: NewRows) -> InsertedRows:
+async def insert(context: OperationContext, arguments: RowsToInsert) -> InsertedRows:
     """Insert rows in one transaction."""
     table = await describe_table(context, arguments.schema, arguments.table)
     stored = await insert_rows(context, table, arguments.rows)
@@ -131,8 +131,8 @@ def operations() -> list[Operation]:
         Operation(
             "rows.list", "List rows of a table or view", PageRequest, TablePage, Right.READER, list_rows
         ),
-        Operation("rows.read", "Read one row by its key", RowReference, StoredRow, Right.READER, read),
-        Operation("rows.insert", "Insert rows", NewRows, InsertedRows, writer, insert, changes=True),
+        Operation("rows.read", "Read one row by its key", RowByKey, StoredRow, Right.READER, read),
+        Operation("rows.insert", "Insert rows", RowsToInsert, InsertedRows, writer, insert, changes=True),
         Operation("rows.update", "Change rows by key", RowUpdates, UpdatedRows, writer, update, changes=True),
         Operation("rows.delete", "Delete rows", RowDeletions, DeletedRows, writer, delete, changes=True),
     ]

@@ -57,7 +57,7 @@ class ImportReport(Struct):
     first: list[str] = []
 
 
-class Import:
+class RowImport:
     """One import into a table; `run` reads a file to its end."""
 
     def __init__(

@@ -14,8 +14,8 @@ from workers.management.operation import OperationContext
 from workers.management.rows.filters import RowFilter, RowSort, filters_sql, sort_keys
 from workers.management.rows.page import (
     SETTINGS,
-    PagePlan,
     RowOfPage,
+    RowPagePlan,
     decode_cursor,
     page_statement,
     read_page,
@@ -103,7 +103,7 @@ async def list_page(context: OperationContext, request: PageRequest) -> TablePag
     )
 
 
-def _plan(context: OperationContext, table: DescribedTable, request: PageRequest) -> PagePlan:
+def _plan(context: OperationContext, table: DescribedTable, request: PageRequest) -> RowPagePlan:
     """Return what the page reads. Raises: ManagementError (400)."""
     if not 1 <= request.limit <= context.settings.max_rows:
         raise invalid_arguments(f"`limit` must be 1 to {context.settings.max_rows}")
@@ -115,7 +115,7 @@ def _plan(context: OperationContext, table: DescribedTable, request: PageRequest
         raise invalid_arguments(f"{table.schema}.{table.name} has no key, so its last page is not known")
     keys = sort_keys(table, request.sorts)
     cursor = request.after or request.before
-    return PagePlan(
+    return RowPagePlan(
         table,
         chosen_columns(table, request.columns),
         _labelled(table, request.labels),

@@ -56,7 +56,7 @@ class RowOfPage(Struct, frozen=True):
     labels: dict[str, str | None] = {}
 
 
-class PageCursor(Struct, frozen=True, array_like=True):
+class RowCursor(Struct, frozen=True, array_like=True):
     """A place in the order of a page: a digest of table and order, and the values of the order there, or an offset."""
 
     digest: str
@@ -65,7 +65,7 @@ class PageCursor(Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True, slots=True)
-class PagePlan:
+class RowPagePlan:
     """What a page reads. `cursor` is the row that it stands after, or before if it is `backward`."""
 
     table: DescribedTable
@@ -75,7 +75,7 @@ class PagePlan:
     keys: list[SortKey]
     limit: int
     longest: int
-    cursor: PageCursor | None = None
+    cursor: RowCursor | None = None
     backward: bool = False
 
     @property
@@ -90,13 +90,13 @@ class PagePlan:
         return max(0, place - self.limit) if self.backward else place
 
 
-def page_statement(plan: PagePlan) -> Statement:
+def page_statement(plan: RowPagePlan) -> Statement:
     """Return the statement of a page; it returns one row more than the page has, if there is one."""
     text, params = render(_page_sql(plan))
     return Statement(text, _constants(params))
 
 
-def _page_sql(plan: PagePlan) -> Sql:
+def _page_sql(plan: RowPagePlan) -> Sql:
     keys = [key.reversed() for key in plan.keys] if plan.backward and plan.is_keyset else plan.keys
     ends = concat(order_by(keys), raw(" limit "), number(plan.limit + 1))
     head = _head(plan)
@@ -137,7 +137,7 @@ def _behind(key: SortKey, value: str | None) -> list[Sql]:
     return behind
 
 
-def _head(plan: PagePlan) -> Sql:
+def _head(plan: RowPagePlan) -> Sql:
     """Return SELECT and FROM: the cells, the whole values of order and key, the version, the labels."""
     cells = [_cell(column, plan.longest) for column in plan.columns]
     places = [column_sql(key.column.name) + raw("::pg_catalog.text") for key in plan.keys]
@@ -175,7 +175,7 @@ def _label(column: TableColumn) -> Sql:
     )
 
 
-def read_page(plan: PagePlan, rows: Rows) -> tuple[list[RowOfPage], str | None, str | None]:
+def read_page(plan: RowPagePlan, rows: Rows) -> tuple[list[RowOfPage], str | None, str | None]:
     """Return the rows in the order of the page, and the cursors of the pages before and after it; None where there is none."""
     has_more = len(rows) > plan.limit
     rows = rows[: plan.limit]
@@ -192,16 +192,16 @@ def read_page(plan: PagePlan, rows: Rows) -> tuple[list[RowOfPage], str | None, 
 
 
 def _read_by_offset(
-    plan: PagePlan, rows: Rows, *, has_more: bool
+    plan: RowPagePlan, rows: Rows, *, has_more: bool
 ) -> tuple[list[RowOfPage], str | None, str | None]:
     digest, offset = order_digest(plan.table, plan.keys), plan.offset
-    before = encode_cursor(PageCursor(digest, [], offset)) if offset else None
+    before = encode_cursor(RowCursor(digest, [], offset)) if offset else None
     following = offset + plan.limit
-    after = encode_cursor(PageCursor(digest, [], following)) if has_more and following <= MAX_OFFSET else None
+    after = encode_cursor(RowCursor(digest, [], following)) if has_more and following <= MAX_OFFSET else None
     return [_row(plan, row) for row in rows], before, after
 
 
-def _row(plan: PagePlan, row: Row) -> RowOfPage:
+def _row(plan: RowPagePlan, row: Row) -> RowOfPage:
     count, places = len(plan.columns), len(plan.columns) + len(plan.keys)
     cells, shortened = [], []
     for index, value in enumerate(row[:count]):
@@ -217,10 +217,10 @@ def _row(plan: PagePlan, row: Row) -> RowOfPage:
     return RowOfPage(cells, key, _text(row[behind]), shortened, labels)
 
 
-def _cursor_at(plan: PagePlan, row: Row) -> str:
+def _cursor_at(plan: RowPagePlan, row: Row) -> str:
     count = len(plan.columns)
     values = [_text(value) for value in row[count : count + len(plan.keys)]]
-    return encode_cursor(PageCursor(order_digest(plan.table, plan.keys), values))
+    return encode_cursor(RowCursor(order_digest(plan.table, plan.keys), values))
 
 
 def order_digest(table: DescribedTable, keys: Sequence[SortKey]) -> str:
@@ -229,15 +229,15 @@ def order_digest(table: DescribedTable, keys: Sequence[SortKey]) -> str:
     return hashlib.sha256(msgspec.json.encode([table.schema, table.name, order])).hexdigest()[:16]
 
 
-def encode_cursor(cursor: PageCursor) -> str:
+def encode_cursor(cursor: RowCursor) -> str:
     """Return a cursor as a text for the client."""
     return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode()
 
 
-def decode_cursor(text: str, table: DescribedTable, keys: Sequence[SortKey]) -> PageCursor:
+def decode_cursor(text: str, table: DescribedTable, keys: Sequence[SortKey]) -> RowCursor:
     """Read a cursor. Raises: ManagementError (400) if it is not one of this table and order."""
     try:
-        cursor = msgspec.json.decode(base64.urlsafe_b64decode(text), type=PageCursor)
+        cursor = msgspec.json.decode(base64.urlsafe_b64decode(text), type=RowCursor)
     except (binascii.Error, ValueError, msgspec.MsgspecError):
         raise invalid_arguments("The cursor is not one of this interface") from None
     is_complete = len(cursor.values) == len(keys) if table.key else 0 <= cursor.offset <= MAX_OFFSET

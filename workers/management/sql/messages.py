@@ -129,7 +129,7 @@ class ResultReader:
         self._events = []
         try:
             self._read(data)
-        except (StructError, IndexError):
+        except (StructError, IndexError, ValueError):
             raise ProtocolViolation("a message is shorter than its fields") from None
         self._end_batch()
         return self._events
