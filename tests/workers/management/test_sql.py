@@ -3,12 +3,18 @@
 import asyncio
 import json
 import uuid
+from dataclasses import replace
 
 import asyncpg
 import pytest
 
+from schemas.settings.tree import Settings
 from tests.workers.management.conftest import Client
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.management.database import ManagementDatabase
+from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
+from workers.management.worker import ManagementWorker
 
 
 @pytest.fixture
@@ -251,6 +257,34 @@ async def test_a_run_is_cancelled_by_its_id_and_only_by_its_owner(developer: Cli
     assert (await developer.run("sql.cancel", id="run 1"))["sessions"] == 1
     assert (await running)["code"] == "57014"
     assert (await developer.run("sql.cancel", id="run 1"))["sessions"] == 0
+
+
+async def test_a_run_is_cancelled_from_another_process_by_the_names_of_sessions_alone(
+    developer: Client,
+) -> None:
+    """Another worker has no object in common with the one that runs the text."""
+    pools: list[ConnectionPool] = []
+    database = developer.worker.database
+
+    async def open_pool(login: str) -> ConnectionPool:
+        pools.append(await ConnectionPool.open(database.url_of(login), 1))
+        return pools[-1]
+
+    other = replace(
+        developer,
+        worker=ManagementWorker.create(
+            ManagementDatabase(open_pool, database.url_of), Settings(), PlatformPools(None)
+        ),
+    )
+    running = asyncio.create_task(developer.error("sql.run", sql="select pg_sleep(51)", id="run 2"))
+    while not (await other.run("sql.cancel", id="run 2"))["sessions"]:
+        assert not running.done()
+
+    error = await running
+    for pool in pools:
+        await pool.close()
+
+    assert (error["code"], error["outcome"]) == ("57014", "read only")
 
 
 async def test_the_time_limit(developer: Client) -> None:
