@@ -9,10 +9,11 @@ from workers.management.operations import (
     row_files,
     rows,
     sql,
+    sql_check,
     tokens,
 )
 
-_AREAS = (account, administrators, tokens, audit_log, catalog, rows, row_files, sql)
+_AREAS = (account, administrators, tokens, audit_log, catalog, rows, row_files, sql, sql_check)
 
 
 def operation_table() -> OperationTable:

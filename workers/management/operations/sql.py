@@ -1,8 +1,7 @@
-"""Operations that run SQL of a person: run, cancel, explain, stream, check. What protects others: workers/management/sql/sessions.py."""
+"""Operations that run SQL of a person: run, cancel, explain, stream. What protects others: workers/management/sql/sessions.py."""
 
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from workers.database.errors import DatabaseError
@@ -25,11 +24,10 @@ from workers.management.sql.run import (
 )
 from workers.management.sql.sessions import cancel_run, hold_session, open_session, session_spec
 from workers.management.sql.stream import RowStream
-from workers.management.sql.warnings import WarningKind, warnings_of
 from workers.sql.files import read_statements
 from workers.sql.operators import array_literal
 
-_SQL = read_statements("workers.management.operations", "sql.sql")
+SQL = read_statements("workers.management.operations", "sql.sql")
 _MOST_BYTES, _LONGEST_CELL, _LONGEST_ID = 8 * 1024 * 1024, 256 * 1024, 200
 _LONGEST_ROW = 64 * 1024 * 1024
 _MARGIN_S = 3.0
@@ -96,37 +94,6 @@ class SqlStream(Struct, frozen=True, forbid_unknown_fields=True):
     id: str = ""
     parameters: list[str | None] = []
     timeout_s: float | None = None
-
-
-class SqlCheck(Struct, frozen=True, forbid_unknown_fields=True):
-    """A text to look through before it is run."""
-
-    sql: str
-
-
-class NamedObject(Struct, frozen=True):
-    """A table that a statement names, with the planner's estimate of its rows; `rows` is null if there is none."""
-
-    name: str
-    rows: int | None = None
-
-
-class SqlWarning(Struct, frozen=True):
-    """What a statement (its index in the text) destroys or locks."""
-
-    statement: int
-    line: int
-    kind: WarningKind
-    message: str
-    objects: list[NamedObject]
-
-
-class CheckedText(Struct, frozen=True):
-    """The number of statements, whether they begin or end transactions, and the warnings."""
-
-    statements: int
-    controls_transaction: bool
-    warnings: list[SqlWarning]
 
 
 async def run(context: OperationContext, arguments: SqlText) -> SqlResults:
@@ -219,39 +186,6 @@ async def stream(context: OperationContext, arguments: SqlStream) -> StreamedRes
     return StreamedResult("application/x-ndjson", rows)
 
 
-async def check(context: OperationContext, arguments: SqlCheck) -> CheckedText:
-    """Return what a text would destroy or lock: drop, truncate, delete and update without where, changed types..."""
-    statements = split_text(arguments.sql)
-    found = warnings_of(statements)
-    names = list(dict.fromkeys(name for warning in found for name in warning.names))
-    estimates = await _estimates(context, names)
-    warnings = [
-        SqlWarning(
-            warning.statement,
-            warning.line,
-            warning.kind,
-            warning.message,
-            [NamedObject(".".join(name), estimates.get(name)) for name in warning.names],
-        )
-        for warning in found
-    ]
-    return CheckedText(len(statements), any(map(controls_transaction, statements)), warnings)
-
-
-async def _estimates(
-    context: OperationContext, names: list[tuple[str, ...]]
-) -> dict[tuple[str, ...], int | None]:
-    """Return the planner's estimates of the tables among the names."""
-    if not names:
-        return {}
-    quoted = [".".join('"' + part.replace('"', '""') + '"' for part in name) for name in names]
-    [rows] = await context.database.read(
-        statement(_SQL["estimates"], array_literal(quoted)), timeout_s=context.settings.statement_timeout_s
-    )
-    values = [None if row[0] is None else round(msgspec.json.decode(row[0], type=float)) for row in rows]
-    return dict(zip(names, values, strict=True))
-
-
 async def _name_types(
     context: OperationContext, results: list[StatementResult], types: list[list[ResultColumn]]
 ) -> None:
@@ -262,7 +196,7 @@ async def _name_types(
     oids = array_literal([str(oid) for oid, _ in pairs])
     modifiers = array_literal([str(modifier) for _, modifier in pairs])
     [rows] = await context.database.read(
-        statement(_SQL["type_names"], oids, modifiers), timeout_s=context.settings.statement_timeout_s
+        statement(SQL["type_names"], oids, modifiers), timeout_s=context.settings.statement_timeout_s
     )
     names = dict(zip(pairs, ((row[0] or b"").decode() for row in rows), strict=True))
     for result, columns in zip(results, types, strict=True):
@@ -341,8 +275,5 @@ def operations() -> list[Operation]:
             Right.READER,
             stream,
             streams=("application/x-ndjson",),
-        ),
-        Operation(
-            "sql.check", "Warn of what a text would destroy", SqlCheck, CheckedText, Right.READER, check
         ),
     ]

@@ -61,11 +61,11 @@ class TextWarning:
 
 def warnings_of(statements: list[ScriptStatement]) -> list[TextWarning]:
     """Return the warnings about a text's statements, in order."""
-    found = []
+    warnings = []
     for index, script in enumerate(statements):
         for kind, message, names in _warnings(script):
-            found.append(TextWarning(index, script.line, kind, message, names))
-    return found
+            warnings.append(TextWarning(index, script.line, kind, message, names))
+    return warnings
 
 
 _Names = tuple[tuple[str, ...], ...]
@@ -86,11 +86,11 @@ def _warnings(script: ScriptStatement) -> Iterator[tuple[WarningKind, str, _Name
         case ("alter",):
             yield from _alters(text, words)
         case ("grant",) if {"anon", "public"} & set(words[words.index("to") :] if "to" in words else ()):
-            yield WarningKind.GRANT_ALL, "Grants rights to everybody, without signing in", ()
+            yield WarningKind.GRANT_ALL, "Grants rights to every client, signed in or not", ()
         case ("vacuum",) if "full" in words:
-            yield WarningKind.LOCKS_TABLE, "Rewrites the table; nobody can read it meanwhile", ()
+            yield WarningKind.LOCKS_TABLE, "Rewrites the table, which cannot be read meanwhile", ()
         case ("create",) if "index" in words[:3] and "concurrently" not in words:
-            yield WarningKind.LOCKS_TABLE, "Nobody can write to the table while the index is built", ()
+            yield WarningKind.LOCKS_TABLE, "The table cannot be written while the index is built", ()
 
 
 def _writes_all(text: str, words: tuple[str, ...]) -> Iterator[tuple[WarningKind, str, _Names]]:
