@@ -25,8 +25,12 @@ from workers.management.operations import (
     queues,
     realtime,
     realtime_state,
+    row_files,
+    rows,
     schema,
     settings,
+    sql,
+    sql_check,
     sql_requests,
     storage_buckets,
     storage_links,
@@ -87,6 +91,10 @@ _AREAS = (
     project_database,
     project_functions,
     project_settings,
+    rows,
+    row_files,
+    sql,
+    sql_check,
 )
 
 
