@@ -211,9 +211,7 @@ def _segments(folder: Path) -> Iterator[list[LogSegment]]:
     try:
         for path in segment_paths(folder):
             with contextlib.suppress(sqlite3.Error):
-                segment = LogSegment.open(path)
-                segments.append(segment)
-                segment.times()
+                segments.append(LogSegment.open(path))
         yield segments
     finally:
         for segment in segments:

@@ -96,7 +96,7 @@ class LogSegment:
 
     @classmethod
     def open(cls, path: Path) -> "LogSegment":
-        """Open an existing file for reading, as it is at the first read."""
+        """Open an existing file for reading, as it is now."""
         database = sqlite3.connect(
             f"{path.as_uri()}?mode=ro",
             uri=True,
@@ -104,9 +104,14 @@ class LogSegment:
             isolation_level=None,
             check_same_thread=False,
         )
-        database.execute("pragma query_only = on")
-        database.execute("begin")  # all reads see one state: fresh lines may become blocks meanwhile
-        return cls(path, database)
+        segment = cls(path, database)
+        try:
+            database.execute("begin")  # all reads see one state: fresh lines may become blocks meanwhile
+            segment.times()
+        except sqlite3.Error:
+            segment.close()
+            raise
+        return segment
 
     def close(self) -> None:
         """Close the file."""

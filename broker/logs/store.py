@@ -168,7 +168,6 @@ class LogStore:
         positions, runs = self.positions, self.runs
         self._use(self._path(int(path.stem) + 1))
         self._segment.append([], positions, runs)
-        self.positions, self.runs = positions, runs
         self.delete_expired()
 
     def _use(self, path: Path) -> None:
@@ -176,6 +175,8 @@ class LogStore:
         self._segment = LogSegment.create(path)
         path.chmod(0o600)
         self.positions, self.runs = self._segment.state()
+        if not self.positions:  # it is new: what was read is in the one before it
+            self.positions, self.runs = self._older_state(path)
         times = self._segment.times()
         self._started_at = times[0] / 1000 if times else self._clock()
 
@@ -186,10 +187,15 @@ class LogStore:
             broken.with_name(name).unlink(missing_ok=True)
         broken.rename(broken.with_suffix(".broken"))
         self._use(self._path(int(broken.stem) + 1))
-        for path in reversed(paths[:-1]):
+
+    def _older_state(self, newest: Path) -> tuple[dict[str, StreamPosition], dict[str, int]]:
+        """Return positions and runs of the last segment before this one that has them."""
+        for path in reversed([path for path in segment_paths(self._folder) if path.name < newest.name]):
             with contextlib.suppress(sqlite3.Error), contextlib.closing(LogSegment.open(path)) as older:
-                self.positions, self.runs = older.state()
-                return
+                positions, runs = older.state()
+                if positions:
+                    return positions, runs
+        return {}, {}
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:08d}{_SUFFIX}"

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from broker.observability.observations import RequestAnswered
 from schemas.logs import LEVELS, LONGEST_LINE, MOST_LINES, LogBatch, LogRecord
 from schemas.settings.log import LogStoreSettings
 
@@ -93,6 +94,34 @@ class LogBuffer:
         dropped, self._dropped = self._dropped, 0
         self._number += 1
         return LogBatch(self.run, self._number, member, dropped, lines)
+
+
+def answer_record(process: str, answered: RequestAnswered) -> LogRecord:
+    """Return the line of a request that a pool has answered."""
+    fields: dict[str, Any] = {}
+    if answered.sql_s:
+        fields["sql_ms"] = round(answered.sql_s * 1000, 2)
+    if answered.reason:
+        fields["reason"] = answered.reason
+    return LogRecord(
+        time.time_ns() // 1_000_000,
+        level_of_status(answered.status),
+        process,
+        "RequestAnswered",
+        "A pool answered a request",
+        answered.pool,
+        answered.status,
+        request_id=answered.id,
+        duration_ms=round(answered.duration_s * 1000, 2),
+        fields=fields,
+    )
+
+
+def level_of_status(status: int) -> str:
+    """Return the level of a request's line: a status of 500 is an error, above it a warning."""
+    if status < 500:
+        return "info"
+    return "error" if status == 500 else "warning"
 
 
 def line_record(process: str, level: str, text: str, fields: Mapping[str, object]) -> LogRecord:

@@ -8,7 +8,8 @@ message.
 
 import asyncio
 import contextlib
-from typing import ClassVar
+from collections.abc import Awaitable, Callable
+from typing import ClassVar, Protocol
 
 import msgspec
 
@@ -20,7 +21,7 @@ from broker.nats.connection import NatsConnection
 from broker.nats.protocol import headers
 from broker.observability.log_buffer import LogBuffer
 from broker.observability.observations import Observation
-from broker.observability.observe import gauge, member_name, observe
+from broker.observability.observe import gauge, log_buffer, member_name, observe
 from broker.subjects import log_lines
 from schemas.errors import Unavailable
 from schemas.logs import LogBatch
@@ -48,6 +49,7 @@ class LogFeed:
         self._unsent: LogBatch | None = None
         self._task: asyncio.Task[None] | None = None
         self._reported = 0
+        self._has_sent = False
         self._remove_gauges = [
             gauge("headwater_log_lines_waiting", "Log lines that wait to be sent.", lambda: float(buffer.waiting)),
             gauge(
@@ -91,7 +93,7 @@ class LogFeed:
             if self._unsent is None:
                 return
             await self._send(self._unsent)
-            self._unsent = None
+            self._unsent, self._has_sent = None, True
 
     async def _send(self, batch: LogBatch) -> None:
         """Send one batch and wait until the stream has stored it. Raises: Unavailable, JetStreamError."""
@@ -108,7 +110,23 @@ class LogFeed:
             raise JetStreamError(ack.error.err_code, ack.error.description)
 
     def _report_dropped(self) -> None:
+        """Observe dropped lines; where no store ever took a line (no pool management runs), only the first time."""
         dropped = self._buffer.dropped_total - self._reported
-        if dropped:
+        if dropped and (self._has_sent or not self._reported):
             self._reported += dropped
             observe(LogLinesDropped(dropped))
+
+
+class Drainable(Protocol):
+    """A process that runs steps before it stops."""
+
+    def on_drain(self, step: Callable[[], Awaitable[object]]) -> None: ...
+
+
+def send_lines(process: Drainable, connection: NatsConnection) -> None:
+    """Send the log lines of this process over a connection until it drains, if they are stored."""
+    buffer = log_buffer()
+    if buffer is not None:
+        feed = LogFeed(connection, buffer)
+        process.on_drain(feed.close)
+        feed.start()

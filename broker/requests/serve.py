@@ -78,6 +78,12 @@ class _ServedRequest:
     started_at: float = 0.0
     entry: WaitingRequest["_ServedRequest"] | None = None
     """Its entry in the queue while it waits."""
+    sql_s: float = 0.0
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request; empty after the reply."""
+        return self.request.id
 
 
 async def serve(
@@ -271,7 +277,11 @@ class PoolMember:
             else:
                 status = await self._traced(STATE.tracing, held, held.request.trace)
             now = self._loop.time()
-            observe(RequestAnswered(self.pool, held.request.id, status, now - held.since, held.failure))
+            observe(
+                RequestAnswered(
+                    self.pool, held.request.id, status, now - held.since, held.failure, held.sql_s
+                )
+            )
         except asyncio.CancelledError:
             observe(RequestCancelled(self.pool, held.request.id, held.cancel_reason))
             if not held.cancel_reason:  # the loop itself is being closed

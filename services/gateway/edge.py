@@ -18,11 +18,12 @@ import msgspec
 from aiohttp import web
 
 from broker.observability.observations import Observation
-from broker.observability.observe import observe, traceback_of
+from broker.observability.observe import log_buffer, observe, traceback_of
 from broker.requests.call import Calls, PoolReply
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings
+from services.gateway.access_lines import AccessLines
 from services.gateway.authentication import Authenticator
 from services.gateway.compression import ResponseCompression, encoded_headers, with_known_tag
 from services.gateway.errors import gateway_error
@@ -79,11 +80,25 @@ class Edge:
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
         self._is_limited = limit.per_address > 0 or limit.per_key > 0
         self._trusted = read_networks(gateway.trusted_proxies)
+        lines = log_buffer()
+        self._access = AccessLines(lines) if lines is not None else None
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request. Raises only when the client is gone."""
+        """Answer one request, and leave its line in the log. Raises only when the client is gone."""
         request = read_request(http, self._trusted)
-        route = request.route
+        if self._access is None:
+            return await self._answer(request)
+        started_at = time.monotonic()
+        sent: web.StreamResponse | None = None
+        try:
+            sent = await self._answer(request)
+            return sent
+        finally:
+            self._access.note(request, sent, time.monotonic() - started_at)
+
+    async def _answer(self, request: GatewayRequest) -> web.StreamResponse:
+        """Answer one request. Raises: as `handle`."""
+        http, route = request.http, request.route
         handler = self._unrouted if route is None else self._handlers[route.handler]
         request.response_headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
         if route is not None and route.has_xml_errors:

@@ -4,13 +4,16 @@ import asyncio
 import random
 from contextlib import suppress
 
+from broker.logs.store import FOLDER
 from broker.observability.observe import observe
+from broker.processes.lifecycle import data_folder
 from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
 from schemas.settings.management import Management
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.database import ManagementDatabase
 from workers.management.identity.store import execute, fetch_one
+from workers.management.logs.keeper import LogKeeper
 from workers.management.observations import AuditSwept, ManagementOperationFailed
 from workers.management.platform_pools import PlatformPools
 from workers.management.worker import ManagementWorker
@@ -33,6 +36,11 @@ async def serve_pool(resources: Resources) -> None:
             await sweeper
 
     resources.process.on_drain(stop)
+    store = resources.settings.log.store
+    if store.enabled:
+        keeper = LogKeeper.of(resources.connection, store, data_folder() / FOLDER)
+        resources.process.on_drain(keeper.close)
+        keeper.start()
     calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
     worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls))
     await resources.serve(MANAGEMENT, worker.answer)

@@ -1,9 +1,9 @@
 """The operations, listed in `OPERATIONS`. A module here is one area; its `operations()` returns what it adds."""
 
 from workers.management.operation import OperationTable
-from workers.management.operations import account, administrators, audit_log, catalog, tokens
+from workers.management.operations import account, administrators, audit_log, catalog, logs, tokens
 
-_AREAS = (account, administrators, tokens, audit_log, catalog)
+_AREAS = (account, administrators, tokens, audit_log, catalog, logs)
 
 
 def operation_table() -> OperationTable:
