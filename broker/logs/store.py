@@ -59,6 +59,18 @@ def segment_paths(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdigit())
 
 
+def is_written(folder: Path) -> bool:
+    """Return whether a process holds the lock of a store."""
+    try:
+        with (folder / "lock").open("r") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
 class LogStore:
     """The store as its only writer has it. Use it from one thread at a time; methods raise sqlite3.Error, OSError."""
 

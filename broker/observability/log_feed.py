@@ -51,11 +51,11 @@ class LogFeed:
         self._reported = 0
         self._has_sent = False
         self._remove_gauges = [
-            gauge("headwater_log_lines_waiting", "Log lines that wait to be sent.", lambda: float(buffer.waiting)),
+            gauge("headwater_log_lines_waiting", "Log lines that wait to be sent.", lambda: buffer.waiting),
             gauge(
                 "headwater_log_lines_dropped",
                 "Log lines that were dropped since the start of the process.",
-                lambda: float(buffer.dropped_total),
+                lambda: buffer.dropped_total,
             ),
         ]  # fmt: skip
 

@@ -239,7 +239,7 @@ def _gauges(keeper: LogKeeper) -> list[Callable[[], None]]:
 
     def size() -> float:
         with contextlib.suppress(OSError):
-            return float(keeper._store.size)
+            return keeper._store.size
         return 0.0
 
     def lag() -> float:
@@ -247,10 +247,10 @@ def _gauges(keeper: LogKeeper) -> list[Callable[[], None]]:
         return max(0.0, time.time() - keeper._last_ms / 1000) if is_behind else 0.0
 
     return [
-        gauge("headwater_log_store_writer", "1: this process writes the store of log lines of its machine.", lambda: float(keeper._is_writer)),
-        gauge("headwater_log_store_up", "Whether log lines are stored.", lambda: float(not keeper._reason)),
+        gauge("headwater_log_store_writer", "1: this process writes the store of log lines of its machine.", lambda: keeper._is_writer),
+        gauge("headwater_log_store_up", "Whether log lines are stored.", lambda: not keeper._reason),
         gauge("headwater_log_store_bytes", "Bytes of the store of log lines.", size),
-        gauge("headwater_log_store_lines", "Log lines that this process has stored.", lambda: float(keeper._stored)),
-        gauge("headwater_log_store_pending", "Messages in the streams that are not stored yet.", lambda: float(sum(keeper._pending))),
+        gauge("headwater_log_store_lines", "Log lines that this process has stored.", lambda: keeper._stored),
+        gauge("headwater_log_store_pending", "Messages in the streams that are not stored yet.", lambda: sum(keeper._pending)),
         gauge("headwater_log_store_lag_seconds", "Age of the last stored line while messages wait.", lag),
     ]  # fmt: skip
