@@ -19,14 +19,14 @@ from services.supervisor.project.settings import load_project
 from tests.platform import Platform
 
 
-def environment_of(place: Platform, name: str) -> dict[str, str]:
+def environment_of(running_platform: Platform, name: str) -> dict[str, str]:
     """Return the environment that the supervisor of a platform gives to its child of this name."""
-    state = json.loads((place.data / "state.json").read_text())
+    state = json.loads((running_platform.data / "state.json").read_text())
     config = Path(state["config"]) if state["config"] else None
-    started_with = {**os.environ, **place.environment}
-    port = {"HEADWATER_API_PORT": str(place.port)}
-    project = load_project(Path(state["project"]), config, place.data, port, started_with)
-    folder = DataFolder(place.data)
+    started_with = {**os.environ, **running_platform.environment}
+    port = {"HEADWATER_API_PORT": str(running_platform.port)}
+    project = load_project(Path(state["project"]), config, running_platform.data, port, started_with)
+    folder = DataFolder(running_platform.data)
     ports = Ports(**read_ports(folder))
     passwords, _ = ensure_passwords(folder, ["database", *_NATS_USERS, *password_variables(project.settings)])
     here = EmbeddedServer((), {}, "")

@@ -5,7 +5,7 @@ the last may be `{name...}`, which takes all that follows, slashes included. Pat
 percent-encoded: they are split into segments first and decoded afterwards, so an encoded slash never separates segments. A text
 takes precedence over a name, a name over a rest. Paths that cannot be decoded, or contain a NUL, match no route.
 
-HEAD is answered by the endpoint of GET where a path has no endpoint of its own for it (RFC 9110, 9.3.2; the gateway sends no
+HEAD is answered by the endpoint of GET where a path lacks an endpoint of its own for it (RFC 9110, 9.3.2; the gateway sends no
 body), unless the GET changes something (`has_effects`): programs that look at links send HEAD.
 """
 

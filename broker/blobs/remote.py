@@ -101,7 +101,7 @@ class RemoteBlobs:
             try:
                 meta = await obstore.head_async(self._store, place.name)
             except FileNotFoundError:
-                # The response to HEAD has no body, so it does not distinguish a missing bucket; the one to GET does.
+                # A response to HEAD comes without a body and cannot name a missing bucket; a response to GET can.
                 meta = (await obstore.get_async(self._store, place.name)).meta
         return BlobInfo(place, meta["size"], meta["last_modified"])
 

@@ -137,7 +137,7 @@ def deploy(
     `headwater secrets`.
 
     \b
-    Exit codes: 0 all deployed, 1 one was refused, 2 there is no such function
+    Exit codes: 0 all deployed, 1 one was refused, 2 the function does not exist
     """
     remote = remote_of(data, project, url, key)
     if rollback:

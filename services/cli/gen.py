@@ -38,7 +38,7 @@ def types(
     headwater gen types python --schema public,api > database_types.py
 
     \b
-    Exit codes: 0 written, 1 nothing runs, 2 there is no such schema
+    Exit codes: 0 written, 1 nothing runs, 2 the schema does not exist
     """
     del local  # an option of the official command line; types always come from the running platform
     names = [name.strip() for names_text in schemas for name in names_text.split(",") if name.strip()]

@@ -96,7 +96,7 @@ def repair(data: Path | None, project: Path | None, versions: tuple[str, ...], s
     Without versions the history becomes what the folder holds, or with `reverted`, empty.
 
     \b
-    Exit codes: 0 corrected, 1 nothing runs, 2 there is no such file
+    Exit codes: 0 corrected, 1 nothing runs, 2 the file does not exist
     """
     for version in versions:
         if not version.isascii() or not version.isdigit():

@@ -48,7 +48,7 @@ def set_(
     """Set secrets; functions have them from their next start on, which is at once where they run.
 
     \b
-    Exit codes: 0 set, 1 it refused or there is no platform, 2 a name or a value that none can have
+    Exit codes: 0 set, 1 refused or no platform runs, 2 an invalid name or value
     """
     values: dict[str, str] = {}
     if env_file is not None:
@@ -79,7 +79,7 @@ def listing(data: Path | None, project: Path | None, url: str | None, key: str |
     """List the secrets by name, with a digest of each that tells whether two are equal.
 
     \b
-    Exit codes: 0 listed, 1 it refused or there is no platform
+    Exit codes: 0 listed, 1 refused or no platform runs
     """
     rows, _ = _SecretStore(data, project, url, key).do("list")
     if form == "json":
@@ -99,7 +99,7 @@ def unset(
     """Unset secrets. Those that are not set are fine.
 
     \b
-    Exit codes: 0 unset, 1 it refused or there is no platform
+    Exit codes: 0 unset, 1 refused or no platform runs
     """
     _, note = _SecretStore(data, project, url, key).do("unset", list(names))
     click.echo(f"Unset {', '.join(names)}.{note}")

@@ -92,7 +92,7 @@ def delete(data: Path | None, project: Path | None, id: str) -> None:
     """Take a key away: what it signs from now on is refused.
 
     \b
-    Exit codes: 0 taken away, 1 nothing runs, or there is no such key
+    Exit codes: 0 removed, 1 no platform runs, or the key does not exist
     """
     _send(data, project, "DELETE", f"{_PATH}/{quote(id, safe='')}")
     click.echo(f"The key {id} holds no longer.")

@@ -81,7 +81,7 @@ class ResponseCompression:
         # Where the length of GET's body is unknown, whether it would be compressed is unknown as well.
         headers, body = encoded_headers(response.headers, IDENTITY if is_unknown else coding), response.body
         if coding != IDENTITY:
-            # HEAD has no length: it is known only after compressing.
+            # A response to HEAD gets no length: only compressing would tell it.
             body = b"" if request.method == "HEAD" else await self._encoders.compress(coding, body)
         return Response(response.status, headers, body, response.reason)
 

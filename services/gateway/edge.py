@@ -154,7 +154,7 @@ class Edge:
         return None
 
     def _limit(self, request: GatewayRequest, handler: RouteHandler) -> Response | None:
-        """Take a token from the bucket of the address and from that of the key; return 429 if one is empty.
+        """Take a token from the bucket of the address and from the bucket of the key; return 429 if either is empty.
 
         A request without an API key counts by its access token, and one without either by its address: callers that have
         no key must not share one bucket.

@@ -214,7 +214,7 @@ class ManagementHandler(ForwardHandler):
     """The interface of administrators, whose pool authenticates them. No page of another origin can read its answers."""
 
     def needs_caller(self, request: GatewayRequest) -> bool:
-        """Return False: administrators have no API key."""
+        """Return False: administrators sign in instead of sending an API key."""
         del request
         return False
 
@@ -251,7 +251,7 @@ def build_handlers(
     graphql.subscriptions = subscriptions
     functions = FunctionCaller(calls, settings.edge_runtime, limits)
     handlers: dict[HandlerName, RouteHandler] = {
-        # On the hottest path the pool has no use for the client's address.
+        # REST, the hottest path, does not use the client's address.
         HandlerName.REST: DataHandler(
             policies["rest"], forwarder, keys, subjects[HandlerName.REST], sends_client=False
         ),

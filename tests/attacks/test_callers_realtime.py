@@ -10,8 +10,8 @@ import aiohttp
 import asyncpg
 import pytest_asyncio
 
-from tests.house.graphql_socket import admitted
 from tests.platform import Platform
+from tests.platforms.graphql_socket import admitted
 
 PATIENCE_S = 60
 LAST = 1000

@@ -78,14 +78,14 @@ async def _again(place: Site, number: int) -> float:
     return await _took(place, f"/hello{number}")
 
 
-async def whole(house: Platform) -> None:
-    root = house.data.parent / "supabase" / "functions"
+async def whole(running_platform: Platform) -> None:
+    root = running_platform.data.parent / "supabase" / "functions"
     for name, source in (("hello", HELLO), ("events", EVENTS)):
         (root / name).mkdir(parents=True)
         (root / name / "index.ts").write_text(source)
-    headers = {"apikey": house.values["ANON_KEY"]}
+    headers = {"apikey": running_platform.values["ANON_KEY"]}
     async with aiohttp.ClientSession(headers=headers) as session:
-        url = f"{house.url}/functions/v1"
+        url = f"{running_platform.url}/functions/v1"
 
         async def ask() -> None:
             async with session.get(f"{url}/hello") as answer:
@@ -147,8 +147,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--platform", action="store_true")
     if parser.parse_args().platform:
-        with platform() as house:
-            asyncio.run(whole(house))
+        with platform() as running_platform:
+            asyncio.run(whole(running_platform))
     else:
         asyncio.run(parts())
 

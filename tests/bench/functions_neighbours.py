@@ -14,8 +14,8 @@ import time
 import aiohttp
 
 from tests.bench.functions import HELLO, show
-from tests.house.test_functions import write
 from tests.platform import Platform, platform
+from tests.platforms.test_functions import write
 
 NEIGHBOURS = {
     "loop": "Deno.serve(() => { while (true) {} });",
@@ -46,9 +46,9 @@ async def _suffer(session: aiohttp.ClientSession, name: str) -> None:
             await _text(session, name)
 
 
-async def _reload(session: aiohttp.ClientSession, place: Platform, number: int) -> float:
+async def _reload(session: aiohttp.ClientSession, running_platform: Platform, number: int) -> float:
     """Give the seconds from the change of a file to the first answer of the new version."""
-    write(place.data.parent, "changing", f"Deno.serve(() => new Response('{number}'));")
+    write(running_platform.data.parent, "changing", f"Deno.serve(() => new Response('{number}'));")
     began = time.perf_counter()
     async with asyncio.timeout(_DEADLINE_S):
         while await _text(session, "changing") != str(number):
@@ -58,11 +58,11 @@ async def _reload(session: aiohttp.ClientSession, place: Platform, number: int) 
 
 async def main() -> None:
     """Measure, and print a line for each."""
-    with platform() as place:
+    with platform() as running_platform:
         for name, source in {"hello": HELLO, **NEIGHBOURS}.items():
-            write(place.data.parent, name, source)
-        headers = {"Authorization": f"Bearer {place.values['ANON_KEY']}"}
-        async with aiohttp.ClientSession(f"{place.url}/", headers=headers) as session:
+            write(running_platform.data.parent, name, source)
+        headers = {"Authorization": f"Bearer {running_platform.values['ANON_KEY']}"}
+        async with aiohttp.ClientSession(f"{running_platform.url}/", headers=headers) as session:
             async with asyncio.timeout(_DEADLINE_S):
                 while await _text(session, "hello") != "hello":
                     pass
@@ -72,7 +72,7 @@ async def main() -> None:
                 show(f"beside `{name}`", await _calls(session))
                 suffering.cancel()
                 await asyncio.wait([suffering])
-            reloads = [await _reload(session, place, number) for number in range(_RELOADS)][1:]
+            reloads = [await _reload(session, running_platform, number) for number in range(_RELOADS)][1:]
             show(
                 "a changed file answers after, p50 / most",
                 f"{statistics.median(reloads):.2f} / {max(reloads):.2f} s",

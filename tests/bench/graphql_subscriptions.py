@@ -21,8 +21,8 @@ from typing import Any
 import asyncpg
 
 from tests.bench import cpu
-from tests.house.graphql_socket import Talk, admitted
 from tests.platform import MANY_CLIENTS, Platform, platform
+from tests.platforms.graphql_socket import Talk, admitted
 
 _A_SOCKET = 100
 _SCHEMA = """
@@ -65,13 +65,13 @@ class _Listed(list[dict[str, Any]]):
 
 
 @contextlib.asynccontextmanager
-async def live(place: Platform, queries: int, *, are_equal: bool) -> AsyncIterator[Heard]:
+async def live(running_platform: Platform, queries: int, *, are_equal: bool) -> AsyncIterator[Heard]:
     """Open live queries; all have their first result at the beginning of the block."""
     heard = Heard()
     async with contextlib.AsyncExitStack() as stack:
         talks: list[Talk] = []
         for first in range(0, queries, _A_SOCKET):
-            talk = await stack.enter_async_context(admitted(place))
+            talk = await stack.enter_async_context(admitted(running_platform))
             talk.messages = _Listed(heard.take)
             talks.append(talk)
             for number in range(first, min(first + _A_SOCKET, queries)):
@@ -94,19 +94,21 @@ async def write(database: asyncpg.Connection, seconds: float) -> dict[int, float
     return answered
 
 
-async def measure(place: Platform, database: asyncpg.Connection, queries: int, seconds: float) -> None:
+async def measure(
+    running_platform: Platform, database: asyncpg.Connection, queries: int, seconds: float
+) -> None:
     """Print a line for each way."""
     alone = len(await write(database, seconds)) / seconds
     print(f"no subscription: {alone:7,.0f} writes/s", flush=True)
     for label, are_equal in (("equal", True), ("different", False)):
-        async with live(place, queries, are_equal=are_equal) as heard:
-            before, runs = len(heard.times), _metric(place, "headwater_graphql_live_runs")
-            pids = cpu.groups_of([place.pid])
+        async with live(running_platform, queries, are_equal=are_equal) as heard:
+            before, runs = len(heard.times), _metric(running_platform, "headwater_graphql_live_runs")
+            pids = cpu.groups_of([running_platform.pid])
             spent = cpu.spent(pids)
             answered = await write(database, seconds)
             used = cpu.difference(spent, cpu.spent(pids), pids)
             results = len(heard.times) - before
-            runs = _metric(place, "headwater_graphql_live_runs") - runs
+            runs = _metric(running_platform, "headwater_graphql_live_runs") - runs
             await asyncio.sleep(0.5)
         delays = sorted(
             (at - answered[value]) * 1000
@@ -122,8 +124,8 @@ async def measure(place: Platform, database: asyncpg.Connection, queries: int, s
         )
 
 
-def _metric(place: Platform, name: str) -> float:
-    _, body = place.get("/metrics")
+def _metric(running_platform: Platform, name: str) -> float:
+    _, body = running_platform.get("/metrics")
     return sum(float(line.rpartition(" ")[2]) for line in body.decode().splitlines() if line.startswith(name))
 
 
@@ -135,15 +137,15 @@ async def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=8)
     asked = parser.parse_args()
-    with platform(environment=MANY_CLIENTS) as place:
-        place.psql(_SCHEMA)
-        place.wait_for_catalog("tick")
+    with platform(environment=MANY_CLIENTS) as running_platform:
+        running_platform.psql(_SCHEMA)
+        running_platform.wait_for_catalog("tick")
         deadline = time.monotonic() + 30
-        while b"errors" in place.get("/graphql/v1?query=%7BtickCollection%7B__typename%7D%7D")[1]:
+        while b"errors" in running_platform.get("/graphql/v1?query=%7BtickCollection%7B__typename%7D%7D")[1]:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
-        database = await asyncpg.connect(place.values["DB_URL"])
-        await measure(place, database, asked.queries, asked.seconds)
+        database = await asyncpg.connect(running_platform.values["DB_URL"])
+        await measure(running_platform, database, asked.queries, asked.seconds)
         await database.close()
 
 

@@ -34,8 +34,8 @@ import uvloop
 
 from tests.bench import cpu, realtime_rooms
 from tests.child_environment import environment_of
-from tests.house.conftest import pid_of
 from tests.platform import MANY_CLIENTS, Platform, free_port, platform
+from tests.platforms.conftest import pid_of
 
 _KINDS = ("latency", "ceiling", "rls", "edges", "rooms", "rest")
 _PATIENCE_S = 60
@@ -66,7 +66,7 @@ class Clients:
 
 @contextlib.asynccontextmanager
 async def clients(
-    place: Platform, port: int, table: str, tokens: Sequence[str], wanted: int
+    running_platform: Platform, port: int, table: str, tokens: Sequence[str], wanted: int
 ) -> AsyncIterator[Clients]:
     """Open so many sockets as there are tokens; all are live at the beginning of the block."""
     process = await asyncio.create_subprocess_exec(
@@ -76,7 +76,7 @@ async def clients(
     assert process.stdin is not None
     job = {
         "port": port,
-        "key": place.values["ANON_KEY"],
+        "key": running_platform.values["ANON_KEY"],
         "topic": f"bench-{table}",
         "entry": {"event": "*", "schema": "public", "table": table},
         "tokens": list(tokens),
@@ -96,8 +96,8 @@ async def clients(
 class Bench:
     """A platform, a connection to its database, and the processes whose CPU counts."""
 
-    def __init__(self, place: Platform, database: asyncpg.Connection) -> None:
-        self.place, self.database = place, database
+    def __init__(self, running_platform: Platform, database: asyncpg.Connection) -> None:
+        self.running_platform, self.database = running_platform, database
         self.more: list[int] = []
 
     async def table(self, policy: str = "") -> str:
@@ -119,11 +119,11 @@ class Bench:
 
     def anonymous(self, count: int) -> list[str]:
         """Give so many tokens of nobody."""
-        return [self.place.values["ANON_KEY"]] * count
+        return [self.running_platform.values["ANON_KEY"]] * count
 
     def people(self, users: Sequence[str]) -> list[str]:
         """Give a token for each user."""
-        secret, until = self.place.values["JWT_SECRET"], int(time.time()) + 3600
+        secret, until = self.running_platform.values["JWT_SECRET"], int(time.time()) + 3600
         return [
             jwt.encode({"role": "authenticated", "sub": user, "exp": until}, secret, "HS256")
             for user in users
@@ -133,7 +133,7 @@ class Bench:
     def used(self) -> Any:
         """Give a mapping that holds the CPU seconds of each group of processes when the block is over."""
         found: dict[str, float] = {}
-        pids = cpu.groups_of([self.place.pid, *self.more])
+        pids = cpu.groups_of([self.running_platform.pid, *self.more])
         before = cpu.spent(pids)
         yield found
         found.update(cpu.difference(before, cpu.spent(pids), pids))
@@ -151,7 +151,9 @@ async def latency(bench: Bench) -> None:
         sql = _ROW.format(table, "null", "$1::int8, $1::int8")
         await bench.database.execute(sql, 0)
         tokens = bench.anonymous(count)
-        async with clients(bench.place, bench.place.port, table, tokens, count * (changes + 50)) as heard:
+        async with clients(
+            bench.running_platform, bench.running_platform.port, table, tokens, count * (changes + 50)
+        ) as heard:
             asked, answered = {}, {}
             for number in range(1, changes + 51):  # the first fifty warm up
                 asked[number] = time.perf_counter()
@@ -178,7 +180,9 @@ async def ceiling(bench: Bench) -> None:
     for label, each, times in (("one row a transaction", 1, 300), ("100 rows a transaction", 100, 4)):
         table = await bench.table()
         wanted = 1000 * each * times
-        async with clients(bench.place, bench.place.port, table, bench.anonymous(1000), wanted) as heard:
+        async with clients(
+            bench.running_platform, bench.running_platform.port, table, bench.anonymous(1000), wanted
+        ) as heard:
             with bench.used() as used:
                 began = time.perf_counter()
                 await _write(bench, table, each, times)
@@ -202,7 +206,9 @@ async def rls(bench: Bench) -> None:
         ("by SQL", "owner = (select auth.uid()) and length(body) > 1", 5, ""),
     ):
         table = await bench.table(policy)
-        async with clients(bench.place, bench.place.port, table, tokens, 100 * times) as heard:
+        async with clients(
+            bench.running_platform, bench.running_platform.port, table, tokens, 100 * times
+        ) as heard:
             with bench.used() as used:
                 began = time.perf_counter()
                 await _write(bench, table, 100, times, listed)
@@ -222,8 +228,8 @@ async def rls(bench: Bench) -> None:
 async def edges(bench: Bench) -> None:
     """Start another edge; each has 1,000 sockets, and all hear every change."""
     port = free_port()
-    first = pid_of(bench.place, "edges")
-    environment = environment_of(bench.place, "edges")
+    first = pid_of(bench.running_platform, "edges")
+    environment = environment_of(bench.running_platform, "edges")
     second = subprocess.Popen(
         [sys.executable, "-P", "-m", "services", "gateway"],
         env={**environment, "HEADWATER_API_PORT": str(port)},
@@ -235,8 +241,8 @@ async def edges(bench: Bench) -> None:
         table = await bench.table()
         tokens, wanted = bench.anonymous(1000), 1000 * 100
         async with (
-            clients(bench.place, bench.place.port, table, tokens, wanted) as one,
-            clients(bench.place, port, table, tokens, wanted) as other,
+            clients(bench.running_platform, bench.running_platform.port, table, tokens, wanted) as one,
+            clients(bench.running_platform, port, table, tokens, wanted) as other,
         ):
             sockets = [_sockets(pid) for pid in (first, second.pid)]
             began = time.perf_counter()
@@ -256,10 +262,10 @@ async def edges(bench: Bench) -> None:
 
 async def rooms(bench: Bench, resting: int) -> None:
     """Broadcasts, and sockets that rest."""
-    edge = psutil.Process(pid_of(bench.place, "edges"))
+    edge = psutil.Process(pid_of(bench.running_platform, "edges"))
     for count in (1, 100, 1000):
-        await realtime_rooms.fan_out(edge, bench.place.port, count, max(20_000 // count, 50))
-    await realtime_rooms.idle(edge, bench.place.port, resting)
+        await realtime_rooms.fan_out(edge, bench.running_platform.port, count, max(20_000 // count, 50))
+    await realtime_rooms.idle(edge, bench.running_platform.port, resting)
 
 
 async def rest(bench: Bench) -> None:
@@ -269,7 +275,7 @@ async def rest(bench: Bench) -> None:
     with bench.used() as used:
         await asyncio.sleep(seconds)
     memory = {
-        name: psutil.Process(pid_of(bench.place, name)).memory_info().rss / 2**20
+        name: psutil.Process(pid_of(bench.running_platform, name)).memory_info().rss / 2**20
         for name in ("edges", "changes")
     }
     print(
@@ -310,9 +316,9 @@ def _at(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
-async def _run(place: Platform, kinds: Sequence[str], resting: int) -> None:
-    database = await asyncpg.connect(place.values["DB_URL"])
-    bench = Bench(place, database)
+async def _run(running_platform: Platform, kinds: Sequence[str], resting: int) -> None:
+    database = await asyncpg.connect(running_platform.values["DB_URL"])
+    bench = Bench(running_platform, database)
     for kind in kinds:
         match kind:
             case "latency":
@@ -338,8 +344,8 @@ def main() -> None:
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with platform(environment={**MANY_CLIENTS, "HEADWATER_REALTIME_IDLE_TIMEOUT": "600"}) as place:
-        uvloop.run(_run(place, options.only.split(","), options.idle_sockets))
+    with platform(environment={**MANY_CLIENTS, "HEADWATER_REALTIME_IDLE_TIMEOUT": "600"}) as running_platform:
+        uvloop.run(_run(running_platform, options.only.split(","), options.idle_sockets))
 
 
 if __name__ == "__main__":

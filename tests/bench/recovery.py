@@ -97,26 +97,26 @@ class Reader:
         return max((late - early for early, late in itertools.pairwise(times)), default=0.0)
 
 
-def child(place: Platform, name: str) -> tuple[int, int]:
+def child(running_platform: Platform, name: str) -> tuple[int, int]:
     """Return the process id of a child, 0 while it is not running, and how often it was restarted."""
-    state = json.loads((place.data / "state.json").read_text())
+    state = json.loads((running_platform.data / "state.json").read_text())
     for each in state["children"]:
         if each["name"] == name:
             return (each["pid"] if each["status"] == "running" else 0) or 0, each["restarts"]
     return 0, 0
 
 
-async def killed(place: Platform, name: str, reader: Reader) -> tuple[float, list[str]]:
+async def killed(running_platform: Platform, name: str, reader: Reader) -> tuple[float, list[str]]:
     """Kill a process under the reader; return the longest time without an answer, and the failures."""
     reading = asyncio.create_task(reader.run())
     try:
         await reader.calm(time.monotonic())
         reader.failures.clear()
-        pid, restarts = child(place, name)
+        pid, restarts = child(running_platform, name)
         at = time.monotonic()
         os.kill(pid, signal.SIGKILL)
         async with asyncio.timeout(_MOST_S):
-            while child(place, name)[1] == restarts or not child(place, name)[0]:
+            while child(running_platform, name)[1] == restarts or not child(running_platform, name)[0]:
                 await asyncio.sleep(0.05)
         await reader.calm(at)
         return reader.longest(at), list(reader.failures)
@@ -125,18 +125,18 @@ async def killed(place: Platform, name: str, reader: Reader) -> tuple[float, lis
         await asyncio.gather(reading, return_exceptions=True)
 
 
-def urls_of(place: Platform, name: str) -> Iterator[str]:
+def urls_of(running_platform: Platform, name: str) -> Iterator[str]:
     """Return the addresses that show whether a process works, one after another."""
     number = 0
     while True:
         number += 1
         if name == "images":  # another width each time: a rendition that was made once is kept
             size = f"width={20 + number % 700}&height={20 + number // 700}&resize=fill"
-            yield f"{place.url}/storage/v1/render/image/public/pictures/one.png?{size}"
+            yield f"{running_platform.url}/storage/v1/render/image/public/pictures/one.png?{size}"
         elif name == "functions":
-            yield f"{place.url}/functions/v1/hello"
+            yield f"{running_platform.url}/functions/v1/hello"
         else:
-            yield f"{place.url}/rest/v1/rows?id=eq.{number % 100 + 1}"
+            yield f"{running_platform.url}/rest/v1/rows?id=eq.{number % 100 + 1}"
 
 
 def picture() -> bytes:
@@ -155,22 +155,22 @@ def picture() -> bytes:
     )
 
 
-async def fill(place: Platform, session: aiohttp.ClientSession) -> None:
+async def fill(running_platform: Platform, session: aiohttp.ClientSession) -> None:
     """Make the table, the object and the function that are read."""
-    place.psql(_TABLE)
-    place.wait_for_catalog("rows")
-    key = place.values["SERVICE_ROLE_KEY"]
+    running_platform.psql(_TABLE)
+    running_platform.wait_for_catalog("rows")
+    key = running_platform.values["SERVICE_ROLE_KEY"]
     async with session.post(
-        f"{place.url}/storage/v1/object/pictures/one.png",
+        f"{running_platform.url}/storage/v1/object/pictures/one.png",
         data=picture(),
         headers={"Authorization": f"Bearer {key}", "apikey": key, "Content-Type": "image/png"},
     ) as answer:
         assert answer.status == 200, await answer.text()
-    folder = next(place.data.parent.glob("supabase")) / "functions" / "hello"
+    folder = next(running_platform.data.parent.glob("supabase")) / "functions" / "hello"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "index.ts").write_text(_FUNCTION)
     for name in ("images", "functions"):
-        urls = urls_of(place, name)
+        urls = urls_of(running_platform, name)
         async with asyncio.timeout(_MOST_S):
             while True:
                 async with session.get(next(urls)) as answer:
@@ -179,24 +179,24 @@ async def fill(place: Platform, session: aiohttp.ClientSession) -> None:
                 await asyncio.sleep(0.2)
 
 
-async def measure(place: Platform, names: list[str], times: int, every_s: float) -> None:
+async def measure(running_platform: Platform, names: list[str], times: int, every_s: float) -> None:
     """Kill each process so many times, and print the table."""
-    key = place.values["ANON_KEY"]
+    key = running_platform.values["ANON_KEY"]
     headers = {"apikey": key, "Authorization": f"Bearer {key}"}
     limits = aiohttp.TCPConnector(limit=0)
     patience = aiohttp.ClientTimeout(total=_REQUEST_S)
     gaps: dict[str, list[float]] = {name: [] for name in names}
     failures: dict[str, list[str]] = {name: [] for name in names}
     async with aiohttp.ClientSession(headers=headers, connector=limits, timeout=patience) as session:
-        await fill(place, session)
+        await fill(running_platform, session)
         for _ in range(times):
             began = time.monotonic()
             for name in names:
-                if not child(place, name)[0]:
+                if not child(running_platform, name)[0]:
                     continue
                 pace_s = _SLOW_EVERY_S if name in ("images", "functions") else every_s
-                reader = Reader(session, urls_of(place, name), pace_s)
-                gap, failed = await killed(place, name, reader)
+                reader = Reader(session, urls_of(running_platform, name), pace_s)
+                gap, failed = await killed(running_platform, name, reader)
                 gaps[name].append(gap)
                 failures[name] += failed
             await asyncio.sleep(max(0.0, _LONG_LIFE_S - (time.monotonic() - began)))
@@ -221,10 +221,10 @@ def main() -> None:
     parser.add_argument("--processes", nargs="*", default=list(PROCESSES), choices=PROCESSES)
     chosen = parser.parse_args()
     print(f"load average {psutil.getloadavg()[0]:.1f}, a read every {1000 * chosen.every:g} ms")
-    with platform() as place:
-        (Path(place.data).parent / "supabase" / "functions").mkdir(parents=True, exist_ok=True)
+    with platform() as running_platform:
+        (Path(running_platform.data).parent / "supabase" / "functions").mkdir(parents=True, exist_ok=True)
         with suppress(KeyboardInterrupt):
-            asyncio.run(measure(place, chosen.processes, chosen.times, chosen.every))
+            asyncio.run(measure(running_platform, chosen.processes, chosen.times, chosen.every))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from schemas.settings.tree import Settings
 from tests.bench import cpu
 from tests.broker.server import running_server
 from tests.workers.database.server import connected, temporary_server
-from tests.workers.replication.house import login_url
+from tests.workers.replication.replication_pool import login_url
 from workers.database.migrations.migrate import migrate
 
 _TABLE = """

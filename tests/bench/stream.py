@@ -1,4 +1,4 @@
-"""Long answers through the whole house: how fast they come, and what the edge and the worker hold of them.
+"""Long answers through a whole platform: how fast they come, and what the edge and the worker hold of them.
 
     python -m tests.bench.stream [--sizes 10,100] [--repeat 5] [--workloads rows,thin,text] [--connections 1]
 

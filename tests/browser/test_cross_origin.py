@@ -38,19 +38,17 @@ async def test_a_preflight_is_remembered(window: Window) -> None:
     assert window.network.preflights == 1
 
 
-@pytest.mark.parametrize("path", _PATHS)
-@pytest.mark.parametrize("has_key", [True, False])
-async def test_scripts_read_every_answer_errors_included(window: Window, path: str, has_key: bool) -> None:
+async def test_scripts_read_every_answer_errors_included(window: Window) -> None:
     """Without CORS headers on an error `fetch` throws, and the page never learns the status."""
-    headers = "{ apikey: KEY, 'x-of-the-page': '1' }" if has_key else "{}"
+    for path in _PATHS:
+        for headers in ("{ apikey: KEY, 'x-of-the-page': '1' }", "{}"):
+            status, body = await window.run(
+                f"const r = await fetch(API + argument, {{ headers: {headers} }}); return [r.status, await r.text()]",
+                path,
+            )
 
-    status, body = await window.run(
-        f"const r = await fetch(API + argument, {{ headers: {headers} }}); return [r.status, await r.text()]",
-        path,
-    )
-
-    assert 200 <= status < 500
-    assert has_key or status in (200, 400, 401, 404, 405), body
+            assert 200 <= status < 500, path
+            assert "KEY" in headers or status in (200, 400, 401, 404, 405), (path, body)
 
 
 async def test_the_count_of_rows_is_read_across_origins(window: Window) -> None:
@@ -76,29 +74,27 @@ async def test_the_id_of_a_request_is_read_across_origins(window: Window) -> Non
     assert identity
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "names"),
-    [
-        ("/rest/v1/tallies?order=id&limit=1", 200, ["etag", "link", "x-request-id"]),
-        ("/rest/v1/rpc/be_overloaded", 503, ["retry-after", "x-request-id"]),
-        ("/rest/v1/missing", 404, ["x-request-id"]),
-        ("/auth/v1/settings", 200, ["x-request-id"]),
-        ("/functions/v1/missing", 404, ["x-request-id"]),
-    ],
-)
-async def test_headers_of_answers_are_read_across_origins(
-    window: Window, path: str, status: int, names: list[str]
-) -> None:
-    answer = await window.run(
-        """
-        const [path, names] = argument
-        const { status, headers } = await fetch(API + path, { headers: { apikey: KEY, prefer: 'pagination=cursor' } })
-        return [status, names.filter((name) => !headers.get(name))]
-        """,
-        [path, names],
-    )
+_READABLE = {
+    "/rest/v1/tallies?order=id&limit=1": (200, ["etag", "link", "x-request-id"]),
+    "/rest/v1/rpc/be_overloaded": (503, ["retry-after", "x-request-id"]),
+    "/rest/v1/missing": (404, ["x-request-id"]),
+    "/auth/v1/settings": (200, ["x-request-id"]),
+    "/functions/v1/missing": (404, ["x-request-id"]),
+}
 
-    assert answer == [status, []]
+
+async def test_headers_of_answers_are_read_across_origins(window: Window) -> None:
+    for path, (status, names) in _READABLE.items():
+        answer = await window.run(
+            """
+            const [path, names] = argument
+            const { status, headers } = await fetch(API + path, { headers: { apikey: KEY, prefer: 'pagination=cursor' } })
+            return [status, names.filter((name) => !headers.get(name))]
+            """,
+            [path, names],
+        )
+
+        assert answer == [status, []], path
 
 
 async def test_a_public_object_comes_from_the_cache_and_is_asked_for_again_when_it_is_old(

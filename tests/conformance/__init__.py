@@ -1,1 +1,1 @@
-"""The official client libraries, and cases that others wrote, against the running house."""
+"""The official client libraries, and cases that others wrote, against a running platform."""

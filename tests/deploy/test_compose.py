@@ -1,6 +1,6 @@
 """The compose file says what the programs take: commands, settings, secrets, dependencies, health checks.
 
-Containers are not run here. The topology it describes runs as plain processes in tests/house/test_topology.py.
+Containers are not run here. The topology it describes runs as plain processes in tests/platforms/test_topology.py.
 """
 
 import os

@@ -18,9 +18,11 @@ def block(page: str, kind: str, holding: str) -> str:
     return found
 
 
-def shell(place: Platform, folder: Path, *lines: str) -> str:
+def shell(running_platform: Platform, folder: Path, *lines: str) -> str:
     """Run lines in bash, with the command `headwater` meaning the platform of the test."""
-    command = f'headwater() {{ "{sys.executable}" -P -m services.cli.main "$@" --data "{place.data}"; }}'
+    command = (
+        f'headwater() {{ "{sys.executable}" -P -m services.cli.main "$@" --data "{running_platform.data}"; }}'
+    )
     done = subprocess.run(
         ["bash", "-c", "\n".join(["set -e", command, *lines])],
         cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,

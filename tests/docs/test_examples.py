@@ -21,7 +21,7 @@ PATH = f"{COMMANDS}:{os.environ['PATH']}"
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Platform]:
+def running_platform() -> Iterator[Platform]:
     """A platform in the folder above the examples."""
     with platform(in_project=True) as one:
         left_out = shutil.ignore_patterns("node_modules")
@@ -47,8 +47,8 @@ def printed(folder: Path, **environment: str) -> str:
         ("gallery", "gallery.html shows 3 pictures for an hour"),
     ],
 )
-def test_an_example_does_what_its_readme_says(name: str, shown: str, place: Platform) -> None:
-    assert shown in printed(place.data.parent / "examples" / name)
+def test_an_example_does_what_its_readme_says(name: str, shown: str, running_platform: Platform) -> None:
+    assert shown in printed(running_platform.data.parent / "examples" / name)
 
 
 def test_the_functions_run_on_a_platform_of_their_own_folder(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ EXAMPLES = _EXAMPLE.findall(PAGE)
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Platform]:
+def running_platform() -> Iterator[Platform]:
     with platform(environment={"HEADWATER_GRAPHQL_MAX_COST": "1000"}) as one:
         one.psql("".join(_SETUP.findall(PAGE)))
         one.wait_for_catalog("sale_line")
@@ -29,14 +29,14 @@ def place() -> Iterator[Platform]:
 
 
 def _answer(
-    place: Platform,
+    running_platform: Platform,
     method: str,
     target: str,
     body: str | None = None,
     more: Mapping[str, str] | None = None,
 ) -> bytes:
-    connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
-    headers = {"apikey": place.values["SERVICE_ROLE_KEY"], "Content-Type": "application/json"}
+    connection = http.client.HTTPConnection("127.0.0.1", running_platform.port, timeout=30)
+    headers = {"apikey": running_platform.values["SERVICE_ROLE_KEY"], "Content-Type": "application/json"}
     connection.request(method, target, body, {**headers, **(more or {})})
     answer = connection.getresponse()
     data = answer.read()
@@ -50,18 +50,18 @@ def test_the_page_has_examples() -> None:
 
 
 @pytest.mark.parametrize(("query", "expected"), EXAMPLES, ids=range(1, len(EXAMPLES) + 1))
-def test_an_example_gives_what_the_page_says(place: Platform, query: str, expected: str) -> None:
+def test_an_example_gives_what_the_page_says(running_platform: Platform, query: str, expected: str) -> None:
     variables = _VARIABLES.search(query)
     body = json.dumps({"query": query, "variables": json.loads(variables[1]) if variables else {}})
 
     headers = _HEADERS.search(query)
     more = json.loads(headers[1]) if headers else {}
 
-    assert json.loads(_answer(place, "POST", "/graphql/v1", body, more)) == json.loads(expected)
+    assert json.loads(_answer(running_platform, "POST", "/graphql/v1", body, more)) == json.loads(expected)
 
 
-def test_the_definition_can_be_fetched(place: Platform) -> None:
-    assert b"input CustomerOnConflict {" in _answer(place, "GET", "/graphql/v1?sdl")
+def test_the_definition_can_be_fetched(running_platform: Platform) -> None:
+    assert b"input CustomerOnConflict {" in _answer(running_platform, "GET", "/graphql/v1?sdl")
 
 
 def test_the_limits_are_those_of_the_settings() -> None:

@@ -108,10 +108,10 @@ def _moved(new: Platform, old: Platform, folder: Path) -> str:
     return shown
 
 
-def _post(place: Platform, path: str, body: object, headers: dict[str, str]) -> dict[str, object]:
+def _post(running_platform: Platform, path: str, body: object, headers: dict[str, str]) -> dict[str, object]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     asked = urllib.request.Request(
-        place.values["API_URL"] + path, data, {"Content-Type": "application/json", **headers}
+        running_platform.values["API_URL"] + path, data, {"Content-Type": "application/json", **headers}
     )
     with urllib.request.urlopen(asked, timeout=30) as answer:
         found: dict[str, object] = json.loads(answer.read())

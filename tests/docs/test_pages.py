@@ -21,21 +21,27 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Platform]:
+def running_platform() -> Iterator[Platform]:
     with platform(in_project=True) as one:
         (one.data.parent / ".venv").symlink_to(COMMANDS.parent)
         yield one
 
 
-def test_first_steps_do_what_they_say(place: Platform) -> None:
-    walk(DOCS / "first-steps.md", place, place.data.parent)
+def test_first_steps_do_what_they_say(running_platform: Platform) -> None:
+    walk(DOCS / "first-steps.md", running_platform, running_platform.data.parent)
 
 
 @pytest.mark.parametrize("name", ["rest", "accounts", "storage"])
-def test_a_page_does_what_it_says_behind_the_first_steps(name: str, place: Platform) -> None:
+def test_a_page_does_what_it_says_behind_the_first_steps(name: str, running_platform: Platform) -> None:
     path = f"{COMMANDS}:{os.environ['PATH']}"
 
-    walk(DOCS / f"{name}.md", place, place.data.parent, PATH=path, NODE_OPTIONS="--experimental-websocket")
+    walk(
+        DOCS / f"{name}.md",
+        running_platform,
+        running_platform.data.parent,
+        PATH=path,
+        NODE_OPTIONS="--experimental-websocket",
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,19 +19,19 @@ pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 @pytest.fixture(params=["sh", "bash"])
 def terminal(request: pytest.FixtureRequest) -> Iterator[tuple[PageShell, Platform]]:
     """A second terminal in a folder with the examples and the environment of `make start`, whose platform runs."""
-    with platform(in_project=True) as place:
-        folder = place.data.parent
+    with platform(in_project=True) as running_platform:
+        folder = running_platform.data.parent
         (folder / ".venv").symlink_to(COMMANDS.parent)
         shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("node_modules"))
         session = PageShell(folder, {}, request.param)
         try:
-            yield session, place
+            yield session, running_platform
         finally:
             session.close()
 
 
 def test_the_second_terminal_answers_as_the_readme_shows(terminal: tuple[PageShell, Platform]) -> None:
-    session, place = terminal
+    session, running_platform = terminal
     first, loading, client, *_ = steps(README)
 
     answers = session.run(loading.text)
@@ -41,7 +41,7 @@ def test_the_second_terminal_answers_as_the_readme_shows(terminal: tuple[PageShe
     assert is_shown(loading.shows, answers), answers
     if shutil.which("npm") is not None:
         _shows_two_people_their_own_rows(client, session)
-    _writes_and_reads_in_python(place)
+    _writes_and_reads_in_python(running_platform)
 
 
 def _shows_two_people_their_own_rows(client: Step, session: PageShell) -> None:
@@ -52,8 +52,8 @@ def _shows_two_people_their_own_rows(client: Step, session: PageShell) -> None:
     assert "Open now 0" in shown
 
 
-def _writes_and_reads_in_python(place: Platform) -> None:
-    code = block(README, "python", "create_client").replace("http://127.0.0.1:54321", place.url)
+def _writes_and_reads_in_python(running_platform: Platform) -> None:
+    code = block(README, "python", "create_client").replace("http://127.0.0.1:54321", running_platform.url)
 
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False

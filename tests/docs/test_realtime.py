@@ -19,19 +19,24 @@ CLIENTS = ROOT / "tests" / "conformance"
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Platform]:
+def running_platform() -> Iterator[Platform]:
     """A platform with the table of the page."""
     with platform() as one:
         one.psql(block(PAGE, "sql", "create table public.harbours"))
         yield one
 
 
-def test_the_page_holds(place: Platform, tmp_path: Path) -> None:
-    place.psql(block(PAGE, "sql", "captains of the harbour"))
-    place.wait_for_catalog("harbours")
+def test_the_page_holds(running_platform: Platform, tmp_path: Path) -> None:
+    running_platform.psql(block(PAGE, "sql", "captains of the harbour"))
+    running_platform.wait_for_catalog("harbours")
 
-    lines = _streamed(place)
-    status = shell(place, tmp_path, *(f"{k}={shlex.quote(v)}" for k, v in place.values.items()), _broadcast())
+    lines = _streamed(running_platform)
+    status = shell(
+        running_platform,
+        tmp_path,
+        *(f"{k}={shlex.quote(v)}" for k, v in running_platform.values.items()),
+        _broadcast(),
+    )
 
     assert json.loads(next(line for line in lines if "Rotterdam" in line)[6:])["record"]["berths"] == 40
     assert not any("Urk" in line for line in lines)
@@ -40,14 +45,14 @@ def test_the_page_holds(place: Platform, tmp_path: Path) -> None:
 
 @pytest.mark.node
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine")
-def test_the_scripts_of_the_page_hold(place: Platform, tmp_path: Path) -> None:
+def test_the_scripts_of_the_page_hold(running_platform: Platform, tmp_path: Path) -> None:
     if not (CLIENTS / "node_modules" / "ws").exists():
         subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=CLIENTS, check=True, capture_output=True)
     (tmp_path / "node_modules").symlink_to(CLIENTS / "node_modules")
     (tmp_path / "rows.mjs").write_text(block(PAGE, "js", "channel('harbours')"))
     environment = {
         **os.environ,
-        **place.values,
+        **running_platform.values,
         "NODE_OPTIONS": "--experimental-websocket",
     }  # docs/first-steps.md
     with subprocess.Popen(
@@ -57,7 +62,7 @@ def test_the_scripts_of_the_page_hold(place: Platform, tmp_path: Path) -> None:
         watch.start()
         assert process.stdout is not None
         first = process.stdout.readline()
-        place.psql("insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)")
+        running_platform.psql("insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)")
         second = process.stdout.readline()
         watch.cancel()
         process.kill()
@@ -70,13 +75,13 @@ def _broadcast() -> str:
     return block(PAGE, "sh", "/api/broadcast/")
 
 
-def _streamed(place: Platform) -> list[str]:
+def _streamed(running_platform: Platform) -> list[str]:
     """Run the example with server-sent events, write rows once it is live, and give the lines up to the first change."""
     command = block(PAGE, "sh", "/changes?table=harbours")
     lines: list[str] = []
     with subprocess.Popen(
         ["bash", "-c", f"exec {command}"],
-        env={**os.environ, **place.values},
+        env={**os.environ, **running_platform.values},
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
@@ -86,7 +91,9 @@ def _streamed(place: Platform) -> list[str]:
         for line in process.stdout:
             lines.append(line)
             if line.startswith("event: subscribed"):
-                place.psql("insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)")
+                running_platform.psql(
+                    "insert into harbours (name, berths) values ('Urk', 3), ('Rotterdam', 40)"
+                )
             if "Rotterdam" in line:
                 break
         watch.cancel()

@@ -35,7 +35,7 @@ EXAMPLES = [(_message(asked), _message(expected)) for asked, expected in _EXAMPL
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Platform]:
+def running_platform() -> Iterator[Platform]:
     with platform(environment={"HEADWATER_API_AGGREGATES_ENABLED": "true"}) as one:
         one.psql("".join(_SETUP.findall(PAGE)))
         one.wait_for_catalog("order_items")
@@ -56,14 +56,16 @@ def test_the_page_has_examples() -> None:
 
 
 @pytest.mark.parametrize(("asked", "expected"), EXAMPLES, ids=[asked.first for asked, _ in EXAMPLES])
-def test_an_example_gives_what_the_page_says(place: Platform, asked: Message, expected: Message) -> None:
+def test_an_example_gives_what_the_page_says(
+    running_platform: Platform, asked: Message, expected: Message
+) -> None:
     method, target = asked.first.split(" ")
     headers = {
-        "apikey": place.values["SERVICE_ROLE_KEY"],
+        "apikey": running_platform.values["SERVICE_ROLE_KEY"],
         "Content-Type": "application/json",
         **asked.headers,
     }
-    connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", running_platform.port, timeout=30)
     connection.request(method, target, asked.body or None, headers)
     answer = connection.getresponse()
     body = answer.read()

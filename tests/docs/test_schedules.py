@@ -13,15 +13,15 @@ BLOCKS = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Platform]:
+def running_platform() -> Iterator[Platform]:
     with platform() as one:
         yield one
 
 
-def test_the_sql_of_the_page_runs(place: Platform) -> None:
+def test_the_sql_of_the_page_runs(running_platform: Platform) -> None:
     assert len(BLOCKS) == 6
 
-    shown = [place.psql(block) for block in BLOCKS]
+    shown = [running_platform.psql(block) for block in BLOCKS]
 
     assert "forget-visits|0 3 * * *|t" in shown[1].replace(" | ", "|") or "forget-visits" in shown[1]
     assert "orders_webhook" in shown[4]

@@ -103,21 +103,21 @@ class PageShell:
         raise AssertionError(f"the shell ended\n{''.join(lines)}")
 
 
-def walk(page: Path, place: Platform, folder: Path, shell: str = "sh", **environment: str) -> None:
+def walk(page: Path, running_platform: Platform, folder: Path, shell: str = "sh", **environment: str) -> None:
     """Go through a page in a folder. `environment` is what the page says it expects."""
     todo = steps(page.read_text(encoding="utf-8"))
     assert todo, f"{page.name} has nothing to run"
     session = PageShell(folder, environment, shell)
     try:
         for step in todo:
-            take(step, session, place, folder)
+            take(step, session, running_platform, folder)
     finally:
         session.close()
 
 
-def take(step: Step, session: PageShell, place: Platform, folder: Path) -> str:
+def take(step: Step, session: PageShell, running_platform: Platform, folder: Path) -> str:
     """Save or run one block; return what it printed. A mere question is asked again while its answer is yet to come."""
-    text = step.text.replace(LOCAL_URL, place.values.get("API_URL", LOCAL_URL))
+    text = step.text.replace(LOCAL_URL, running_platform.values.get("API_URL", LOCAL_URL))
     if step.file:
         (folder / step.file).write_text(text)
         return ""
@@ -129,7 +129,7 @@ def take(step: Step, session: PageShell, place: Platform, folder: Path) -> str:
         assert time.monotonic() < deadline, f"the page shows\n{step.shows}\nand not\n{output}\nfor\n{text}"
         time.sleep(0.2)
     if "headwater psql" in text:
-        _let_time_pass(place)
+        _let_time_pass(running_platform)
     return output
 
 
@@ -141,9 +141,9 @@ def is_shown(shows: str, output: str) -> bool:
     return re.fullmatch(pattern, output.strip(), re.DOTALL) is not None
 
 
-def _let_time_pass(place: Platform) -> None:
+def _let_time_pass(running_platform: Platform) -> None:
     """Wait until the interface knows all that was created before now."""
     name = f"settled_{uuid.uuid4().hex}"
-    place.psql(f"create table public.{name} (id int)")
-    place.wait_for_catalog(name)
-    place.psql(f"drop table public.{name}")
+    running_platform.psql(f"create table public.{name} (id int)")
+    running_platform.wait_for_catalog(name)
+    running_platform.psql(f"drop table public.{name}")

@@ -31,7 +31,7 @@ from tests.faults.reckoning import TIMED, FaultRecord, Outcome, StoredData, outc
 from tests.faults.table import fault_table, job_table, pause_table
 from tests.faults.uploaders import OBJECTS, make_bucket, stored_objects, upload
 from tests.faults.writers import MAIL, ROWS
-from tests.house.realtime_house import following
+from tests.platforms.realtime_followers import following
 
 _WRITERS, _READERS, _UPLOADERS, _CALLERS = 5, 2, 3, 2
 _RESUMING, _PLAIN = 2, 1

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.faults.ledger import Ledger, Meaning
 from tests.faults.writers import PER_WRITER
-from tests.house.realtime_house import Follower
 from tests.platform import Platform
+from tests.platforms.realtime_followers import Follower
 
 CHANGES = "changes"
 _PAUSE_S = 0.05
@@ -50,15 +50,17 @@ class CountingFollower(Follower):
             self.position = ""
 
 
-def make_followers(place: Platform, ledger: Ledger, resuming: int, plain: int) -> list[CountingFollower]:
+def make_followers(
+    running_platform: Platform, ledger: Ledger, resuming: int, plain: int
+) -> list[CountingFollower]:
     """Return followers of all rows; the first of those that resume notes arrivals in the ledger."""
     entry = {"event": "INSERT", "schema": "public", "table": "marks"}
     return [
         *(
-            CountingFollower(place, entry, ledger=ledger if number == 0 else None)
+            CountingFollower(running_platform, entry, ledger=ledger if number == 0 else None)
             for number in range(resuming)
         ),
-        *(CountingFollower(place, entry, resumes=False) for _ in range(plain)),
+        *(CountingFollower(running_platform, entry, resumes=False) for _ in range(plain)),
     ]
 
 

@@ -40,12 +40,15 @@ class Place:
     """A platform on a small disk."""
 
     disk: SmallDisk
-    house: Platform
+    running_platform: Platform
     written: set[int] = field(default_factory=set)
 
     @property
     def service(self) -> dict[str, str]:
-        return {"apikey": self.house.values["SERVICE_ROLE_KEY"], "content-type": "application/json"}
+        return {
+            "apikey": self.running_platform.values["SERVICE_ROLE_KEY"],
+            "content-type": "application/json",
+        }
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +61,10 @@ def place() -> Iterator[Place]:
         assert started.returncode == 0, started.stderr
         try:
             values = json.loads(headwater("status", "-o", "json", "--data", str(data)).stdout)
-            house = Platform(data, port, 0, values)
-            house.psql(_TABLE)
-            house.wait_for_catalog("measured")
-            yield Place(disk, house)
+            running_platform = Platform(data, port, 0, values)
+            running_platform.psql(_TABLE)
+            running_platform.wait_for_catalog("measured")
+            yield Place(disk, running_platform)
         finally:
             disk.free()
             headwater("stop", "--data", str(data))
@@ -76,8 +79,8 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 class Changes:
     """Follows the inserts of a table over server-sent events, and comes back where it was."""
 
-    def __init__(self, house: Platform) -> None:
-        self._house = house
+    def __init__(self, running_platform: Platform) -> None:
+        self._house = running_platform
         self._position = ""
         self.ids: list[int] = []
         self.is_live = asyncio.Event()
@@ -125,14 +128,14 @@ async def _value(holds: Callable[[], Any]) -> Any:
 
 
 async def _ready(client: aiohttp.ClientSession, place: Place) -> dict[str, str]:
-    async with client.get(f"{place.house.url}/health/ready") as answer:
+    async with client.get(f"{place.running_platform.url}/health/ready") as answer:
         told = await answer.json()
     return {"status": str(answer.status), **told["parts"]}
 
 
 async def _write(client: aiohttp.ClientSession, place: Place, note: str, rows: int = 1) -> int:
     """Insert rows; note those that were acknowledged and return the status."""
-    url = f"{place.house.url}/rest/v1/measured?select=id"
+    url = f"{place.running_platform.url}/rest/v1/measured?select=id"
     headers = {**place.service, "Prefer": "return=representation"}
     async with client.post(url, json=[{"note": note}] * rows, headers=headers) as answer:
         if answer.status == 201:
@@ -143,7 +146,7 @@ async def _write(client: aiohttp.ClientSession, place: Place, note: str, rows: i
 async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
     place: Place, client: aiohttp.ClientSession
 ) -> None:
-    changes = Changes(place.house)
+    changes = Changes(place.running_platform)
     following = asyncio.create_task(changes.run())
     try:
         await asyncio.wait_for(changes.is_live.wait(), _HEALS_S)
@@ -153,7 +156,10 @@ async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
         await _until(
             lambda: _faulty(client, place, "stream CHANGES"), "/health/ready does not name the stream"
         )
-        status, doctor = place.house.command("status").stdout, place.house.command("doctor")
+        status, doctor = (
+            place.running_platform.command("status").stdout,
+            place.running_platform.command("doctor"),
+        )
         place.disk.free()
         await _until(lambda: _written(client, place, "after"), "rows are not stored again")
         await _until(lambda: place.written <= set(changes.ids), "changes are missing")
@@ -168,7 +174,7 @@ async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
     assert (doctor.returncode, "stream CHANGES" in doctor.stdout) == (1, True)
     assert len(changes.ids) == len(set(changes.ids)), "changes came twice"
     assert _supervised(place, "nats is restarted: stream CHANGES does not store")
-    rows = place.house.psql("select count(*) from measured")
+    rows = place.running_platform.psql("select count(*) from measured")
     assert str(len(place.written)) in rows, "an acknowledged row is missing, or one more is there"
 
 
@@ -194,7 +200,7 @@ async def test_mails_are_refused_at_once_with_the_reason_and_taken_when_there_is
 async def _request_code(client: aiohttp.ClientSession, place: Place) -> tuple[int, dict[str, Any], float]:
     """Request a code by mail for an address that is new, so that no limit of mails to one address counts."""
     began = time.monotonic()
-    url, address = f"{place.house.url}/auth/v1/otp", f"{uuid.uuid4().hex}@example.com"
+    url, address = f"{place.running_platform.url}/auth/v1/otp", f"{uuid.uuid4().hex}@example.com"
     async with client.post(url, json={"email": address}, headers=place.service) as answer:
         return answer.status, await answer.json(), time.monotonic() - began
 
@@ -217,4 +223,4 @@ async def _written(client: aiohttp.ClientSession, place: Place, note: str) -> bo
 
 
 def _supervised(place: Place, words: str) -> bool:
-    return words in (Path(place.house.data) / "logs" / "supervisor.log").read_text()
+    return words in (Path(place.running_platform.data) / "logs" / "supervisor.log").read_text()

@@ -44,7 +44,7 @@ def disk() -> Iterator[Path]:
 
 
 @pytest.fixture
-def place(disk: Path, tmp_path: Path) -> Iterator[Platform]:
+def running_platform(disk: Path, tmp_path: Path) -> Iterator[Platform]:
     """A platform whose write-ahead log lies on that disk."""
     config = tmp_path / "config.toml"
     config.write_text(_CONFIG)
@@ -68,12 +68,14 @@ def place(disk: Path, tmp_path: Path) -> Iterator[Platform]:
         yield one
 
 
-async def test_a_full_log_stops_writes_for_as_long_as_it_is_full(place: Platform, disk: Path) -> None:
+async def test_a_full_log_stops_writes_for_as_long_as_it_is_full(
+    running_platform: Platform, disk: Path
+) -> None:
     ledger = Ledger()
-    key = place.values["SERVICE_ROLE_KEY"]
+    key = running_platform.values["SERVICE_ROLE_KEY"]
     ids = count()
     async with aiohttp.ClientSession() as session, asyncio.timeout(_PATIENCE_S):
-        caller = Caller(session, ledger, place.url, key)
+        caller = Caller(session, ledger, running_platform.url, key)
 
         async def write(body: str) -> bool:
             row = {"id": (id := next(ids)), "body": body}
@@ -88,8 +90,8 @@ async def test_a_full_log_stops_writes_for_as_long_as_it_is_full(place: Platform
         while not await write("after"):
             await asyncio.sleep(0.1)
 
-    assert "PANIC" in (place.data / "logs" / "postgres.log").read_text()
-    stored = await _stored(place)
+    assert "PANIC" in (running_platform.data / "logs" / "postgres.log").read_text()
+    stored = await _stored(running_platform)
     assert ledger.ids(_ROWS, Meaning.ACKNOWLEDGED) <= stored.keys()
     assert ledger.ids(_ROWS, Meaning.REFUSED) & stored.keys() == set()
     assert set(stored.values()) == {1}
@@ -97,8 +99,8 @@ async def test_a_full_log_stops_writes_for_as_long_as_it_is_full(place: Platform
     assert ledger.strange == []
 
 
-async def _stored(place: Platform) -> Counter[int]:
-    database = await asyncpg.connect(place.values["DB_URL"])
+async def _stored(running_platform: Platform) -> Counter[int]:
+    database = await asyncpg.connect(running_platform.values["DB_URL"])
     try:
         return Counter(row["id"] for row in await database.fetch("select id from public.marks"))
     finally:

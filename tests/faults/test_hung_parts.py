@@ -12,8 +12,8 @@ from services.doctor.checks import look_at_children
 from services.doctor.finding import FindingLevel
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.data_folder.state import ChildState, PlatformState, read_state
-from tests.house.conftest import pid_of
 from tests.platform import Platform, platform
+from tests.platforms.conftest import pid_of
 
 pytestmark = [pytest.mark.xdist_group("hung-parts"), pytest.mark.timeout(240)]
 
@@ -22,7 +22,7 @@ _PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
-def house() -> Iterator[Platform]:
+def running_platform() -> Iterator[Platform]:
     with platform() as one:
         yield one
 
@@ -34,19 +34,21 @@ def _until(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
-def test_hung_parts_are_named_while_they_hang_and_are_no_fault_when_they_run_again(house: Platform) -> None:
-    pids = {name: pid_of(house, name) for name in _PARTS}
+def test_hung_parts_are_named_while_they_hang_and_are_no_fault_when_they_run_again(
+    running_platform: Platform,
+) -> None:
+    pids = {name: pid_of(running_platform, name) for name in _PARTS}
     for pid in pids.values():
         os.kill(pid, signal.SIGSTOP)
 
-    _until(lambda: set(_PARTS) <= _silent(house).keys(), "the hung parts are not named")
-    shown = {name: state_text(child) for name, child in _silent(house).items()}
-    found = look_at_children(_state(house))
+    _until(lambda: set(_PARTS) <= _silent(running_platform).keys(), "the hung parts are not named")
+    shown = {name: state_text(child) for name, child in _silent(running_platform).items()}
+    found = look_at_children(_state(running_platform))
     _until(
-        lambda: _are_replaced(house, pids) and _is_ready(house),
+        lambda: _are_replaced(running_platform, pids) and _is_ready(running_platform),
         "the hung parts were not replaced",
     )
-    after = house.command("doctor", "--json")
+    after = running_platform.command("doctor", "--json")
 
     assert all(shown[name].startswith("does not answer since") for name in _PARTS), shown
     assert {each.title for each in found if each.level is FindingLevel.ERROR} == set(_PARTS)
@@ -55,23 +57,23 @@ def test_hung_parts_are_named_while_they_hang_and_are_no_fault_when_they_run_aga
     assert '"level": "error"' not in after.stdout
 
 
-def _state(house: Platform) -> PlatformState:
-    state = read_state(DataFolder(house.data))
+def _state(running_platform: Platform) -> PlatformState:
+    state = read_state(DataFolder(running_platform.data))
     assert state is not None
     return state
 
 
-def _silent(house: Platform) -> dict[str, ChildState]:
-    return {child.name: child for child in _state(house).children if child.status == "silent"}
+def _silent(running_platform: Platform) -> dict[str, ChildState]:
+    return {child.name: child for child in _state(running_platform).children if child.status == "silent"}
 
 
-def _are_replaced(house: Platform, pids: dict[str, int]) -> bool:
-    children = {child.name: child for child in _state(house).children}
+def _are_replaced(running_platform: Platform, pids: dict[str, int]) -> bool:
+    children = {child.name: child for child in _state(running_platform).children}
     return all(children[name].status == "running" and children[name].pid != pid for name, pid in pids.items())
 
 
-def _is_ready(house: Platform) -> bool:
+def _is_ready(running_platform: Platform) -> bool:
     try:
-        return house.get("/health/ready")[0] == 200
+        return running_platform.get("/health/ready")[0] == 200
     except OSError:
         return False

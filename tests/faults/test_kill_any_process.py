@@ -27,16 +27,18 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def killed() -> Iterator[Platform]:
-    with platform() as place:
-        place.psql(
+    with platform() as running_platform:
+        running_platform.psql(
             "create table public.kept (id int, note text); grant select, insert on public.kept to anon"
         )
-        place.wait_for_catalog("kept")
-        yield place
+        running_platform.wait_for_catalog("kept")
+        yield running_platform
 
 
-def child(place: Platform, name: str) -> dict[str, object]:
-    children: list[dict[str, object]] = json.loads((place.data / "state.json").read_text())["children"]
+def child(running_platform: Platform, name: str) -> dict[str, object]:
+    children: list[dict[str, object]] = json.loads((running_platform.data / "state.json").read_text())[
+        "children"
+    ]
     return next(each for each in children if each["name"] == name)
 
 
@@ -82,11 +84,11 @@ class Traffic:
 
 
 @asynccontextmanager
-async def traffic(place: Platform) -> AsyncIterator[Traffic]:
-    key = place.values["ANON_KEY"]
+async def traffic(running_platform: Platform) -> AsyncIterator[Traffic]:
+    key = running_platform.values["ANON_KEY"]
     headers = {"apikey": key, "Authorization": f"Bearer {key}"}
     async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(60)) as session:
-        under_way = Traffic(session, f"{place.url}/rest/v1/kept")
+        under_way = Traffic(session, f"{running_platform.url}/rest/v1/kept")
         writing = asyncio.create_task(under_way.write())
         try:
             await under_way.served()
@@ -96,12 +98,14 @@ async def traffic(place: Platform) -> AsyncIterator[Traffic]:
             await asyncio.gather(writing, return_exceptions=True)
 
 
-async def kill(place: Platform, name: str) -> None:
+async def kill(running_platform: Platform, name: str) -> None:
     """Kill a process and wait until the supervisor runs another one in its place."""
-    before = child(place, name)
+    before = child(running_platform, name)
     os.kill(int(str(before["pid"])), signal.SIGKILL)
     async with asyncio.timeout(_HEALS_S):
-        while (now := child(place, name))["restarts"] == before["restarts"] or now["status"] != "running":
+        while (now := child(running_platform, name))["restarts"] == before["restarts"] or now[
+            "status"
+        ] != "running":
             await asyncio.sleep(0.02)
     assert now["pid"] != before["pid"]
 

@@ -31,15 +31,17 @@ def test_a_store_that_is_gone_is_named_by_readiness_doctor_and_metrics() -> None
             "AWS_ACCESS_KEY_ID": "somebody",
             "AWS_SECRET_ACCESS_KEY": KEY,
         }
-        with platform(environment=names) as house:
-            _until(lambda: house.get("/health/ready")[0] == 200, "the platform is not ready")
+        with platform(environment=names) as running_platform:
+            _until(lambda: running_platform.get("/health/ready")[0] == 200, "the platform is not ready")
             s3.stop()
-            _until(lambda: house.get("/health/ready")[0] == 503, "readiness does not notice the store")
-            parts = json.loads(house.get("/health/ready")[1])["parts"]
-            doctor = house.command("doctor")
-            metrics = house.get("/metrics")[1].decode()
+            _until(
+                lambda: running_platform.get("/health/ready")[0] == 503, "readiness does not notice the store"
+            )
+            parts = json.loads(running_platform.get("/health/ready")[1])["parts"]
+            doctor = running_platform.command("doctor")
+            metrics = running_platform.get("/metrics")[1].decode()
             s3.start()
-            _until(lambda: house.get("/health/ready")[0] == 200, "the platform is not ready again")
+            _until(lambda: running_platform.get("/health/ready")[0] == 200, "the platform is not ready again")
 
     assert parts["object store"].startswith("cannot list")
     assert parts["storage"].startswith("the object store does not work")

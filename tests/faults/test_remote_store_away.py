@@ -9,9 +9,9 @@ import pytest
 
 from tests.broker.s3_server import KEY, S3Server, running_s3
 from tests.faults.outage import Outage, outage
-from tests.house.storage_house import PATIENCE_S, Storehouse, open_storehouse
-from tests.house.storage_traffic import swept
 from tests.platform import platform
+from tests.platforms.storage_requests import PATIENCE_S, Storehouse, open_storehouse
+from tests.platforms.storage_traffic import swept
 
 pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
 

@@ -26,18 +26,20 @@ def content(id: int) -> bytes:
     return (seed * (size // len(seed) + 1))[:size] + str(id).encode()
 
 
-async def make_bucket(place: Platform, session: aiohttp.ClientSession) -> None:
+async def make_bucket(running_platform: Platform, session: aiohttp.ClientSession) -> None:
     """Make the bucket of the uploads."""
-    headers = _service(place)
+    headers = _service(running_platform)
     async with session.post(
-        f"{place.url}/storage/v1/bucket", json={"name": BUCKET}, headers=headers
+        f"{running_platform.url}/storage/v1/bucket", json={"name": BUCKET}, headers=headers
     ) as answer:
         assert answer.status == 200, await answer.text()
 
 
-async def upload(place: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int) -> None:
+async def upload(
+    running_platform: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int
+) -> None:
     """Upload one object after another, each under a key of its own."""
-    caller = Caller(session, ledger, place.url, place.values["SERVICE_ROLE_KEY"])
+    caller = Caller(session, ledger, running_platform.url, running_platform.values["SERVICE_ROLE_KEY"])
     for id in numbers(writer):
         done = await caller.send(
             OBJECTS,
@@ -50,15 +52,18 @@ async def upload(place: Platform, session: aiohttp.ClientSession, ledger: Ledger
         await asyncio.sleep(_PAUSE_S if done is not None else _REFUSED_S)
 
 
-async def stored_objects(place: Platform, ids: set[int]) -> tuple[set[int], list[str]]:
+async def stored_objects(running_platform: Platform, ids: set[int]) -> tuple[set[int], list[str]]:
     """Return which of these objects are stored whole, and every stored one that is not, in words."""
     stored: set[int] = set()
     wrong: list[str] = []
     turns = asyncio.Semaphore(_AT_ONCE)
-    async with aiohttp.ClientSession(headers=_service(place)) as session:
+    async with aiohttp.ClientSession(headers=_service(running_platform)) as session:
 
         async def look(id: int) -> None:
-            async with turns, session.get(f"{place.url}/storage/v1/object/{BUCKET}/{id}") as answer:
+            async with (
+                turns,
+                session.get(f"{running_platform.url}/storage/v1/object/{BUCKET}/{id}") as answer,
+            ):
                 body = await answer.read()
             if answer.status == 200 and hashlib.sha256(body).digest() == hashlib.sha256(content(id)).digest():
                 stored.add(id)
@@ -69,6 +74,6 @@ async def stored_objects(place: Platform, ids: set[int]) -> tuple[set[int], list
     return stored, wrong
 
 
-def _service(place: Platform) -> dict[str, str]:
-    key = place.values["SERVICE_ROLE_KEY"]
+def _service(running_platform: Platform) -> dict[str, str]:
+    key = running_platform.values["SERVICE_ROLE_KEY"]
     return {"apikey": key, "Authorization": f"Bearer {key}"}

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 import aiohttp
 
 from tests.faults.ledger import Caller, Ledger
-from tests.house.conftest import token
 from tests.platform import Platform
+from tests.platforms.conftest import token
 
 ROWS, READS, QUEUE, MAIL, FUNCTIONS = "rows", "reads", "queue", "mail", "functions"
 """Kinds of operations, as the table names them."""
@@ -28,30 +28,38 @@ def numbers(writer: int) -> Iterator[int]:
     return itertools.count(writer * PER_WRITER)
 
 
-async def write_rows(place: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int) -> None:
+async def write_rows(
+    running_platform: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int
+) -> None:
     """Insert rows one after another: writers with even numbers as the service, others as a user of their own."""
     user: UUID | None = uuid4() if writer % 2 else None
-    key = token(place, sub=str(user)) if user else place.values["SERVICE_ROLE_KEY"]
-    caller = Caller(session, ledger, place.url, key, place.values["ANON_KEY"] if user else key)
+    key = token(running_platform, sub=str(user)) if user else running_platform.values["SERVICE_ROLE_KEY"]
+    caller = Caller(
+        session, ledger, running_platform.url, key, running_platform.values["ANON_KEY"] if user else key
+    )
     for id in numbers(writer):
         row: dict[str, Any] = {"id": id, "by": str(user) if user else None}
         done = await caller.send(ROWS, id, "POST", "/rest/v1/marks", json=row)
         await asyncio.sleep(_PAUSE_S if done is not None else _REFUSED_S)
 
 
-async def read_rows(place: Platform, session: aiohttp.ClientSession, ledger: Ledger, reader: int) -> None:
+async def read_rows(
+    running_platform: Platform, session: aiohttp.ClientSession, ledger: Ledger, reader: int
+) -> None:
     """Read one row again and again."""
-    caller = Caller(session, ledger, place.url, place.values["ANON_KEY"])
+    caller = Caller(session, ledger, running_platform.url, running_platform.values["ANON_KEY"])
     for id in numbers(reader):
         done = await caller.send(READS, id, "GET", "/rest/v1/marks?select=id&limit=1")
         await asyncio.sleep(_PAUSE_S if done is not None else _REFUSED_S)
 
 
-async def fill_queue(place: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int) -> None:
+async def fill_queue(
+    running_platform: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int
+) -> None:
     """Send messages into a queue, and take some out of it now and then."""
-    caller = Caller(session, ledger, place.url, place.values["SERVICE_ROLE_KEY"])
+    caller = Caller(session, ledger, running_platform.url, running_platform.values["SERVICE_ROLE_KEY"])
     takes = Ledger()
-    taker = Caller(session, takes, place.url, place.values["SERVICE_ROLE_KEY"])
+    taker = Caller(session, takes, running_platform.url, running_platform.values["SERVICE_ROLE_KEY"])
     for id in numbers(writer):
         await caller.send(QUEUE, id, "POST", "/rest/v1/rpc/send_mark", json={"mark": id})
         if id % 10 == 0:
@@ -59,9 +67,11 @@ async def fill_queue(place: Platform, session: aiohttp.ClientSession, ledger: Le
         await asyncio.sleep(_QUEUE_S)
 
 
-async def ask_for_mail(place: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int) -> None:
+async def ask_for_mail(
+    running_platform: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int
+) -> None:
     """Ask for a sign-in link, each time for an address of its own."""
-    caller = Caller(session, ledger, place.url, place.values["ANON_KEY"])
+    caller = Caller(session, ledger, running_platform.url, running_platform.values["ANON_KEY"])
     for id in numbers(writer):
         wish = {"email": address(id), "create_user": True}
         await caller.send(MAIL, id, "POST", "/auth/v1/otp", json=wish)
@@ -69,10 +79,10 @@ async def ask_for_mail(place: Platform, session: aiohttp.ClientSession, ledger: 
 
 
 async def call_functions(
-    place: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int
+    running_platform: Platform, session: aiohttp.ClientSession, ledger: Ledger, writer: int
 ) -> None:
     """Call a function that returns what it is sent."""
-    caller = Caller(session, ledger, place.url, place.values["ANON_KEY"])
+    caller = Caller(session, ledger, running_platform.url, running_platform.values["ANON_KEY"])
     for id in numbers(writer):
         body = await caller.send(FUNCTIONS, id, "POST", "/functions/v1/echo", json={"id": id})
         if body is not None and json.loads(body) != {"id": id}:

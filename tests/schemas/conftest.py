@@ -43,7 +43,7 @@ STAND_INS = {
 
 
 @pytest.fixture(scope="session", params=["embedded", "outside"] if OUTSIDE else ["embedded"])
-async def house(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
+async def migrated_server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
     """A server whose database `postgres` is bootstrapped."""
     options = {"extensions": STAND_INS} if request.param == "embedded" else {"programs": OUTSIDE}
     with temporary_server(**options) as server:
@@ -52,9 +52,9 @@ async def house(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
 
 
 @pytest.fixture
-async def admin(house: Server) -> AsyncIterator[asyncpg.Connection]:
+async def admin(migrated_server: Server) -> AsyncIterator[asyncpg.Connection]:
     """A connection of the superuser, in a transaction that is rolled back."""
-    async with connected(house.url()) as connection:
+    async with connected(migrated_server.url()) as connection:
         transaction = connection.transaction()
         await transaction.start()
         yield connection
@@ -62,9 +62,9 @@ async def admin(house: Server) -> AsyncIterator[asyncpg.Connection]:
 
 
 @pytest.fixture
-async def project(house: Server) -> AsyncIterator[asyncpg.Connection]:
+async def project(migrated_server: Server) -> AsyncIterator[asyncpg.Connection]:
     """A connection of role postgres, as a project's migrations have, in a transaction that is rolled back."""
-    async with connected(house.url("postgres", PASSWORD)) as connection:
+    async with connected(migrated_server.url("postgres", PASSWORD)) as connection:
         transaction = connection.transaction()
         await transaction.start()
         yield connection
@@ -72,16 +72,16 @@ async def project(house: Server) -> AsyncIterator[asyncpg.Connection]:
 
 
 @pytest.fixture
-async def place(house: Server) -> AsyncIterator[str]:
+async def database_url(migrated_server: Server) -> AsyncIterator[str]:
     """Name of a bootstrapped database of a test's own."""
-    async with fresh_database(house) as name:
-        await migrate(house.url(database=name), TRUSTING)
+    async with fresh_database(migrated_server) as name:
+        await migrate(migrated_server.url(database=name), TRUSTING)
         yield name
 
 
 @pytest.fixture(scope="session")
-def embedded(house: Server) -> Iterator[Server]:
+def embedded(migrated_server: Server) -> Iterator[Server]:
     """The server, if it is the embedded one, which has the stand-ins of this file."""
-    if not (house.folder / "extension").exists():
+    if not (migrated_server.folder / "extension").exists():
         pytest.skip("an outside server has no extension folder of ours")
-    return house
+    return migrated_server

@@ -40,7 +40,13 @@ async def describe(connection: asyncpg.Connection) -> dict[str, list[str]]:
     """Give each table's columns in their order, then its constraints, indexes and triggers by name."""
     await connection.execute("set search_path = ''")  # so that every name is told with its schema
     rows = await connection.fetch(_LINES)
-    rows.sort(key=lambda row: (row["part"], int(row["place"]) if row["part"] == 1 else 0, row["place"]))
+    rows.sort(
+        key=lambda row: (
+            row["part"],
+            int(row["database_url"]) if row["part"] == 1 else 0,
+            row["database_url"],
+        )
+    )
     found: dict[str, list[str]] = {}
     for row in rows:
         found.setdefault(row["name"], []).append(row["line"])

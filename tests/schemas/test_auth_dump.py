@@ -27,49 +27,49 @@ create trigger on_auth_user_created after insert on auth.users for each row exec
 
 
 @pytest.fixture
-def programs(house: Server) -> Path:
+def programs(migrated_server: Server) -> Path:
     """The folder of the programs that belong to the server."""
-    return find_postgres() if (house.folder / "extension").exists() or OUTSIDE is None else OUTSIDE
+    return find_postgres() if (migrated_server.folder / "extension").exists() or OUTSIDE is None else OUTSIDE
 
 
-async def test_a_dump_is_restored_with_accounts_rights_and_triggers(house, place, programs):
-    async with connected(house.url("postgres", PASSWORD, place)) as connection:
+async def test_a_dump_is_restored_with_accounts_rights_and_triggers(migrated_server, database_url, programs):
+    async with connected(migrated_server.url("postgres", PASSWORD, database_url)) as connection:
         await connection.execute(TRIGGER)
         await _fill(connection)
-    async with connected(house.url(database=place)) as connection:
+    async with connected(migrated_server.url(database=database_url)) as connection:
         before = await _state(connection)
-    dump = _run(programs / "pg_dump", house.url(database=place))
+    dump = _run(programs / "pg_dump", migrated_server.url(database=database_url))
 
-    async with fresh_database(house) as copy:
+    async with fresh_database(migrated_server) as copy:
         _run(
             programs / "psql",
-            house.url(database=copy),
+            migrated_server.url(database=copy),
             "--no-psqlrc",
             "--quiet",
             "--set=ON_ERROR_STOP=1",
             told=dump,
         )
-        async with connected(house.url(database=copy)) as connection:
+        async with connected(migrated_server.url(database=copy)) as connection:
             after = await _state(connection)
-        assert await migrate(house.url(database=copy), Settings()) == []
-        async with connected(house.url("supabase_auth_admin", PASSWORD, copy)) as connection:
+        assert await migrate(migrated_server.url(database=copy), Settings()) == []
+        async with connected(migrated_server.url("supabase_auth_admin", PASSWORD, copy)) as connection:
             await add_user(connection, email="second@b.c")
-        async with connected(house.url("postgres", PASSWORD, copy)) as connection:
+        async with connected(migrated_server.url("postgres", PASSWORD, copy)) as connection:
             profiles = await connection.fetchval("select count(*) from public.profiles")
 
     assert after == before
     assert profiles == 2
 
 
-async def test_rows_of_another_server_of_the_kind_are_loaded(house, place, programs):
+async def test_rows_of_another_server_of_the_kind_are_loaded(migrated_server, database_url, programs):
     """As its dump of data is loaded: by role postgres, triggers off, refresh tokens in clear."""
     _run(
         programs / "psql",
-        house.url("postgres", PASSWORD, place),
+        migrated_server.url("postgres", PASSWORD, database_url),
         *("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"),
         told=_FOREIGN.encode(),
     )
-    async with connected(house.url(database=place)) as connection:
+    async with connected(migrated_server.url(database=database_url)) as connection:
         token = await connection.fetchval("select token from auth.refresh_tokens")
         next_id = await connection.fetchval("select nextval('auth.refresh_tokens_id_seq')")
         email = await connection.fetchval("select email from auth.identities")
@@ -77,8 +77,8 @@ async def test_rows_of_another_server_of_the_kind_are_loaded(house, place, progr
     assert (len(token), next_id, email) == (64, 8, "a@b.c")
 
 
-async def test_the_files_run_again_on_a_database_with_accounts(house, place):
-    async with connected(house.url(database=place)) as connection:
+async def test_the_files_run_again_on_a_database_with_accounts(migrated_server, database_url):
+    async with connected(migrated_server.url(database=database_url)) as connection:
         await _fill(connection)
         before = await _state(connection)
         await connection.execute("reset search_path")

@@ -301,8 +301,8 @@ async def test_columns_of_secrets_say_what_they_hold(admin):
 # Counters
 
 
-async def test_counters_are_added_up_by_all_workers(house, place):
-    urls = [house.url("supabase_auth_admin", PASSWORD, place)] * 2
+async def test_counters_are_added_up_by_all_workers(migrated_server, database_url):
+    urls = [migrated_server.url("supabase_auth_admin", PASSWORD, database_url)] * 2
     async with connected(urls[0]) as one, connected(urls[1]) as other:
         for connection in (one, other, one):
             count = await connection.fetchval(

@@ -118,10 +118,10 @@ async def test_enumerations_have_their_labels(admin):
     assert {row["name"]: row["labels"] for row in rows} == ENUMS
 
 
-async def test_an_enumeration_of_before_gets_the_labels_that_it_lacks(house, place):
+async def test_an_enumeration_of_before_gets_the_labels_that_it_lacks(migrated_server, database_url):
     """As in a database that another release of the platform has made."""
     from_file = next(each for each in read_migrations() if (each.series, each.version) == ("auth", 3))
-    async with connected(house.url(database=place)) as connection:
+    async with connected(migrated_server.url(database=database_url)) as connection:
         await connection.execute(
             """
             set role supabase_auth_admin;

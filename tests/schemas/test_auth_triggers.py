@@ -30,20 +30,20 @@ revoke execute on all functions in schema public from public, anon, authenticate
 
 
 @pytest.fixture
-async def service(house: Server, place: str):
+async def service(migrated_server: Server, database_url: str):
     """The service's own connection to a database in which a project has put triggers on accounts."""
-    async with connected(house.url("postgres", PASSWORD, place)) as connection:
+    async with connected(migrated_server.url("postgres", PASSWORD, database_url)) as connection:
         await connection.execute(PROFILES)
-    async with connected(house.url("supabase_auth_admin", PASSWORD, place)) as connection:
+    async with connected(migrated_server.url("supabase_auth_admin", PASSWORD, database_url)) as connection:
         yield connection
 
 
-async def _profiles(house: Server, place: str) -> list[tuple[str, str]]:
-    async with connected(house.url("postgres", PASSWORD, place)) as connection:
+async def _profiles(migrated_server: Server, database_url: str) -> list[tuple[str, str]]:
+    async with connected(migrated_server.url("postgres", PASSWORD, database_url)) as connection:
         return [tuple(row) for row in await connection.fetch("select id::text, name from public.profiles")]
 
 
-async def test_triggers_of_a_project_fire_for_the_service(house, place, service):
+async def test_triggers_of_a_project_fire_for_the_service(migrated_server, database_url, service):
     found = []
     for sql in (
         """insert into auth.users (id, raw_user_meta_data) values ($1, '{"name": "A"}')""",
@@ -51,13 +51,13 @@ async def test_triggers_of_a_project_fire_for_the_service(house, place, service)
         "delete from auth.users where id = $1",
     ):
         await service.execute(sql, uuid.UUID(ME))
-        found.append(await _profiles(house, place))
+        found.append(await _profiles(migrated_server, database_url))
 
     assert found == [[(ME, "A")], [(ME, "B")], []]
 
 
-async def test_a_trigger_that_refuses_keeps_the_account_out(house, place, service):
-    async with connected(house.url("postgres", PASSWORD, place)) as connection:
+async def test_a_trigger_that_refuses_keeps_the_account_out(migrated_server, database_url, service):
+    async with connected(migrated_server.url("postgres", PASSWORD, database_url)) as connection:
         await connection.execute("alter table public.profiles add check (name <> 'x')")
     with pytest.raises(asyncpg.CheckViolationError, match="profiles"):
         await service.execute(
@@ -67,12 +67,12 @@ async def test_a_trigger_that_refuses_keeps_the_account_out(house, place, servic
     assert await service.fetchval("select count(*) from auth.users") == 0
 
 
-async def test_a_project_takes_its_triggers_back(house, place, service):
-    async with connected(house.url("postgres", PASSWORD, place)) as connection:
+async def test_a_project_takes_its_triggers_back(migrated_server, database_url, service):
+    async with connected(migrated_server.url("postgres", PASSWORD, database_url)) as connection:
         await connection.execute("drop trigger on_auth_user_created on auth.users")
     await service.execute("insert into auth.users (id) values ($1)", uuid.UUID(ME))
 
-    assert await _profiles(house, place) == []
+    assert await _profiles(migrated_server, database_url) == []
 
 
 async def test_the_service_has_no_rights_in_tables_of_a_project(service):

@@ -148,15 +148,15 @@ async def test_other_publications_are_made(project: asyncpg.Connection, statemen
     await project.execute(statement)
 
 
-async def test_a_superuser_makes_any_publication(house: Server) -> None:
-    async with connected(house.url()) as admin:
+async def test_a_superuser_makes_any_publication(migrated_server: Server) -> None:
+    async with connected(migrated_server.url()) as admin:
         transaction = admin.transaction()
         await transaction.start()
         await admin.execute("create publication p for all tables")
         await transaction.rollback()
 
 
-async def test_a_function_gets_the_servers_own_error(house: Server) -> None:
-    async with connected(house.url("postgres", PASSWORD)) as project:
+async def test_a_function_gets_the_servers_own_error(migrated_server: Server) -> None:
+    async with connected(migrated_server.url("postgres", PASSWORD)) as project:
         with pytest.raises(asyncpg.InsufficientPrivilegeError, match="FOR ALL TABLES"):
             await project.execute("do $$ begin create publication p for all tables; end $$")

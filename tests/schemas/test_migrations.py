@@ -28,21 +28,24 @@ def test_a_file_says_as_whom_it_runs(migration: SystemMigration):
     assert migration.parts
 
 
-async def test_every_file_may_be_interrupted_before_it_is_written_down(house: Server):
+async def test_every_file_may_be_interrupted_before_it_is_written_down(migrated_server: Server):
     """Each file runs twice before the next one: what ran and was not written down runs again."""
     twice = [
         again for each in read_migrations() for again in (each, replace(each, name=f"{each.name}_again"))
     ]
     numbered = [replace(each, version=number) for number, each in enumerate(twice, start=1)]
-    async with fresh_database(house) as name:
-        assert await migrate(house.url(database=name), Settings(), numbered) == numbered
+    async with fresh_database(migrated_server) as name:
+        assert await migrate(migrated_server.url(database=name), Settings(), numbered) == numbered
 
 
-async def test_every_file_may_run_again_behind_the_last(house: Server):
-    async with fresh_database(house) as name:
-        await migrate(house.url(database=name), Settings())
+async def test_every_file_may_run_again_behind_the_last(migrated_server: Server):
+    async with fresh_database(migrated_server) as name:
+        await migrate(migrated_server.url(database=name), Settings())
         again = [replace(each, version=each.version + 1000) for each in read_migrations()]
-        assert await migrate(house.url(database=name), Settings(), [*read_migrations(), *again]) == again
+        assert (
+            await migrate(migrated_server.url(database=name), Settings(), [*read_migrations(), *again])
+            == again
+        )
 
 
 # Roles
@@ -129,8 +132,8 @@ async def test_roles_have_their_limits_and_paths(admin):
     }
 
 
-async def test_the_login_role_of_the_interface_becomes_its_roles_and_no_other(house: Server):
-    async with connected(house.url("authenticator", PASSWORD)) as connection:
+async def test_the_login_role_of_the_interface_becomes_its_roles_and_no_other(migrated_server: Server):
+    async with connected(migrated_server.url("authenticator", PASSWORD)) as connection:
         for role in API_ROLES:
             await connection.execute(f"set role {role}")
             await connection.execute("reset role")
@@ -138,10 +141,12 @@ async def test_the_login_role_of_the_interface_becomes_its_roles_and_no_other(ho
             assert await refused(connection, f"set role {role}"), role
 
 
-async def test_the_login_role_of_the_interface_has_no_rights_of_its_own(house: Server, place: str):
-    async with connected(house.url("postgres", PASSWORD, place)) as connection:
+async def test_the_login_role_of_the_interface_has_no_rights_of_its_own(
+    migrated_server: Server, database_url: str
+):
+    async with connected(migrated_server.url("postgres", PASSWORD, database_url)) as connection:
         await connection.execute("create table public.items ()")
-    async with connected(house.url("authenticator", PASSWORD, place)) as connection:
+    async with connected(migrated_server.url("authenticator", PASSWORD, database_url)) as connection:
         assert await refused(connection, "select from public.items")
         await connection.execute("set role anon; select from public.items")
 

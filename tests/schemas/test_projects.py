@@ -54,14 +54,14 @@ async def apply(server: Server, name: str, project: str) -> Applied:
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: path.stem)
-async def test_a_project_applies_and_the_platform_starts_on(house, place, path):
-    await apply(house, place, path.stem)
+async def test_a_project_applies_and_the_platform_starts_on(migrated_server, database_url, path):
+    await apply(migrated_server, database_url, path.stem)
 
-    assert await migrate(house.url(database=place), Settings()) == []
+    assert await migrate(migrated_server.url(database=database_url), Settings()) == []
 
 
-async def test_a_trigger_makes_the_profile_and_policies_guard_it(house, place):
-    profiles = await apply(house, place, "profiles")
+async def test_a_trigger_makes_the_profile_and_policies_guard_it(migrated_server, database_url):
+    profiles = await apply(migrated_server, database_url, "profiles")
     async with profiles.caller("service_role") as caller:
         await caller.execute(
             """insert into accounts (id, raw_user_meta_data) values ($1, '{"full_name": "A"}'), ($2, '{}')""",
@@ -81,8 +81,8 @@ async def test_a_trigger_makes_the_profile_and_policies_guard_it(house, place):
     assert (nothing, folder) == ([], "me")
 
 
-async def test_a_dump_is_restored_with_its_rows_and_rights(house, place):
-    dump = await apply(house, place, "dump")
+async def test_a_dump_is_restored_with_its_rows_and_rights(migrated_server, database_url):
+    dump = await apply(migrated_server, database_url, "dump")
     async with dump.caller("authenticated", sub=ME) as caller:
         await caller.execute("insert into orders (note) values ('second')")
         mine = await caller.fetch("select number, note, status::text from orders order by number")
@@ -93,8 +93,8 @@ async def test_a_dump_is_restored_with_its_rows_and_rights(house, place):
     assert theirs == []
 
 
-async def test_generated_columns_and_functions_answer_the_interface(house, place):
-    shop = await apply(house, place, "shop")
+async def test_generated_columns_and_functions_answer_the_interface(migrated_server, database_url):
+    shop = await apply(migrated_server, database_url, "shop")
     async with shop.caller("authenticated", sub=ME, aal="aal1") as caller:
         found = await caller.fetchrow("select id, gross, average(p) from search_products('boat') p")
         await caller.execute("insert into reviews (product_id, stars) values ($1, 5)", found["id"])
@@ -110,8 +110,8 @@ async def test_generated_columns_and_functions_answer_the_interface(house, place
     assert (str(found["gross"]), found["average"], updated, int(stars)) == ("11.90", None, "UPDATE 0", 5)
 
 
-async def test_rights_looked_up_by_security_definers_hold(house, place):
-    teams = await apply(house, place, "teams")
+async def test_rights_looked_up_by_security_definers_hold(migrated_server, database_url):
+    teams = await apply(migrated_server, database_url, "teams")
     async with teams.caller("service_role") as caller:
         await caller.execute("insert into teams (id, name) values ($1, 'mine'), ($2, 'theirs')", ME, OTHER)
         await caller.execute("insert into team_members (team_id, user_id) values ($1, $1)", ME)
@@ -131,9 +131,9 @@ async def test_rights_looked_up_by_security_definers_hold(house, place):
     assert reported == []
 
 
-async def test_a_project_that_opens_nothing_by_itself_stays_closed(house, place):
-    closed = await apply(house, place, "closed")
-    await migrate(house.url(database=place), Settings())
+async def test_a_project_that_opens_nothing_by_itself_stays_closed(migrated_server, database_url):
+    closed = await apply(migrated_server, database_url, "closed")
+    await migrate(migrated_server.url(database=database_url), Settings())
     await closed.execute("create table later (); create table api.shown (); create function api.own() returns int "
                          "language sql as 'select 1'")  # fmt: skip
     async with closed.caller("authenticated", sub=ME) as caller:

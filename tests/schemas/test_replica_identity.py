@@ -12,9 +12,9 @@ order by 1
 
 
 async def test_every_table_of_the_platform_can_be_changed_under_a_publication_of_all_tables(
-    house: Server,
+    migrated_server: Server,
 ) -> None:
-    async with connected(house.url()) as connection:
+    async with connected(migrated_server.url()) as connection:
         rows = await connection.fetch(_WITHOUT_IDENTITY)
 
     assert [row["name"] for row in rows] == []

@@ -24,12 +24,12 @@ class Notices:
 
 
 @pytest.fixture
-async def watched(house: Server, place: str):
+async def watched(migrated_server: Server, database_url: str):
     """A connection of role postgres in a database of its own, and what is heard of it."""
     notices = Notices()
     async with (
-        connected(house.url("authenticator", PASSWORD, place)) as listener,
-        connected(house.url("postgres", PASSWORD, place)) as connection,
+        connected(migrated_server.url("authenticator", PASSWORD, database_url)) as listener,
+        connected(migrated_server.url("postgres", PASSWORD, database_url)) as connection,
     ):
         await connection.execute(
             """

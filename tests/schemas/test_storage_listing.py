@@ -29,7 +29,7 @@ async def caller(admin):
 
 
 def _call(function: str, *arguments: object) -> str:
-    return f"storage.{function}({', '.join(f'${place}' for place, _ in enumerate(arguments, start=1))})"
+    return f"storage.{function}({', '.join(f'${position}' for position, _ in enumerate(arguments, start=1))})"
 
 
 async def _v2(connection, prefix="", limit=100, after="", order="asc", column="name", moment="") -> list[str]:
@@ -228,7 +228,7 @@ async def test_the_end_of_a_prefix_is_the_next_text_in_byte_order(admin, prefix,
 async def uploads(admin):
     """The service role, with multipart uploads of a bucket."""
     await add_objects(admin, "b", [])
-    for place, (id_, key) in enumerate(
+    for database_url, (id_, key) in enumerate(
         [("3", "a.txt"), ("1", "a.txt"), ("2", "dir/x"), ("4", "dir/y"), ("5", "e%f"), ("6", "exf")]
     ):
         await admin.execute(
@@ -236,7 +236,7 @@ async def uploads(admin):
             insert into storage.s3_multipart_uploads (id, bucket_id, key, version, upload_signature, created_at)
             values ($1, 'b', $2, 'v', 's', timestamptz '2026-01-01' + $3 * interval '1 minute')
             """,
-            id_, key, place,
+            id_, key, database_url,
         )  # fmt: skip
     await become(admin, "service_role")
     return admin

@@ -162,8 +162,8 @@ async def test_sizes_are_summed_by_bucket(admin):
     assert list(rows[0].keys()) == ["size", "bucket_id"]
 
 
-async def test_the_files_run_again_on_a_database_with_objects(house, place):
-    async with connected(house.url(database=place)) as connection:
+async def test_the_files_run_again_on_a_database_with_objects(migrated_server, database_url):
+    async with connected(migrated_server.url(database=database_url)) as connection:
         await add_objects(connection, "b", ["a.txt", "dir/x.txt"])
         before = await describe(connection), await _rows(connection)
         for migration in read_migrations():

@@ -275,8 +275,8 @@ async def test_what_the_service_makes_later_is_role_postgres_s_too(admin):
     )
 
 
-async def test_the_service_works_as_every_role_of_the_interface(house, place):
-    async with connected(house.url("supabase_storage_admin", PASSWORD, place)) as connection:
+async def test_the_service_works_as_every_role_of_the_interface(migrated_server, database_url):
+    async with connected(migrated_server.url("supabase_storage_admin", PASSWORD, database_url)) as connection:
         await add_objects(connection, "b", ["a.txt"])
         seen = {}
         for role in API_ROLES:

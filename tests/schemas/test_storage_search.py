@@ -27,7 +27,9 @@ async def search(admin):
 
     async def ask(prefix="", bucket="b", **arguments):
         values = [prefix, bucket, *arguments.values()]
-        named = "".join(f", {name} => ${place}" for place, name in enumerate(arguments, start=3))
+        named = "".join(
+            f", {name} => ${database_url}" for database_url, name in enumerate(arguments, start=3)
+        )
         return await listed(admin, f"storage.search($1, $2{named})", *values)
 
     return ask

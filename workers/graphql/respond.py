@@ -60,7 +60,7 @@ def refusal_response(failures: Sequence[GraphQLFailure]) -> Response:
 
 
 def as_graphql_response(response: Response | StreamedResponse) -> Response | StreamedResponse:
-    """Return an answer as `application/graphql-response+json`; one that is no JSON, unchanged."""
+    """Return an answer as `application/graphql-response+json`; leave an answer that is not JSON unchanged."""
     if response.headers[:1] != _HEADERS:
         return response
     headers = [*_GRAPHQL_HEADERS, *response.headers[1:]]

@@ -2,7 +2,7 @@
 
     RenderPlan: scale the source to (width, height), then cut the box (box_width, box_height) out of it
 
-Photographs are never enlarged; drawings (SVG) have no fixed size and may be.
+Photographs are never enlarged; drawings (SVG) may be: they can have any size.
 Source: docs/reference/storage.md, section 8.
 """
 

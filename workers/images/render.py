@@ -94,7 +94,7 @@ def render(source: Any, transform: Transform, output: Output, limits: DecoderLim
 
 
 def _passed_through(source: Any, source_format: ImageFormat, limits: DecoderLimits) -> Picture:
-    """Return a drawing as it is. One that is not well-formed has no size. Raises: SourceTooManyPixels."""
+    """Return a drawing as it is. A drawing that is not well-formed has no size. Raises: SourceTooManyPixels."""
     try:
         header = _header(source, source_format, limits, _STRICT, keeps_moving=False)
     except pyvips.Error:

@@ -217,7 +217,7 @@ class ManagementWorker:
 
 
 def check_rights(actor: Actor, operation: Operation) -> None:
-    """Refuse an operation that the actor has no right to. Raises: ManagementError (403)."""
+    """Refuse an operation for which the actor lacks the right. Raises: ManagementError (403)."""
     if not actor.rights.includes(operation.right):
         raise ManagementError(
             403,

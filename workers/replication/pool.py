@@ -1,10 +1,10 @@
 """Replication in a process: it leads or stands by until the process drains. No other component sends it queries."""
 
 import asyncio
-import random
 import zlib
 from contextlib import suppress
 
+from broker.backoff import Backoff
 from broker.jetstream.errors import JetStreamError
 from broker.jetstream.replica_watch import ReplicaWatch
 from broker.jetstream.stream_watch import SWITCHED_OFF, StreamWatch
@@ -30,7 +30,7 @@ from workers.replication.slot_monitor import SlotMonitor
 from workers.replication.term import ReplicationTerm
 from workers.resources import Resources
 
-_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 5.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _IMPOSSIBLE_PAUSE_S = 15.0
 _PASSING = (
     StreamLost,
@@ -75,7 +75,7 @@ class Replication:
         self._stream_watch = StreamWatch(connection, CHANGES_STREAM, may_move=True)
         self._replica_watch = ReplicaWatch(connection, CHANGES_STREAM)
         self._task: asyncio.Task[None] | None = None
-        self._pause_s = _FIRST_PAUSE_S
+        self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         self._reported = ""
 
     @property
@@ -102,7 +102,7 @@ class Replication:
     async def _run(self) -> None:
         while True:
             pause_s = await self._lead_once()
-            await asyncio.sleep(pause_s * random.uniform(0.8, 1.0))
+            await asyncio.sleep(pause_s)
 
     async def _lead_once(self) -> float:
         """Lead until an error; return the seconds to wait before the next try."""
@@ -128,8 +128,7 @@ class Replication:
             observe(ReplicationCrashed(traceback_of(error)))
         finally:
             self._monitor.reset()
-        self._pause_s = min(self._pause_s * 2, _LAST_PAUSE_S)
-        return self._pause_s / 2
+        return self._backoff.next_s()
 
     async def _run_leader(self, leadership: Leadership) -> None:
         self._monitor.is_leader = True
@@ -145,7 +144,8 @@ class Replication:
             await conversions.close()
 
     def _on_streaming(self) -> None:
-        self._pause_s, self._reported = _FIRST_PAUSE_S, ""
+        self._backoff.reset()
+        self._reported = ""
 
     def _on_waiting(self) -> None:
         self._reported = ""

@@ -36,7 +36,7 @@ def respond(
     *,
     conditions: Headers | None = None,
 ) -> Response | StreamedResponse:
-    """Return the response. A long body is sent as it arrives; if the response has no body, it is abandoned.
+    """Return the response. A long body is sent as it arrives; for a response without a body, it is abandoned.
 
     `conditions` are the headers of the request of a read: the response has its entity tag, or is 304 if they name it.
 

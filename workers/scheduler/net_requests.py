@@ -1,7 +1,7 @@
 """HTTP requests of SQL (extension pg_net): claimed from the queue after their commit, sent once, their responses
 stored.
 
-Nothing is retried: claiming a request deletes it, so a request in progress when a process dies has no response (as with
+Nothing is retried: claiming a request deletes it, so a request in progress when a process dies gets no response (as with
 the original). Addresses are checked at every redirect (workers/http_client/address_guard.py). Without requests there is
 no polling: a NOTIFY at the commit wakes the sender.
 """

@@ -69,7 +69,7 @@ class _At(Enum):
 
 
 class ChunkDecoder:
-    """Decodes a body. `chain` is None if chunks are not signed; `size` is the announced size of the object."""
+    """Decodes a body. `chain` is None if chunks are not signed; `size` is the size that the client announced."""
 
     def __init__(self, chain: SignatureChain | None, size: int, *, has_trailers: bool) -> None:
         self.trailers: dict[str, str] = {}

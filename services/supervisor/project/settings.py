@@ -65,7 +65,7 @@ def find_data(data: Path | None, root: Path | None) -> Path:
 
 
 def find_data_above(data: Path | None, root: Path | None) -> Path:
-    """Return the data folder as `find_data` does; without any name, that of the nearest folder above which has one."""
+    """Return the data folder as `find_data` does; without any name, look for one in the folders above."""
     here = find_data(data, root)
     if data is not None or root is not None:
         return here

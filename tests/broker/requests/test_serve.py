@@ -53,7 +53,7 @@ class Scene:
             case "/refuse":
                 raise Teapot("short and stout")
             case "/crash":
-                raise RuntimeError("secret of the house")
+                raise RuntimeError("secret of the platform")
             case "/wait":
                 await self.gate(request.id).wait()
             case "/huge":

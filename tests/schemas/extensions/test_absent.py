@@ -92,9 +92,9 @@ async def test_a_name_is_made_with_a_notice_commented_and_dropped(
 ):
     heard: list[str] = []
     project.add_log_listener(lambda _, message: heard.append(message.as_dict()["message"]))
-    place = f' with schema "{schema}"' if schema in ("extensions", "graphql") else ""
+    database_url = f' with schema "{schema}"' if schema in ("extensions", "graphql") else ""
 
-    await project.execute(f'create extension if not exists "{name}"{place}')
+    await project.execute(f'create extension if not exists "{name}"{database_url}')
     await project.execute(f"comment on extension {name} is 'as dumps write it'")
 
     assert (

@@ -61,7 +61,7 @@ def roomy() -> Iterator[Server]:
 
 
 @pytest.fixture
-async def place(roomy: Server) -> AsyncIterator[str]:
+async def database_url(roomy: Server) -> AsyncIterator[str]:
     """URL of a database with the extension, owned by a role that is no superuser."""
     async with connected(roomy.url()) as admin:
         await admin.execute(
@@ -76,9 +76,9 @@ async def place(roomy: Server) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def queue(place: str) -> AsyncIterator[asyncpg.Connection]:
+async def queue(database_url: str) -> AsyncIterator[asyncpg.Connection]:
     """A connection to a database with an empty queue `jobs`."""
-    async with connected(place) as connection:
+    async with connected(database_url) as connection:
         await connection.execute("select pgmq.create('jobs')")
         yield connection
 
@@ -186,11 +186,11 @@ async def test_a_condition_chooses_messages(queue: asyncpg.Connection):
     assert await column(queue, "select message from pgmq.read('jobs', 1, 5, '{\"a\": 2}')") == ['{"a": 2}']
 
 
-async def test_polling_ends_with_a_message_or_with_its_time(queue: asyncpg.Connection, place: str):
+async def test_polling_ends_with_a_message_or_with_its_time(queue: asyncpg.Connection, database_url: str):
     assert await queue.fetch("select * from pgmq.read_with_poll('jobs', 1, 1, 0, 10)") == []
 
     waiting = asyncio.create_task(queue.fetch("select * from pgmq.read_with_poll('jobs', 1, 1, 30, 10)"))
-    async with connected(place) as sender:
+    async with connected(database_url) as sender:
         await sender.execute("select pgmq.send('jobs', '7')")
     rows = await waiting
 
@@ -266,7 +266,7 @@ async def test_partitioned_queues_say_what_they_need(queue: asyncpg.Connection):
         await queue.execute("select pgmq.create_partitioned('parts')")
 
 
-async def test_a_hundred_consumers_get_every_message_once(queue: asyncpg.Connection, place: str):
+async def test_a_hundred_consumers_get_every_message_once(queue: asyncpg.Connection, database_url: str):
     await queue.execute(
         "select pgmq.send_batch('jobs', array(select to_jsonb(n) from generate_series(1, $1::int) n))",
         MESSAGES,
@@ -274,7 +274,7 @@ async def test_a_hundred_consumers_get_every_message_once(queue: asyncpg.Connect
     got: Counter[int] = Counter()
 
     async def consume(number: int) -> None:
-        async with connected(place) as own:
+        async with connected(database_url) as own:
             while rows := await column(own, "select msg_id from pgmq.read('jobs', 600, 3)"):
                 got.update(rows)
                 if number % 3 == 0:
@@ -289,13 +289,13 @@ async def test_a_hundred_consumers_get_every_message_once(queue: asyncpg.Connect
 
 
 async def test_a_hundred_consumers_pop_every_message_once_while_it_is_sent(
-    queue: asyncpg.Connection, place: str
+    queue: asyncpg.Connection, database_url: str
 ):
     got: Counter[int] = Counter()
     is_sent = False
 
     async def consume() -> None:
-        async with connected(place) as own:
+        async with connected(database_url) as own:
             while True:
                 was_sent = is_sent
                 rows = await column(own, "select msg_id from pgmq.pop('jobs')")
@@ -315,10 +315,10 @@ async def test_a_hundred_consumers_pop_every_message_once_while_it_is_sent(
 
 
 async def test_what_a_dead_consumer_had_read_comes_again_and_what_it_had_not_committed_at_once(
-    queue: asyncpg.Connection, place: str
+    queue: asyncpg.Connection, database_url: str
 ):
     await queue.execute("select pgmq.send_batch('jobs', array['1', '2']::jsonb[])")
-    async with connected(place) as dying:
+    async with connected(database_url) as dying:
         transaction = dying.transaction()
         await transaction.start()
         assert await column(dying, "select msg_id from pgmq.read('jobs', 600, 1)") == [1]

@@ -20,7 +20,7 @@ SERVERS_ONLY = ("--edge", "none", "--pool", "none", "--port", "0")
 DEADLINE_S = 60
 
 
-class Place:
+class ProjectFolder:
     """A project folder that every user may pass, and the `headwater` command in it."""
 
     def __init__(self, root):
@@ -88,7 +88,7 @@ def new_place():
     """Give a place; stop what runs in it and remove it afterwards."""
     root = Path(tempfile.mkdtemp(prefix="headwater-test-"))
     root.chmod(0o755)
-    here = Place(root)
+    here = ProjectFolder(root)
     try:
         yield here
     finally:
@@ -98,15 +98,15 @@ def new_place():
 
 
 @pytest.fixture
-def place():
+def project_folder():
     with new_place() as here:
         yield here
 
 
 @pytest.fixture
-def servers(place):
+def servers(project_folder):
     """A place whose Postgres and NATS run, and nothing else."""
-    return start_servers(place)
+    return start_servers(project_folder)
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +116,11 @@ def shared():
         yield start_servers(here)
 
 
-def start_servers(place):
-    prepare_data(place.data)
-    started = place.run("start", "--detach", *SERVERS_ONLY)
+def start_servers(project_folder):
+    prepare_data(project_folder.data)
+    started = project_folder.run("start", "--detach", *SERVERS_ONLY)
     assert started.returncode == 0, started.stderr
-    return place
+    return project_folder
 
 
 def interrupt(process):

@@ -1,4 +1,4 @@
-"""`headwater functions` and `secrets` as far as they need no platform; tests/house/test_functions_deploy.py has the rest."""
+"""`headwater functions` and `secrets` as far as they need no platform; tests/platforms/test_functions_deploy.py has the rest."""
 
 import io
 import tarfile

@@ -5,8 +5,8 @@ import pytest
 from services.cli.logs import Tail
 
 
-def test_logs_of_nothing_are_one_sentence(place):
-    shown = place.run("logs")
+def test_logs_of_nothing_are_one_sentence(project_folder):
+    shown = project_folder.run("logs")
 
     assert shown.returncode == 1
     assert len(shown.stderr.splitlines()) == 1

@@ -1,13 +1,13 @@
-"""What needs no platform; the rest is in tests/house/test_project.py."""
+"""What needs no platform; the rest is in tests/platforms/test_project.py."""
 
 from services.cli.migration import make_migration
 
 
-def test_a_new_migration_is_made_from_standard_input(place):
-    done = place.run("migration", "new", "add posts!")
+def test_a_new_migration_is_made_from_standard_input(project_folder):
+    done = project_folder.run("migration", "new", "add posts!")
 
     assert done.returncode == 0, done.stderr
-    made = list(place.root.glob("supabase/migrations/*_add_posts.sql"))
+    made = list(project_folder.root.glob("supabase/migrations/*_add_posts.sql"))
     assert [len(path.name.partition("_")[0]) for path in made] == [14]
 
 
@@ -18,14 +18,14 @@ def test_two_migrations_of_one_moment_have_different_versions(tmp_path):
     assert made[0].read_text() == "select 1;"
 
 
-def test_a_version_that_is_none_is_refused(place):
-    done = place.run("migration", "repair", "abc", "--status", "applied")
+def test_a_version_that_is_none_is_refused(project_folder):
+    done = project_folder.run("migration", "repair", "abc", "--status", "applied")
 
     assert done.returncode == 2
     assert "'abc' is no version" in done.stderr
 
 
-def test_commands_on_a_project_need_a_running_platform(place):
+def test_commands_on_a_project_need_a_running_platform(project_folder):
     for words in (
         ("migration", "list"),
         ("db", "push"),
@@ -34,7 +34,7 @@ def test_commands_on_a_project_need_a_running_platform(place):
         ("seed",),
         ("gen", "types"),
     ):
-        done = place.run(*words)
+        done = project_folder.run(*words)
 
         assert done.returncode == 1
         assert "No platform is running" in done.stderr

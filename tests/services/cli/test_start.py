@@ -35,10 +35,10 @@ def sentences(text):
     return [line for line in text.splitlines() if line.strip()]
 
 
-def test_a_start_tells_its_steps_and_addresses_and_a_stop_leaves_nothing(place):
-    started = place.run("start", "--detach", *SERVERS_ONLY)
-    state = place.state()
-    stopped = place.run("stop")
+def test_a_start_tells_its_steps_and_addresses_and_a_stop_leaves_nothing(project_folder):
+    started = project_folder.run("start", "--detach", *SERVERS_ONLY)
+    state = project_folder.state()
+    stopped = project_folder.run("stop")
 
     assert started.returncode == 0, started.stderr
     assert started.stderr == ""
@@ -46,12 +46,12 @@ def test_a_start_tells_its_steps_and_addresses_and_a_stop_leaves_nothing(place):
     assert f"127.0.0.1:{state['ports']['db']}" in started.stdout
     assert "Headwater is ready after" in started.stdout
     assert stopped.returncode == 0
-    assert place.processes() == []
-    assert not (place.data / "state.json").exists()
+    assert project_folder.processes() == []
+    assert not (project_folder.data / "state.json").exists()
 
 
-def test_ctrl_c_stops_everything_in_order(place):
-    process = place.begin("start", *SERVERS_ONLY)
+def test_ctrl_c_stops_everything_in_order(project_folder):
+    process = project_folder.begin("start", *SERVERS_ONLY)
     for line in process.stdout:
         if "Press Ctrl-C" in line:
             break
@@ -60,16 +60,16 @@ def test_ctrl_c_stops_everything_in_order(place):
     assert process.returncode == 0, err
     assert sentences(out) == ["Stopping ...", "Stopped"]
     assert err == ""
-    assert place.processes() == []
+    assert project_folder.processes() == []
 
 
-def test_the_whole_platform_serves_tables_and_ends_with_ctrl_c(place):
-    process = place.begin("start", "--port", "0")
+def test_the_whole_platform_serves_tables_and_ends_with_ctrl_c(project_folder):
+    process = project_folder.begin("start", "--port", "0")
     for line in process.stdout:
         if "Press Ctrl-C" in line:
             break
-    values = json.loads(place.run("status", "-o", "json").stdout)
-    place.run(
+    values = json.loads(project_folder.run("status", "-o", "json").stdout)
+    project_folder.run(
         "psql", "-c", "create table public.rivers (name text); insert into public.rivers values ('Isar')"
     )
     wait_until(lambda: ask(values, "rivers") == b'[{"name":"Isar"}]')
@@ -77,28 +77,32 @@ def test_the_whole_platform_serves_tables_and_ends_with_ctrl_c(place):
 
     assert process.returncode == 0
     assert sentences(out)[-1] == "Stopped"
-    assert place.processes() == []
+    assert project_folder.processes() == []
 
 
 @pytest.mark.parametrize("name", ["pools", "edges"])
-def test_a_killed_process_of_ours_is_started_again(place, name):
-    started = place.run("start", "--detach", "--port", "0")
+def test_a_killed_process_of_ours_is_started_again(project_folder, name):
+    started = project_folder.run("start", "--detach", "--port", "0")
     assert started.returncode == 0, started.stderr
-    values = json.loads(place.run("status", "-o", "json").stdout)
-    os.kill(place.child(name)["pid"], signal.SIGKILL)
-    wait_until(lambda: place.child(name)["restarts"] == 1 and place.child(name)["status"] == "running")
+    values = json.loads(project_folder.run("status", "-o", "json").stdout)
+    os.kill(project_folder.child(name)["pid"], signal.SIGKILL)
+    wait_until(
+        lambda: (
+            project_folder.child(name)["restarts"] == 1 and project_folder.child(name)["status"] == "running"
+        )
+    )
 
     wait_until(lambda: ask(values, "") is not None)
 
 
-def test_an_outside_database_and_broker_are_used(servers, place):
-    values = json.loads(place.run("status", "-o", "json").stdout)
+def test_an_outside_database_and_broker_are_used(servers, project_folder):
+    values = json.loads(project_folder.run("status", "-o", "json").stdout)
     owner = values["DB_URL"].replace(
         "postgres:postgres@",
-        f"supabase_admin:{json.loads((place.data / 'passwords.json').read_text())['database']}@",
+        f"supabase_admin:{json.loads((project_folder.data / 'passwords.json').read_text())['database']}@",
     )
-    other = place.root / "other"
-    started = place.run(
+    other = project_folder.root / "other"
+    started = project_folder.run(
         "start",
         "--detach",
         *SERVERS_ONLY[:2],
@@ -111,28 +115,32 @@ def test_an_outside_database_and_broker_are_used(servers, place):
         HEADWATER_DB_URL=owner,
     )
     state = json.loads((other / "state.json").read_text())
-    shown = place.run("psql", "-Atc", "select current_user", "--data", other)
-    place.run("stop", "--data", other)
+    shown = project_folder.run("psql", "-Atc", "select current_user", "--data", other)
+    project_folder.run("stop", "--data", other)
 
     assert started.returncode == 0, started.stderr
     assert [child["name"] for child in state["children"]] == ["fork-server", "nats", "migrate", "pools"]
     assert shown.stdout == "supabase_admin\n"
 
 
-def test_a_database_that_is_away_ends_the_start_with_the_reason(place):
-    started = place.run("start", "--detach", "--port", "0", HEADWATER_DB_URL="postgresql://a:b@127.0.0.1:1/d")
+def test_a_database_that_is_away_ends_the_start_with_the_reason(project_folder):
+    started = project_folder.run(
+        "start", "--detach", "--port", "0", HEADWATER_DB_URL="postgresql://a:b@127.0.0.1:1/d"
+    )
 
     assert started.returncode == 1
     assert "database schema" in started.stderr
-    assert place.processes() == []
+    assert project_folder.processes() == []
 
 
-def test_a_platform_whose_terminal_is_gone_runs_on(place):
-    process = place.begin("start", *SERVERS_ONLY)
+def test_a_platform_whose_terminal_is_gone_runs_on(project_folder):
+    process = project_folder.begin("start", *SERVERS_ONLY)
     process.stdout.readline()
     process.stdout.close()
-    wait_until(lambda: place.run("status").returncode == 0 and place.state()["status"] == "running")
-    stopped = place.run("stop")
+    wait_until(
+        lambda: project_folder.run("status").returncode == 0 and project_folder.state()["status"] == "running"
+    )
+    stopped = project_folder.run("stop")
     process.stderr.close()
 
     assert stopped.stdout.startswith("Stopped after")
@@ -171,8 +179,8 @@ def test_a_shell_that_has_the_report_of_a_platform_starts_it_again_on_its_own_se
     assert servers.state()["ports"]["nats"]
 
 
-def test_a_start_says_which_urls_of_the_shell_it_does_not_read_and_which_server_it_uses(place):
-    started = place.run(
+def test_a_start_says_which_urls_of_the_shell_it_does_not_read_and_which_server_it_uses(project_folder):
+    started = project_folder.run(
         "start", "--detach", *SERVERS_ONLY,
         DATABASE_URL="postgresql://app:hidden@127.0.0.1:1/d", HEADWATER_BROKER_URL="nats://u:hidden@127.0.0.1:1",
     )  # fmt: skip
@@ -185,41 +193,41 @@ def test_a_start_says_which_urls_of_the_shell_it_does_not_read_and_which_server_
     line = "Using the NATS server at 127.0.0.1:1, named by HEADWATER_BROKER_URL in the environment"
     assert line in started.stdout
     assert "hidden" not in started.stderr
-    assert [child["name"] for child in place.state()["children"]] == ["postgres", "migrate"]
+    assert [child["name"] for child in project_folder.state()["children"]] == ["postgres", "migrate"]
 
 
-def test_tls_without_files_is_spoken_with_a_self_signed_certificate_of_the_data_folder(place):
-    (place.root / "supabase").mkdir()
-    (place.root / "supabase" / "config.toml").write_text("[api.tls]\nenabled = true\n")
-    certificate = place.data / "tls" / "certificate.pem"
+def test_tls_without_files_is_spoken_with_a_self_signed_certificate_of_the_data_folder(project_folder):
+    (project_folder.root / "supabase").mkdir()
+    (project_folder.root / "supabase" / "config.toml").write_text("[api.tls]\nenabled = true\n")
+    certificate = project_folder.data / "tls" / "certificate.pem"
 
-    started = place.run("start", "--detach", "--edge", "gateway", "--port", "0")
+    started = project_folder.run("start", "--detach", "--edge", "gateway", "--port", "0")
 
     assert started.returncode == 0, started.stderr
     assert f"self-signed certificate, which clients have to trust: {certificate}" in started.stdout
-    url = json.loads(place.run("status", "-o", "json").stdout)["API_URL"]
+    url = json.loads(project_folder.run("status", "-o", "json").stdout)["API_URL"]
     assert url.startswith("https://127.0.0.1:")
     context = ssl.create_default_context(cafile=str(certificate))
     with urllib.request.urlopen(f"{url}/health/live", timeout=10, context=context) as answer:
         assert answer.status == 200
-    listed = place.run(
+    listed = project_folder.run(
         "functions", "list"
     )  # a command's own request passes the certificate; no pool runs here
     assert "certificate" not in listed.stderr.lower()
     before = certificate.read_bytes()
-    place.run("stop")
-    place.run("start", "--detach", "--edge", "gateway", "--port", "0")
+    project_folder.run("stop")
+    project_folder.run("start", "--detach", "--edge", "gateway", "--port", "0")
     assert certificate.read_bytes() == before
 
 
-def test_several_platforms_run_side_by_side(servers, place):
-    other = place.root / "other"
-    started = place.run("start", "--detach", *SERVERS_ONLY, "--data", other)
-    stopped = place.run("stop", "--data", other)
+def test_several_platforms_run_side_by_side(servers, project_folder):
+    other = project_folder.root / "other"
+    started = project_folder.run("start", "--detach", *SERVERS_ONLY, "--data", other)
+    stopped = project_folder.run("stop", "--data", other)
 
     assert started.returncode == 0, started.stderr
     assert stopped.returncode == 0
-    assert place.run("status").returncode == 0
+    assert project_folder.run("status").returncode == 0
 
 
 def test_a_locked_data_folder_is_refused_in_one_sentence(servers):
@@ -233,12 +241,12 @@ def test_a_locked_data_folder_is_refused_in_one_sentence(servers):
 
 
 @pytest.mark.parametrize("detach", [(), ("--detach",)])
-def test_a_port_in_use_is_refused_in_one_sentence(place, detach):
+def test_a_port_in_use_is_refused_in_one_sentence(project_folder, detach):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        refused = place.run("start", *SERVERS_ONLY, *detach, "--db-port", port)
+        refused = project_folder.run("start", *SERVERS_ONLY, *detach, "--db-port", port)
 
     assert refused.returncode == 2
     assert len(sentences(refused.stderr)) == 1
@@ -255,61 +263,61 @@ def test_a_port_in_use_is_refused_in_one_sentence(place, detach):
         ("[db.settings]\n'a b' = '1'", "no name of a server setting"),
     ],
 )
-def test_a_broken_config_is_refused_in_one_sentence(place, content, told):
-    (place.root / "supabase").mkdir()
-    (place.root / "supabase" / "config.toml").write_text(content)
-    refused = place.run("start", *SERVERS_ONLY)
+def test_a_broken_config_is_refused_in_one_sentence(project_folder, content, told):
+    (project_folder.root / "supabase").mkdir()
+    (project_folder.root / "supabase" / "config.toml").write_text(content)
+    refused = project_folder.run("start", *SERVERS_ONLY)
 
     assert refused.returncode == 2
     assert len(sentences(refused.stderr)) == 1
     assert told in refused.stderr
 
 
-def test_development_secrets_are_refused_on_a_host_that_others_reach(place):
-    refused = place.run("start", "--host", "0.0.0.0")
+def test_development_secrets_are_refused_on_a_host_that_others_reach(project_folder):
+    refused = project_folder.run("start", "--host", "0.0.0.0")
 
     assert refused.returncode == 2
     assert len(sentences(refused.stderr)) == 1
     assert "headwater keys" in refused.stderr
-    assert not place.data.exists()
+    assert not project_folder.data.exists()
 
 
-def test_own_keys_in_an_env_file_are_taken(place):
-    (place.root / ".env").write_text(place.run("keys").stdout)
-    started = place.run("start", "--detach", "--host", "0.0.0.0", *SERVERS_ONLY)
+def test_own_keys_in_an_env_file_are_taken(project_folder):
+    (project_folder.root / ".env").write_text(project_folder.run("keys").stdout)
+    started = project_folder.run("start", "--detach", "--host", "0.0.0.0", *SERVERS_ONLY)
 
     assert started.returncode == 0, started.stderr
-    assert "super-secret-jwt-token" not in place.run("status").stdout
+    assert "super-secret-jwt-token" not in project_folder.run("status").stdout
 
 
-def test_own_secrets_are_not_shown_by_a_start(place):
+def test_own_secrets_are_not_shown_by_a_start(project_folder):
     secret = "a-secret-that-nobody-else-may-know-0123456789"
-    started = place.run("start", "--detach", *SERVERS_ONLY, HEADWATER_AUTH_JWT_SECRET=secret)
+    started = project_folder.run("start", "--detach", *SERVERS_ONLY, HEADWATER_AUTH_JWT_SECRET=secret)
 
     assert started.returncode == 0, started.stderr
     assert secret not in started.stdout
-    assert secret in place.run("status").stdout
-    assert not any(secret in path.read_text() for path in (place.data / "logs").iterdir())
+    assert secret in project_folder.run("status").stdout
+    assert not any(secret in path.read_text() for path in (project_folder.data / "logs").iterdir())
 
 
 @pytest.mark.parametrize("words", [("--edge", "nope"), ("--pool", "nope")])
-def test_an_unknown_part_is_refused_with_the_known_ones(place, words):
-    refused = place.run("start", *words)
+def test_an_unknown_part_is_refused_with_the_known_ones(project_folder, words):
+    refused = project_folder.run("start", *words)
 
     assert refused.returncode == 2
     assert len(sentences(refused.stderr)) == 1
     assert "'nope'" in refused.stderr
 
 
-def test_a_missing_config_and_project_are_refused(place):
-    assert place.run("start", "--config", "none.toml").returncode == 2
-    assert place.run("start", "--project", "none").returncode == 2
+def test_a_missing_config_and_project_are_refused(project_folder):
+    assert project_folder.run("start", "--config", "none.toml").returncode == 2
+    assert project_folder.run("start", "--project", "none").returncode == 2
 
 
-def test_unknown_keys_are_told_and_not_fatal(place):
-    (place.root / "supabase").mkdir()
-    (place.root / "supabase" / "config.toml").write_text("[api]\nnew_key = 1")
-    started = place.run("start", "--detach", *SERVERS_ONLY)
+def test_unknown_keys_are_told_and_not_fatal(project_folder):
+    (project_folder.root / "supabase").mkdir()
+    (project_folder.root / "supabase" / "config.toml").write_text("[api]\nnew_key = 1")
+    started = project_folder.run("start", "--detach", *SERVERS_ONLY)
 
     assert started.returncode == 0
     assert "unknown key api.new_key" in started.stderr
@@ -335,13 +343,13 @@ def test_a_killed_supervisor_takes_its_children_along_and_the_next_start_works(s
     wait_until(lambda: servers.processes() == [])
 
 
-def test_a_database_server_that_was_left_over_is_stopped_first(place):
+def test_a_database_server_that_was_left_over_is_stopped_first(project_folder):
     from services.supervisor.data_folder.folder import DataFolder
     from services.supervisor.postgres.server import open_cluster
 
-    place.run("start", "--detach", *SERVERS_ONLY)
-    place.run("stop")
-    cluster = open_cluster(DataFolder(place.data), _Silent())
+    project_folder.run("start", "--detach", *SERVERS_ONLY)
+    project_folder.run("stop")
+    cluster = open_cluster(DataFolder(project_folder.data), _Silent())
     stray = subprocess.Popen(
         [cluster.programs / "postgres", "-D", cluster.data],
         cwd="/",
@@ -352,7 +360,7 @@ def test_a_database_server_that_was_left_over_is_stopped_first(place):
     for line in stray.stderr:
         if "ready to accept connections" in line:
             break
-    started = place.run("start", "--detach", *SERVERS_ONLY)
+    started = project_folder.run("start", "--detach", *SERVERS_ONLY)
     stray.communicate(timeout=60)
 
     assert started.returncode == 0, started.stderr
@@ -369,18 +377,18 @@ def test_a_lost_password_file_is_replaced(servers):
 
 
 @as_root
-def test_a_data_folder_private_to_root_works_and_keeps_its_database(place):
-    place.root.chmod(0o700)
-    started = place.run("start", "--detach", *SERVERS_ONLY)
-    home = (place.data / "cluster").read_text().strip()
-    place.run("stop")
-    again = place.run("start", "--detach", *SERVERS_ONLY)
+def test_a_data_folder_private_to_root_works_and_keeps_its_database(project_folder):
+    project_folder.root.chmod(0o700)
+    started = project_folder.run("start", "--detach", *SERVERS_ONLY)
+    home = (project_folder.data / "cluster").read_text().strip()
+    project_folder.run("stop")
+    again = project_folder.run("start", "--detach", *SERVERS_ONLY)
 
     assert started.returncode == 0, started.stderr
     assert again.returncode == 0, again.stderr
     assert "Making a new database" not in again.stdout
-    assert (place.data / "cluster").read_text().strip() == home
-    assert not (place.data / "postgres").exists()
+    assert (project_folder.data / "cluster").read_text().strip() == home
+    assert not (project_folder.data / "postgres").exists()
 
 
 def test_the_data_folder_keeps_its_secrets_to_its_owner(servers):

@@ -5,8 +5,8 @@ import subprocess
 from services.cli.status import _span
 
 
-def test_status_of_nothing_is_one_sentence_and_exit_code_1(place):
-    shown = place.run("status")
+def test_status_of_nothing_is_one_sentence_and_exit_code_1(project_folder):
+    shown = project_folder.run("status")
 
     assert shown.returncode == 1
     assert shown.stdout == ""

@@ -1,5 +1,5 @@
-def test_stopping_what_does_not_run_says_so_and_is_no_error(place):
-    stopped = place.run("stop")
+def test_stopping_what_does_not_run_says_so_and_is_no_error(project_folder):
+    stopped = project_folder.run("stop")
 
     assert stopped.returncode == 0
     assert "No platform is running" in stopped.stdout

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from tests.broker.server import NatsServer, running_server
-from tests.services.realtime.edges import House, running_edge
+from tests.services.realtime.edges import RealtimeEdges, running_edge
 from tests.services.realtime.pool import Pool, running_pool
 
 
@@ -24,7 +24,7 @@ async def pool(nats: NatsServer) -> AsyncIterator[Pool]:
 
 
 @pytest_asyncio.fixture(scope="package")
-async def house(nats: NatsServer, pool: Pool) -> AsyncIterator[House]:
+async def realtime_edges(nats: NatsServer, pool: Pool) -> AsyncIterator[RealtimeEdges]:
     """An edge with the default settings."""
     del pool
     async with running_edge(nats.url) as one:
@@ -32,8 +32,10 @@ async def house(nats: NatsServer, pool: Pool) -> AsyncIterator[House]:
 
 
 @pytest_asyncio.fixture(scope="package")
-async def second_house(nats: NatsServer, house: House) -> AsyncIterator[House]:
+async def second_realtime_edges(
+    nats: NatsServer, realtime_edges: RealtimeEdges
+) -> AsyncIterator[RealtimeEdges]:
     """Another edge on the same broker."""
-    del house
+    del realtime_edges
     async with running_edge(nats.url) as one:
         yield one

@@ -190,7 +190,7 @@ class Client:
 
 
 @dataclass(slots=True)
-class House:
+class RealtimeEdges:
     """A running gateway with its realtime edge."""
 
     port: int
@@ -228,7 +228,9 @@ class House:
 
 
 @asynccontextmanager
-async def running_edge(nats_url: str, realtime: RealtimeSettings | None = None) -> AsyncIterator[House]:
+async def running_edge(
+    nats_url: str, realtime: RealtimeSettings | None = None
+) -> AsyncIterator[RealtimeEdges]:
     """Start a gateway with a realtime edge on a free port, and drain it at the end."""
     settings = Settings(
         api=Api(port=free_port()),
@@ -246,7 +248,7 @@ async def running_edge(nats_url: str, realtime: RealtimeSettings | None = None) 
     assert process.is_up.is_set(), "the gateway did not start"
     try:
         async with aiohttp.ClientSession() as session:
-            yield House(settings.api.port, process, session)
+            yield RealtimeEdges(settings.api.port, process, session)
     finally:
         process.stop("the test is over")
         with contextlib.suppress(asyncio.CancelledError):

@@ -5,14 +5,14 @@ import re
 import jwt
 import pytest
 
-from tests.services.realtime.edges import KEYS, SECRET, House, fresh, token, user_push
+from tests.services.realtime.edges import KEYS, SECRET, RealtimeEdges, fresh, token, user_push
 
 BOTH = pytest.mark.parametrize("vsn", ["1.0.0", "2.0.0"])
 
 
 @BOTH
-async def test_heartbeat_is_answered_with_its_ref(house: House, vsn: str) -> None:
-    async with house.client(vsn) as client:
+async def test_heartbeat_is_answered_with_its_ref(realtime_edges: RealtimeEdges, vsn: str) -> None:
+    async with realtime_edges.client(vsn) as client:
         ref = await client.send("phoenix", "heartbeat", {}, ref="77")
 
         frame = await client.next()
@@ -22,9 +22,9 @@ async def test_heartbeat_is_answered_with_its_ref(house: House, vsn: str) -> Non
 
 
 @BOTH
-async def test_join_and_leave_are_answered_in_full(house: House, vsn: str) -> None:
+async def test_join_and_leave_are_answered_in_full(realtime_edges: RealtimeEdges, vsn: str) -> None:
     topic = "realtime:" + fresh()
-    async with house.client(vsn) as client:
+    async with realtime_edges.client(vsn) as client:
         await client.send(topic, "phx_join", {"config": {}}, "1", "1")
         joined = await client.next()
         await client.send(topic, "phx_leave", {}, "1", "2")
@@ -37,9 +37,9 @@ async def test_join_and_leave_are_answered_in_full(house: House, vsn: str) -> No
     assert (closed.join_ref, closed.ref, closed.event, closed.payload) == (join_ref, "1", "phx_close", {})
 
 
-async def test_broadcast_reaches_others_and_not_its_sender(house: House) -> None:
+async def test_broadcast_reaches_others_and_not_its_sender(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as ada, house.client("1.0.0") as bob:
+    async with realtime_edges.client() as ada, realtime_edges.client("1.0.0") as bob:
         await ada.joined(room)
         await bob.joined(room)
 
@@ -50,9 +50,11 @@ async def test_broadcast_reaches_others_and_not_its_sender(house: House) -> None
         assert await ada.heartbeat() == []
 
 
-async def test_sender_hears_itself_and_gets_its_answer_when_it_asks_for_them(house: House) -> None:
+async def test_sender_hears_itself_and_gets_its_answer_when_it_asks_for_them(
+    realtime_edges: RealtimeEdges,
+) -> None:
     room = fresh()
-    async with house.client() as ada:
+    async with realtime_edges.client() as ada:
         await ada.joined(room, {"broadcast": {"self": "TRUE", "ack": True}})
 
         ref = await ada.broadcast(room, "hello", [1])
@@ -61,9 +63,15 @@ async def test_sender_hears_itself_and_gets_its_answer_when_it_asks_for_them(hou
         assert (await ada.until("broadcast")).payload["payload"] == [1]
 
 
-async def test_binary_broadcast_arrives_binary_and_as_text_for_the_first_version(house: House) -> None:
+async def test_binary_broadcast_arrives_binary_and_as_text_for_the_first_version(
+    realtime_edges: RealtimeEdges,
+) -> None:
     room = fresh()
-    async with house.client() as ada, house.client() as bob, house.client("1.0.0") as cyn:
+    async with (
+        realtime_edges.client() as ada,
+        realtime_edges.client() as bob,
+        realtime_edges.client("1.0.0") as cyn,
+    ):
         for each in (ada, bob, cyn):
             await each.joined(room)
 
@@ -84,9 +92,9 @@ async def test_binary_broadcast_arrives_binary_and_as_text_for_the_first_version
     )
 
 
-async def test_acknowledged_binary_broadcast_echoes_its_refs(house: House) -> None:
+async def test_acknowledged_binary_broadcast_echoes_its_refs(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as ada:
+    async with realtime_edges.client() as ada:
         await ada.joined(room, {"broadcast": {"ack": True}})
 
         await ada.socket.send_bytes(user_push(f"realtime:{room}", "m", b"1", ref="9", join_ref="1"))
@@ -95,8 +103,8 @@ async def test_acknowledged_binary_broadcast_echoes_its_refs(house: House) -> No
     assert (frame.join_ref, frame.ref, frame.payload["status"]) == ("1", "9", "ok")
 
 
-async def test_message_to_a_topic_that_is_not_joined_is_unmatched(house: House) -> None:
-    async with house.client() as client:
+async def test_message_to_a_topic_that_is_not_joined_is_unmatched(realtime_edges: RealtimeEdges) -> None:
+    async with realtime_edges.client() as client:
         answer = await client.ask("realtime:" + fresh(), "broadcast", {})
         other = await client.ask("other:" + fresh(), "phx_join", {})
         left = await client.ask("realtime:" + fresh(), "phx_leave", {})
@@ -106,16 +114,16 @@ async def test_message_to_a_topic_that_is_not_joined_is_unmatched(house: House) 
     assert left == {"status": "ok", "response": {}}
 
 
-async def test_topic_without_a_name_is_refused(house: House) -> None:
-    async with house.client() as client:
+async def test_topic_without_a_name_is_refused(realtime_edges: RealtimeEdges) -> None:
+    async with realtime_edges.client() as client:
         answer = await client.join("")
 
     assert answer["response"] == {"reason": "TopicNameRequired: You must provide a topic name"}
 
 
-async def test_joining_again_closes_the_first_channel(house: House) -> None:
+async def test_joining_again_closes_the_first_channel(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.send(f"realtime:{room}", "phx_join", {}, "1", "1")
         await client.answer("1")
         await client.send(f"realtime:{room}", "phx_join", {}, "2", "2")
@@ -127,9 +135,9 @@ async def test_joining_again_closes_the_first_channel(house: House) -> None:
         assert await client.heartbeat() == []
 
 
-async def test_public_and_private_rooms_are_apart(house: House) -> None:
+async def test_public_and_private_rooms_are_apart(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as ada, house.client() as bob:
+    async with realtime_edges.client() as ada, realtime_edges.client() as bob:
         await ada.joined(room)
         answer = await bob.join(room, {"private": True})
 
@@ -139,14 +147,16 @@ async def test_public_and_private_rooms_are_apart(house: House) -> None:
     )
 
 
-async def test_changes_of_the_join_are_named_in_the_answer_as_they_were_sent(house: House) -> None:
+async def test_changes_of_the_join_are_named_in_the_answer_as_they_were_sent(
+    realtime_edges: RealtimeEdges,
+) -> None:
     wanted = [
         {"event": "*", "schema": "public", "table": "a"},
         None,
         {"event": "INSERT", "schema": "public", "filter": "id=eq.1", "table": "b", "extra": {"x": [1]}},
         {"event": "*", "schema": "public", "table": "a"},
     ]
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         answer = await client.join(fresh(), {"postgres_changes": wanted})
 
     told = answer["response"]["postgres_changes"]
@@ -156,8 +166,10 @@ async def test_changes_of_the_join_are_named_in_the_answer_as_they_were_sent(hou
     assert all(isinstance(each, int) and 0 < each < 2**27 for each in ids)
 
 
-async def test_without_a_feed_the_client_is_told_that_changes_do_not_come(house: House) -> None:
-    async with house.client() as client:
+async def test_without_a_feed_the_client_is_told_that_changes_do_not_come(
+    realtime_edges: RealtimeEdges,
+) -> None:
+    async with realtime_edges.client() as client:
         await client.joined(fresh(), {"postgres_changes": [{"schema": "public"}, {"event": "*"}]})
 
         told = [(await client.until("system")).payload for _ in range(2)]
@@ -178,22 +190,22 @@ async def test_without_a_feed_the_client_is_told_that_changes_do_not_come(house:
     ids=["none", "nonsense", "opaque", "parts", "signature"],
 )
 async def test_handshake_without_a_valid_key_is_refused(
-    house: House, key: str, status: int, text: str
+    realtime_edges: RealtimeEdges, key: str, status: int, text: str
 ) -> None:
-    found = await house.refusal(f"apikey={key}&vsn=2.0.0")
+    found = await realtime_edges.refusal(f"apikey={key}&vsn=2.0.0")
 
     assert found == (status, {"error": text})
 
 
-async def test_handshake_with_an_expired_key_says_so(house: House) -> None:
-    status, told = await house.refusal("apikey=" + token(expires_in=-100))
+async def test_handshake_with_an_expired_key_says_so(realtime_edges: RealtimeEdges) -> None:
+    status, told = await realtime_edges.refusal("apikey=" + token(expires_in=-100))
 
     assert status == 401
     assert re.fullmatch(r"Token has expired 10\d seconds ago", told["error"])
 
 
-async def test_key_without_an_end_is_no_token(house: House) -> None:
-    found = await house.refusal("apikey=" + jwt.encode({"role": "authenticated"}, SECRET, "HS256"))
+async def test_key_without_an_end_is_no_token(realtime_edges: RealtimeEdges) -> None:
+    found = await realtime_edges.refusal("apikey=" + jwt.encode({"role": "authenticated"}, SECRET, "HS256"))
 
     assert found == (401, {"error": "Fields `role` and `exp` are required in JWT"})
 
@@ -203,34 +215,36 @@ async def test_key_without_an_end_is_no_token(house: House) -> None:
     [KEYS.anon_key, KEYS.service_role_key, KEYS.publishable_key, KEYS.secret_key, token()],
     ids=["anon", "service", "publishable", "secret", "person"],
 )
-async def test_every_kind_of_key_opens_a_socket(house: House, key: str) -> None:
-    async with house.client(key=key) as client:
+async def test_every_kind_of_key_opens_a_socket(realtime_edges: RealtimeEdges, key: str) -> None:
+    async with realtime_edges.client(key=key) as client:
         await client.joined(fresh())
 
 
-async def test_header_with_a_key_wins_over_the_query(house: House) -> None:
-    async with house.client(key="wrong", headers={"x-api-key": KEYS.anon_key}) as client:
+async def test_header_with_a_key_wins_over_the_query(realtime_edges: RealtimeEdges) -> None:
+    async with realtime_edges.client(key="wrong", headers={"x-api-key": KEYS.anon_key}) as client:
         assert await client.heartbeat() == []
 
 
-async def test_the_path_of_the_original_opens_a_socket(house: House) -> None:
-    async with house.session.ws_connect(f"{house.url}/socket/websocket?apikey={KEYS.anon_key}") as socket:
+async def test_the_path_of_the_original_opens_a_socket(realtime_edges: RealtimeEdges) -> None:
+    async with realtime_edges.session.ws_connect(
+        f"{realtime_edges.url}/socket/websocket?apikey={KEYS.anon_key}"
+    ) as socket:
         await socket.send_str('{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"1"}')
 
         assert (await socket.receive_json())["payload"] == {"status": "ok", "response": {}}
 
 
-async def test_a_join_of_the_first_generation_subscribes_by_its_topic(house: House) -> None:
-    async with house.client(vsn="1.0.0") as client:
+async def test_a_join_of_the_first_generation_subscribes_by_its_topic(realtime_edges: RealtimeEdges) -> None:
+    async with realtime_edges.client(vsn="1.0.0") as client:
         ref = await client.send("realtime:public:todos", "phx_join", {"user_token": token()})
 
         assert await client.answer(ref) == {"status": "ok", "response": {"postgres_changes": []}}
         assert (await client.until("system")).payload["extension"] == "postgres_changes"
 
 
-async def test_unknown_version_and_a_plain_request_are_refused(house: House) -> None:
-    unknown = await house.refusal(f"apikey={KEYS.anon_key}&vsn=3.0.0")
-    async with house.session.get(f"{house.url}/websocket?apikey={KEYS.anon_key}") as plain:
+async def test_unknown_version_and_a_plain_request_are_refused(realtime_edges: RealtimeEdges) -> None:
+    unknown = await realtime_edges.refusal(f"apikey={KEYS.anon_key}&vsn=3.0.0")
+    async with realtime_edges.session.get(f"{realtime_edges.url}/websocket?apikey={KEYS.anon_key}") as plain:
         body = await plain.json()
 
     assert unknown[0] == plain.status == 400
@@ -238,8 +252,8 @@ async def test_unknown_version_and_a_plain_request_are_refused(house: House) -> 
     assert "error" in body
 
 
-async def test_channels_of_one_socket_are_bounded(house: House) -> None:
-    async with house.client() as client:
+async def test_channels_of_one_socket_are_bounded(realtime_edges: RealtimeEdges) -> None:
+    async with realtime_edges.client() as client:
         names = [fresh("many") for _ in range(150)]
         for name in names:
             await client.send(f"realtime:{name}", "phx_join", {}, name, name)
@@ -250,11 +264,11 @@ async def test_channels_of_one_socket_are_bounded(house: House) -> None:
     assert refused[0]["response"]["reason"] == "ChannelRateLimitReached: Too many channels"
 
 
-async def test_vanished_client_leaves_its_rooms(house: House) -> None:
+async def test_vanished_client_leaves_its_rooms(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as bob:
+    async with realtime_edges.client() as bob:
         await bob.joined(room, {"presence": {"enabled": True}})
-        async with house.client() as ada:
+        async with realtime_edges.client() as ada:
             await ada.joined(room, {"presence": {"key": "ada"}})
             await ada.track(room, {})
             await bob.until("presence_diff")
@@ -278,13 +292,15 @@ async def test_vanished_client_leaves_its_rooms(house: House) -> None:
         ("GET", "/api/openapi"),
     ],
 )
-async def test_the_administration_of_tenants_is_closed(house: House, method: str, path: str) -> None:
+async def test_the_administration_of_tenants_is_closed(
+    realtime_edges: RealtimeEdges, method: str, path: str
+) -> None:
     headers = {"apikey": KEYS.service_role_key}
-    async with house.session.request(method, house.url + path, headers=headers) as answer:
+    async with realtime_edges.session.request(method, realtime_edges.url + path, headers=headers) as answer:
         assert (answer.status, await answer.read()) == (403, b"")
 
 
-async def test_what_is_nowhere_is_not_found(house: House) -> None:
+async def test_what_is_nowhere_is_not_found(realtime_edges: RealtimeEdges) -> None:
     headers = {"apikey": KEYS.anon_key}
-    async with house.session.get(f"{house.url}/api/tenantsx", headers=headers) as answer:
+    async with realtime_edges.session.get(f"{realtime_edges.url}/api/tenantsx", headers=headers) as answer:
         assert answer.status == 404

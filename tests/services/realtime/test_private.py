@@ -6,17 +6,17 @@ import time
 import pytest
 
 from schemas.realtime import ReplayedMessage
-from tests.services.realtime.edges import KEYS, House, fresh, token, user_push
+from tests.services.realtime.edges import KEYS, RealtimeEdges, fresh, token, user_push
 from tests.services.realtime.pool import Pool
 
 PRIVATE = {"private": True, "broadcast": {"ack": True}}
 
 
-async def test_reader_hears_and_does_not_send(house: House, pool: Pool) -> None:
+async def test_reader_hears_and_does_not_send(realtime_edges: RealtimeEdges, pool: Pool) -> None:
     room, ada, bob = fresh(), fresh("ada"), fresh("bob")
     pool.let(ada, read="broadcast", write="broadcast")
     pool.let(bob, read="broadcast")
-    async with house.client() as writer, house.client() as reader:
+    async with realtime_edges.client() as writer, realtime_edges.client() as reader:
         await writer.joined(room, PRIVATE, access_token=token(sub=ada))
         await reader.joined(room, PRIVATE, access_token=token(sub=bob))
 
@@ -29,10 +29,12 @@ async def test_reader_hears_and_does_not_send(house: House, pool: Pool) -> None:
         assert await writer.heartbeat() == []
 
 
-async def test_write_permission_is_asked_once_until_the_token_changes(house: House, pool: Pool) -> None:
+async def test_write_permission_is_asked_once_until_the_token_changes(
+    realtime_edges: RealtimeEdges, pool: Pool
+) -> None:
     room, ada = fresh(), fresh("ada")
     pool.let(ada, read="broadcast", write="broadcast")
-    async with house.client() as writer:
+    async with realtime_edges.client() as writer:
         await writer.joined(room, PRIVATE, access_token=token(sub=ada))
         pool.asked.clear()
         refs = [await writer.broadcast(room, "a", number) for number in range(5)]
@@ -48,12 +50,12 @@ async def test_write_permission_is_asked_once_until_the_token_changes(house: Hou
     assert asked == 1
 
 
-async def test_member_for_presence_only_hears_no_broadcast(house: House, pool: Pool) -> None:
+async def test_member_for_presence_only_hears_no_broadcast(realtime_edges: RealtimeEdges, pool: Pool) -> None:
     room, ada, bob = fresh(), fresh("ada"), fresh("bob")
     pool.let(ada, read="broadcast", write="broadcast presence")
     pool.let(bob, read="presence")
     config = {**PRIVATE, "presence": {"enabled": True, "key": "k"}}
-    async with house.client() as writer, house.client() as watcher:
+    async with realtime_edges.client() as writer, realtime_edges.client() as watcher:
         await writer.joined(room, config, access_token=token(sub=ada))
         await watcher.joined(room, config, access_token=token(sub=bob))
         await watcher.until("presence_state")
@@ -69,10 +71,12 @@ async def test_member_for_presence_only_hears_no_broadcast(house: House, pool: P
         assert [each.event for each in await writer.heartbeat()] == ["phx_reply"]
 
 
-async def test_lost_permission_ends_the_channel_with_the_next_token(house: House, pool: Pool) -> None:
+async def test_lost_permission_ends_the_channel_with_the_next_token(
+    realtime_edges: RealtimeEdges, pool: Pool
+) -> None:
     room, ada = fresh(), fresh("ada")
     pool.let(ada, read="broadcast")
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(room, PRIVATE, access_token=token(sub=ada))
         pool.let(ada)
         await client.send(f"realtime:{room}", "access_token", {"access_token": token(sub=ada, n=1)})
@@ -87,11 +91,11 @@ async def test_lost_permission_ends_the_channel_with_the_next_token(house: House
     assert closed.event == "phx_close"
 
 
-async def test_gained_permission_delivers_from_then_on(house: House, pool: Pool) -> None:
+async def test_gained_permission_delivers_from_then_on(realtime_edges: RealtimeEdges, pool: Pool) -> None:
     room, ada, bob = fresh(), fresh("ada"), fresh("bob")
     pool.let(ada, read="broadcast", write="broadcast")
     pool.let(bob, read="presence")
-    async with house.client() as writer, house.client() as other:
+    async with realtime_edges.client() as writer, realtime_edges.client() as other:
         await writer.joined(room, PRIVATE, access_token=token(sub=ada))
         await other.joined(room, PRIVATE, access_token=token(sub=bob))
         pool.let(bob, read="broadcast presence")
@@ -106,13 +110,15 @@ async def test_gained_permission_delivers_from_then_on(house: House, pool: Pool)
         assert (await other.until("broadcast")).payload["payload"] == 1
 
 
-async def test_everything_sent_while_a_question_is_open_keeps_its_order(house: House, pool: Pool) -> None:
+async def test_everything_sent_while_a_question_is_open_keeps_its_order(
+    realtime_edges: RealtimeEdges, pool: Pool
+) -> None:
     room, ada = fresh(), fresh("ada")
     pool.let(ada, read="broadcast", write="broadcast")
     config = {"private": True, "broadcast": {"ack": True, "self": True}}
     pool.hold.clear()
     try:
-        async with house.client() as client:
+        async with realtime_edges.client() as client:
             topic = f"realtime:{room}"
             await client.send(topic, "phx_join", {"config": config, "access_token": token(sub=ada)}, "1", "1")
             for number in range(20):
@@ -128,7 +134,9 @@ async def test_everything_sent_while_a_question_is_open_keeps_its_order(house: H
     assert heard == list(range(20))
 
 
-async def test_stored_messages_come_again_before_anything_else(house: House, pool: Pool) -> None:
+async def test_stored_messages_come_again_before_anything_else(
+    realtime_edges: RealtimeEdges, pool: Pool
+) -> None:
     room, ada = fresh(), fresh("ada")
     stored = [
         ReplayedMessage("id-1", "old", b'{"n":1}'),
@@ -136,7 +144,7 @@ async def test_stored_messages_come_again_before_anything_else(house: House, poo
     ]
     pool.let(ada, read="broadcast presence", replayed=stored)
     config = {"private": True, "broadcast": {"replay": {"since": 0}}, "presence": {"enabled": True}}
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(room, config, access_token=token(sub=ada))
         frames = [await client.next() for _ in range(3)]
 
@@ -160,25 +168,27 @@ async def test_stored_messages_come_again_before_anything_else(house: House, poo
         ),
     ],
 )
-async def test_impossible_replay_is_refused(house: House, config: dict[str, object], reason: str) -> None:
-    async with house.client() as client:
+async def test_impossible_replay_is_refused(
+    realtime_edges: RealtimeEdges, config: dict[str, object], reason: str
+) -> None:
+    async with realtime_edges.client() as client:
         answer = await client.join(fresh(), config)
 
     assert answer == {"status": "error", "response": {"reason": reason}}
 
 
-async def test_headers_of_the_socket_are_told_to_policies(house: House, pool: Pool) -> None:
+async def test_headers_of_the_socket_are_told_to_policies(realtime_edges: RealtimeEdges, pool: Pool) -> None:
     headers = {"X-Tenant": "t1", "X-Api-Key": KEYS.anon_key, "Other": "no"}
     pool.asked.clear()
-    async with house.client(headers=headers) as client:
+    async with realtime_edges.client(headers=headers) as client:
         await client.join(fresh(), PRIVATE)
 
     assert pool.asked[0].headers == {"x-tenant": "t1"}
 
 
 @pytest.mark.parametrize("field", ["access_token", "user_token"])
-async def test_join_with_a_bad_token_is_refused(house: House, field: str) -> None:
-    async with house.client() as client:
+async def test_join_with_a_bad_token_is_refused(realtime_edges: RealtimeEdges, field: str) -> None:
+    async with realtime_edges.client() as client:
         malformed = await client.join(fresh(), **{field: "nonsense"})
         forged = await client.join(fresh(), **{field: token()[:-5] + "AAAAA"})
         expired = await client.join(fresh(), **{field: token(expires_in=-100)})
@@ -190,9 +200,9 @@ async def test_join_with_a_bad_token_is_refused(house: House, field: str) -> Non
     assert opaque["status"] == "ok"
 
 
-async def test_expired_token_closes_its_channel_and_no_other(house: House) -> None:
+async def test_expired_token_closes_its_channel_and_no_other(realtime_edges: RealtimeEdges) -> None:
     short, long = fresh(), fresh()
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(short, access_token=token(expires_in=1.2))
         await client.joined(long, access_token=token())
 
@@ -205,9 +215,9 @@ async def test_expired_token_closes_its_channel_and_no_other(house: House) -> No
         assert await client.heartbeat() == []
 
 
-async def test_newer_token_lets_a_channel_live_on(house: House) -> None:
+async def test_newer_token_lets_a_channel_live_on(realtime_edges: RealtimeEdges) -> None:
     room, until = fresh(), time.time() + 1.2
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(room, access_token=token(expires_in=1.2))
         await client.send(f"realtime:{room}", "access_token", {"access_token": token()})
         await client.send(f"realtime:{room}", "access_token", {"access_token": None})
@@ -217,9 +227,9 @@ async def test_newer_token_lets_a_channel_live_on(house: House) -> None:
         assert closed.topic != f"realtime:{room}"
 
 
-async def test_bad_token_during_a_session_ends_the_channel(house: House) -> None:
+async def test_bad_token_during_a_session_ends_the_channel(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(room)
         await client.send(f"realtime:{room}", "access_token", {"access_token": "nonsense"})
 

@@ -21,7 +21,7 @@ from services.realtime.sse import parse_changes_request
 from tests.broker.server import running_server
 from tests.services.realtime.changes.log import Log, inserted
 from tests.services.realtime.changes.pool import Pool, running_pool, table
-from tests.services.realtime.edges import KEYS, SECRET, House, running_edge, token
+from tests.services.realtime.edges import KEYS, SECRET, RealtimeEdges, running_edge, token
 
 ONE, TWO = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 
@@ -30,7 +30,7 @@ ONE, TWO = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-0000
 class Stage:
     """A gateway, the pool behind it and the log of changes."""
 
-    house: House
+    realtime_edges: RealtimeEdges
     pool: Pool
     log: Log
 
@@ -42,8 +42,8 @@ async def stage() -> AsyncIterator[Stage]:
         connection = await NatsConnection.open(server.url, name="test log")
         log = Log(connection)
         await log.make()
-        async with running_edge(server.url, RealtimeSettings(max_unsent=64 * 1024)) as house:
-            yield Stage(house, pool, log)
+        async with running_edge(server.url, RealtimeSettings(max_unsent=64 * 1024)) as realtime_edges:
+            yield Stage(realtime_edges, pool, log)
         await connection.close()
 
 
@@ -58,11 +58,11 @@ class Event:
 
 @asynccontextmanager
 async def listening(
-    house: House, query: str = "table=items", **headers: str
+    realtime_edges: RealtimeEdges, query: str = "table=items", **headers: str
 ) -> AsyncIterator[AsyncIterator[Event]]:
     """Open a stream and read events."""
-    async with house.session.get(
-        f"{house.url}/changes?{query}", headers={"apikey": KEYS.anon_key, **headers}
+    async with realtime_edges.session.get(
+        f"{realtime_edges.url}/changes?{query}", headers={"apikey": KEYS.anon_key, **headers}
     ) as answer:
         assert answer.status == 200, await answer.text()
         assert answer.content_type == "text/event-stream"
@@ -85,7 +85,7 @@ async def _events(answer: aiohttp.ClientResponse) -> AsyncIterator[Event]:
 
 
 async def test_changes_come_with_their_positions(stage: Stage) -> None:
-    async with listening(stage.house) as events:
+    async with listening(stage.realtime_edges) as events:
         subscribed = await anext(events)
         position = await stage.log.commit(inserted(1))
         change = await anext(events)
@@ -100,9 +100,9 @@ async def test_the_last_event_id_resumes(stage: Stage) -> None:
     await stage.log.commit(inserted(1))
     since = await stage.log.commit(inserted(2))
     await stage.log.commit(inserted(3))
-    async with listening(stage.house, **{"Last-Event-ID": str(since)}) as events:
+    async with listening(stage.realtime_edges, **{"Last-Event-ID": str(since)}) as events:
         first, second = await anext(events), await anext(events)
-    async with listening(stage.house, f"table=items&since={since}") as events:
+    async with listening(stage.realtime_edges, f"table=items&since={since}") as events:
         third = await anext(events)
 
     assert (first.data["record"]["id"], second.name) == (3, "subscribed")
@@ -114,7 +114,7 @@ async def test_a_position_that_is_gone_is_told_as_a_gap(stage: Stage) -> None:
     await stage.log.commit(inserted(2))
     await stage.log.commit(inserted(3))
     await stage.log.empty(keep=1)
-    async with listening(stage.house, **{"Last-Event-ID": str(since)}) as events:
+    async with listening(stage.realtime_edges, **{"Last-Event-ID": str(since)}) as events:
         names = [(await anext(events)).name, (await anext(events)).name]
 
     assert names == ["gap", "subscribed"]
@@ -123,7 +123,7 @@ async def test_a_position_that_is_gone_is_told_as_a_gap(stage: Stage) -> None:
 async def test_rows_are_those_of_the_token(stage: Stage) -> None:
     stage.pool.tables["authenticated", "items"] = table(ClaimRule("user_id", ["sub"], "uuid"))
     bearer = f"Bearer {token(sub=ONE)}"
-    async with listening(stage.house, authorization=bearer) as events:
+    async with listening(stage.realtime_edges, authorization=bearer) as events:
         await anext(events)
         await stage.log.commit(inserted(1, TWO), inserted(2, ONE))
         change = await anext(events)
@@ -133,7 +133,7 @@ async def test_rows_are_those_of_the_token(stage: Stage) -> None:
 
 async def test_a_stream_ends_with_its_token(stage: Stage) -> None:
     short = jwt.encode({"role": "authenticated", "sub": ONE, "exp": time.time() + 1.5}, SECRET, "HS256")
-    async with listening(stage.house, authorization=f"Bearer {short}") as events:
+    async with listening(stage.realtime_edges, authorization=f"Bearer {short}") as events:
         names = [event.name async for event in events]
 
     assert names == ["subscribed", "expired"]
@@ -154,7 +154,9 @@ async def test_what_cannot_be_is_refused(
 ) -> None:
     stage.pool.refused["secret"] = "no such table"
     sent = {"apikey": KEYS.anon_key, **headers}
-    async with stage.house.session.get(f"{stage.house.url}/changes?{query}", headers=sent) as answer:
+    async with stage.realtime_edges.session.get(
+        f"{stage.realtime_edges.url}/changes?{query}", headers=sent
+    ) as answer:
         body = await answer.json()
 
     assert answer.status == status
@@ -164,12 +166,14 @@ async def test_what_cannot_be_is_refused(
 async def test_without_the_pool_it_is_unavailable(stage: Stage) -> None:
     stage.pool.is_away = True
     sent = {"apikey": KEYS.anon_key}
-    async with stage.house.session.get(f"{stage.house.url}/changes?table=items", headers=sent) as answer:
+    async with stage.realtime_edges.session.get(
+        f"{stage.realtime_edges.url}/changes?table=items", headers=sent
+    ) as answer:
         assert answer.status == 503
 
 
 async def test_who_reads_too_slowly_is_cut_off(stage: Stage) -> None:
-    async with listening(stage.house) as events:
+    async with listening(stage.realtime_edges) as events:
         await anext(events)
         body = "x" * 400_000
         for number in range(60):
@@ -187,7 +191,9 @@ async def test_who_reads_too_slowly_is_cut_off(stage: Stage) -> None:
 
 async def test_a_browser_may_read_it(stage: Stage) -> None:
     sent = {"apikey": KEYS.anon_key, "origin": "https://app.example.com"}
-    async with stage.house.session.get(f"{stage.house.url}/changes?table=items", headers=sent) as answer:
+    async with stage.realtime_edges.session.get(
+        f"{stage.realtime_edges.url}/changes?table=items", headers=sent
+    ) as answer:
         assert answer.headers["access-control-allow-origin"] == "*"
         assert answer.headers["cache-control"] == "no-cache, no-store"
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from schemas.settings.tree import Settings
-from tests.workers.auth.house import (
+from tests.workers.auth.auth_pool import (
     OPEN,
     UNLIMITED,
+    AuthPool,
     Clock,
-    House,
-    open_house,
+    open_auth_pool,
 )
 from tests.workers.auth.office import (
     AT_ANY_TIME,
@@ -35,20 +35,20 @@ async def database_url() -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="session")
-async def whole_house(database_url: str) -> AsyncIterator[House]:
+async def whole_auth_pool(database_url: str) -> AsyncIterator[AuthPool]:
     """A worker with default settings; one pool for the whole run."""
-    async with open_house(database_url) as house:
-        yield house
+    async with open_auth_pool(database_url) as auth_pool:
+        yield auth_pool
 
 
 @pytest.fixture
-def plain(whole_house: House) -> House:
+def plain(whole_auth_pool: AuthPool) -> AuthPool:
     """A worker with the settings of a new project, but for rate limits, and a clock of the test's own."""
-    return House(whole_house.context, whole_house.admin, Clock()).having(**UNLIMITED)
+    return AuthPool(whole_auth_pool.context, whole_auth_pool.admin, Clock()).having(**UNLIMITED)
 
 
 @pytest.fixture
-def house(plain: House) -> House:
+def auth_pool(plain: AuthPool) -> AuthPool:
     """A worker where every way in that is built is open."""
     return plain.having(**OPEN)
 
@@ -75,12 +75,12 @@ async def phones() -> AsyncIterator[Phones]:
 
 
 @pytest.fixture
-def mailed(house: House, office: Office) -> House:
+def mailed(auth_pool: AuthPool, office: Office) -> AuthPool:
     """A worker where addresses must be confirmed; its mails are caught, at any time."""
-    return with_office(house, office).having(**CONFIRMED, **AT_ANY_TIME)
+    return with_office(auth_pool, office).having(**CONFIRMED, **AT_ANY_TIME)
 
 
 @pytest.fixture
-def texted(mailed: House, phones: Phones) -> House:
+def texted(mailed: AuthPool, phones: Phones) -> AuthPool:
     """The same with a provider of text messages."""
     return with_phones(mailed, phones)

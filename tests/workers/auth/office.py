@@ -15,8 +15,8 @@ from schemas.settings.types import Quota
 from services.mail_catcher.emails import CaughtEmail
 from services.mail_catcher.mailbox import CaughtMail
 from services.mail_catcher.smtp import SmtpServer
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address, told
 from tests.workers.auth.delivery.sms.provider import Provider, running_provider
-from tests.workers.auth.house import PASSWORD, House, address, told
 from workers.auth.delivery.sms.sender import SmsSender
 from workers.auth.delivery.sms.twilio import TwilioSender
 from workers.auth.delivery.sms.twilio_verify import TwilioVerifySender
@@ -119,16 +119,16 @@ async def open_phones(*, checks_codes: bool = False) -> AsyncIterator[Phones]:
         yield Phones(provider, sender)
 
 
-def with_office(house: House, office: Office) -> House:
-    """Give a house whose mails go to the office."""
-    outbox = replace(house.context.outbox, transport=office.transport)
-    return House(replace(house.context, outbox=outbox), house.admin, house.clock)
+def with_office(auth_pool: AuthPool, office: Office) -> AuthPool:
+    """Give a pool auth whose mails go to the office."""
+    outbox = replace(auth_pool.context.outbox, transport=office.transport)
+    return AuthPool(replace(auth_pool.context, outbox=outbox), auth_pool.admin, auth_pool.clock)
 
 
-def with_phones(house: House, phones: Phones) -> House:
-    """Give a house whose text messages go to the provider."""
-    outbox = replace(house.context.outbox, sms=phones.sender)
-    return House(replace(house.context, outbox=outbox), house.admin, house.clock)
+def with_phones(auth_pool: AuthPool, phones: Phones) -> AuthPool:
+    """Give a pool auth whose text messages go to the provider."""
+    outbox = replace(auth_pool.context.outbox, sms=phones.sender)
+    return AuthPool(replace(auth_pool.context, outbox=outbox), auth_pool.admin, auth_pool.clock)
 
 
 def landed(response: Response) -> tuple[str, dict[str, str], dict[str, str]]:
@@ -139,14 +139,14 @@ def landed(response: Response) -> tuple[str, dict[str, str], dict[str, str]]:
     return bare, dict(parse_qsl(parts.query)), dict(parse_qsl(parts.fragment, keep_blank_values=True))
 
 
-async def waiting(mailed: House, **more: object) -> str:
+async def waiting(mailed: AuthPool, **more: object) -> str:
     """Sign up, and give the address that waits for its confirmation."""
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD, **more})
     return email
 
 
-async def failure(mailed: House, path: str, method: str = "GET") -> dict[str, str]:
+async def failure(mailed: AuthPool, path: str, method: str = "GET") -> dict[str, str]:
     """Follow a link that leads home with a refusal, and give what is told of it."""
     target, _, fragment = landed(await mailed.send(method, path))
     assert target == SITE

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tests.workers.auth.auth_pool import AuthPool, Signed
 from tests.workers.auth.authenticator import ORIGIN, RP_ID, Authenticator
-from tests.workers.auth.house import House, Signed
 
 PASSKEYS = {
     "passkey__enabled": True,
@@ -18,55 +18,55 @@ PASSKEYS = {
 REGISTRATION, AUTHENTICATION = "/passkeys/registration", "/passkeys/authentication"
 
 
-async def register(house: House, signed: Signed, one: Authenticator) -> dict[str, Any]:
+async def register(auth_pool: AuthPool, signed: Signed, one: Authenticator) -> dict[str, Any]:
     """Make a passkey, and give it as the server does."""
-    answer = await registering(house, signed, one)
-    made: dict[str, Any] = await house.ok("POST", f"{REGISTRATION}/verify", answer, signed.caller)
+    answer = await registering(auth_pool, signed, one)
+    made: dict[str, Any] = await auth_pool.ok("POST", f"{REGISTRATION}/verify", answer, signed.caller)
     return made
 
 
-async def registering(house: House, signed: Signed, one: Authenticator, **how: Any) -> dict[str, Any]:
+async def registering(auth_pool: AuthPool, signed: Signed, one: Authenticator, **how: Any) -> dict[str, Any]:
     """Give the answer of an authenticator that was asked for a passkey."""
-    asked = await house.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
+    asked = await auth_pool.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
     return {"challenge_id": asked["challenge_id"], "credential": one.create(asked["options"], **how)}
 
 
-async def entering(house: House, one: Authenticator) -> dict[str, Any]:
+async def entering(auth_pool: AuthPool, one: Authenticator) -> dict[str, Any]:
     """Give the answer of an authenticator that was asked to sign in."""
-    asked = await house.ok("POST", f"{AUTHENTICATION}/options", {})
+    asked = await auth_pool.ok("POST", f"{AUTHENTICATION}/options", {})
     return {"challenge_id": asked["challenge_id"], "credential": one.get(asked["options"])}
 
 
-async def enter(house: House, one: Authenticator) -> Signed:
+async def enter(auth_pool: AuthPool, one: Authenticator) -> Signed:
     """Sign in."""
-    answer = await entering(house, one)
-    return house.signed(await house.ok("POST", f"{AUTHENTICATION}/verify", answer))
+    answer = await entering(auth_pool, one)
+    return auth_pool.signed(await auth_pool.ok("POST", f"{AUTHENTICATION}/verify", answer))
 
 
-async def enrolled(house: House, signed: Signed, one: Authenticator) -> tuple[str, Signed]:
+async def enrolled(auth_pool: AuthPool, signed: Signed, one: Authenticator) -> tuple[str, Signed]:
     """Set up a security key as second factor; give its id and the session that it raised."""
-    id = await begun(house, signed)
-    answer = await answering(house, signed, one, id)
-    raised = await house.ok("POST", f"/factors/{id}/verify", answer, signed.caller)
-    return id, house.signed(raised)
+    id = await begun(auth_pool, signed)
+    answer = await answering(auth_pool, signed, one, id)
+    raised = await auth_pool.ok("POST", f"/factors/{id}/verify", answer, signed.caller)
+    return id, auth_pool.signed(raised)
 
 
-async def begun(house: House, signed: Signed, name: str = "") -> str:
+async def begun(auth_pool: AuthPool, signed: Signed, name: str = "") -> str:
     """Begin a factor, and give its id."""
     body = {"factor_type": "webauthn", "friendly_name": name}
-    return str((await house.ok("POST", "/factors", body, signed.caller))["id"])
+    return str((await auth_pool.ok("POST", "/factors", body, signed.caller))["id"])
 
 
-async def challenged(house: House, signed: Signed, id: str) -> dict[str, Any]:
+async def challenged(auth_pool: AuthPool, signed: Signed, id: str) -> dict[str, Any]:
     """Ask for a challenge of a factor, as the official client does."""
     body = {"webauthn": {"rpId": "localhost", "rpOrigins": ["http://localhost"]}}
-    asked: dict[str, Any] = await house.ok("POST", f"/factors/{id}/challenge", body, signed.caller)
+    asked: dict[str, Any] = await auth_pool.ok("POST", f"/factors/{id}/challenge", body, signed.caller)
     return asked
 
 
-async def answering(house: House, signed: Signed, one: Authenticator, id: str) -> dict[str, Any]:
+async def answering(auth_pool: AuthPool, signed: Signed, one: Authenticator, id: str) -> dict[str, Any]:
     """Give the answer of an authenticator to a challenge of a factor."""
-    return answer_to(await challenged(house, signed, id), one)
+    return answer_to(await challenged(auth_pool, signed, id), one)
 
 
 def answer_to(asked: dict[str, Any], one: Authenticator) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyotp
 
-from tests.workers.auth.house import House, Signed
+from tests.workers.auth.auth_pool import AuthPool, Signed
 
 OPEN_FACTORS: dict[str, object] = {
     "mfa__rate_limit_challenge_and_verify": 0.0,
@@ -25,13 +25,13 @@ WRONG_TOTP = (422, "mfa_verification_failed", "Invalid TOTP code entered")
 class App:
     """A factor of type totp, as its owner has it: an id, and an app that was told the secret."""
 
-    house: House
+    auth_pool: AuthPool
     id: str
     secret: str
 
     def code(self, steps: int = 0) -> str:
         """Give what the app shows now, or so many steps of 30 seconds later."""
-        return pyotp.TOTP(self.secret).at(int(self.house.clock()), counter_offset=steps)
+        return pyotp.TOTP(self.secret).at(int(self.auth_pool.clock()), counter_offset=steps)
 
     def wrong(self) -> str:
         """Give a code that is none of those that may be right now."""
@@ -39,13 +39,15 @@ class App:
         return next(code for number in range(10) if (code := f"{number:06d}") not in right)
 
     async def challenge(self, signed: Signed) -> str:
-        return str((await self.house.ok("POST", f"/factors/{self.id}/challenge", None, signed.caller))["id"])
+        return str(
+            (await self.auth_pool.ok("POST", f"/factors/{self.id}/challenge", None, signed.caller))["id"]
+        )
 
     async def verify(self, signed: Signed, code: str | None = None) -> Signed:
         """Take the whole way: a challenge, and the right answer."""
         body = {"challenge_id": await self.challenge(signed), "code": code or self.code()}
-        return self.house.signed(
-            await self.house.ok("POST", f"/factors/{self.id}/verify", body, signed.caller)
+        return self.auth_pool.signed(
+            await self.auth_pool.ok("POST", f"/factors/{self.id}/verify", body, signed.caller)
         )
 
     async def refused(
@@ -53,38 +55,40 @@ class App:
     ) -> tuple[int, str, str]:
         """Give a wrong answer to a challenge; to a new one, if none is given."""
         body = {"challenge_id": challenge or await self.challenge(signed), "code": code}
-        return await self.house.refused("POST", f"/factors/{self.id}/verify", body, signed.caller, **headers)
+        return await self.auth_pool.refused(
+            "POST", f"/factors/{self.id}/verify", body, signed.caller, **headers
+        )
 
 
-async def enroll_app(house: House, signed: Signed, **more: object) -> App:
+async def enroll_app(auth_pool: AuthPool, signed: Signed, **more: object) -> App:
     """Begin a factor of type totp."""
-    made = await house.ok("POST", "/factors", {"factor_type": "totp", **more}, signed.caller)
-    return App(house, made["id"], made["totp"]["secret"])
+    made = await auth_pool.ok("POST", "/factors", {"factor_type": "totp", **more}, signed.caller)
+    return App(auth_pool, made["id"], made["totp"]["secret"])
 
 
-async def with_app(house: House) -> tuple[Signed, App]:
+async def with_app(auth_pool: AuthPool) -> tuple[Signed, App]:
     """Sign somebody up who sets an app up; the session is at aal2, and the step of the clock is used."""
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     return await app.verify(signed), app
 
 
-def settle(house: House) -> House:
+def settle(auth_pool: AuthPool) -> AuthPool:
     """Let time pass until a step of 30 seconds is some seconds old, so that it does not end within a test."""
-    house.clock.forward(seconds=(8 - house.clock()) % 30)
-    return house
+    auth_pool.clock.forward(seconds=(8 - auth_pool.clock()) % 30)
+    return auth_pool
 
 
-def next_step(house: House) -> None:
+def next_step(auth_pool: AuthPool) -> None:
     """Let time pass until apps show another code."""
-    house.clock.forward(seconds=30)
+    auth_pool.clock.forward(seconds=30)
 
 
-async def factors_of(house: House, signed: Signed) -> list[dict[str, Any]]:
+async def factors_of(auth_pool: AuthPool, signed: Signed) -> list[dict[str, Any]]:
     """Give the factors that the user object shows."""
-    shown = await house.ok("GET", "/user", None, signed.caller)
+    shown = await auth_pool.ok("GET", "/user", None, signed.caller)
     return list(shown.get("factors", []))
 
 
-async def aal_of(house: House, session_id: str) -> str:
-    return str(await house.value("select aal from auth.sessions where id = $1", uuid.UUID(session_id)))
+async def aal_of(auth_pool: AuthPool, session_id: str) -> str:
+    return str(await auth_pool.value("select aal from auth.sessions where id = $1", uuid.UUID(session_id)))

@@ -1,4 +1,4 @@
-"""A browser that signs in by a provider: it follows the redirects between the house and the provider, step by step."""
+"""A browser that signs in by a provider: it follows the redirects between the pool auth and the provider, step by step."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from schemas.caller import Caller
 from schemas.http import Response
 from schemas.keys.secret import Secret
 from schemas.settings.auth_providers import ProviderSettings as Settings
-from tests.workers.auth.house import House, Signed, told
+from tests.workers.auth.auth_pool import AuthPool, Signed, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider
 
 SITE = "http://127.0.0.1:3000"
@@ -19,14 +19,14 @@ VERIFIER = "v" * 50
 FORM = "application/x-www-form-urlencoded"
 
 
-def open_for(house: House, provider: OidcProvider, **changes: object) -> House:
+def open_for(auth_pool: AuthPool, provider: OidcProvider, **changes: object) -> AuthPool:
     """Give the house with the provider as its `keycloak`."""
     settings = Settings(
         enabled=True, client_id=CLIENT_ID, secret=Secret(CLIENT_SECRET), url=provider.url,
         email_optional=bool(changes.pop("email_optional", False)),
     )  # fmt: skip
     usual = {"external__keycloak": settings, "external_url": EXTERNAL, "enable_manual_linking": True}
-    return house.having(**usual, **changes)
+    return auth_pool.having(**usual, **changes)
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def landed(response: Response) -> Landed:
     return Landed(response.status, address, query, fragment)
 
 
-async def departs(house: House, **query: str) -> str:
+async def departs(auth_pool: AuthPool, **query: str) -> str:
     """Ask for a sign-in and give the provider's address."""
-    response = await house.send("GET", "/authorize?" + urlencode({"provider": "keycloak", **query}))
+    response = await auth_pool.send("GET", "/authorize?" + urlencode({"provider": "keycloak", **query}))
     assert response.status == 302, response
     return told(response, "location")
 
@@ -80,44 +80,44 @@ async def visits(address: str) -> str:
         return back.query
 
 
-async def returns(house: House, query: str) -> Landed:
+async def returns(auth_pool: AuthPool, query: str) -> Landed:
     """Come back from the provider."""
-    return landed(await house.send("GET", f"/callback?{query}"))
+    return landed(await auth_pool.send("GET", f"/callback?{query}"))
 
 
-async def goes(house: House, **query: str) -> Landed:
+async def goes(auth_pool: AuthPool, **query: str) -> Landed:
     """Sign in by the provider, all the way."""
-    return await returns(house, await visits(await departs(house, **query)))
+    return await returns(auth_pool, await visits(await departs(auth_pool, **query)))
 
 
-async def enters(house: House, **query: str) -> Signed:
+async def enters(auth_pool: AuthPool, **query: str) -> Signed:
     """Sign in by the provider, all the way, with success."""
-    return signed(house, await goes(house, **query))
+    return signed(auth_pool, await goes(auth_pool, **query))
 
 
-def signed(house: House, place: Landed) -> Signed:
+def signed(auth_pool: AuthPool, place: Landed) -> Signed:
     """Read the session of an implicit flow as a client does: the token says who it is."""
     assert "access_token" in place.fragment, place
     body: dict[str, Any] = dict(place.fragment)
-    made = house.signed({**body, "user": {}})
+    made = auth_pool.signed({**body, "user": {}})
     claims = made.caller.decoded()  # type: ignore[union-attr]  # fails the test if the token was refused
     user = {"id": claims["sub"], "email": claims["email"]}
     return Signed({**body, "user": user}, made.caller)
 
 
-async def user_of(house: House, who: Caller | Signed) -> dict[str, Any]:
+async def user_of(auth_pool: AuthPool, who: Caller | Signed) -> dict[str, Any]:
     """Give the account of somebody who is signed in."""
-    found: dict[str, Any] = await house.ok(
+    found: dict[str, Any] = await auth_pool.ok(
         "GET", "/user", caller=who.caller if isinstance(who, Signed) else who
     )
     return found
 
 
-async def links(house: House, who: Signed, **query: str) -> Landed:
+async def links(auth_pool: AuthPool, who: Signed, **query: str) -> Landed:
     """Link the provider's identity to an account, all the way."""
     asked = urlencode({"provider": "keycloak", "skip_http_redirect": "true", **query})
-    address = (await house.ok("GET", f"/user/identities/authorize?{asked}", caller=who.caller))["url"]
-    return await returns(house, await visits(await house.go_on(address)))
+    address = (await auth_pool.ok("GET", f"/user/identities/authorize?{asked}", caller=who.caller))["url"]
+    return await returns(auth_pool, await visits(await auth_pool.go_on(address)))
 
 
 def state_of(address: str) -> str:

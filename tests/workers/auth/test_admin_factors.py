@@ -4,41 +4,41 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, House, claims_of, number
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, claims_of, number
 from tests.workers.auth.second_factors import OPEN_FACTORS, aal_of, enroll_app, factors_of, settle, with_app
 
 
 @pytest.fixture
-def house(plain: House) -> House:
+def auth_pool(plain: AuthPool) -> AuthPool:
     """A worker where every kind of factor is open."""
     return settle(plain.having(**OPEN_FACTORS))
 
 
-async def test_all_factors_of_a_user_are_listed_without_what_is_secret(house: House):
-    high, app = await with_app(house)
-    begun = await enroll_app(house, high, friendly_name="Other")
+async def test_all_factors_of_a_user_are_listed_without_what_is_secret(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
+    begun = await enroll_app(auth_pool, high, friendly_name="Other")
 
-    listed = await house.ok("GET", f"/admin/users/{high.id}/factors", None, ADMIN)
+    listed = await auth_pool.ok("GET", f"/admin/users/{high.id}/factors", None, ADMIN)
 
-    assert listed == await factors_of(house, high)
+    assert listed == await factors_of(auth_pool, high)
     assert {each["id"]: each["status"] for each in listed} == {app.id: "verified", begun.id: "unverified"}
     assert "secret" not in repr(listed)
     assert app.secret not in repr(listed)
 
 
-async def test_a_user_without_factors_has_an_empty_list(house: House):
-    signed = await house.sign_up()
+async def test_a_user_without_factors_has_an_empty_list(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
-    assert await house.ok("GET", f"/admin/users/{signed.id}/factors", None, ADMIN) == []
+    assert await auth_pool.ok("GET", f"/admin/users/{signed.id}/factors", None, ADMIN) == []
 
 
-async def test_only_admins_see_and_change_factors_of_others(house: House):
-    high, app = await with_app(house)
+async def test_only_admins_see_and_change_factors_of_others(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
     target = f"/admin/users/{high.id}/factors"
 
     for method, path in (("GET", target), ("PUT", f"{target}/{app.id}"), ("DELETE", f"{target}/{app.id}")):
-        assert (await house.refused(method, path, {}, high.caller))[:2] == (403, "not_admin")
-        assert (await house.refused(method, path, {}))[:2] == (401, "no_authorization")
+        assert (await auth_pool.refused(method, path, {}, high.caller))[:2] == (403, "not_admin")
+        assert (await auth_pool.refused(method, path, {}))[:2] == (401, "no_authorization")
 
 
 @pytest.mark.parametrize(
@@ -50,87 +50,93 @@ async def test_only_admins_see_and_change_factors_of_others(house: House):
         ("own", "other", "mfa_factor_not_found"),
     ],
 )
-async def test_what_is_not_there_is_not_found(house: House, user: str, factor: str, code: str):
-    signed = await house.sign_up()
+async def test_what_is_not_there_is_not_found(auth_pool: AuthPool, user: str, factor: str, code: str):
+    signed = await auth_pool.sign_up()
     ids = {"x": "x", "other": str(uuid.uuid4()), "own": signed.id}
     target = f"/admin/users/{ids[user]}/factors/{ids[factor]}"
 
     for method in ("PUT", "DELETE"):
-        assert (await house.refused(method, target, {}, ADMIN))[:2] == (404, code)
+        assert (await auth_pool.refused(method, target, {}, ADMIN))[:2] == (404, code)
     if user != "own":
-        assert (await house.refused("GET", f"/admin/users/{ids[user]}/factors", None, ADMIN))[:2] == (
+        assert (await auth_pool.refused("GET", f"/admin/users/{ids[user]}/factors", None, ADMIN))[:2] == (
             404,
             code,
         )
 
 
-async def test_a_factor_of_another_user_is_not_found(house: House):
-    _, app = await with_app(house)
-    other = await house.sign_up()
+async def test_a_factor_of_another_user_is_not_found(auth_pool: AuthPool):
+    _, app = await with_app(auth_pool)
+    other = await auth_pool.sign_up()
 
     target = f"/admin/users/{other.id}/factors/{app.id}"
-    assert (await house.refused("DELETE", target, None, ADMIN))[:2] == (404, "mfa_factor_not_found")
+    assert (await auth_pool.refused("DELETE", target, None, ADMIN))[:2] == (404, "mfa_factor_not_found")
 
 
-async def test_a_name_is_changed_and_taken_away(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed, friendly_name="Old")
+async def test_a_name_is_changed_and_taken_away(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed, friendly_name="Old")
     target = f"/admin/users/{signed.id}/factors/{app.id}"
 
-    assert (await house.ok("PUT", target, {"friendly_name": "New"}, ADMIN))["friendly_name"] == "New"
-    assert (await house.ok("PUT", target, {}, ADMIN))["friendly_name"] == "New"
-    assert (await house.ok("PUT", target, {"friendly_name": "New"}, ADMIN))["id"] == app.id
-    assert "friendly_name" not in await house.ok("PUT", target, {"friendly_name": ""}, ADMIN)
+    assert (await auth_pool.ok("PUT", target, {"friendly_name": "New"}, ADMIN))["friendly_name"] == "New"
+    assert (await auth_pool.ok("PUT", target, {}, ADMIN))["friendly_name"] == "New"
+    assert (await auth_pool.ok("PUT", target, {"friendly_name": "New"}, ADMIN))["id"] == app.id
+    assert "friendly_name" not in await auth_pool.ok("PUT", target, {"friendly_name": ""}, ADMIN)
 
 
-async def test_a_name_or_number_of_another_factor_is_taken(house: House):
-    signed, one, other = await house.sign_up(), number(), number()
+async def test_a_name_or_number_of_another_factor_is_taken(auth_pool: AuthPool):
+    signed, one, other = await auth_pool.sign_up(), number(), number()
     body = {"factor_type": "phone", "friendly_name": "One", "phone": one}
-    await house.ok("POST", "/factors", body, signed.caller)
-    second = await house.ok("POST", "/factors", {"factor_type": "phone", "phone": other}, signed.caller)
+    await auth_pool.ok("POST", "/factors", body, signed.caller)
+    second = await auth_pool.ok("POST", "/factors", {"factor_type": "phone", "phone": other}, signed.caller)
     target = f"/admin/users/{signed.id}/factors/{second['id']}"
 
-    assert (await house.refused("PUT", target, {"friendly_name": "One"}, ADMIN))[:2] == (
+    assert (await auth_pool.refused("PUT", target, {"friendly_name": "One"}, ADMIN))[:2] == (
         422, "mfa_factor_name_conflict",
     )  # fmt: skip
-    assert (await house.refused("PUT", target, {"phone": one}, ADMIN))[:2] == (
+    assert (await auth_pool.refused("PUT", target, {"phone": one}, ADMIN))[:2] == (
         422, "mfa_verified_factor_exists",
     )  # fmt: skip
-    assert (await house.refused("PUT", target, {"phone": "none"}, ADMIN))[:2] == (400, "validation_failed")
+    assert (await auth_pool.refused("PUT", target, {"phone": "none"}, ADMIN))[:2] == (
+        400,
+        "validation_failed",
+    )
     fresh = number()
-    assert (await house.ok("PUT", target, {"phone": f"+{fresh}"}, ADMIN))["phone"] == fresh
+    assert (await auth_pool.ok("PUT", target, {"phone": f"+{fresh}"}, ADMIN))["phone"] == fresh
 
 
-async def test_only_a_phone_has_a_number(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_only_a_phone_has_a_number(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
 
     target = f"/admin/users/{signed.id}/factors/{app.id}"
-    assert (await house.refused("PUT", target, {"phone": number()}, ADMIN))[:2] == (400, "validation_failed")
+    assert (await auth_pool.refused("PUT", target, {"phone": number()}, ADMIN))[:2] == (
+        400,
+        "validation_failed",
+    )
 
 
-async def test_a_removed_factor_is_shown_and_its_sessions_drop(house: House):
-    high, app = await with_app(house)
+async def test_a_removed_factor_is_shown_and_its_sessions_drop(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
 
-    shown = await house.ok("DELETE", f"/admin/users/{high.id}/factors/{app.id}", None, ADMIN)
+    shown = await auth_pool.ok("DELETE", f"/admin/users/{high.id}/factors/{app.id}", None, ADMIN)
 
     assert (shown["id"], shown["status"], shown["factor_type"]) == (app.id, "verified", "totp")
-    assert await aal_of(house, high.session_id) == "aal1"
-    again = await house.refresh(high.refresh_token)
+    assert await aal_of(auth_pool, high.session_id) == "aal1"
+    again = await auth_pool.refresh(high.refresh_token)
     assert claims_of(again.caller)["aal"] == "aal1"
     assert "factors" not in again.body["user"]
 
 
-async def test_codes_go_along_with_the_last_other_factor(house: House):
-    high, app = await with_app(house)
-    second = await enroll_app(house, high)
+async def test_codes_go_along_with_the_last_other_factor(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
+    second = await enroll_app(auth_pool, high)
     high = await second.verify(high)
-    codes = await house.ok("POST", "/factors/recovery-codes", {}, high.caller)
+    codes = await auth_pool.ok("POST", "/factors/recovery-codes", {}, high.caller)
     target = f"/admin/users/{high.id}/factors"
 
-    await house.ok("DELETE", f"{target}/{app.id}", None, ADMIN)
-    left = {each["id"] for each in await house.ok("GET", target, None, ADMIN)}
-    await house.ok("DELETE", f"{target}/{second.id}", None, ADMIN)
+    await auth_pool.ok("DELETE", f"{target}/{app.id}", None, ADMIN)
+    left = {each["id"] for each in await auth_pool.ok("GET", target, None, ADMIN)}
+    await auth_pool.ok("DELETE", f"{target}/{second.id}", None, ADMIN)
 
     assert left == {second.id, codes["id"]}
-    assert await house.ok("GET", target, None, ADMIN) == []
+    assert await auth_pool.ok("GET", target, None, ADMIN) == []

@@ -4,17 +4,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, House, address, number, told
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, address, number, told
 from workers.auth.accounts.users.user_lists import cursor_of, read_cursor
 
 
-async def made(house: House, **body: object) -> dict[str, object]:
-    user: dict[str, object] = await house.ok("POST", "/admin/users", {"email": address(), **body}, ADMIN)
+async def made(auth_pool: AuthPool, **body: object) -> dict[str, object]:
+    user: dict[str, object] = await auth_pool.ok("POST", "/admin/users", {"email": address(), **body}, ADMIN)
     return user
 
 
-async def listed(house: House, **query: object) -> dict[str, object]:
-    found: dict[str, object] = await house.ok("GET", f"/admin/users?{urlencode(query)}", caller=ADMIN)
+async def listed(auth_pool: AuthPool, **query: object) -> dict[str, object]:
+    found: dict[str, object] = await auth_pool.ok("GET", f"/admin/users?{urlencode(query)}", caller=ADMIN)
     return found
 
 
@@ -22,11 +22,11 @@ def ids(body: dict[str, object]) -> list[object]:
     return [user["id"] for user in body["users"]]  # type: ignore[attr-defined]  # a list of objects
 
 
-async def test_a_page_has_its_headers(house: House):
+async def test_a_page_has_its_headers(auth_pool: AuthPool):
     mark = uuid4().hex
-    users = [await made(house, email=f"{mark}-{n}@example.org") for n in range(5)]
+    users = [await made(auth_pool, email=f"{mark}-{n}@example.org") for n in range(5)]
 
-    response = await house.send("GET", f"/admin/users?filter={mark}&page=2&per_page=2", caller=ADMIN)
+    response = await auth_pool.send("GET", f"/admin/users?filter={mark}&page=2&per_page=2", caller=ADMIN)
     body = json.loads(response.body)
 
     assert ids(body) == [users[2]["id"], users[1]["id"]]
@@ -38,68 +38,72 @@ async def test_a_page_has_its_headers(house: House):
     )
 
 
-async def test_the_last_page_names_no_next_one(house: House):
-    user = await made(house)
+async def test_the_last_page_names_no_next_one(auth_pool: AuthPool):
+    user = await made(auth_pool)
 
-    response = await house.send("GET", f"/admin/users?filter={user['email']}", caller=ADMIN)
+    response = await auth_pool.send("GET", f"/admin/users?filter={user['email']}", caller=ADMIN)
 
     assert "next" not in told(response, "link")
 
 
-async def test_users_are_found_by_a_part_of_their_name(house: House):
+async def test_users_are_found_by_a_part_of_their_name(auth_pool: AuthPool):
     mark = uuid4().hex
-    user = await made(house, user_metadata={"full_name": f"Ann {mark} Lee"})
+    user = await made(auth_pool, user_metadata={"full_name": f"Ann {mark} Lee"})
 
-    assert ids(await listed(house, filter=mark.upper())) == [user["id"]]
+    assert ids(await listed(auth_pool, filter=mark.upper())) == [user["id"]]
 
 
 @pytest.mark.parametrize("sort", ["created_at asc", "created_at desc"])
-async def test_pages_are_sorted(house: House, sort: str):
+async def test_pages_are_sorted(auth_pool: AuthPool, sort: str):
     mark = uuid4().hex
-    users = [await made(house, email=f"{mark}-{n}@example.org") for n in range(3)]
+    users = [await made(auth_pool, email=f"{mark}-{n}@example.org") for n in range(3)]
     order = [user["id"] for user in users]
 
     expected = order if sort.endswith("asc") else order[::-1]
-    assert ids(await listed(house, filter=mark, sort=sort)) == expected
+    assert ids(await listed(auth_pool, filter=mark, sort=sort)) == expected
 
 
-async def test_one_user_is_found_by_exact_address_number_or_id(house: House):
+async def test_one_user_is_found_by_exact_address_number_or_id(auth_pool: AuthPool):
     phone, email = number(), address()
-    user = await made(house, email=email, phone=phone)
+    user = await made(auth_pool, email=email, phone=phone)
 
     for query in ({"email": email.upper()}, {"phone": f"+{phone}"}, {"id": user["id"]}):
-        assert ids(await listed(house, **query)) == [user["id"]]  # type: ignore[arg-type]  # texts
+        assert ids(await listed(auth_pool, **query)) == [user["id"]]  # type: ignore[arg-type]  # texts
     for query in ({"email": email[:-1]}, {"phone": phone[:-1]}, {"id": uuid4()}):
-        assert ids(await listed(house, **query)) == []
+        assert ids(await listed(auth_pool, **query)) == []
 
 
-async def test_exact_look_ups_use_an_index(house: House):
+async def test_exact_look_ups_use_an_index(auth_pool: AuthPool):
     plans = [
-        str(await house.admin.fetch(f"explain select * from auth.users where {where} and deleted_at is null"))
+        str(
+            await auth_pool.admin.fetch(
+                f"explain select * from auth.users where {where} and deleted_at is null"
+            )
+        )
         for where in ("lower(email) = lower('a@b.c')", "phone = '1'", "id = gen_random_uuid()")
     ]
-    await house.admin.execute("set enable_seqscan = off")
+    await auth_pool.admin.execute("set enable_seqscan = off")
     try:
         plans = [
             str(
-                await house.admin.fetch(
+                await auth_pool.admin.fetch(
                     f"explain select * from auth.users where {where} and deleted_at is null"
                 )
             )
             for where in ("lower(email) = lower('a@b.c')", "phone = '1'")
         ]
     finally:
-        await house.admin.execute("reset enable_seqscan")
+        await auth_pool.admin.execute("reset enable_seqscan")
 
     assert all("Index" in plan for plan in plans)
 
 
-async def test_a_cursor_gives_everybody_once_though_others_come(house: House):
-    before = {(await made(house))["id"] for _ in range(5)}
+async def test_a_cursor_gives_everybody_once_though_others_come(auth_pool: AuthPool):
+    before = {(await made(auth_pool))["id"] for _ in range(5)}
     seen: list[object] = []
     cursor = ""
     while True:
-        body = await listed(house, limit=2, **({"cursor": cursor} if cursor else {}))
+        body = await listed(auth_pool, limit=2, **({"cursor": cursor} if cursor else {}))
         seen += ids(body)
         pagination = body["pagination"]
         assert isinstance(pagination, dict)
@@ -107,20 +111,20 @@ async def test_a_cursor_gives_everybody_once_though_others_come(house: House):
             assert pagination["next_cursor"] is None
             break
         cursor = pagination["next_cursor"]
-        await made(house) if len(seen) < 6 else None
+        await made(auth_pool) if len(seen) < 6 else None
 
     assert len(seen) == len(set(seen))
     assert before <= set(seen)
 
 
-async def test_a_part_of_the_list_names_the_next_one(house: House):
+async def test_a_part_of_the_list_names_the_next_one(auth_pool: AuthPool):
     for _ in range(3):
-        await made(house)
+        await made(auth_pool)
 
-    response = await house.send("GET", "/admin/users?limit=1", caller=ADMIN)
+    response = await auth_pool.send("GET", "/admin/users?limit=1", caller=ADMIN)
     address, _, relation = told(response, "link").partition("; ")
-    following = await house.ok("GET", address.strip("<>"), caller=ADMIN)
-    last = await house.send("GET", "/admin/users?limit=1000", caller=ADMIN)
+    following = await auth_pool.ok("GET", address.strip("<>"), caller=ADMIN)
+    last = await auth_pool.send("GET", "/admin/users?limit=1000", caller=ADMIN)
 
     assert relation == 'rel="next"'
     assert len(following["users"]) == 1
@@ -128,8 +132,8 @@ async def test_a_part_of_the_list_names_the_next_one(house: House):
     assert (told(last, "link") == "") is not json.loads(last.body)["pagination"]["has_more"]
 
 
-async def test_a_page_wins_over_a_cursor(house: House):
-    assert "pagination" not in await listed(house, page=1, limit=2)
+async def test_a_page_wins_over_a_cursor(auth_pool: AuthPool):
+    assert "pagination" not in await listed(auth_pool, page=1, limit=2)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +141,8 @@ async def test_a_page_wins_over_a_cursor(house: House):
     ["page=-1", "page=0", "page=x", "per_page=0", "limit=0", "limit=x", "cursor=x", "cursor=%00", "sort=email", "id=x",
      "page=99999999999", "limit=1&cursor=WyJ4IiwieSJd"],
 )  # fmt: skip
-async def test_wrong_values_are_refused(house: House, query: str):
-    assert (await house.refused("GET", f"/admin/users?{query}", caller=ADMIN))[:2] == (
+async def test_wrong_values_are_refused(auth_pool: AuthPool, query: str):
+    assert (await auth_pool.refused("GET", f"/admin/users?{query}", caller=ADMIN))[:2] == (
         400,
         "validation_failed",
     )
@@ -148,7 +152,7 @@ def test_the_beginning_is_before_everybody():
     assert read_cursor("").id == UUID(int=0)
 
 
-async def test_a_cursor_can_be_read_again(house: House):
+async def test_a_cursor_can_be_read_again(auth_pool: AuthPool):
     from datetime import UTC, datetime
 
     from workers.auth.model.rows import AuthUser
@@ -160,8 +164,8 @@ async def test_a_cursor_can_be_read_again(house: House):
     assert (place.created_at, place.id) == ("2026-01-02T03:04:05.678901+00:00", user.id)
 
 
-async def test_only_administrators_list(house: House):
-    one = await house.sign_up()
+async def test_only_administrators_list(auth_pool: AuthPool):
+    one = await auth_pool.sign_up()
 
-    assert (await house.refused("GET", "/admin/users", caller=one.caller))[:2] == (403, "not_admin")
-    assert (await house.refused("GET", "/admin/users"))[0] == 401
+    assert (await auth_pool.refused("GET", "/admin/users", caller=one.caller))[:2] == (403, "not_admin")
+    assert (await auth_pool.refused("GET", "/admin/users"))[0] == 401

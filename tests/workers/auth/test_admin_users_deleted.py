@@ -9,47 +9,49 @@ from typing import Any
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, House, Signed, number
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, number
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
 from tests.workers.auth.test_admin_users import NOT_FOUND, changed, made, seen, sign_in_refused
 
 
-async def deleted(house: House, id: str, *, softly: bool = False) -> Any:
-    return await house.ok("DELETE", f"/admin/users/{id}", {"should_soft_delete": softly}, ADMIN)
+async def deleted(auth_pool: AuthPool, id: str, *, softly: bool = False) -> Any:
+    return await auth_pool.ok("DELETE", f"/admin/users/{id}", {"should_soft_delete": softly}, ADMIN)
 
 
-async def test_who_is_deleted_is_gone_with_all_that_was_his(house: House):
-    signed = await house.sign_up()
+async def test_who_is_deleted_is_gone_with_all_that_was_his(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
     id = uuid.UUID(signed.id)
 
-    assert await deleted(house, signed.id) == {}
+    assert await deleted(auth_pool, signed.id) == {}
 
     for table in ("identities", "sessions", "one_time_tokens", "mfa_factors"):
-        assert not await house.value(f"select count(*) from auth.{table} where user_id = $1", id)
-    assert not await house.value("select count(*) from auth.users where id = $1", id)
-    assert await house.refused("GET", f"/admin/users/{signed.id}", None, ADMIN) == NOT_FOUND
-    assert (await house.sign_up(signed.email)).id != signed.id
+        assert not await auth_pool.value(f"select count(*) from auth.{table} where user_id = $1", id)
+    assert not await auth_pool.value("select count(*) from auth.users where id = $1", id)
+    assert await auth_pool.refused("GET", f"/admin/users/{signed.id}", None, ADMIN) == NOT_FOUND
+    assert (await auth_pool.sign_up(signed.email)).id != signed.id
 
 
 def hidden(id: str, value: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256((id + value).encode()).digest()).decode().rstrip("=")
 
 
-async def softly_deleted(house: House) -> tuple[Signed, str]:
+async def softly_deleted(auth_pool: AuthPool) -> tuple[Signed, str]:
     """Delete somebody softly who had everything that an account can have."""
-    house = settle(house.having(**OPEN_FACTORS))
-    signed, _ = await with_app(house)
+    auth_pool = settle(auth_pool.having(**OPEN_FACTORS))
+    signed, _ = await with_app(auth_pool)
     phone = number()
-    await changed(house, signed.id, phone=phone, user_metadata={"name": "Ada"}, app_metadata={"plan": "gold"})
-    assert await deleted(house, signed.id, softly=True) == {}
+    await changed(
+        auth_pool, signed.id, phone=phone, user_metadata={"name": "Ada"}, app_metadata={"plan": "gold"}
+    )
+    assert await deleted(auth_pool, signed.id, softly=True) == {}
     return signed, phone
 
 
-async def test_softly_the_row_stays_and_tells_nothing(house: House):
-    signed, phone = await softly_deleted(house)
+async def test_softly_the_row_stays_and_tells_nothing(auth_pool: AuthPool):
+    signed, phone = await softly_deleted(auth_pool)
     id = uuid.UUID(signed.id)
 
-    row = await house.admin.fetchrow("select * from auth.users where id = $1", id)
+    row = await auth_pool.admin.fetchrow("select * from auth.users where id = $1", id)
 
     assert row is not None
     assert (row["email"], row["phone"]) == (hidden(signed.id, signed.email), hidden(signed.id, phone)[:15])
@@ -59,18 +61,18 @@ async def test_softly_the_row_stays_and_tells_nothing(house: House):
         "{}",
     )
     assert row["deleted_at"] is not None
-    identities = await house.admin.fetch(
+    identities = await auth_pool.admin.fetch(
         "select provider_id, identity_data from auth.identities where user_id = $1", id
     )
     assert {each["provider_id"] for each in identities} == {hidden(signed.id, signed.id)}
     assert {each["identity_data"] for each in identities} == {"{}"}
     for table in ("sessions", "mfa_factors", "webauthn_credentials", "one_time_tokens"):
-        assert not await house.value(f"select count(*) from auth.{table} where user_id = $1", id)
-    assert signed.email not in await house.value("select users::text from auth.users where id = $1", id)
+        assert not await auth_pool.value(f"select count(*) from auth.{table} where user_id = $1", id)
+    assert signed.email not in await auth_pool.value("select users::text from auth.users where id = $1", id)
 
 
-async def test_who_was_deleted_softly_is_gone_for_everybody(house: House):
-    signed, phone = await softly_deleted(house)
+async def test_who_was_deleted_softly_is_gone_for_everybody(auth_pool: AuthPool):
+    signed, phone = await softly_deleted(auth_pool)
     id = signed.id
 
     for method, path in (
@@ -80,23 +82,24 @@ async def test_who_was_deleted_softly_is_gone_for_everybody(house: House):
         ("DELETE", f"/admin/users/{id}/sessions/{signed.session_id}"),
         ("PUT", f"/admin/users/{id}/factors/{uuid.uuid4()}"),
     ):
-        assert await house.refused(method, path, {}, ADMIN) == NOT_FOUND
-    keys = house.having(passkey__enabled=True)
+        assert await auth_pool.refused(method, path, {}, ADMIN) == NOT_FOUND
+    keys = auth_pool.having(passkey__enabled=True)
     assert await keys.refused("GET", f"/admin/users/{id}/passkeys", None, ADMIN) == NOT_FOUND
     assert (
-        await house.refused("DELETE", f"/admin/users/{id}", {"should_soft_delete": True}, ADMIN) == NOT_FOUND
+        await auth_pool.refused("DELETE", f"/admin/users/{id}", {"should_soft_delete": True}, ADMIN)
+        == NOT_FOUND
     )
-    assert (await house.ok("GET", f"/admin/users?email={signed.email}", None, ADMIN))["users"] == []
+    assert (await auth_pool.ok("GET", f"/admin/users?email={signed.email}", None, ADMIN))["users"] == []
     for name in ({"email": signed.email}, {"email": hidden(id, signed.email)}, {"phone": phone}):
-        assert (await sign_in_refused(house, **name))[0] == 400
-    assert (await house.refused("GET", "/user", None, signed.caller))[1] == "user_not_found"
-    assert (await house.refresh_refused(signed.refresh_token))[0] == 400
+        assert (await sign_in_refused(auth_pool, **name))[0] == 400
+    assert (await auth_pool.refused("GET", "/user", None, signed.caller))[1] == "user_not_found"
+    assert (await auth_pool.refresh_refused(signed.refresh_token))[0] == 400
 
 
-async def test_an_admin_sees_what_is_left(house: House):
-    signed, _ = await softly_deleted(house)
+async def test_an_admin_sees_what_is_left(auth_pool: AuthPool):
+    signed, _ = await softly_deleted(auth_pool)
 
-    left = await seen(house, signed.id)
+    left = await seen(auth_pool, signed.id)
 
     assert (left["id"], left["email"]) == (signed.id, hidden(signed.id, signed.email))
     assert left["deleted_at"]
@@ -104,62 +107,62 @@ async def test_an_admin_sees_what_is_left(house: House):
     assert "factors" not in left
 
 
-async def test_the_addresses_are_free_again(house: House):
-    signed, phone = await softly_deleted(house)
+async def test_the_addresses_are_free_again(auth_pool: AuthPool):
+    signed, phone = await softly_deleted(auth_pool)
 
-    again = await house.sign_up(signed.email)
-    await house.ok("PUT", "/user", {"phone": phone}, again.caller)
+    again = await auth_pool.sign_up(signed.email)
+    await auth_pool.ok("PUT", "/user", {"phone": phone}, again.caller)
 
     assert again.id != signed.id
 
 
-async def test_what_is_left_can_be_deleted_later(house: House):
-    signed, _ = await softly_deleted(house)
+async def test_what_is_left_can_be_deleted_later(auth_pool: AuthPool):
+    signed, _ = await softly_deleted(auth_pool)
 
-    assert await deleted(house, signed.id) == {}
+    assert await deleted(auth_pool, signed.id) == {}
 
-    assert not await house.value("select count(*) from auth.users where id = $1", uuid.UUID(signed.id))
-    assert await house.refused("DELETE", f"/admin/users/{signed.id}", {}, ADMIN) == NOT_FOUND
+    assert not await auth_pool.value("select count(*) from auth.users where id = $1", uuid.UUID(signed.id))
+    assert await auth_pool.refused("DELETE", f"/admin/users/{signed.id}", {}, ADMIN) == NOT_FOUND
 
 
-async def test_without_a_body_an_account_is_deleted_for_good(house: House):
-    user = await made(house)
+async def test_without_a_body_an_account_is_deleted_for_good(auth_pool: AuthPool):
+    user = await made(auth_pool)
 
-    assert await house.ok("DELETE", f"/admin/users/{user['id']}", None, ADMIN) == {}
-    assert not await house.value("select count(*) from auth.users where id = $1", uuid.UUID(user["id"]))
+    assert await auth_pool.ok("DELETE", f"/admin/users/{user['id']}", None, ADMIN) == {}
+    assert not await auth_pool.value("select count(*) from auth.users where id = $1", uuid.UUID(user["id"]))
 
 
 @asynccontextmanager
-async def notes_of(house: House, user_id: str, rule: str) -> AsyncIterator[str]:
+async def notes_of(auth_pool: AuthPool, user_id: str, rule: str) -> AsyncIterator[str]:
     """Give a table of the project with a row that refers to a user."""
     name = f"notes_{uuid.uuid4().hex[:8]}"
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         f'create table public."{name}" (id int primary key, owner uuid constraint "{name} of" references auth.users {rule})'
     )
-    await house.admin.execute(f'insert into public."{name}" values (1, $1)', uuid.UUID(user_id))
+    await auth_pool.admin.execute(f'insert into public."{name}" values (1, $1)', uuid.UUID(user_id))
     try:
         yield name
     finally:
-        await house.admin.execute(f'drop table public."{name}"')
+        await auth_pool.admin.execute(f'drop table public."{name}"')
 
 
 @pytest.mark.parametrize("rule", ["", "on delete restrict", "deferrable initially deferred"])
-async def test_a_foreign_key_that_keeps_a_user_is_named(house: House, rule: str):
-    signed = await house.sign_up()
-    async with notes_of(house, signed.id, rule) as name:
-        status, code, message = await house.refused("DELETE", f"/admin/users/{signed.id}", {}, ADMIN)
+async def test_a_foreign_key_that_keeps_a_user_is_named(auth_pool: AuthPool, rule: str):
+    signed = await auth_pool.sign_up()
+    async with notes_of(auth_pool, signed.id, rule) as name:
+        status, code, message = await auth_pool.refused("DELETE", f"/admin/users/{signed.id}", {}, ADMIN)
 
         assert (status, code) == (409, "conflict")
         assert f'"public"."{name}"' in message
         assert f'"{name} of"' in message
         assert "on delete cascade" in message
-        await house.ok("GET", "/user", None, signed.caller)
-        await deleted(house, signed.id, softly=True)
-        assert await house.value(f'select count(*) from public."{name}"') == 1
+        await auth_pool.ok("GET", "/user", None, signed.caller)
+        await deleted(auth_pool, signed.id, softly=True)
+        assert await auth_pool.value(f'select count(*) from public."{name}"') == 1
 
 
 @pytest.mark.parametrize("rule", ["on delete cascade", "on delete set null"])
-async def test_a_foreign_key_that_says_what_to_do_keeps_nobody(house: House, rule: str):
-    signed = await house.sign_up()
-    async with notes_of(house, signed.id, rule):
-        assert await deleted(house, signed.id) == {}
+async def test_a_foreign_key_that_says_what_to_do_keeps_nobody(auth_pool: AuthPool, rule: str):
+    signed = await auth_pool.sign_up()
+    async with notes_of(auth_pool, signed.id, rule):
+        assert await deleted(auth_pool, signed.id) == {}

@@ -9,7 +9,7 @@ import bcrypt
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from tests.workers.auth.house import PASSWORD, House
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool
 from tests.workers.auth.test_admin_users import changed, made, sign_in_refused
 from workers.auth.accounts.passwords.passwords import Cost, hash_password
 
@@ -47,20 +47,20 @@ IMPORTED = {
 @pytest.mark.parametrize("kind", IMPORTED)
 @pytest.mark.parametrize("way", ["made", "changed"])
 async def test_hashes_of_other_systems_are_taken_and_renewed_at_the_first_sign_in(
-    house: House, kind: str, way: str
+    auth_pool: AuthPool, kind: str, way: str
 ):
     digest = IMPORTED[kind]()
-    user = await made(house, email_confirm=True, **({"password_hash": digest} if way == "made" else {}))
+    user = await made(auth_pool, email_confirm=True, **({"password_hash": digest} if way == "made" else {}))
     if way == "changed":
-        await changed(house, user["id"], password_hash=digest)
+        await changed(auth_pool, user["id"], password_hash=digest)
     id = uuid.UUID(user["id"])
-    assert await house.value("select encrypted_password from auth.users where id = $1", id) == digest
-    assert (await sign_in_refused(house, email=user["email"], password="wrong one"))[
+    assert await auth_pool.value("select encrypted_password from auth.users where id = $1", id) == digest
+    assert (await sign_in_refused(auth_pool, email=user["email"], password="wrong one"))[
         1
     ] == "invalid_credentials"
 
     for _ in range(2):
-        assert (await house.sign_in(user["email"])).id == user["id"]
+        assert (await auth_pool.sign_in(user["email"])).id == user["id"]
 
-    kept = await house.value("select encrypted_password from auth.users where id = $1", id)
+    kept = await auth_pool.value("select encrypted_password from auth.users where id = $1", id)
     assert kept.startswith("$argon2id$v=19$m=64,t=1,p=1$")

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address, number
 from tests.workers.auth.authenticator import Authenticator
 from tests.workers.auth.federation.oauth_server.flow import ON as OAUTH_SERVER
 from tests.workers.auth.federation.oauth_server.flow import Flow
@@ -17,7 +18,6 @@ from tests.workers.auth.federation.saml.conftest import known
 from tests.workers.auth.federation.wallets.test_sign_in import ON as WEB3
 from tests.workers.auth.federation.wallets.test_sign_in import body_of
 from tests.workers.auth.federation.wallets.wallet import EthereumWallet
-from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, address, number
 from tests.workers.auth.office import Office, Phones, landed, waiting
 from tests.workers.auth.oidc_provider import OidcProvider, running
 from tests.workers.auth.passkey_user import AUTHENTICATION, PASSKEYS, enter, entering, register
@@ -39,44 +39,44 @@ async def realm() -> AsyncIterator[OidcProvider]:
         yield provider
 
 
-async def trail(house: House, id: str) -> list[dict[str, Any]]:
+async def trail(auth_pool: AuthPool, id: str) -> list[dict[str, Any]]:
     """Give the payloads of what a user did, or an admin did to him, the oldest first."""
-    found = await house.ok("GET", "/admin/audit?per_page=1000", caller=ADMIN)
+    found = await auth_pool.ok("GET", "/admin/audit?per_page=1000", caller=ADMIN)
     payloads = [each["payload"] for each in reversed(found)]
     return [each for each in payloads if id in (each["actor_id"], each.get("traits", {}).get("user_id"))]
 
 
-async def actions(house: House, id: str) -> list[str]:
+async def actions(auth_pool: AuthPool, id: str) -> list[str]:
     """Give what happened, in its order."""
-    return [each["action"] for each in await trail(house, id)]
+    return [each["action"] for each in await trail(auth_pool, id)]
 
 
-async def traits(house: House, id: str, action: str) -> list[dict[str, Any]]:
+async def traits(auth_pool: AuthPool, id: str, action: str) -> list[dict[str, Any]]:
     """Give what is told of each time that something happened."""
-    return [each.get("traits", {}) for each in await trail(house, id) if each["action"] == action]
+    return [each.get("traits", {}) for each in await trail(auth_pool, id) if each["action"] == action]
 
 
-async def id_of(house: House, email: str) -> str:
-    return str(await house.value("select id from auth.users where email = $1", email))
+async def id_of(auth_pool: AuthPool, email: str) -> str:
+    return str(await auth_pool.value("select id from auth.users where email = $1", email))
 
 
 # Ways in
 
 
-async def test_an_account_with_a_password(house: House):
-    who = await house.sign_up()
-    assert (await house.refused("POST", "/signup", {"email": who.email, "password": PASSWORD}))[0] == 422
-    await house.sign_in(who.email)
+async def test_an_account_with_a_password(auth_pool: AuthPool):
+    who = await auth_pool.sign_up()
+    assert (await auth_pool.refused("POST", "/signup", {"email": who.email, "password": PASSWORD}))[0] == 422
+    await auth_pool.sign_in(who.email)
     wrong = {"email": who.email, "password": "not his own"}
-    await house.refused("POST", "/token?grant_type=password", wrong)
+    await auth_pool.refused("POST", "/token?grant_type=password", wrong)
 
-    assert await actions(house, who.id) == [*SIGNED_UP, "user_repeated_signup", "login", "login_failed"]
-    assert await traits(house, who.id, "login") == [{"provider": "email", "method": "password"}] * 2
-    (failed,) = await traits(house, who.id, "login_failed")
+    assert await actions(auth_pool, who.id) == [*SIGNED_UP, "user_repeated_signup", "login", "login_failed"]
+    assert await traits(auth_pool, who.id, "login") == [{"provider": "email", "method": "password"}] * 2
+    (failed,) = await traits(auth_pool, who.id, "login_failed")
     assert failed == {"provider": "email", "reason": "invalid_credentials"}
 
 
-async def test_an_account_that_waits_for_its_confirmation(mailed: House, office: Office):
+async def test_an_account_that_waits_for_its_confirmation(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     id = await id_of(mailed, email)
     await mailed.ok("POST", "/resend", {"type": "signup", "email": email})
@@ -94,7 +94,7 @@ async def test_an_account_that_waits_for_its_confirmation(mailed: House, office:
     assert (await traits(mailed, id, "login_failed"))[0]["reason"] == "email_not_confirmed"
 
 
-async def test_codes_by_mail(mailed: House, office: Office):
+async def test_codes_by_mail(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     id = await id_of(mailed, email)
     await mailed.ok("POST", "/verify", {"type": "signup", "email": email, "token": office.code(email)})
@@ -117,7 +117,7 @@ async def test_codes_by_mail(mailed: House, office: Office):
     assert (await traits(mailed, id, "login"))[0] == {"provider": "email", "method": "otp"}
 
 
-async def test_a_code_by_phone_and_an_account_by_code(texted: House, phones: Phones):
+async def test_a_code_by_phone_and_an_account_by_code(texted: AuthPool, phones: Phones):
     phone = number()
     await texted.ok("POST", "/otp", {"phone": phone})
     body = {"type": "sms", "phone": phone, "token": phones.code(phone)}
@@ -132,7 +132,7 @@ async def test_a_code_by_phone_and_an_account_by_code(texted: House, phones: Pho
     assert await traits(texted, who.id, "login") == [{"provider": "phone", "method": "otp"}]
 
 
-async def test_a_link_of_a_flow(mailed: House, office: Office):
+async def test_a_link_of_a_flow(mailed: AuthPool, office: Office):
     email = await waiting(mailed, **PKCE)
     id = await id_of(mailed, email)
     _, query, _ = landed(await mailed.send("GET", office.path(email)))
@@ -149,15 +149,15 @@ async def test_a_link_of_a_flow(mailed: House, office: Office):
     assert await traits(mailed, id, "login") == [{"provider": "email", "method": "email/signup"}]
 
 
-async def test_somebody_anonymous(house: House):
-    who = house.signed(await house.ok("POST", "/signup", {}))
+async def test_somebody_anonymous(auth_pool: AuthPool):
+    who = auth_pool.signed(await auth_pool.ok("POST", "/signup", {}))
 
-    assert await actions(house, who.id) == SIGNED_UP
-    assert await traits(house, who.id, "login") == [{"provider": "anonymous", "method": "anonymous"}]
+    assert await actions(auth_pool, who.id) == SIGNED_UP
+    assert await traits(auth_pool, who.id, "login") == [{"provider": "anonymous", "method": "anonymous"}]
 
 
-async def test_a_provider(house: House, realm: OidcProvider):
-    lax = open_for(house, realm)
+async def test_a_provider(auth_pool: AuthPool, realm: OidcProvider):
+    lax = open_for(auth_pool, realm)
     who = await enters(lax)
     place = await goes(lax, code_challenge=s256(VERIFIER), code_challenge_method="s256")
     body = {"auth_code": place.query["code"], "code_verifier": VERIFIER}
@@ -181,8 +181,8 @@ async def test_a_provider(house: House, realm: OidcProvider):
     assert (await traits(lax, who.id, "login_failed"))[0]["reason"] == "user_banned"
 
 
-async def test_identities(house: House, realm: OidcProvider):
-    lax = open_for(house, realm)
+async def test_identities(auth_pool: AuthPool, realm: OidcProvider):
+    lax = open_for(auth_pool, realm)
     who = await lax.sign_up()
     await links(lax, who)
     identity = next(
@@ -198,11 +198,11 @@ async def test_identities(house: House, realm: OidcProvider):
 
 
 async def test_a_provider_whose_address_waits_for_its_confirmation(
-    mailed: House, office: Office, realm: OidcProvider
+    mailed: AuthPool, office: Office, realm: OidcProvider
 ):
     realm.person.email_verified = False
     strict = open_for(mailed, realm)
-    strict = House(strict.context, strict.admin, strict.clock)
+    strict = AuthPool(strict.context, strict.admin, strict.clock)
     place = await goes(strict)
     id = await id_of(strict, str(realm.person.email))
 
@@ -210,8 +210,8 @@ async def test_a_provider_whose_address_waits_for_its_confirmation(
     assert await actions(strict, id) == ["user_confirmation_requested"]
 
 
-async def test_single_sign_on(house: House):
-    sso = house.having(saml__enabled=True, saml__private_key=Secret(RSA_KEY))
+async def test_single_sign_on(auth_pool: AuthPool):
+    sso = auth_pool.having(saml__enabled=True, saml__private_key=Secret(RSA_KEY))
     organization = await known(sso)
     name = f"u-{uuid.uuid4().hex}"
     landing = await organization.arrive(organization.idp.tree(organization.says(name_id=name)))
@@ -221,8 +221,8 @@ async def test_single_sign_on(house: House):
     assert await traits(sso, id, "login") == [{"provider": organization.name, "method": "sso/saml"}]
 
 
-async def test_a_wallet(house: House):
-    web3 = house.having(**WEB3)
+async def test_a_wallet(auth_pool: AuthPool):
+    web3 = auth_pool.having(**WEB3)
     wallet = EthereumWallet.new()
     who = web3.signed(await web3.ok("POST", "/token?grant_type=web3", body_of(web3, wallet)))
 
@@ -230,8 +230,8 @@ async def test_a_wallet(house: House):
     assert await traits(web3, who.id, "login") == [{"provider": "web3", "method": "web3"}]
 
 
-async def test_a_passkey(house: House):
-    there, one = house.having(**PASSKEYS), Authenticator()
+async def test_a_passkey(auth_pool: AuthPool):
+    there, one = auth_pool.having(**PASSKEYS), Authenticator()
     who = await there.sign_up()
     made = await register(there, who, one)
     await there.ok("PATCH", f"/passkeys/{made['id']}", {"friendly_name": "key ring"}, who.caller)
@@ -259,19 +259,19 @@ async def test_a_passkey(house: House):
 # Sessions
 
 
-async def test_sessions(house: House):
-    who = await house.sign_up()
-    second = await house.refresh(who.refresh_token)
-    third = await house.refresh(second.refresh_token)
-    house.clock.forward(minutes=1)
-    assert (await house.refresh_refused(who.refresh_token))[1] == "refresh_token_already_used"
-    again = await house.sign_in(who.email)
-    other = await house.sign_in(who.email)
-    await house.ok("DELETE", f"/sessions/{other.session_id}", caller=again.caller)
-    await house.ok("POST", "/logout?scope=others", caller=again.caller)
-    await house.ok("POST", "/logout", caller=again.caller)
+async def test_sessions(auth_pool: AuthPool):
+    who = await auth_pool.sign_up()
+    second = await auth_pool.refresh(who.refresh_token)
+    third = await auth_pool.refresh(second.refresh_token)
+    auth_pool.clock.forward(minutes=1)
+    assert (await auth_pool.refresh_refused(who.refresh_token))[1] == "refresh_token_already_used"
+    again = await auth_pool.sign_in(who.email)
+    other = await auth_pool.sign_in(who.email)
+    await auth_pool.ok("DELETE", f"/sessions/{other.session_id}", caller=again.caller)
+    await auth_pool.ok("POST", "/logout?scope=others", caller=again.caller)
+    await auth_pool.ok("POST", "/logout", caller=again.caller)
 
-    assert await actions(house, who.id) == [
+    assert await actions(auth_pool, who.id) == [
         *SIGNED_UP,
         "token_refreshed",
         "token_refreshed",
@@ -282,37 +282,39 @@ async def test_sessions(house: House):
         "logout",
         "logout",
     ]
-    (revoked,) = await traits(house, who.id, "token_revoked")
+    (revoked,) = await traits(auth_pool, who.id, "token_revoked")
     assert revoked == {"session_id": third.session_id, "reason": "reuse"}
-    scopes = [each["scope"] for each in await traits(house, who.id, "logout")]
+    scopes = [each["scope"] for each in await traits(auth_pool, who.id, "logout")]
     assert scopes == ["session", "others", "global"]
 
 
-async def test_an_oauth_client(house: House):
-    flow = Flow(house.having(**OAUTH_SERVER))
-    who, client = await flow.house.sign_up(), await flow.client()
+async def test_an_oauth_client(auth_pool: AuthPool):
+    flow = Flow(auth_pool.having(**OAUTH_SERVER))
+    who, client = await flow.auth_pool.sign_up(), await flow.client()
     code = await flow.code(client, who)
     _, tokens = await flow.exchange(client, code)
     await flow.refresh(client, tokens["refresh_token"])
     await flow.exchange(client, code)
-    await flow.house.ok("DELETE", f"/user/oauth/grants?client_id={client['client_id']}", caller=who.caller)
+    await flow.auth_pool.ok(
+        "DELETE", f"/user/oauth/grants?client_id={client['client_id']}", caller=who.caller
+    )
 
-    assert await actions(flow.house, who.id) == [
+    assert await actions(flow.auth_pool, who.id) == [
         *SIGNED_UP,
         "login",
         "token_refreshed",
         "token_revoked",
         "token_revoked",
     ]
-    _, granted = await traits(flow.house, who.id, "login")
+    _, granted = await traits(flow.auth_pool, who.id, "login")
     assert (granted["provider"], granted["client_id"]) == ("oauth_server", client["client_id"])
 
 
 # Second factors
 
 
-async def test_second_factors(house: House):
-    there = settle(house.having(**OPEN_FACTORS))
+async def test_second_factors(auth_pool: AuthPool):
+    there = settle(auth_pool.having(**OPEN_FACTORS))
     who = await there.sign_up()
     app = await enroll_app(there, who)
     await app.refused(who, app.wrong())
@@ -357,7 +359,7 @@ async def test_second_factors(house: House):
 # The account
 
 
-async def test_changes_of_an_account(mailed: House, office: Office):
+async def test_changes_of_an_account(mailed: AuthPool, office: Office):
     easy = mailed.having(email__double_confirm_changes=False)
     email = await waiting(easy)
     body = {"type": "signup", "email": email, "token": office.code(email)}
@@ -380,7 +382,7 @@ async def test_changes_of_an_account(mailed: House, office: Office):
     ]
 
 
-async def test_what_admins_do(mailed: House, office: Office):
+async def test_what_admins_do(mailed: AuthPool, office: Office):
     admin = await signed_admin(mailed)
     email = address()
     user = await mailed.ok("POST", "/invite", {"email": email}, admin.caller)
@@ -409,63 +411,65 @@ async def test_what_admins_do(mailed: House, office: Office):
     assert {each["traits"]["user_email"] for each in found if each["actor_id"] == admin.id} == {email}
 
 
-async def signed_admin(house: House) -> Signed:
+async def signed_admin(auth_pool: AuthPool) -> Signed:
     """Give somebody with an account whose role may administer."""
     body = {"email": address(), "password": PASSWORD, "email_confirm": True, "role": "service_role"}
-    made = await house.ok("POST", "/admin/users", body, ADMIN)
-    return await house.sign_in(made["email"])
+    made = await auth_pool.ok("POST", "/admin/users", body, ADMIN)
+    return await auth_pool.sign_in(made["email"])
 
 
 # What is not written
 
 
-async def test_a_deed_that_was_rolled_back_leaves_no_entry(house: House):
-    who = await house.sign_up()
-    await house.admin.execute(
+async def test_a_deed_that_was_rolled_back_leaves_no_entry(auth_pool: AuthPool):
+    who = await auth_pool.sign_up()
+    await auth_pool.admin.execute(
         "create function auth.refuses_sessions() returns trigger language plpgsql as"
         " $$ begin raise exception 'not today'; end $$;"
         "create constraint trigger refuses_sessions after insert on auth.sessions deferrable initially deferred"
         " for each row execute function auth.refuses_sessions()"
     )
     try:
-        response = await house.send(
+        response = await auth_pool.send(
             "POST", "/token?grant_type=password", {"email": who.email, "password": PASSWORD}
         )
     finally:
-        await house.admin.execute("drop function auth.refuses_sessions cascade")
+        await auth_pool.admin.execute("drop function auth.refuses_sessions cascade")
 
     assert response.status >= 400
     assert json.loads(response.body)["message"] == "not today"
-    assert await actions(house, who.id) == SIGNED_UP
+    assert await actions(auth_pool, who.id) == SIGNED_UP
 
 
-async def test_tries_of_nobody_and_tries_that_have_to_wait_leave_no_entry(house: House):
-    before = await house.value("select count(*) from auth.audit_log_entries")
+async def test_tries_of_nobody_and_tries_that_have_to_wait_leave_no_entry(auth_pool: AuthPool):
+    before = await auth_pool.value("select count(*) from auth.audit_log_entries")
     email = address()
     for _ in range(12):
-        await house.refused("POST", "/token?grant_type=password", {"email": email, "password": "a"})
-    await house.refused("POST", "/verify", {"type": "email", "email": email, "token": "123456"})
-    assert await house.value("select count(*) from auth.audit_log_entries") == before
+        await auth_pool.refused("POST", "/token?grant_type=password", {"email": email, "password": "a"})
+    await auth_pool.refused("POST", "/verify", {"type": "email", "email": email, "token": "123456"})
+    assert await auth_pool.value("select count(*) from auth.audit_log_entries") == before
 
-    who = await house.sign_up()
+    who = await auth_pool.sign_up()
     for _ in range(14):
-        await house.refused("POST", "/token?grant_type=password", {"email": who.email, "password": "a"})
+        await auth_pool.refused("POST", "/token?grant_type=password", {"email": who.email, "password": "a"})
 
-    assert 10 <= (await actions(house, who.id)).count("login_failed") < 14
+    assert 10 <= (await actions(auth_pool, who.id)).count("login_failed") < 14
 
 
-async def test_where_the_database_is_spared_the_log_is_told(house: House, monkeypatch: pytest.MonkeyPatch):
+async def test_where_the_database_is_spared_the_log_is_told(
+    auth_pool: AuthPool, monkeypatch: pytest.MonkeyPatch
+):
     told: list[Struct] = []
     monkeypatch.setattr(audit, "observe", told.append)
-    spared = house.having(audit_log__disable_postgres=True)
-    before = await house.value("select count(*) from auth.audit_log_entries")
+    spared = auth_pool.having(audit_log__disable_postgres=True)
+    before = await auth_pool.value("select count(*) from auth.audit_log_entries")
 
     who = await spared.sign_up()
     await spared.refresh(who.refresh_token)
     await spared.refused("POST", "/token?grant_type=password", {"email": who.email, "password": "a"})
     await spared.ok("POST", "/logout", caller=who.caller)
 
-    assert await house.value("select count(*) from auth.audit_log_entries") == before
+    assert await auth_pool.value("select count(*) from auth.audit_log_entries") == before
     assert [getattr(each, "action", "") for each in told] == [
         *SIGNED_UP,
         "token_refreshed",

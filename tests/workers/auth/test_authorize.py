@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import pytest
 
 from schemas.http import Request
-from tests.workers.auth.house import ANYBODY, House, told
+from tests.workers.auth.auth_pool import ANYBODY, AuthPool, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, OidcProvider, running
 from tests.workers.auth.social_browser import EXTERNAL, SITE, departs, goes, open_for, state_of, visits
 from tests.workers.rest.bodies import Inline
@@ -30,18 +30,18 @@ def asked_of(address: str) -> dict[str, str]:
     return dict(pairs)
 
 
-async def row_of(house: House, address: str) -> dict[str, object]:
-    row = await house.admin.fetchrow(
+async def row_of(auth_pool: AuthPool, address: str) -> dict[str, object]:
+    row = await auth_pool.admin.fetchrow(
         "select * from auth.flow_state where id = $1", uuid.UUID(state_of(address))
     )
     assert row is not None
     return dict(row)
 
 
-async def test_a_browser_is_sent_to_the_provider(house: House, realm: OidcProvider):
-    house = open_for(house, realm)
+async def test_a_browser_is_sent_to_the_provider(auth_pool: AuthPool, realm: OidcProvider):
+    auth_pool = open_for(auth_pool, realm)
 
-    response = await house.send("GET", "/authorize?provider=keycloak")
+    response = await auth_pool.send("GET", "/authorize?provider=keycloak")
     address = told(response, "location")
     asked = asked_of(address)
 
@@ -53,13 +53,15 @@ async def test_a_browser_is_sent_to_the_provider(house: House, realm: OidcProvid
 
 
 @pytest.mark.parametrize("scopes", ["calendar files", "calendar,files", " calendar , files calendar"])
-async def test_scopes_are_added_however_they_are_joined(house: House, realm: OidcProvider, scopes: str):
-    asked = asked_of(await departs(open_for(house, realm), scopes=scopes))
+async def test_scopes_are_added_however_they_are_joined(
+    auth_pool: AuthPool, realm: OidcProvider, scopes: str
+):
+    asked = asked_of(await departs(open_for(auth_pool, realm), scopes=scopes))
 
     assert asked["scope"].split() == ["profile", "email", "calendar", "files"]
 
 
-async def test_other_parameters_are_passed_on(house: House, realm: OidcProvider):
+async def test_other_parameters_are_passed_on(auth_pool: AuthPool, realm: OidcProvider):
     more = {
         "prompt": "consent",
         "access_type": "offline",
@@ -67,7 +69,7 @@ async def test_other_parameters_are_passed_on(house: House, realm: OidcProvider)
         "hd": "example.com",
     }
 
-    asked = asked_of(await departs(open_for(house, realm), **more))
+    asked = asked_of(await departs(open_for(auth_pool, realm), **more))
 
     assert {name: asked[name] for name in more} == more
 
@@ -75,8 +77,10 @@ async def test_other_parameters_are_passed_on(house: House, realm: OidcProvider)
 @pytest.mark.parametrize("name", ["client_id", "client_secret", "redirect_uri", "response_type", "state",
     "code_challenge", "code_challenge_method", "code_verifier", "request", "request_uri"])  # fmt: skip
 @pytest.mark.parametrize("spelled", [str.upper, str.title])
-async def test_reserved_parameters_are_not_passed_on(house: House, realm: OidcProvider, name: str, spelled):
-    address = await departs(open_for(house, realm), **{spelled(name): "evil"})
+async def test_reserved_parameters_are_not_passed_on(
+    auth_pool: AuthPool, realm: OidcProvider, name: str, spelled
+):
+    address = await departs(open_for(auth_pool, realm), **{spelled(name): "evil"})
 
     assert "evil" not in address
 
@@ -84,11 +88,11 @@ async def test_reserved_parameters_are_not_passed_on(house: House, realm: OidcPr
 @pytest.mark.parametrize("name", ["client_id", "client_secret", "redirect_uri", "response_type", "state",
     "code_verifier", "request", "request_uri", "apikey", "scopes", "invite%5Ftoken"])  # fmt: skip
 async def test_reserved_parameters_are_not_passed_on_as_they_are_spelled(
-    house: House, realm: OidcProvider, name: str
+    auth_pool: AuthPool, realm: OidcProvider, name: str
 ):
-    house = open_for(house, realm)
+    auth_pool = open_for(auth_pool, realm)
 
-    response = await house.send(
+    response = await auth_pool.send(
         "GET", f"/authorize?provider=keycloak&{name}=evil&{quote(name[0]) + name[1:]}=evil"
     )
 
@@ -99,10 +103,10 @@ async def test_reserved_parameters_are_not_passed_on_as_they_are_spelled(
         assert "evil" not in told(response, "location")
 
 
-async def test_our_own_parameters_are_not_passed_on(house: House, realm: OidcProvider):
+async def test_our_own_parameters_are_not_passed_on(auth_pool: AuthPool, realm: OidcProvider):
     asked = asked_of(
         await departs(
-            open_for(house, realm), redirect_to=SITE, apikey="key", skip_http_redirect="true",
+            open_for(auth_pool, realm), redirect_to=SITE, apikey="key", skip_http_redirect="true",
             code_challenge=CHALLENGE, code_challenge_method="s256",
         )
     )  # fmt: skip
@@ -113,36 +117,40 @@ async def test_our_own_parameters_are_not_passed_on(house: House, realm: OidcPro
 
 
 async def test_the_challenge_towards_the_provider_is_ours_and_new_each_time(
-    house: House, realm: OidcProvider
+    auth_pool: AuthPool, realm: OidcProvider
 ):
-    house = open_for(house, realm)
+    auth_pool = open_for(auth_pool, realm)
 
-    first = asked_of(await departs(house, code_challenge=CHALLENGE, code_challenge_method="s256"))
-    second = asked_of(await departs(house))
+    first = asked_of(await departs(auth_pool, code_challenge=CHALLENGE, code_challenge_method="s256"))
+    second = asked_of(await departs(auth_pool))
 
     assert first["code_challenge_method"] == second["code_challenge_method"] == "S256"
     assert len({CHALLENGE, first["code_challenge"], second["code_challenge"]}) == 3
 
 
-async def test_the_verifier_does_not_stand_in_the_database_in_clear(house: House, realm: OidcProvider):
-    house = open_for(house, realm)
-    query = await visits(await departs(house))
-    kept = await house.value("select string_agg(code_verifier, ' ') from auth.oauth_client_states")
+async def test_the_verifier_does_not_stand_in_the_database_in_clear(auth_pool: AuthPool, realm: OidcProvider):
+    auth_pool = open_for(auth_pool, realm)
+    query = await visits(await departs(auth_pool))
+    kept = await auth_pool.value("select string_agg(code_verifier, ' ') from auth.oauth_client_states")
 
-    await house.send("GET", f"/callback?{query}")
+    await auth_pool.send("GET", f"/callback?{query}")
     verifier = realm.exchanged[-1]["code_verifier"]
 
     assert s256(verifier) == realm.asked[-1]["code_challenge"]
     assert verifier not in kept
-    assert await house.value("select count(*) from auth.flow_state where code_challenge = $1", verifier) == 0
+    assert (
+        await auth_pool.value("select count(*) from auth.flow_state where code_challenge = $1", verifier) == 0
+    )
 
 
-async def test_the_flow_names_the_provider_the_challenge_and_the_target(house: House, realm: OidcProvider):
-    house = open_for(house, realm, additional_redirect_urls=[APP])
+async def test_the_flow_names_the_provider_the_challenge_and_the_target(
+    auth_pool: AuthPool, realm: OidcProvider
+):
+    auth_pool = open_for(auth_pool, realm, additional_redirect_urls=[APP])
 
     row = await row_of(
-        house,
-        await departs(house, redirect_to=APP, code_challenge=CHALLENGE, code_challenge_method="S256"),
+        auth_pool,
+        await departs(auth_pool, redirect_to=APP, code_challenge=CHALLENGE, code_challenge_method="S256"),
     )
 
     assert (row["provider_type"], row["authentication_method"]) == ("keycloak", "oauth")
@@ -163,9 +171,9 @@ async def test_the_flow_names_the_provider_the_challenge_and_the_target(house: H
     ],
 )
 async def test_unknown_and_disabled_providers_are_refused(
-    house: House, realm: OidcProvider, query: str, words: str
+    auth_pool: AuthPool, realm: OidcProvider, query: str, words: str
 ):
-    status, code, message = await open_for(house, realm).refused("GET", f"/authorize?{query}")
+    status, code, message = await open_for(auth_pool, realm).refused("GET", f"/authorize?{query}")
 
     assert (status, code) == (400, "validation_failed")
     assert message.startswith(words)
@@ -182,25 +190,25 @@ async def test_unknown_and_disabled_providers_are_refused(
     ],
 )
 async def test_half_a_challenge_is_refused_and_not_ignored(
-    house: House, realm: OidcProvider, pkce: dict[str, str]
+    auth_pool: AuthPool, realm: OidcProvider, pkce: dict[str, str]
 ):
     asked = urlencode({"provider": "keycloak", **pkce})
 
-    assert (await open_for(house, realm).refused("GET", f"/authorize?{asked}"))[:2] == (
+    assert (await open_for(auth_pool, realm).refused("GET", f"/authorize?{asked}"))[:2] == (
         400,
         "validation_failed",
     )
 
 
 @pytest.mark.parametrize("token", ["x", "0" * 56, "pkce_" + "0" * 56, "\0", "é"])
-async def test_an_invitation_that_is_none_is_refused(house: House, realm: OidcProvider, token: str):
+async def test_an_invitation_that_is_none_is_refused(auth_pool: AuthPool, realm: OidcProvider, token: str):
     asked = urlencode({"provider": "keycloak", "invite_token": token})
 
-    assert (await open_for(house, realm).refused("GET", f"/authorize?{asked}"))[0] in (400, 404)
+    assert (await open_for(auth_pool, realm).refused("GET", f"/authorize?{asked}"))[0] in (400, 404)
 
 
-async def test_an_unknown_invitation_is_told_as_an_unknown_user(house: House, realm: OidcProvider):
-    refused = await open_for(house, realm).refused(
+async def test_an_unknown_invitation_is_told_as_an_unknown_user(auth_pool: AuthPool, realm: OidcProvider):
+    refused = await open_for(auth_pool, realm).refused(
         "GET", f"/authorize?provider=keycloak&invite_token={'0' * 56}"
     )
 
@@ -215,8 +223,8 @@ OPEN = {"additional_redirect_urls": [APP, "https://*.preview.example.com/**", "m
 @pytest.mark.parametrize(
     "target", [APP, "https://a.preview.example.com/x/y?z=1", "myapp://done", f"{SITE}/deep"]
 )
-async def test_a_listed_target_is_where_it_ends(house: House, realm: OidcProvider, target: str):
-    place = await goes(open_for(house, realm, **OPEN), redirect_to=target)
+async def test_a_listed_target_is_where_it_ends(auth_pool: AuthPool, realm: OidcProvider, target: str):
+    place = await goes(open_for(auth_pool, realm, **OPEN), redirect_to=target)
 
     assert place.address == target.partition("?")[0]
     assert "access_token" in place.fragment
@@ -255,15 +263,19 @@ async def test_a_listed_target_is_where_it_ends(house: House, realm: OidcProvide
         "%68ttps://evil.example",
     ],
 )
-async def test_no_other_target_is_taken_however_it_is_written(house: House, realm: OidcProvider, target: str):
-    place = await goes(open_for(house, realm, **OPEN), redirect_to=target)
+async def test_no_other_target_is_taken_however_it_is_written(
+    auth_pool: AuthPool, realm: OidcProvider, target: str
+):
+    place = await goes(open_for(auth_pool, realm, **OPEN), redirect_to=target)
 
     assert place.address == SITE
     assert "access_token" in place.fragment
 
 
-async def test_the_header_comes_first_then_the_query_then_the_page_before(house: House, realm: OidcProvider):
-    house = open_for(house, realm, additional_redirect_urls=["https://*.example.com"])
+async def test_the_header_comes_first_then_the_query_then_the_page_before(
+    auth_pool: AuthPool, realm: OidcProvider
+):
+    auth_pool = open_for(auth_pool, realm, additional_redirect_urls=["https://*.example.com"])
     in_header, in_query, page = (f"https://{name}.example.com" for name in ("header", "query", "page"))
 
     async def target(header: str, redirect_to: str) -> object:
@@ -271,27 +283,27 @@ async def test_the_header_comes_first_then_the_query_then_the_page_before(house:
         request = Request(
             "req-1", "GET", "/authorize", query, [("redirect_to", header), ("referer", page)], ANYBODY
         )
-        response = await AuthWorker(house.context).answer(request, Inline(b""))  # type: ignore[arg-type]  # as Body is read
-        return (await row_of(house, told(response, "location")))["referrer"]
+        response = await AuthWorker(auth_pool.context).answer(request, Inline(b""))  # type: ignore[arg-type]  # as Body is read
+        return (await row_of(auth_pool, told(response, "location")))["referrer"]
 
     assert await target(in_header, in_query) == in_header
     assert await target("https://evil.example", in_query) == in_query
     assert await target("", "https://evil.example") == page
 
 
-async def test_a_target_of_the_settings_stands_before_the_site(house: House, realm: OidcProvider):
-    house = open_for(house, realm, redirect_url="https://landing.example.com/in")
+async def test_a_target_of_the_settings_stands_before_the_site(auth_pool: AuthPool, realm: OidcProvider):
+    auth_pool = open_for(auth_pool, realm, redirect_url="https://landing.example.com/in")
 
-    row = await row_of(house, await departs(house, redirect_to="https://evil.example"))
+    row = await row_of(auth_pool, await departs(auth_pool, redirect_to="https://evil.example"))
 
     assert row["referrer"] == "https://landing.example.com/in"
 
 
-async def test_a_browser_gets_a_page_where_a_program_gets_json(house: House):
+async def test_a_browser_gets_a_page_where_a_program_gets_json(auth_pool: AuthPool):
     path = "/authorize?provider=github"
 
-    page = await house.send("GET", path, accept="text/html,application/xhtml+xml,*/*;q=0.8")
-    answer = await house.send("GET", path, accept="*/*")
+    page = await auth_pool.send("GET", path, accept="text/html,application/xhtml+xml,*/*;q=0.8")
+    answer = await auth_pool.send("GET", path, accept="*/*")
 
     assert (page.status, told(page, "content-type")) == (400, "text/html; charset=utf-8")
     assert b"<p>Unsupported provider: provider is not enabled</p>" in page.body

@@ -2,16 +2,16 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import House
+from tests.workers.auth.auth_pool import AuthPool
 from workers.auth.cleanup import sweep
 
 SWEPT = {"db_cleanup_enabled": True, "enable_anonymous_sign_ins": True}
 
 
-async def made_token(house: House, age: str) -> uuid.UUID:
+async def made_token(auth_pool: AuthPool, age: str) -> uuid.UUID:
     """Give a user a code of some age."""
-    signed, id = await house.sign_up(), uuid.uuid4()
-    await house.admin.execute(
+    signed, id = await auth_pool.sign_up(), uuid.uuid4()
+    await auth_pool.admin.execute(
         "insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at) "
         f"values ($1, $2, 'recovery_token', 'hash', 'a', now() - interval '{age}', now() - interval '{age}')",
         id,
@@ -20,10 +20,10 @@ async def made_token(house: House, age: str) -> uuid.UUID:
     return id
 
 
-async def made_flow(house: House, age: str, code_age: str = "") -> uuid.UUID:
+async def made_flow(auth_pool: AuthPool, age: str, code_age: str = "") -> uuid.UUID:
     """Begin a flow some time ago, and complete it some other time ago."""
     id = uuid.uuid4()
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "insert into auth.flow_state (id, provider_type, authentication_method, created_at, auth_code,"
         " auth_code_issued_at) values ($1, 'email', 'magiclink', now() - $2::text::interval, nullif($3, ''),"
         " now() - nullif($3, '')::interval)",
@@ -34,15 +34,15 @@ async def made_flow(house: House, age: str, code_age: str = "") -> uuid.UUID:
     return id
 
 
-async def left_of(house: House, table: str, ids: list[uuid.UUID]) -> list[uuid.UUID]:
+async def left_of(auth_pool: AuthPool, table: str, ids: list[uuid.UUID]) -> list[uuid.UUID]:
     """Give those of some rows that are there."""
-    rows = await house.admin.fetch(f"select id from auth.{table} where id = any($1)", ids)
+    rows = await auth_pool.admin.fetch(f"select id from auth.{table} where id = any($1)", ids)
     found = {row["id"] for row in rows}
     return [id for id in ids if id in found]
 
 
-async def count(house: House, table: str, where: str) -> int:
-    return int(await house.value(f"select count(*) from auth.{table} where {where}"))
+async def count(auth_pool: AuthPool, table: str, where: str) -> int:
+    return int(await auth_pool.value(f"select count(*) from auth.{table} where {where}"))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,9 @@ async def count(house: House, table: str, where: str) -> int:
          "role = 'cleanup'"),
     ],
 )  # fmt: skip
-async def test_what_has_expired_goes_and_what_has_not_stays(house: House, table: str, make: str, where: str):
+async def test_what_has_expired_goes_and_what_has_not_stays(
+    auth_pool: AuthPool, table: str, make: str, where: str
+):
     for old in (True, False):
         values = {
             "mark": uuid.uuid4(),
@@ -77,41 +79,41 @@ async def test_what_has_expired_goes_and_what_has_not_stays(house: House, table:
             "days": "31 days" if old else "29 days",
             "ended": "1 hour" if old else "-1 hour",
         }
-        await house.admin.execute(make.format_map(values))
-    assert await count(house, table, where) == 2
+        await auth_pool.admin.execute(make.format_map(values))
+    assert await count(auth_pool, table, where) == 2
 
-    await sweep(house.having(**SWEPT).context)
+    await sweep(auth_pool.having(**SWEPT).context)
 
-    assert await count(house, table, where) == 1
-    await house.admin.execute(f"delete from auth.{table} where {where}")
-
-
-async def test_codes_go_after_a_day_unless_they_live_longer(house: House):
-    tokens = [await made_token(house, age) for age in ("25 hours", "23 hours")]
-
-    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).context)
-    assert await left_of(house, "one_time_tokens", tokens) == tokens
-
-    await sweep(house.having(**SWEPT).context)
-    assert await left_of(house, "one_time_tokens", tokens) == tokens[1:]
+    assert await count(auth_pool, table, where) == 1
+    await auth_pool.admin.execute(f"delete from auth.{table} where {where}")
 
 
-async def test_a_flow_that_waits_for_a_link_is_kept_as_long_as_the_link_lives(house: House):
-    waiting = [await made_flow(house, "25 hours"), await made_flow(house, "27 hours")]
+async def test_codes_go_after_a_day_unless_they_live_longer(auth_pool: AuthPool):
+    tokens = [await made_token(auth_pool, age) for age in ("25 hours", "23 hours")]
 
-    await sweep(house.having(**SWEPT, email__otp_expiry=26 * 3600).context)
+    await sweep(auth_pool.having(**SWEPT, email__otp_expiry=26 * 3600).context)
+    assert await left_of(auth_pool, "one_time_tokens", tokens) == tokens
 
-    assert await left_of(house, "flow_state", waiting) == waiting[:1]
+    await sweep(auth_pool.having(**SWEPT).context)
+    assert await left_of(auth_pool, "one_time_tokens", tokens) == tokens[1:]
 
 
-async def test_a_flow_that_was_completed_late_is_kept_for_its_code(house: House):
+async def test_a_flow_that_waits_for_a_link_is_kept_as_long_as_the_link_lives(auth_pool: AuthPool):
+    waiting = [await made_flow(auth_pool, "25 hours"), await made_flow(auth_pool, "27 hours")]
+
+    await sweep(auth_pool.having(**SWEPT, email__otp_expiry=26 * 3600).context)
+
+    assert await left_of(auth_pool, "flow_state", waiting) == waiting[:1]
+
+
+async def test_a_flow_that_was_completed_late_is_kept_for_its_code(auth_pool: AuthPool):
     completed = [
-        await made_flow(house, "25 hours", code_age) for code_age in ("1 minute", "24 hours 1 minute")
+        await made_flow(auth_pool, "25 hours", code_age) for code_age in ("1 minute", "24 hours 1 minute")
     ]
 
-    await sweep(house.having(**SWEPT).context)
+    await sweep(auth_pool.having(**SWEPT).context)
 
-    assert await left_of(house, "flow_state", completed) == completed[:1]
+    assert await left_of(auth_pool, "flow_state", completed) == completed[:1]
 
 
 @pytest.mark.parametrize(
@@ -123,40 +125,40 @@ async def test_a_flow_that_was_completed_late_is_kept_for_its_code(house: House)
          "update auth.sessions set refreshed_at = now() at time zone 'UTC' - interval '26 hours' where id = $1"),
     ],
 )  # fmt: skip
-async def test_sessions_that_are_over_go(house: House, settings: dict[str, float], sql: str):
-    old, fresh = await house.sign_up(), await house.sign_up()
-    await house.admin.execute(sql, uuid.UUID(old.session_id))
+async def test_sessions_that_are_over_go(auth_pool: AuthPool, settings: dict[str, float], sql: str):
+    old, fresh = await auth_pool.sign_up(), await auth_pool.sign_up()
+    await auth_pool.admin.execute(sql, uuid.UUID(old.session_id))
 
-    await sweep(house.having(**SWEPT, **settings).context)
+    await sweep(auth_pool.having(**SWEPT, **settings).context)
 
-    assert await house.sessions_of(old.id) == set()
-    assert await house.sessions_of(fresh.id) == {fresh.session_id}
+    assert await auth_pool.sessions_of(old.id) == set()
+    assert await auth_pool.sessions_of(fresh.id) == {fresh.session_id}
 
 
-async def test_without_the_switch_only_counters_and_nonces_are_swept(house: House):
+async def test_without_the_switch_only_counters_and_nonces_are_swept(auth_pool: AuthPool):
     mark = uuid.uuid4()
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "insert into auth.flow_state (id, provider_type, authentication_method, created_at) "
         "values ($1, 'kept', 'o', now() - interval '9 days')",
         mark,
     )
 
-    await sweep(house.having(db_cleanup_enabled=False).context)
+    await sweep(auth_pool.having(db_cleanup_enabled=False).context)
 
-    assert await count(house, "flow_state", "provider_type = 'kept'") == 1
-    await house.admin.execute("delete from auth.flow_state where id = $1", mark)
+    assert await count(auth_pool, "flow_state", "provider_type = 'kept'") == 1
+    await auth_pool.admin.execute("delete from auth.flow_state where id = $1", mark)
 
 
-async def test_rows_in_somebodys_hands_are_skipped(house: House):
-    signed = await house.sign_up()
+async def test_rows_in_somebodys_hands_are_skipped(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
     session = uuid.UUID(signed.session_id)
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "update auth.sessions set not_after = now() - interval '73 hours' where id = $1", session
     )
-    async with house.admin.transaction():
-        await house.admin.execute("select 1 from auth.sessions where id = $1 for update", session)
-        await sweep(house.having(**SWEPT).context)
+    async with auth_pool.admin.transaction():
+        await auth_pool.admin.execute("select 1 from auth.sessions where id = $1 for update", session)
+        await sweep(auth_pool.having(**SWEPT).context)
 
-    assert await house.sessions_of(signed.id) == {signed.session_id}
-    await sweep(house.having(**SWEPT).context)
-    assert await house.sessions_of(signed.id) == set()
+    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
+    await sweep(auth_pool.having(**SWEPT).context)
+    assert await auth_pool.sessions_of(signed.id) == set()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.workers.auth.house import House, Signed, claims_of, number
+from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of, number
 from tests.workers.auth.second_factors import (
     OPEN_FACTORS,
     WRONG_TOTP,
@@ -22,7 +22,7 @@ NOT_REFRESHED = (400, "refresh_token_not_found", "Invalid Refresh Token: Refresh
 
 
 @pytest.fixture
-def house(plain: House) -> House:
+def auth_pool(plain: AuthPool) -> AuthPool:
     """A worker where every kind of factor is open."""
     return settle(plain.having(**OPEN_FACTORS, enable_anonymous_sign_ins=True))
 
@@ -33,21 +33,21 @@ def counter(signed: Signed) -> int:
     return found.counter
 
 
-async def test_a_challenge_tells_how_long_it_lives(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_challenge_tells_how_long_it_lives(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
 
-    made = await house.ok("POST", f"/factors/{app.id}/challenge", None, signed.caller)
+    made = await auth_pool.ok("POST", f"/factors/{app.id}/challenge", None, signed.caller)
 
     assert set(made) == {"id", "type", "expires_at"}
     assert made["type"] == "totp"
-    assert abs(made["expires_at"] - house.clock() - 300) < 30
-    assert (await factors_of(house, signed))[0]["last_challenged_at"] is not None
+    assert abs(made["expires_at"] - auth_pool.clock() - 300) < 30
+    assert (await factors_of(auth_pool, signed))[0]["last_challenged_at"] is not None
 
 
-async def test_a_right_answer_raises_the_session(house: House):
-    low = await house.sign_up()
-    app = await enroll_app(house, low)
+async def test_a_right_answer_raises_the_session(auth_pool: AuthPool):
+    low = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, low)
 
     high = await app.verify(low)
 
@@ -57,40 +57,40 @@ async def test_a_right_answer_raises_the_session(house: House):
     assert claims["aal"] == "aal2"
     assert {each["method"] for each in claims["amr"]} == {"password", "totp"}
     assert [(each["id"], each["status"]) for each in high.body["user"]["factors"]] == [(app.id, "verified")]
-    row = await house.admin.fetchrow(
+    row = await auth_pool.admin.fetchrow(
         "select aal, factor_id::text from auth.sessions where id = $1", uuid.UUID(high.session_id)
     )
     assert row is not None
     assert tuple(row) == ("aal2", app.id)
 
 
-async def test_a_raised_session_stays_raised_when_it_is_refreshed(house: House):
-    high, _ = await with_app(house)
+async def test_a_raised_session_stays_raised_when_it_is_refreshed(auth_pool: AuthPool):
+    high, _ = await with_app(auth_pool)
 
-    again = await house.refresh(high.refresh_token)
+    again = await auth_pool.refresh(high.refresh_token)
 
     assert claims_of(again.caller)["aal"] == "aal2"
     assert counter(again) == counter(high) + 1
 
 
-async def test_the_refresh_token_from_before_is_useless_at_once_and_later(house: House):
-    first = await house.sign_up()
-    low = await house.refresh(first.refresh_token)
-    app = await enroll_app(house, low)
+async def test_the_refresh_token_from_before_is_useless_at_once_and_later(auth_pool: AuthPool):
+    first = await auth_pool.sign_up()
+    low = await auth_pool.refresh(first.refresh_token)
+    app = await enroll_app(auth_pool, low)
     high = await app.verify(low)
 
     assert counter(high) == counter(low) + 2
     for old in (first, low):
-        assert await house.refresh_refused(old.refresh_token) == NOT_REFRESHED
-    house.clock.forward(seconds=5)
-    again = await house.refresh(high.refresh_token)
+        assert await auth_pool.refresh_refused(old.refresh_token) == NOT_REFRESHED
+    auth_pool.clock.forward(seconds=5)
+    again = await auth_pool.refresh(high.refresh_token)
     for old in (first, low):  # within the reuse interval of the last refresh
-        assert await house.refresh_refused(old.refresh_token) == NOT_REFRESHED
-    assert (await house.refresh(again.refresh_token)).session_id == high.session_id
+        assert await auth_pool.refresh_refused(old.refresh_token) == NOT_REFRESHED
+    assert (await auth_pool.refresh(again.refresh_token)).session_id == high.session_id
 
 
-async def test_not_even_where_old_tokens_are_always_taken_is_one_from_before(house: House):
-    lax = house.having(refresh_token_allow_reuse=True)
+async def test_not_even_where_old_tokens_are_always_taken_is_one_from_before(auth_pool: AuthPool):
+    lax = auth_pool.having(refresh_token_allow_reuse=True)
     low = await lax.sign_up()
     app = await enroll_app(lax, low)
     high = await app.verify(low)
@@ -99,35 +99,35 @@ async def test_not_even_where_old_tokens_are_always_taken_is_one_from_before(hou
     assert claims_of((await lax.refresh(high.refresh_token)).caller)["aal"] == "aal2"
 
 
-async def test_other_sessions_below_aal2_end_and_those_at_aal2_stay(house: House):
-    first, app = await with_app(house)
-    second, third = await house.sign_in(first.email), await house.sign_in(first.email)
-    next_step(house)
+async def test_other_sessions_below_aal2_end_and_those_at_aal2_stay(auth_pool: AuthPool):
+    first, app = await with_app(auth_pool)
+    second, third = await auth_pool.sign_in(first.email), await auth_pool.sign_in(first.email)
+    next_step(auth_pool)
 
     raised = await app.verify(second)
 
-    assert await house.sessions_of(first.id) == {first.session_id, raised.session_id}
-    assert (await house.refused("GET", "/user", None, third.caller))[1] == "session_not_found"
+    assert await auth_pool.sessions_of(first.id) == {first.session_id, raised.session_id}
+    assert (await auth_pool.refused("GET", "/user", None, third.caller))[1] == "session_not_found"
 
 
-async def test_other_apps_that_were_begun_go_with_the_first_right_answer(house: House):
-    signed = await house.sign_up()
-    begun, app = await enroll_app(house, signed), await enroll_app(house, signed)
-    phone = await house.ok("POST", "/factors", {"factor_type": "phone", "phone": number()}, signed.caller)
+async def test_other_apps_that_were_begun_go_with_the_first_right_answer(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    begun, app = await enroll_app(auth_pool, signed), await enroll_app(auth_pool, signed)
+    phone = await auth_pool.ok("POST", "/factors", {"factor_type": "phone", "phone": number()}, signed.caller)
 
     high = await app.verify(signed)
 
-    assert {each["id"] for each in await factors_of(house, high)} == {app.id, phone["id"]}
+    assert {each["id"] for each in await factors_of(auth_pool, high)} == {app.id, phone["id"]}
     assert begun.id != app.id
 
 
-async def test_an_answer_again_moves_its_entry_to_the_new_time(house: House):
-    high, app = await with_app(house)
-    await house.admin.execute(
+async def test_an_answer_again_moves_its_entry_to_the_new_time(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
+    await auth_pool.admin.execute(
         "update auth.mfa_amr_claims set created_at = created_at - interval '1 hour' where session_id = $1",
         uuid.UUID(high.session_id),
     )
-    next_step(house)
+    next_step(auth_pool)
 
     again = await app.verify(high)
 
@@ -150,28 +150,28 @@ async def test_an_answer_again_moves_its_entry_to_the_new_time(house: House):
     ],
 )
 async def test_what_is_no_right_answer_is_refused(
-    house: House, body: dict[str, object], expected: tuple[int, str]
+    auth_pool: AuthPool, body: dict[str, object], expected: tuple[int, str]
 ):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     sent = {"challenge_id": await app.challenge(signed), "code": app.code(), **body}
 
-    assert (await house.refused("POST", f"/factors/{app.id}/verify", sent, signed.caller))[:2] == expected
-    assert await aal_of(house, signed.session_id) == "aal1"
+    assert (await auth_pool.refused("POST", f"/factors/{app.id}/verify", sent, signed.caller))[:2] == expected
+    assert await aal_of(auth_pool, signed.session_id) == "aal1"
 
 
-async def test_a_wrong_code_is_told_in_the_words_that_clients_know(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_wrong_code_is_told_in_the_words_that_clients_know(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
 
     assert await app.refused(signed, app.wrong()) == WRONG_TOTP
-    assert (await factors_of(house, signed))[0]["status"] == "unverified"
+    assert (await factors_of(auth_pool, signed))[0]["status"] == "unverified"
 
 
 @pytest.mark.parametrize(("steps", "is_taken"), [(-2, False), (-1, True), (1, True), (2, False)])
-async def test_an_app_may_be_one_step_off(house: House, steps: int, is_taken: bool):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_an_app_may_be_one_step_off(auth_pool: AuthPool, steps: int, is_taken: bool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
 
     if is_taken:
         await app.verify(signed, app.code(steps))
@@ -179,13 +179,13 @@ async def test_an_app_may_be_one_step_off(house: House, steps: int, is_taken: bo
         assert await app.refused(signed, app.code(steps)) == WRONG_TOTP
 
 
-async def test_answers_can_be_switched_off(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_answers_can_be_switched_off(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     challenge = await app.challenge(signed)
-    closed = replace(app, house=house.having(mfa__totp__verify_enabled=False))
+    closed = replace(app, auth_pool=auth_pool.having(mfa__totp__verify_enabled=False))
 
     assert (await closed.refused(signed, app.code(), challenge))[:2] == (422, "mfa_totp_verify_not_enabled")
-    assert (await closed.house.refused("POST", f"/factors/{app.id}/challenge", None, signed.caller))[1] == (
-        "mfa_totp_verify_not_enabled"
-    )
+    assert (await closed.auth_pool.refused("POST", f"/factors/{app.id}/challenge", None, signed.caller))[
+        1
+    ] == ("mfa_totp_verify_not_enabled")

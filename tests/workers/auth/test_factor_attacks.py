@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, number, told
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, number, told
 from tests.workers.auth.second_factors import (
     OPEN_FACTORS,
     WRONG_TOTP,
@@ -25,35 +25,35 @@ NEEDS_AAL2 = (403, "insufficient_aal")
 
 
 @pytest.fixture
-def house(plain: House) -> House:
+def auth_pool(plain: AuthPool) -> AuthPool:
     """A worker where every kind of factor is open."""
     return settle(plain.having(**OPEN_FACTORS, enable_anonymous_sign_ins=True))
 
 
-async def test_a_code_that_was_used_is_refused_in_every_session(house: House):
-    high, app = await with_app(house)
+async def test_a_code_that_was_used_is_refused_in_every_session(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
     code = app.code()  # that of the enrolment
-    thief = await house.sign_in(high.email)
+    thief = await auth_pool.sign_in(high.email)
 
     assert await app.refused(thief, code) == WRONG_TOTP
     assert await app.refused(thief, app.code(-1)) == WRONG_TOTP
-    assert await aal_of(house, thief.session_id) == "aal1"
-    next_step(house)
+    assert await aal_of(auth_pool, thief.session_id) == "aal1"
+    next_step(auth_pool)
     assert await app.refused(thief, code) == WRONG_TOTP
     await app.verify(thief)
 
 
-async def test_of_one_code_in_many_answers_at_once_one_wins(house: House):
-    first, app = await with_app(house)
-    next_step(house)
+async def test_of_one_code_in_many_answers_at_once_one_wins(auth_pool: AuthPool):
+    first, app = await with_app(auth_pool)
+    next_step(auth_pool)
     tries = 20
-    sessions = [await house.sign_in(first.email) for _ in range(tries)]
+    sessions = [await auth_pool.sign_in(first.email) for _ in range(tries)]
     challenges = [await app.challenge(each) for each in sessions]
     code = app.code()
 
     answers = await asyncio.gather(
         *(
-            house.send(
+            auth_pool.send(
                 "POST", f"/factors/{app.id}/verify", {"challenge_id": challenge, "code": code}, signed.caller
             )
             for signed, challenge in zip(sessions, challenges, strict=True)
@@ -62,21 +62,23 @@ async def test_of_one_code_in_many_answers_at_once_one_wins(house: House):
 
     assert sorted(each.status for each in answers)[0] == 200
     assert [each.status for each in answers].count(200) == 1
-    raised = await house.value(
+    raised = await auth_pool.value(
         "select count(*) from auth.sessions where user_id = $1 and aal = 'aal2'", uuid.UUID(first.id)
     )
     assert raised == 2
 
 
-async def test_a_challenge_takes_one_right_answer_even_at_once(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_challenge_takes_one_right_answer_even_at_once(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     challenge = await app.challenge(signed)
     target = f"/factors/{app.id}/verify"
 
     answers = await asyncio.gather(
         *(
-            house.send("POST", target, {"challenge_id": challenge, "code": app.code(steps)}, signed.caller)
+            auth_pool.send(
+                "POST", target, {"challenge_id": challenge, "code": app.code(steps)}, signed.caller
+            )
             for steps in (-1, 0, 1) * 4
         )
     )
@@ -84,32 +86,32 @@ async def test_a_challenge_takes_one_right_answer_even_at_once(house: House):
     assert [each.status for each in answers].count(200) == 1
 
 
-async def test_a_used_challenge_is_over(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_used_challenge_is_over(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     challenge = await app.challenge(signed)
     body = {"challenge_id": challenge, "code": app.code()}
-    await house.ok("POST", f"/factors/{app.id}/verify", body, signed.caller)
-    next_step(house)
+    await auth_pool.ok("POST", f"/factors/{app.id}/verify", body, signed.caller)
+    next_step(auth_pool)
 
     assert (await app.refused(signed, app.code(), challenge))[:2] == NOT_YOURS
 
 
-async def test_a_challenge_is_answered_from_where_it_was_asked_for(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_challenge_is_answered_from_where_it_was_asked_for(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     body = {"challenge_id": await app.challenge(signed), "code": app.code()}
     target = f"/factors/{app.id}/verify"
 
-    elsewhere = await house.send("POST", target, body, signed.caller, client="198.51.100.4")
+    elsewhere = await auth_pool.send("POST", target, body, signed.caller, client="198.51.100.4")
 
     assert (elsewhere.status, told(elsewhere, "x-sb-error-code")) == NOT_YOURS
-    assert (await house.send("POST", target, body, signed.caller)).status == 200
+    assert (await auth_pool.send("POST", target, body, signed.caller)).status == 200
 
 
-async def test_a_challenge_of_another_factor_is_unknown(house: House):
-    signed = await house.sign_up()
-    one, other = await enroll_app(house, signed), await enroll_app(house, signed)
+async def test_a_challenge_of_another_factor_is_unknown(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    one, other = await enroll_app(auth_pool, signed), await enroll_app(auth_pool, signed)
 
     assert (await other.refused(signed, other.code(), await one.challenge(signed)))[:2] == (
         422, "mfa_factor_not_found",
@@ -117,23 +119,23 @@ async def test_a_challenge_of_another_factor_is_unknown(house: House):
 
 
 @pytest.mark.parametrize(("seconds", "is_over"), [(299, False), (301, True)])
-async def test_a_challenge_lives_for_a_time(house: House, seconds: int, is_over: bool):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_challenge_lives_for_a_time(auth_pool: AuthPool, seconds: int, is_over: bool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     challenge = await app.challenge(signed)
-    house.clock.forward(seconds=seconds)
+    auth_pool.clock.forward(seconds=seconds)
     body = {"challenge_id": challenge, "code": app.code()}
 
-    response = await house.send("POST", f"/factors/{app.id}/verify", body, signed.caller)
+    response = await auth_pool.send("POST", f"/factors/{app.id}/verify", body, signed.caller)
 
     assert response.status == (422 if is_over else 200)
     if is_over:
         assert told(response, "x-sb-error-code") == EXPIRED[1]
 
 
-async def test_a_challenge_dies_at_the_fifth_wrong_answer(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_challenge_dies_at_the_fifth_wrong_answer(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     challenge = await app.challenge(signed)
     for _ in range(5):
         assert await app.refused(signed, app.wrong(), challenge) == WRONG_TOTP
@@ -142,45 +144,45 @@ async def test_a_challenge_dies_at_the_fifth_wrong_answer(house: House):
     await app.verify(signed)
 
 
-async def test_wrong_answers_at_once_are_all_counted(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_wrong_answers_at_once_are_all_counted(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     body = {"challenge_id": await app.challenge(signed), "code": app.wrong()}
     target = f"/factors/{app.id}/verify"
 
-    answers = await asyncio.gather(*(house.send("POST", target, body, signed.caller) for _ in range(20)))
+    answers = await asyncio.gather(*(auth_pool.send("POST", target, body, signed.caller) for _ in range(20)))
 
     codes = [told(each, "x-sb-error-code") for each in answers]
     assert (codes.count("mfa_verification_failed"), codes.count("mfa_challenge_expired")) == (5, 15)
 
 
-async def test_guessing_over_many_challenges_from_many_addresses_ends(house: House):
-    first, app = await with_app(house)
-    thief = await house.sign_in(first.email)
-    next_step(house)
+async def test_guessing_over_many_challenges_from_many_addresses_ends(auth_pool: AuthPool):
+    first, app = await with_app(auth_pool)
+    thief = await auth_pool.sign_in(first.email)
+    next_step(auth_pool)
     statuses = []
     for at in range(8):
         client = f"198.51.100.{at}"
-        made = await house.send("POST", f"/factors/{app.id}/challenge", None, thief.caller, client=client)
+        made = await auth_pool.send("POST", f"/factors/{app.id}/challenge", None, thief.caller, client=client)
         if made.status == 429:
             statuses.append(429)
             continue
         body = {"challenge_id": json.loads(made.body)["id"], "code": app.wrong()}
         for _ in range(5):
-            answered = await house.send(
+            answered = await auth_pool.send(
                 "POST", f"/factors/{app.id}/verify", body, thief.caller, client=client
             )
             statuses.append(answered.status)
 
     assert statuses == [422] * 30 + [429] * 2
-    waiting = await house.send("POST", f"/factors/{app.id}/challenge", None, thief.caller)
+    waiting = await auth_pool.send("POST", f"/factors/{app.id}/challenge", None, thief.caller)
     assert 0 < int(told(waiting, "retry-after")) <= 3600
-    house.clock.forward(minutes=61)
+    auth_pool.clock.forward(minutes=61)
     await app.verify(thief)
 
 
-async def test_a_client_has_so_many_challenges_and_answers_a_minute(house: House):
-    limited = house.having(mfa__rate_limit_challenge_and_verify=15.0)
+async def test_a_client_has_so_many_challenges_and_answers_a_minute(auth_pool: AuthPool):
+    limited = auth_pool.having(mfa__rate_limit_challenge_and_verify=15.0)
     signed = await limited.sign_up()
     app = await enroll_app(limited, signed)
     target = f"/factors/{app.id}"
@@ -196,34 +198,38 @@ async def test_a_client_has_so_many_challenges_and_answers_a_minute(house: House
         assert all(int(told(each, "retry-after")) >= 1 for each in refused)
 
 
-async def test_who_knows_the_password_only_cannot_change_what_protects_the_account(house: House):
-    high, _ = await with_app(house)
-    low = await house.sign_in(high.email)
+async def test_who_knows_the_password_only_cannot_change_what_protects_the_account(auth_pool: AuthPool):
+    high, _ = await with_app(auth_pool)
+    low = await auth_pool.sign_in(high.email)
 
     for body in ({"password": "another one"}, {"email": "other@example.org"}, {"phone": number()}):
-        status, code, _ = await house.refused("PUT", "/user", body, low.caller)
+        status, code, _ = await auth_pool.refused("PUT", "/user", body, low.caller)
         assert (status, code) == (401, "insufficient_aal")
-    assert (await house.sign_in(high.email, PASSWORD)).id == high.id
+    assert (await auth_pool.sign_in(high.email, PASSWORD)).id == high.id
 
 
-async def test_a_factor_begun_before_the_owners_is_no_way_past_it(house: House):
-    first = await house.sign_up()
-    thief = await house.sign_in(first.email)
-    planted = await house.ok("POST", "/factors", {"factor_type": "phone", "phone": number()}, thief.caller)
-    app = await enroll_app(house, first)
+async def test_a_factor_begun_before_the_owners_is_no_way_past_it(auth_pool: AuthPool):
+    first = await auth_pool.sign_up()
+    thief = await auth_pool.sign_in(first.email)
+    planted = await auth_pool.ok(
+        "POST", "/factors", {"factor_type": "phone", "phone": number()}, thief.caller
+    )
+    app = await enroll_app(auth_pool, first)
     await app.verify(first)
-    again = await house.sign_in(first.email)
+    again = await auth_pool.sign_in(first.email)
     target = f"/factors/{planted['id']}"
 
-    assert (await house.refused("POST", f"{target}/challenge", None, again.caller))[:2] == NEEDS_AAL2
-    assert (await house.refused("POST", f"{target}/verify", {"code": "1"}, again.caller))[:2] == NEEDS_AAL2
+    assert (await auth_pool.refused("POST", f"{target}/challenge", None, again.caller))[:2] == NEEDS_AAL2
+    assert (await auth_pool.refused("POST", f"{target}/verify", {"code": "1"}, again.caller))[
+        :2
+    ] == NEEDS_AAL2
 
 
-async def test_a_session_that_ended_between_cannot_be_raised(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_session_that_ended_between_cannot_be_raised(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
     challenge = await app.challenge(signed)
-    await house.ok("POST", "/logout", None, signed.caller)
+    await auth_pool.ok("POST", "/logout", None, signed.caller)
 
     assert (await app.refused(signed, app.code(), challenge))[:2] == (403, "session_not_found")
 
@@ -239,29 +245,29 @@ class Counting:
         return self.at + (self.looks > self.still_for)
 
 
-async def test_factors_challenged_in_the_same_moment_do_not_hinder_one_another(house: House):
-    signed = [await house.sign_up() for _ in range(3)]
-    apps = [await enroll_app(house, each) for each in signed]
+async def test_factors_challenged_in_the_same_moment_do_not_hinder_one_another(auth_pool: AuthPool):
+    signed = [await auth_pool.sign_up() for _ in range(3)]
+    apps = [await enroll_app(auth_pool, each) for each in signed]
 
     async def challenge(at: int, clock: Counting) -> None:
-        still = House(replace(house.context, clock=clock), house.admin, house.clock)
+        still = AuthPool(replace(auth_pool.context, clock=clock), auth_pool.admin, auth_pool.clock)
         await still.ok("POST", f"/factors/{apps[at].id}/challenge", None, signed[at].caller)
 
-    first = Counting(house.clock(), 1000)
+    first = Counting(auth_pool.clock(), 1000)
     await challenge(0, first)
-    both = Counting(house.clock(), 2 * first.looks)
+    both = Counting(auth_pool.clock(), 2 * first.looks)
     await challenge(1, both)
     await challenge(2, both)
 
     assert both.looks == 3 * first.looks  # the last was made in a second try
 
 
-async def test_a_step_is_used_once_even_past_the_lock_of_its_user(house: House):
-    signed = await house.sign_up()
-    id = uuid.UUID((await enroll_app(house, signed)).id)
+async def test_a_step_is_used_once_even_past_the_lock_of_its_user(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    id = uuid.UUID((await enroll_app(auth_pool, signed)).id)
 
     async def use(step: int) -> bool:
-        async with house.context.transaction() as transaction:
+        async with auth_pool.context.transaction() as transaction:
             return await factors.use_step(transaction, id, step)
 
     assert (await asyncio.gather(*(use(7) for _ in range(20)))).count(True) == 1

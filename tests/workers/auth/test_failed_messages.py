@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.settings.types import Quota
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address, number
 from tests.workers.auth.office import CONFIRMED, Office, Phones, with_office, with_phones
 from workers.auth.delivery.smtp import Mailer, SmtpEndpoint
 from workers.auth.delivery.transport import DirectTransport
@@ -60,26 +60,26 @@ FLOWS = (
 
 
 @pytest.fixture
-def slow(house: House, office: Office, phones: Phones) -> House:
+def slow(auth_pool: AuthPool, office: Office, phones: Phones) -> AuthPool:
     """A worker with a pause of a minute between two messages, and quotas that are not reached."""
     quotas = {"rate_limit__email_sent": Quota("0"), "rate_limit__sms_sent": Quota("0")}
     pauses = {"email__max_frequency": 60.0, "sms__max_frequency": 60.0}
-    return with_phones(with_office(house, office), phones).having(**CONFIRMED, **quotas, **pauses)
+    return with_phones(with_office(auth_pool, office), phones).having(**CONFIRMED, **quotas, **pauses)
 
 
-def without_mail(house: House) -> House:
+def without_mail(auth_pool: AuthPool) -> AuthPool:
     """Give the same worker when the mail server is away."""
     away = DirectTransport(Mailer(SmtpEndpoint("127.0.0.1", 1)))
-    return with_office(house, Office(caught=None, transport=away))  # type: ignore[arg-type]  # nothing is caught
+    return with_office(auth_pool, Office(caught=None, transport=away))  # type: ignore[arg-type]  # nothing is caught
 
 
-async def stored(house: House, address: str) -> list[object]:
+async def stored(auth_pool: AuthPool, address: str) -> list[object]:
     """Read all that is stored about the user of an address."""
-    return [[row[0] for row in await house.admin.fetch(sql, address)] for sql in TABLES]
+    return [[row[0] for row in await auth_pool.admin.fetch(sql, address)] for sql in TABLES]
 
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
-async def test_a_message_that_is_not_sent_leaves_nothing_behind(slow: House, phones: Phones, flow: Flow):
+async def test_a_message_that_is_not_sent_leaves_nothing_behind(slow: AuthPool, phones: Phones, flow: Flow):
     to = address() if flow.by == "email" else number()
     caller = {"admin": ADMIN}.get(flow.caller)
     if flow.state != "unknown":
@@ -107,7 +107,7 @@ async def test_a_message_that_is_not_sent_leaves_nothing_behind(slow: House, pho
     assert await stored(slow, to) != state
 
 
-async def test_a_challenge_whose_code_is_not_sent_is_not_stored(slow: House, phones: Phones):
+async def test_a_challenge_whose_code_is_not_sent_is_not_stored(slow: AuthPool, phones: Phones):
     factors = slow.having(mfa__phone__enroll_enabled=True, mfa__phone__verify_enabled=True)
     signed = await factors.having(email__enable_confirmations=False).sign_up()
     phone = number()
@@ -125,7 +125,7 @@ async def test_a_challenge_whose_code_is_not_sent_is_not_stored(slow: House, pho
     assert uuid.UUID(challenged["id"])
 
 
-async def test_a_function_that_sends_sees_the_user_and_may_refer_to_it(slow: House):
+async def test_a_function_that_sends_sees_the_user_and_may_refer_to_it(slow: AuthPool):
     await slow.admin.execute("""
         create table if not exists public.sent_texts (user_id uuid references auth.users on delete cascade, code text);
         grant insert on public.sent_texts to supabase_auth_admin;
@@ -151,7 +151,7 @@ async def test_a_function_that_sends_sees_the_user_and_may_refer_to_it(slow: Hou
     assert (await stored(hooked, bad))[0] == []
 
 
-async def test_a_resend_to_an_unknown_phone_is_no_error_the_second_time(slow: House, phones: Phones):
+async def test_a_resend_to_an_unknown_phone_is_no_error_the_second_time(slow: AuthPool, phones: Phones):
     pending, unknown = number(), number()
     await slow.ok("POST", "/signup", {"phone": pending, "password": PASSWORD})
     slow.clock.forward(minutes=2)

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address
 from tests.workers.auth.office import Office, landed
 from tests.workers.auth.test_user import with_claims
 
@@ -20,30 +20,30 @@ OWN = {"action_link", "email_otp", "hashed_token", "verification_type", "redirec
 
 
 @pytest.fixture
-def secure(mailed: House) -> House:
+def secure(mailed: AuthPool) -> AuthPool:
     """A worker where addresses and both halves of a change are confirmed."""
     return mailed.having(email__double_confirm_changes=True)
 
 
-async def known(house: House) -> str:
-    return (await house.having(email__enable_confirmations=False).sign_up(data={"a": 1})).email
+async def known(auth_pool: AuthPool) -> str:
+    return (await auth_pool.having(email__enable_confirmations=False).sign_up(data={"a": 1})).email
 
 
-async def generated(house: House, type: str, email: str, **more: object) -> Any:
-    return await house.ok("POST", PATH, {"type": type, "email": email, **more}, ADMIN)
+async def generated(auth_pool: AuthPool, type: str, email: str, **more: object) -> Any:
+    return await auth_pool.ok("POST", PATH, {"type": type, "email": email, **more}, ADMIN)
 
 
-async def any_link(house: House, type: str) -> tuple[Any, str]:
+async def any_link(auth_pool: AuthPool, type: str) -> tuple[Any, str]:
     """Generate a link of a type for somebody whom it suits; give the address that its code belongs to."""
     if type in ("signup", "invite"):
         email = address()
         more = {"password": PASSWORD} if type == "signup" else {}
-        return await generated(house, type, email, **more), email
-    email = await known(house)
+        return await generated(auth_pool, type, email, **more), email
+    email = await known(auth_pool)
     if not type.startswith("email_change"):
-        return await generated(house, type, email), email
+        return await generated(auth_pool, type, email), email
     new = address()
-    made = await generated(house, type, email, new_email=new)
+    made = await generated(auth_pool, type, email, new_email=new)
     return made, new if type == "email_change_new" else email
 
 
@@ -57,7 +57,7 @@ def as_request(made: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("type", TYPES)
 async def test_the_answer_is_the_user_and_a_link_and_no_mail_is_sent(
-    secure: House, office: Office, type: str
+    secure: AuthPool, office: Office, type: str
 ):
     made, _ = await any_link(secure, type)
 
@@ -76,7 +76,7 @@ async def test_the_answer_is_the_user_and_a_link_and_no_mail_is_sent(
 
 @pytest.mark.parametrize("type", TYPES[:4])
 @pytest.mark.parametrize("by", ["link", "code", "hash"])
-async def test_each_way_leads_in_once(secure: House, type: str, by: str):
+async def test_each_way_leads_in_once(secure: AuthPool, type: str, by: str):
     made, email = await any_link(secure, type)
     if by == "link":
         for is_first in (True, False):
@@ -97,7 +97,7 @@ async def test_each_way_leads_in_once(secure: House, type: str, by: str):
 @pytest.mark.parametrize(
     "order", [("email_change_current", "email_change_new"), ("email_change_new", "email_change_current")]
 )
-async def test_both_halves_of_a_change_work_in_any_order(secure: House, order: tuple[str, str]):
+async def test_both_halves_of_a_change_work_in_any_order(secure: AuthPool, order: tuple[str, str]):
     email, new = await known(secure), address()
     links = {type: await generated(secure, type, email, new_email=new) for type in order}
 
@@ -112,7 +112,7 @@ async def test_both_halves_of_a_change_work_in_any_order(secure: House, order: t
     assert (await secure.ok("POST", "/verify", body))["user"]["email"] == new
 
 
-async def test_the_second_half_may_be_asked_for_after_the_first_was_confirmed(secure: House):
+async def test_the_second_half_may_be_asked_for_after_the_first_was_confirmed(secure: AuthPool):
     email, new = await known(secure), address()
     one = await generated(secure, "email_change_new", email, new_email=new)
     await secure.send("GET", as_request(one))
@@ -123,7 +123,7 @@ async def test_the_second_half_may_be_asked_for_after_the_first_was_confirmed(se
     assert (await secure.sign_in(new)).email == new
 
 
-async def test_links_of_another_change_are_void(secure: House):
+async def test_links_of_another_change_are_void(secure: AuthPool):
     email, first, second = await known(secure), address(), address()
     old = await generated(secure, "email_change_current", email, new_email=first)
     await generated(secure, "email_change_new", email, new_email=second)
@@ -131,7 +131,7 @@ async def test_links_of_another_change_are_void(secure: House):
     assert landed(await secure.send("GET", as_request(old)))[2]["error_code"] == "otp_expired"
 
 
-async def test_the_current_half_is_for_secure_changes_only(mailed: House):
+async def test_the_current_half_is_for_secure_changes_only(mailed: AuthPool):
     email = await known(mailed)
     body = {"type": "email_change_current", "email": email, "new_email": address()}
 
@@ -143,7 +143,7 @@ async def test_the_current_half_is_for_secure_changes_only(mailed: House):
     await mailed.sign_in(new)
 
 
-async def test_a_signup_makes_an_account_that_waits_with_its_password(secure: House):
+async def test_a_signup_makes_an_account_that_waits_with_its_password(secure: AuthPool):
     email = address()
 
     made = await generated(secure, "signup", email.upper(), password=PASSWORD, data={"team": "red"})
@@ -163,7 +163,7 @@ async def test_a_signup_makes_an_account_that_waits_with_its_password(secure: Ho
     }
 
 
-async def test_a_signup_over_one_that_waits_takes_it_over(secure: House):
+async def test_a_signup_over_one_that_waits_takes_it_over(secure: AuthPool):
     email = address()
     await secure.ok("POST", "/signup", {"email": email, "password": "the thief's"})
 
@@ -175,7 +175,7 @@ async def test_a_signup_over_one_that_waits_takes_it_over(secure: House):
     assert (await secure.refused("POST", "/token?grant_type=password", body))[1] == "invalid_credentials"
 
 
-async def test_an_invitation_says_when(secure: House):
+async def test_an_invitation_says_when(secure: AuthPool):
     made = await generated(secure, "invite", address(), data={"team": "red"})
 
     assert made["invited_at"]
@@ -183,14 +183,14 @@ async def test_an_invitation_says_when(secure: House):
 
 
 @pytest.mark.parametrize("type", ["signup", "invite"])
-async def test_who_is_there_already_gets_no_account(secure: House, type: str):
+async def test_who_is_there_already_gets_no_account(secure: AuthPool, type: str):
     email = await known(secure)
 
     body = {"type": type, "email": email, "password": PASSWORD}
     assert await secure.refused("POST", PATH, body, ADMIN) == EMAIL_EXISTS
 
 
-async def test_a_magic_link_for_somebody_unknown_becomes_a_signup(secure: House):
+async def test_a_magic_link_for_somebody_unknown_becomes_a_signup(secure: AuthPool):
     email = address()
 
     made = await generated(secure, "magiclink", email, data={"team": "red"})
@@ -203,14 +203,14 @@ async def test_a_magic_link_for_somebody_unknown_becomes_a_signup(secure: House)
 
 
 @pytest.mark.parametrize("type", ["recovery", "email_change_current", "email_change_new"])
-async def test_for_somebody_unknown_there_is_no_other_link(secure: House, type: str):
+async def test_for_somebody_unknown_there_is_no_other_link(secure: AuthPool, type: str):
     body = {"type": type, "email": address(), "new_email": address()}
 
     assert await secure.refused("POST", PATH, body, ADMIN) == NOT_FOUND
 
 
 @pytest.mark.parametrize("type", ["magiclink", "recovery"])
-async def test_links_for_somebody_known_change_nothing_of_him(secure: House, type: str):
+async def test_links_for_somebody_known_change_nothing_of_him(secure: AuthPool, type: str):
     email = await known(secure)
     before = (await secure.sign_in(email)).body["user"]
 
@@ -225,7 +225,7 @@ async def test_links_for_somebody_known_change_nothing_of_him(secure: House, typ
 
 
 @pytest.mark.parametrize("type", ["email_change_current", "email_change_new"])
-async def test_a_change_to_an_address_that_is_taken_is_refused(secure: House, type: str):
+async def test_a_change_to_an_address_that_is_taken_is_refused(secure: AuthPool, type: str):
     email, other = await known(secure), await known(secure)
 
     for new in (other, other.upper(), email):
@@ -245,12 +245,12 @@ async def test_a_change_to_an_address_that_is_taken_is_refused(secure: House, ty
     ],
 )  # fmt: skip
 async def test_what_is_no_order_is_refused(
-    secure: House, body: dict[str, object], answer: tuple[int, str, str]
+    secure: AuthPool, body: dict[str, object], answer: tuple[int, str, str]
 ):
     assert await secure.refused("POST", PATH, body, ADMIN) == answer
 
 
-async def test_a_change_needs_the_new_address(secure: House):
+async def test_a_change_needs_the_new_address(secure: AuthPool):
     email = await known(secure)
 
     body = {"type": "email_change_new", "email": email}
@@ -271,7 +271,9 @@ async def test_a_change_needs_the_new_address(secure: House):
         ("body", "http://2130706433/", SITE),
     ],
 )
-async def test_the_link_leads_to_a_target_of_the_project(secure: House, where: str, wanted: str, target: str):
+async def test_the_link_leads_to_a_target_of_the_project(
+    secure: AuthPool, where: str, wanted: str, target: str
+):
     query = wanted.replace("&", "%26").replace("?", "%3F") if where == "query" else ""
     body = {"type": "magiclink", "email": await known(secure), **({} if query else {"redirect_to": wanted})}
     made = await secure.ok("POST", f"{PATH}?redirect_to={query}" if query else PATH, body, ADMIN)
@@ -281,7 +283,7 @@ async def test_the_link_leads_to_a_target_of_the_project(secure: House, where: s
     assert landed(await secure.send("GET", as_request(made)))[0] == target.partition("?")[0]
 
 
-async def test_the_path_of_the_external_url_and_that_of_the_settings_stand_in_the_link(secure: House):
+async def test_the_path_of_the_external_url_and_that_of_the_settings_stand_in_the_link(secure: AuthPool):
     outside = secure.having(
         external_url="https://api.example.org/base/auth/v1", email__template__recovery__url_path="/reset"
     )
@@ -295,7 +297,7 @@ async def test_the_path_of_the_external_url_and_that_of_the_settings_stand_in_th
     )
 
 
-async def test_there_is_no_pause_and_the_newest_link_counts(secure: House):
+async def test_there_is_no_pause_and_the_newest_link_counts(secure: AuthPool):
     slow = secure.having(email__max_frequency=60.0, rate_limit__email_sent="1")
     email = await known(slow)
     links = [await generated(slow, "magiclink", email) for _ in range(3)]
@@ -305,7 +307,7 @@ async def test_there_is_no_pause_and_the_newest_link_counts(secure: House):
     assert "access_token" in landed(await slow.send("GET", as_request(links[2])))[2]
 
 
-async def test_only_admins_get_links(secure: House):
+async def test_only_admins_get_links(secure: AuthPool):
     email = await known(secure)
     signed = await secure.sign_in(email)
     body = {"type": "magiclink", "email": email}
@@ -316,7 +318,7 @@ async def test_only_admins_get_links(secure: House):
     await secure.ok("POST", PATH, body, with_claims(signed, role="service_role"))
 
 
-async def test_accounts_of_single_sign_on_and_of_other_audiences_are_unknown(secure: House):
+async def test_accounts_of_single_sign_on_and_of_other_audiences_are_unknown(secure: AuthPool):
     email = await known(secure)
     response = await secure.send(
         "POST", PATH, {"type": "recovery", "email": email}, ADMIN, x_jwt_aud="elsewhere"
@@ -328,7 +330,7 @@ async def test_accounts_of_single_sign_on_and_of_other_audiences_are_unknown(sec
     assert await secure.refused("POST", PATH, {"type": "recovery", "email": email}, ADMIN) == NOT_FOUND
 
 
-async def test_who_was_deleted_softly_is_unknown(secure: House):
+async def test_who_was_deleted_softly_is_unknown(secure: AuthPool):
     email = await known(secure)
     made = await generated(secure, "recovery", email)
     await secure.ok("DELETE", f"/admin/users/{made['id']}", {"should_soft_delete": True}, ADMIN)
@@ -337,7 +339,7 @@ async def test_who_was_deleted_softly_is_unknown(secure: House):
     assert await secure.refused("POST", PATH, {"type": "recovery", "email": email}, ADMIN) == NOT_FOUND
 
 
-async def test_the_database_holds_neither_link_nor_code(secure: House):
+async def test_the_database_holds_neither_link_nor_code(secure: AuthPool):
     made = await generated(secure, "recovery", await known(secure))
 
     kept = await secure.value(

@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address
 from tests.workers.auth.delivery.hooks.conftest import Hooked
 from tests.workers.auth.delivery.hooks.service import HookService, served
-from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, address
 from tests.workers.auth.office import Office, landed, with_office
 from tests.workers.auth.test_user import with_claims
 from workers.auth.delivery.hooks.points import HookPoint
@@ -19,12 +19,12 @@ EMAIL_EXISTS = (422, "email_exists", "A user with this email address has already
 
 
 @pytest.fixture
-def inviting(house: House, office: Office) -> House:
+def inviting(auth_pool: AuthPool, office: Office) -> AuthPool:
     """A worker as a new project has it: accounts are confirmed at once, mails are caught at any time."""
-    return with_office(house, office).having(email__max_frequency=0.0)
+    return with_office(auth_pool, office).having(email__max_frequency=0.0)
 
 
-async def test_who_is_invited_has_an_account_that_waits(inviting: House, office: Office):
+async def test_who_is_invited_has_an_account_that_waits(inviting: AuthPool, office: Office):
     email = address()
 
     user = await inviting.ok(
@@ -46,7 +46,9 @@ async def test_who_is_invited_has_an_account_that_waits(inviting: House, office:
 
 
 @pytest.mark.parametrize("by", ["link", "code", "hash"])
-async def test_he_comes_in_by_what_he_was_sent_and_sets_a_password(inviting: House, office: Office, by: str):
+async def test_he_comes_in_by_what_he_was_sent_and_sets_a_password(
+    inviting: AuthPool, office: Office, by: str
+):
     email = address()
     made = await inviting.ok("POST", "/invite", {"email": email, "data": {"team": "red"}}, ADMIN)
 
@@ -70,7 +72,7 @@ async def test_he_comes_in_by_what_he_was_sent_and_sets_a_password(inviting: Hou
     assert (await inviting.sign_in(email)).id == made["id"]
 
 
-async def test_what_was_written_of_him_is_told_to_nobody_who_signs_up_with_his_address(inviting: House):
+async def test_what_was_written_of_him_is_told_to_nobody_who_signs_up_with_his_address(inviting: AuthPool):
     careful, email = inviting.having(email__enable_confirmations=True), address()
     made = await careful.ok("POST", "/invite", {"email": email, "data": {"team": "red"}}, ADMIN)
 
@@ -81,7 +83,7 @@ async def test_what_was_written_of_him_is_told_to_nobody_who_signs_up_with_his_a
     assert (kept["user_metadata"], len(kept["identities"])) == ({"team": "red"}, 1)
 
 
-async def test_nobody_enters_by_a_password_before(inviting: House):
+async def test_nobody_enters_by_a_password_before(inviting: AuthPool):
     email = address()
     await inviting.ok("POST", "/invite", {"email": email}, ADMIN)
 
@@ -92,7 +94,7 @@ async def test_nobody_enters_by_a_password_before(inviting: House):
         ] == "invalid_credentials"
 
 
-async def test_who_is_there_already_is_not_invited(inviting: House, office: Office):
+async def test_who_is_there_already_is_not_invited(inviting: AuthPool, office: Office):
     signed = await inviting.sign_up()
 
     assert await inviting.refused("POST", "/invite", {"email": signed.email}, ADMIN) == EMAIL_EXISTS
@@ -100,7 +102,7 @@ async def test_who_is_there_already_is_not_invited(inviting: House, office: Offi
     await inviting.sign_in(signed.email)
 
 
-async def test_an_invitation_can_be_repeated_and_the_newest_counts(inviting: House, office: Office):
+async def test_an_invitation_can_be_repeated_and_the_newest_counts(inviting: AuthPool, office: Office):
     email = address()
     first = await inviting.ok("POST", "/invite", {"email": email, "data": {"a": 1, "b": 1}}, ADMIN)
     old = office.path(email)
@@ -112,7 +114,7 @@ async def test_an_invitation_can_be_repeated_and_the_newest_counts(inviting: Hou
     assert "access_token" in landed(await inviting.send("GET", office.path(email)))[2]
 
 
-async def test_admins_need_no_pause_between_two_invitations(inviting: House, office: Office):
+async def test_admins_need_no_pause_between_two_invitations(inviting: AuthPool, office: Office):
     slow, email = inviting.having(email__max_frequency=60.0, email__enable_confirmations=True), address()
     await slow.ok("POST", "/signup", {"email": email, "password": PASSWORD})
 
@@ -124,7 +126,7 @@ async def test_admins_need_no_pause_between_two_invitations(inviting: House, off
 
 
 async def test_who_registered_with_an_address_not_his_does_not_wait_in_the_account(
-    mailed: House, office: Office
+    mailed: AuthPool, office: Office
 ):
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": "the thief's"})
@@ -139,7 +141,7 @@ async def test_who_registered_with_an_address_not_his_does_not_wait_in_the_accou
     assert landed(await mailed.send("GET", before))[2]["error_code"] == "otp_expired"
 
 
-async def test_a_user_by_phone_keeps_his_account_when_his_address_is_invited(inviting: House):
+async def test_a_user_by_phone_keeps_his_account_when_his_address_is_invited(inviting: AuthPool):
     body = {"phone": "4915112345678", "phone_confirm": True, "email": address(), "password": PASSWORD}
     made = await inviting.ok("POST", "/admin/users", body, ADMIN)
 
@@ -151,7 +153,7 @@ async def test_a_user_by_phone_keeps_his_account_when_his_address_is_invited(inv
     await inviting.ok("DELETE", f"/admin/users/{made['id']}", {}, ADMIN)
 
 
-async def test_admins_invite_where_nobody_may_sign_up(inviting: House):
+async def test_admins_invite_where_nobody_may_sign_up(inviting: AuthPool):
     closed = inviting.having(enable_signup=False)
 
     assert (await closed.ok("POST", "/invite", {"email": address()}, ADMIN))["invited_at"]
@@ -166,13 +168,13 @@ async def test_admins_invite_where_nobody_may_sign_up(inviting: House):
     ],
 )  # fmt: skip
 async def test_what_cannot_be_invited_is_refused(
-    inviting: House, office: Office, body: dict[str, object], answer: tuple[int, str, str]
+    inviting: AuthPool, office: Office, body: dict[str, object], answer: tuple[int, str, str]
 ):
     assert await inviting.refused("POST", "/invite", body, ADMIN) == answer
     assert len(office.caught) == 0
 
 
-async def test_only_admins_invite(inviting: House, office: Office):
+async def test_only_admins_invite(inviting: AuthPool, office: Office):
     signed: Signed = await inviting.sign_up()
 
     assert (await inviting.refused("POST", "/invite", {"email": address()}, signed.caller))[:2] == (
@@ -195,7 +197,7 @@ async def test_only_admins_invite(inviting: House, office: Office):
     ],
 )
 async def test_the_link_leads_to_a_target_of_the_project(
-    inviting: House, office: Office, where: str, wanted: str, target: str
+    inviting: AuthPool, office: Office, where: str, wanted: str, target: str
 ):
     email = address()
     query, body = (f"?redirect_to={wanted}", {}) if where == "query" else ("", {"redirect_to": wanted})
@@ -204,7 +206,7 @@ async def test_the_link_leads_to_a_target_of_the_project(
     assert parse_qs(urlsplit(office.link(email)).query)["redirect_to"] == [target]
 
 
-async def test_of_many_invitations_at_once_one_account_comes(inviting: House):
+async def test_of_many_invitations_at_once_one_account_comes(inviting: AuthPool):
     email = address()
 
     answers = await asyncio.gather(
@@ -215,7 +217,7 @@ async def test_of_many_invitations_at_once_one_account_comes(inviting: House):
     assert len({json.loads(each.body)["id"] for each in answers}) == 1
 
 
-async def test_the_invitation_stands_in_the_audit_log(inviting: House):
+async def test_the_invitation_stands_in_the_audit_log(inviting: AuthPool):
     user = await inviting.ok("POST", "/invite", {"email": address()}, ADMIN)
 
     payload = json.loads(
@@ -228,11 +230,11 @@ async def test_the_invitation_stands_in_the_audit_log(inviting: House):
     assert (payload["actor_id"], payload["traits"]["user_email"]) == (str(uuid.UUID(int=0)), user["email"])
 
 
-async def test_the_project_is_asked_and_told_of_new_accounts_once(house: House, office: Office):
+async def test_the_project_is_asked_and_told_of_new_accounts_once(auth_pool: AuthPool, office: Office):
     service, email = HookService(), address()
     async with served(service.answer) as service.url:
         points = (HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
-        asked = with_office(Hooked(house, service).over_http(*points, email__max_frequency=0.0), office)
+        asked = with_office(Hooked(auth_pool, service).over_http(*points, email__max_frequency=0.0), office)
         for _ in range(2):
             await asked.ok("POST", "/invite", {"email": email}, ADMIN)
 

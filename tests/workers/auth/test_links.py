@@ -4,13 +4,13 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.workers.auth.house import House, told
+from tests.workers.auth.auth_pool import AuthPool, told
 from tests.workers.auth.office import SITE, Office, failure, landed, waiting
 
 VERIFIER = "v" * 43
 
 
-async def test_a_link_works_once(mailed: House, office: Office):
+async def test_a_link_works_once(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
 
     answers = [landed(await mailed.send("GET", office.path(email)))[2] for _ in range(2)]
@@ -25,12 +25,12 @@ async def test_a_link_works_once(mailed: House, office: Office):
 @pytest.mark.parametrize(
     "query", ["", "?type=signup", f"?token={'0' * 56}", "?type=&token=", "?redirect_to=x"]
 )
-async def test_what_is_no_link_is_refused_as_json(mailed: House, query: str):
+async def test_what_is_no_link_is_refused_as_json(mailed: AuthPool, query: str):
     assert (await mailed.refused("GET", f"/verify{query}"))[:2] == (400, "validation_failed")
 
 
 @pytest.mark.parametrize("type", ["sms", "phone_change", "nothing", "reauthentication"])
-async def test_a_link_of_no_known_type_leads_home_with_a_refusal(mailed: House, type: str):
+async def test_a_link_of_no_known_type_leads_home_with_a_refusal(mailed: AuthPool, type: str):
     fragment = await failure(mailed, f"/verify?type={type}&token={'0' * 56}")
 
     assert (fragment["error"], fragment["error_code"]) == ("invalid_request", "validation_failed")
@@ -39,13 +39,13 @@ async def test_a_link_of_no_known_type_leads_home_with_a_refusal(mailed: House, 
 @pytest.mark.parametrize(
     "token", ["x", "0" * 56, "pkce_" + "0" * 56, "%F0%9F%92%A9", "0" * 5000, "' or true --"]
 )
-async def test_tokens_that_are_none_lead_home_with_a_refusal(mailed: House, token: str):
+async def test_tokens_that_are_none_lead_home_with_a_refusal(mailed: AuthPool, token: str):
     path = f"/verify?type=signup&token={quote(token, safe='%')}"
 
     assert (await failure(mailed, path))["error_code"] == "otp_expired"
 
 
-async def test_answers_are_kept_by_nobody_and_the_address_is_not_told_on(mailed: House, office: Office):
+async def test_answers_are_kept_by_nobody_and_the_address_is_not_told_on(mailed: AuthPool, office: Office):
     response = await mailed.send("GET", office.path(await waiting(mailed)))
 
     assert (told(response, "cache-control"), told(response, "referrer-policy")) == ("no-store", "no-referrer")
@@ -63,7 +63,7 @@ async def test_answers_are_kept_by_nobody_and_the_address_is_not_told_on(mailed:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_good", [True, False])
-async def test_no_link_leads_anywhere_else(mailed: House, office: Office, evil: str, is_good: bool):
+async def test_no_link_leads_anywhere_else(mailed: AuthPool, office: Office, evil: str, is_good: bool):
     allowing = mailed.having(additional_redirect_urls=["https://app.example.org/*"])
     email = await waiting(mailed)
     token = office.token(email) if is_good else "0" * 56
@@ -76,7 +76,7 @@ async def test_no_link_leads_anywhere_else(mailed: House, office: Office, evil: 
     assert "evil" not in told(response, "location")
 
 
-async def test_only_looking_at_a_link_uses_nothing_up(mailed: House, office: Office):
+async def test_only_looking_at_a_link_uses_nothing_up(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
 
     looked = [await mailed.send("HEAD", office.path(email)) for _ in range(3)]
@@ -85,7 +85,7 @@ async def test_only_looking_at_a_link_uses_nothing_up(mailed: House, office: Off
     assert "access_token" in landed(await mailed.send("GET", office.path(email)))[2]
 
 
-async def test_a_confirmation_page_asks_before_the_link_is_used_up(mailed: House, office: Office):
+async def test_a_confirmation_page_asks_before_the_link_is_used_up(mailed: AuthPool, office: Office):
     asking, email = mailed.having(email__confirmation_page=True), await waiting(mailed)
 
     pages = [await asking.send("GET", office.path(email)) for _ in range(3)]
@@ -104,7 +104,7 @@ async def test_a_confirmation_page_asks_before_the_link_is_used_up(mailed: House
     assert landed(again)[2]["error_code"] == "otp_expired"
 
 
-async def test_the_confirmation_page_shows_what_it_is_given_as_text(mailed: House):
+async def test_the_confirmation_page_shows_what_it_is_given_as_text(mailed: AuthPool):
     asking = mailed.having(email__confirmation_page=True)
     evil = quote('"><script>alert(1)</script>{x}', safe="")
 
@@ -115,7 +115,7 @@ async def test_the_confirmation_page_shows_what_it_is_given_as_text(mailed: Hous
     assert response.body.count(b"&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;{x}") == 3
 
 
-async def test_a_database_that_stumbles_leads_home_with_a_refusal(mailed: House, office: Office):
+async def test_a_database_that_stumbles_leads_home_with_a_refusal(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     await mailed.admin.execute(
         "create function auth.no_more() returns trigger language plpgsql as $$ begin"

@@ -3,15 +3,15 @@
 import pytest
 
 from schemas.caller import AnonymousCaller, UserCaller
-from tests.workers.auth.house import House, Signed
+from tests.workers.auth.auth_pool import AuthPool, Signed
 
 GONE = (403, "session_not_found", "Session from session_id claim in JWT does not exist")
 
 
-async def three(house: House) -> list[Signed]:
+async def three(auth_pool: AuthPool) -> list[Signed]:
     """Sign one user in three times."""
-    first = await house.sign_up()
-    return [first, await house.sign_in(first.email), await house.sign_in(first.email)]
+    first = await auth_pool.sign_up()
+    return [first, await auth_pool.sign_in(first.email), await auth_pool.sign_in(first.email)]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ async def three(house: House) -> list[Signed]:
         ("?scope=others", [0]),
     ],
 )
-async def test_a_scope_says_which_sessions_end(plain: House, query: str, left: list[int]):
+async def test_a_scope_says_which_sessions_end(plain: AuthPool, query: str, left: list[int]):
     signed, stranger = await three(plain), await plain.sign_up()
 
     response = await plain.send("POST", f"/logout{query}", None, signed[0].caller)
@@ -34,7 +34,7 @@ async def test_a_scope_says_which_sessions_end(plain: House, query: str, left: l
     assert await plain.sessions_of(stranger.id) == {stranger.session_id}
 
 
-async def test_tokens_of_an_ended_session_fail_from_then_on(plain: House):
+async def test_tokens_of_an_ended_session_fail_from_then_on(plain: AuthPool):
     signed = await plain.sign_up()
     await plain.ok("POST", "/logout", None, signed.caller)
 
@@ -43,7 +43,7 @@ async def test_tokens_of_an_ended_session_fail_from_then_on(plain: House):
     assert (await plain.refresh_refused(signed.refresh_token))[1] == "refresh_token_not_found"
 
 
-async def test_an_unknown_scope_ends_nothing(plain: House):
+async def test_an_unknown_scope_ends_nothing(plain: AuthPool):
     signed = await plain.sign_up()
 
     status, code, _ = await plain.refused("POST", "/logout?scope=everybody", None, signed.caller)
@@ -52,14 +52,14 @@ async def test_an_unknown_scope_ends_nothing(plain: House):
     assert await plain.sessions_of(signed.id) == {signed.session_id}
 
 
-async def test_without_a_token_nobody_is_logged_out(plain: House):
+async def test_without_a_token_nobody_is_logged_out(plain: AuthPool):
     assert await plain.refused("POST", "/logout", None, AnonymousCaller()) == (
         401, "no_authorization", "This endpoint requires a valid Bearer token",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(("scope", "count"), [("global", 0), ("local", 1), ("others", 1)])
-async def test_a_token_without_a_session_ends_all_or_none(plain: House, scope: str, count: int):
+async def test_a_token_without_a_session_ends_all_or_none(plain: AuthPool, scope: str, count: int):
     signed = await plain.sign_up()
     by_hand = UserCaller(b'{"sub":"%s","role":"authenticated"}' % signed.id.encode())
 
@@ -68,7 +68,7 @@ async def test_a_token_without_a_session_ends_all_or_none(plain: House, scope: s
     assert len(await plain.sessions_of(signed.id)) == count
 
 
-async def test_a_session_of_somebody_else_is_none(plain: House):
+async def test_a_session_of_somebody_else_is_none(plain: AuthPool):
     one, other = await plain.sign_up(), await plain.sign_up()
     mixed = UserCaller(b'{"sub":"%s","session_id":"%s"}' % (one.id.encode(), other.session_id.encode()))
 

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from schemas.http import Request
+from tests.workers.auth.auth_pool import AuthPool, address, claims_of, number, told
 from tests.workers.auth.delivery.sms.provider import Provider
-from tests.workers.auth.house import House, address, claims_of, number, told
 from tests.workers.auth.office import Office, Phones, open_phones, with_phones
 from workers.auth.http.redirect_target import redirect_target
 from workers.auth.model.pkce import s256
@@ -23,7 +23,7 @@ CHANNELS = (
 )
 
 
-async def test_a_known_address_gets_a_magic_link_with_a_code(mailed: House, office: Office):
+async def test_a_known_address_gets_a_magic_link_with_a_code(mailed: AuthPool, office: Office):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
 
     assert await mailed.ok("POST", "/otp", {"email": signed.email}) == {}
@@ -39,7 +39,7 @@ async def test_a_known_address_gets_a_magic_link_with_a_code(mailed: House, offi
 
 
 async def test_an_unknown_address_gets_an_account_that_is_confirmed_by_the_code(
-    mailed: House, office: Office
+    mailed: AuthPool, office: Office
 ):
     email = address()
 
@@ -63,7 +63,7 @@ async def test_an_unknown_address_gets_an_account_that_is_confirmed_by_the_code(
     "metadata", ["{}", None, '{"provider": "github", "providers": ["github"], "plan": "gold"}']
 )
 async def test_a_code_lists_the_ways_in_of_a_row_made_by_hand(
-    mailed: House, office: Office, metadata: str | None
+    mailed: AuthPool, office: Office, metadata: str | None
 ):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
     id = uuid.UUID(signed.id)
@@ -77,7 +77,7 @@ async def test_a_code_lists_the_ways_in_of_a_row_made_by_hand(
     assert told.get("plan") == ("gold" if "plan" in (metadata or "") else None)
 
 
-async def test_where_accounts_are_confirmed_at_once_the_code_follows(mailed: House, office: Office):
+async def test_where_accounts_are_confirmed_at_once_the_code_follows(mailed: AuthPool, office: Office):
     automatic, email = mailed.having(email__enable_confirmations=False), address()
 
     await automatic.ok("POST", "/otp", {"email": email})
@@ -88,7 +88,7 @@ async def test_where_accounts_are_confirmed_at_once_the_code_follows(mailed: Hou
 
 @pytest.mark.parametrize("field", ["email", "phone"])
 @pytest.mark.parametrize("how", [{"create_user": False}, {"options": {"shouldCreateUser": False}}])
-async def test_nobody_is_made_who_must_not_be(texted: House, field: str, how: dict[str, object]):
+async def test_nobody_is_made_who_must_not_be(texted: AuthPool, field: str, how: dict[str, object]):
     to = {"email": address(), "phone": number()}[field]
 
     assert await texted.refused("POST", "/otp", {field: to, **how}) == NO_SIGNUPS
@@ -96,7 +96,7 @@ async def test_nobody_is_made_who_must_not_be(texted: House, field: str, how: di
     assert not await texted.value(f"select count(*) from auth.users where {field} = $1", to)
 
 
-async def test_sign_ups_that_are_off_are_off_here_too(mailed: House, office: Office):
+async def test_sign_ups_that_are_off_are_off_here_too(mailed: AuthPool, office: Office):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
     closed = mailed.having(enable_signup=False)
 
@@ -120,12 +120,12 @@ async def test_sign_ups_that_are_off_are_off_here_too(mailed: House, office: Off
     ],
 )  # fmt: skip
 async def test_what_cannot_be_sent_is_refused(
-    texted: House, body: dict[str, object], answer: tuple[int, str, str]
+    texted: AuthPool, body: dict[str, object], answer: tuple[int, str, str]
 ):
     assert await texted.refused("POST", "/otp", body) == answer
 
 
-async def test_ways_in_that_are_off_send_nothing(texted: House):
+async def test_ways_in_that_are_off_send_nothing(texted: AuthPool):
     no_mail = texted.having(email__enable_signup=False)
     no_link = texted.having(email__magic_link_enabled=False)
     no_phone = texted.having(sms__enable_signup=False)
@@ -144,7 +144,7 @@ async def test_ways_in_that_are_off_send_nothing(texted: House):
     )  # fmt: skip
 
 
-async def test_a_phone_gets_a_code_of_six_digits(texted: House, phones: Phones):
+async def test_a_phone_gets_a_code_of_six_digits(texted: AuthPool, phones: Phones):
     phone = number()
 
     first = await texted.ok("POST", "/otp", {"phone": f"+{phone}"})
@@ -161,7 +161,7 @@ async def test_a_phone_gets_a_code_of_six_digits(texted: House, phones: Phones):
     assert texted.signed(verified).id == user["id"]
 
 
-async def test_whatsapp_goes_its_own_way(texted: House, phones: Phones):
+async def test_whatsapp_goes_its_own_way(texted: AuthPool, phones: Phones):
     phone = number()
 
     await texted.ok("POST", "/otp", {"phone": phone, "channel": "whatsapp"})
@@ -169,7 +169,7 @@ async def test_whatsapp_goes_its_own_way(texted: House, phones: Phones):
     assert phones.provider.asked[-1].form["To"] == f"whatsapp:+{phone}"
 
 
-async def test_without_a_provider_nobody_is_made(mailed: House):
+async def test_without_a_provider_nobody_is_made(mailed: AuthPool):
     phone = number()
 
     assert await mailed.refused("POST", "/otp", {"phone": phone}) == (
@@ -178,7 +178,7 @@ async def test_without_a_provider_nobody_is_made(mailed: House):
     assert not await mailed.value("select count(*) from auth.users where phone = $1", phone)
 
 
-async def test_a_provider_that_refuses_is_told_without_the_number(texted: House, phones: Phones):
+async def test_a_provider_that_refuses_is_told_without_the_number(texted: AuthPool, phones: Phones):
     phone = number()
     phones.provider.answers(400, {"code": 21211, "message": f"The number {phone} is invalid"})
 
@@ -189,7 +189,7 @@ async def test_a_provider_that_refuses_is_told_without_the_number(texted: House,
     assert phone not in message
 
 
-async def test_test_numbers_have_their_code_and_get_no_message(mailed: House, phones: Phones):
+async def test_test_numbers_have_their_code_and_get_no_message(mailed: AuthPool, phones: Phones):
     phone = number()
     tested = with_phones(mailed.having(sms__test_otp={phone: "123456"}), phones)
 
@@ -202,7 +202,7 @@ async def test_test_numbers_have_their_code_and_get_no_message(mailed: House, ph
     assert phones.provider.asked == []
 
 
-async def test_two_messages_to_one_user_have_a_pause_between_them(mailed: House, phones: Phones):
+async def test_two_messages_to_one_user_have_a_pause_between_them(mailed: AuthPool, phones: Phones):
     slow = with_phones(mailed.having(email__max_frequency=60.0, sms__max_frequency=30.0), phones)
     email, phone = address(), number()
     for body in ({"email": email}, {"phone": phone}):
@@ -225,7 +225,7 @@ async def test_two_messages_to_one_user_have_a_pause_between_them(mailed: House,
     await slow.ok("POST", "/otp", {"email": email})
 
 
-async def test_many_at_once_send_one_message(mailed: House, office: Office):
+async def test_many_at_once_send_one_message(mailed: AuthPool, office: Office):
     slow, email = mailed.having(email__max_frequency=60.0), address()
 
     answers = await asyncio.gather(*(slow.send("POST", "/otp", {"email": email}) for _ in range(6)))
@@ -247,7 +247,12 @@ async def test_many_at_once_send_one_message(mailed: House, office: Office):
     ],
 )  # fmt: skip
 async def test_the_link_leads_to_the_first_address_that_is_allowed(
-    mailed: House, office: Office, body: dict[str, object], query: str, headers: dict[str, str], target: str
+    mailed: AuthPool,
+    office: Office,
+    body: dict[str, object],
+    query: str,
+    headers: dict[str, str],
+    target: str,
 ):
     allowing = mailed.having(additional_redirect_urls=["https://app.example.org/*"])
     email = address()
@@ -259,13 +264,13 @@ async def test_the_link_leads_to_the_first_address_that_is_allowed(
     assert parse_qs(urlsplit(office.link(email)).query)["redirect_to"] == [target]
 
 
-async def test_the_seed_s_magic_link_needs_an_address(mailed: House):
+async def test_the_seed_s_magic_link_needs_an_address(mailed: AuthPool):
     assert await mailed.refused("POST", "/magiclink", {}) == (
         422, "validation_failed", "An email address is required",
     )  # fmt: skip
 
 
-async def test_links_stand_on_the_external_url_with_its_path(mailed: House, office: Office):
+async def test_links_stand_on_the_external_url_with_its_path(mailed: AuthPool, office: Office):
     outside, email = mailed.having(external_url="https://api.example.org/sub/auth/v1"), address()
 
     await outside.send("POST", "/otp", {"email": email}, host="evil.example", x_forwarded_host="evil.example")
@@ -273,7 +278,7 @@ async def test_links_stand_on_the_external_url_with_its_path(mailed: House, offi
     assert office.link(email).startswith("https://api.example.org/sub/auth/v1/verify?token=")
 
 
-async def test_a_request_with_a_challenge_begins_a_flow(mailed: House, office: Office):
+async def test_a_request_with_a_challenge_begins_a_flow(mailed: AuthPool, office: Office):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
 
     await mailed.ok("POST", "/otp", {"email": signed.email, **CHALLENGE})
@@ -285,7 +290,7 @@ async def test_a_request_with_a_challenge_begins_a_flow(mailed: House, office: O
     assert kind == "magiclink"
 
 
-def test_the_header_of_the_official_clients_names_a_target(mailed: House):
+def test_the_header_of_the_official_clients_names_a_target(mailed: AuthPool):
     allowing = mailed.having(additional_redirect_urls=["https://app.example.org/*"])
     headers = [("referer", "https://app.example.org/r"), ("redirect_to", "https://app.example.org/h")]
 
@@ -295,7 +300,7 @@ def test_the_header_of_the_official_clients_names_a_target(mailed: House):
 
 
 @pytest.mark.parametrize("path", ["/otp", "/magiclink", "/recover", "/resend"])
-async def test_an_address_may_not_ask_without_end(mailed: House, path: str):
+async def test_an_address_may_not_ask_without_end(mailed: AuthPool, path: str):
     limited = mailed.having(rate_limit__sign_in_sign_ups=30.0)
     body = {"email": address(), "type": "signup"}
     client = "203.0.113.70"  # each path counts for itself
@@ -307,7 +312,7 @@ async def test_an_address_may_not_ask_without_end(mailed: House, path: str):
     assert json.loads(answers[30].body)["error_code"] == "over_request_rate_limit"
 
 
-async def test_the_provider_that_makes_codes_is_asked_for_them(mailed: House):
+async def test_the_provider_that_makes_codes_is_asked_for_them(mailed: AuthPool):
     async with open_phones(checks_codes=True) as phones:
         checked, phone = with_phones(mailed, phones), number()
         provider: Provider = phones.provider
@@ -327,7 +332,7 @@ async def test_the_provider_that_makes_codes_is_asked_for_them(mailed: House):
     ]
 
 
-async def test_the_provider_is_not_asked_after_five_wrong_codes_or_for_nobody(mailed: House):
+async def test_the_provider_is_not_asked_after_five_wrong_codes_or_for_nobody(mailed: AuthPool):
     async with open_phones(checks_codes=True) as phones:
         checked, phone = with_phones(mailed, phones), number()
         await checked.ok("POST", "/otp", {"phone": phone})

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.workers.auth.house import House, address, claims_of
+from tests.workers.auth.auth_pool import AuthPool, address, claims_of
 from tests.workers.auth.office import SITE, Office, landed, waiting
 from workers.auth.model.pkce import s256
 
@@ -13,7 +13,7 @@ VERIFIER = "v" * 43
 CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}
 
 
-async def test_a_link_of_a_flow_gives_a_code_that_its_client_exchanges(mailed: House, office: Office):
+async def test_a_link_of_a_flow_gives_a_code_that_its_client_exchanges(mailed: AuthPool, office: Office):
     email = address()
     await mailed.having(email__enable_confirmations=False).sign_up(email)
     await mailed.ok("POST", "/otp", {"email": email, **CHALLENGE})
@@ -27,7 +27,7 @@ async def test_a_link_of_a_flow_gives_a_code_that_its_client_exchanges(mailed: H
     assert (await mailed.refused("POST", "/token?grant_type=pkce", body))[:2] == (404, "flow_state_not_found")
 
 
-async def test_the_time_of_a_flow_begins_with_the_click(mailed: House, office: Office):
+async def test_the_time_of_a_flow_begins_with_the_click(mailed: AuthPool, office: Office):
     email = await waiting(mailed, **CHALLENGE)
     mailed.clock.forward(minutes=50)
 
@@ -38,7 +38,7 @@ async def test_the_time_of_a_flow_begins_with_the_click(mailed: House, office: O
     assert await later.ok("POST", "/token?grant_type=pkce", body)
 
 
-async def test_a_code_that_is_not_exchanged_in_time_is_void(mailed: House, office: Office):
+async def test_a_code_that_is_not_exchanged_in_time_is_void(mailed: AuthPool, office: Office):
     email = await waiting(mailed, **CHALLENGE)
     _, query, _ = landed(await mailed.send("GET", office.path(email)))
     mailed.clock.forward(seconds=301)
@@ -48,13 +48,13 @@ async def test_a_code_that_is_not_exchanged_in_time_is_void(mailed: House, offic
     assert (await mailed.refused("POST", "/token?grant_type=pkce", body))[:2] == (422, "flow_state_expired")
 
 
-async def test_a_failed_link_of_a_flow_tells_it_in_the_query_too(mailed: House):
+async def test_a_failed_link_of_a_flow_tells_it_in_the_query_too(mailed: AuthPool):
     _, query, fragment = landed(await mailed.send("GET", f"/verify?type=signup&token=pkce_{'0' * 56}"))
 
     assert query["error_code"] == fragment["error_code"] == "otp_expired"
 
 
-async def test_a_link_of_a_flow_gives_no_session_without_its_flow(mailed: House, office: Office):
+async def test_a_link_of_a_flow_gives_no_session_without_its_flow(mailed: AuthPool, office: Office):
     email = await waiting(mailed, **CHALLENGE)
     await mailed.admin.execute(
         "delete from auth.flow_state where user_id = (select id from auth.users where email = $1)", email
@@ -68,7 +68,7 @@ async def test_a_link_of_a_flow_gives_no_session_without_its_flow(mailed: House,
 
 
 async def test_a_link_of_a_flow_is_none_without_its_prefix_and_no_other_gets_one(
-    mailed: House, office: Office
+    mailed: AuthPool, office: Office
 ):
     with_flow, without = await waiting(mailed, **CHALLENGE), await waiting(mailed)
     bare = office.path(with_flow).replace("pkce_", "")
@@ -80,7 +80,7 @@ async def test_a_link_of_a_flow_is_none_without_its_prefix_and_no_other_gets_one
 
 
 async def test_the_code_of_one_flow_is_not_exchanged_with_the_verifier_of_another(
-    mailed: House, office: Office
+    mailed: AuthPool, office: Office
 ):
     other = {"code_challenge": s256("w" * 43), "code_challenge_method": "s256"}
     email, stranger = await waiting(mailed, **CHALLENGE), await waiting(mailed, **other)
@@ -93,7 +93,9 @@ async def test_the_code_of_one_flow_is_not_exchanged_with_the_verifier_of_anothe
     assert (await mailed.ok("POST", "/token?grant_type=pkce", straight))["user"]["email"] == email
 
 
-async def test_the_server_of_an_application_may_post_the_token_hash_of_a_flow(mailed: House, office: Office):
+async def test_the_server_of_an_application_may_post_the_token_hash_of_a_flow(
+    mailed: AuthPool, office: Office
+):
     email = await waiting(mailed, **CHALLENGE)
 
     session = await mailed.ok("POST", "/verify", {"type": "email", "token_hash": office.token(email)})
@@ -111,12 +113,12 @@ async def test_the_server_of_an_application_may_post_the_token_hash_of_a_flow(ma
     ],
 )
 async def test_what_cannot_be_exchanged_is_refused(
-    mailed: House, body: dict[str, str], answer: tuple[int, str]
+    mailed: AuthPool, body: dict[str, str], answer: tuple[int, str]
 ):
     assert (await mailed.refused("POST", "/token?grant_type=pkce", body))[:2] == answer
 
 
-async def test_a_flow_is_exchanged_once_whoever_comes_at_the_same_time(mailed: House, office: Office):
+async def test_a_flow_is_exchanged_once_whoever_comes_at_the_same_time(mailed: AuthPool, office: Office):
     email = await waiting(mailed, **CHALLENGE)
     _, query, _ = landed(await mailed.send("GET", office.path(email)))
     body = {"auth_code": query["code"], "code_verifier": VERIFIER}
@@ -126,7 +128,7 @@ async def test_a_flow_is_exchanged_once_whoever_comes_at_the_same_time(mailed: H
     assert sorted(each.status for each in answers) == [200] + [404] * 4
 
 
-async def test_who_was_banned_meanwhile_exchanges_nothing(mailed: House, office: Office):
+async def test_who_was_banned_meanwhile_exchanges_nothing(mailed: AuthPool, office: Office):
     email = await waiting(mailed, **CHALLENGE)
     _, query, _ = landed(await mailed.send("GET", office.path(email)))
     await mailed.admin.execute(

@@ -10,7 +10,7 @@ from broker.processes.lifecycle import OK, ManagedProcess
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Broker, Db, Pools, Settings
 from tests.broker.server import NatsServer, running_server
-from tests.workers.auth.house import House
+from tests.workers.auth.auth_pool import AuthPool
 from workers.auth.pool import serve_pool
 from workers.resources import open_resources
 
@@ -57,19 +57,19 @@ def sweepers() -> list[asyncio.Task[object]]:
 
 
 async def test_a_pool_that_starts_sweeps_and_one_that_drains_does_not_any_more(
-    house: House, nats: NatsServer, database_url: str
+    auth_pool: AuthPool, nats: NatsServer, database_url: str
 ):
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "insert into auth.rate_limits (name, updated_at) values"
         " ('pool:old', now() - interval '25 hours'), ('pool:new', now() - interval '23 hours')"
     )
 
     async with living_pool(nats, database_url):
         async with asyncio.timeout(LIMIT_S):
-            while await house.value("select count(*) from auth.rate_limits where name = 'pool:old'"):
+            while await auth_pool.value("select count(*) from auth.rate_limits where name = 'pool:old'"):
                 await asyncio.sleep(0)
         swept_by = len(sweepers())
 
     assert swept_by == 1
     assert sweepers() == []
-    assert await house.value("delete from auth.rate_limits where name = 'pool:new' returning 1") == 1
+    assert await auth_pool.value("delete from auth.rate_limits where name = 'pool:new' returning 1") == 1

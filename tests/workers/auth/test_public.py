@@ -7,7 +7,7 @@ import pytest
 from schemas.keys.secret import Secret
 from schemas.settings.auth_delivery import TwilioSettings
 from schemas.settings.auth_providers import ProviderSettings
-from tests.workers.auth.house import House, told
+from tests.workers.auth.auth_pool import AuthPool, told
 
 PROVIDERS = [
     "apple", "azure", "bitbucket", "discord", "facebook", "snapchat", "figma", "fly", "github", "gitlab", "google",
@@ -16,7 +16,7 @@ PROVIDERS = [
 ]  # fmt: skip
 
 
-async def test_a_new_project_is_entered_by_address_and_password(plain: House):
+async def test_a_new_project_is_entered_by_address_and_password(plain: AuthPool):
     assert await plain.ok("GET", "/settings") == {
         "external": {
             "anonymous_users": False,
@@ -43,7 +43,7 @@ async def test_a_new_project_is_entered_by_address_and_password(plain: House):
         ("passkey__enabled", True, "passkeys_enabled"),
     ],
 )
-async def test_each_switch_shows(plain: House, key: str, value: object, name: str):
+async def test_each_switch_shows(plain: AuthPool, key: str, value: object, name: str):
     before = await plain.ok("GET", "/settings")
 
     after = await plain.having(**{key: value}).ok("GET", "/settings")
@@ -59,12 +59,12 @@ async def test_each_switch_shows(plain: House, key: str, value: object, name: st
         ("sms__enable_confirmations", "phone_autoconfirm"),
     ],
 )
-async def test_what_is_confirmed_is_not_at_once(plain: House, key: str, name: str):
+async def test_what_is_confirmed_is_not_at_once(plain: AuthPool, key: str, name: str):
     assert (await plain.having(**{key: True}).ok("GET", "/settings"))[name] is False
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-async def test_each_provider_shows(plain: House, name: str):
+async def test_each_provider_shows(plain: AuthPool, name: str):
     open_ = plain.having(
         **{f"external__{name}": ProviderSettings(enabled=True, client_id="id", secret=Secret("s"))}
     )
@@ -83,24 +83,24 @@ async def test_each_provider_shows(plain: House, name: str):
         ("email__enable_signup", "email", False),
     ],
 )
-async def test_each_way_in_of_our_own_shows(plain: House, key: str, name: str, value: bool):
+async def test_each_way_in_of_our_own_shows(plain: AuthPool, key: str, name: str, value: bool):
     assert (await plain.having(**{key: value}).ok("GET", "/settings"))["external"][name] is value
 
 
-async def test_the_provider_of_messages_shows(plain: House):
+async def test_the_provider_of_messages_shows(plain: AuthPool):
     twilio = TwilioSettings(enabled=True, account_sid="AC", message_service_sid="MG", auth_token=Secret("t"))
 
     assert (await plain.having(sms__twilio=twilio).ok("GET", "/settings"))["sms_provider"] == "twilio"
 
 
-async def test_the_service_says_that_it_is_there(plain: House):
+async def test_the_service_says_that_it_is_there(plain: AuthPool):
     shown = await plain.ok("GET", "/health")
 
     assert set(shown) == {"version", "name", "description"}
     assert all(shown.values())
 
 
-async def test_a_shared_secret_is_never_listed(plain: House):
+async def test_a_shared_secret_is_never_listed(plain: AuthPool):
     response = await plain.send("GET", "/.well-known/jwks.json")
 
     assert json.loads(response.body) == {"keys": []}

@@ -4,20 +4,20 @@ import uuid
 
 import pytest
 
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, Signed, address, number
 from tests.workers.auth.delivery.sms.provider import Provider
-from tests.workers.auth.house import PASSWORD, House, Signed, address, number
 from tests.workers.auth.office import Office, Phones
 
 PATH = "/reauthenticate"
 
 
-async def signed_up(house: House, **more: object) -> Signed:
-    at_once = house.having(email__enable_confirmations=False, sms__enable_confirmations=False)
+async def signed_up(auth_pool: AuthPool, **more: object) -> Signed:
+    at_once = auth_pool.having(email__enable_confirmations=False, sms__enable_confirmations=False)
     body = {"password": PASSWORD, **(more or {"email": address()})}
     return at_once.signed(await at_once.ok("POST", "/signup", body))
 
 
-async def test_the_code_goes_to_the_address(mailed: House, office: Office):
+async def test_the_code_goes_to_the_address(mailed: AuthPool, office: Office):
     signed = await signed_up(mailed)
 
     assert await mailed.ok("GET", PATH, None, signed.caller) == {}
@@ -29,7 +29,7 @@ async def test_the_code_goes_to_the_address(mailed: House, office: Office):
 
 
 async def test_it_goes_to_the_address_even_if_there_is_a_number(
-    texted: House, office: Office, phones: Phones
+    texted: AuthPool, office: Office, phones: Phones
 ):
     signed = await signed_up(texted)
     await texted.having(sms__enable_confirmations=False).ok(
@@ -42,7 +42,7 @@ async def test_it_goes_to_the_address_even_if_there_is_a_number(
     assert phones.provider.asked == []
 
 
-async def test_it_goes_to_the_phone_of_who_has_no_address(texted: House, phones: Phones):
+async def test_it_goes_to_the_phone_of_who_has_no_address(texted: AuthPool, phones: Phones):
     phone = number()
     signed = await signed_up(texted, phone=phone)
 
@@ -51,7 +51,7 @@ async def test_it_goes_to_the_phone_of_who_has_no_address(texted: House, phones:
     assert len(phones.code(phone)) == 6
 
 
-async def test_who_has_neither_gets_none(mailed: House):
+async def test_who_has_neither_gets_none(mailed: AuthPool):
     signed = mailed.signed(await mailed.ok("POST", "/signup", {}))
 
     assert await mailed.refused("GET", PATH, None, signed.caller) == (
@@ -60,7 +60,7 @@ async def test_who_has_neither_gets_none(mailed: House):
 
 
 @pytest.mark.parametrize("field", ["email", "phone"])
-async def test_an_address_that_is_not_confirmed_gets_none(texted: House, office: Office, field: str):
+async def test_an_address_that_is_not_confirmed_gets_none(texted: AuthPool, office: Office, field: str):
     signed = await signed_up(texted, **{field: address() if field == "email" else number()})
     await texted.admin.execute(
         f"update auth.users set {field}_confirmed_at = null where id = $1", uuid.UUID(signed.id)
@@ -72,7 +72,7 @@ async def test_an_address_that_is_not_confirmed_gets_none(texted: House, office:
     assert len(office.caught) == 0
 
 
-async def test_there_is_a_pause_between_two(mailed: House, office: Office):
+async def test_there_is_a_pause_between_two(mailed: AuthPool, office: Office):
     slow = mailed.having(email__max_frequency=60.0)
     signed = await signed_up(slow)
     await slow.ok("GET", PATH, None, signed.caller)
@@ -83,11 +83,11 @@ async def test_there_is_a_pause_between_two(mailed: House, office: Office):
     await slow.ok("GET", PATH, None, signed.caller)
 
 
-async def test_nobody_gets_a_code(mailed: House):
+async def test_nobody_gets_a_code(mailed: AuthPool):
     assert (await mailed.refused("GET", PATH))[0] == 401
 
 
-async def test_a_provider_that_fails_is_told_of(texted: House, phones: Phones):
+async def test_a_provider_that_fails_is_told_of(texted: AuthPool, phones: Phones):
     signed = await signed_up(texted, phone=number())
     provider: Provider = phones.provider
     provider.answers(500, {"message": "no"})
@@ -95,7 +95,7 @@ async def test_a_provider_that_fails_is_told_of(texted: House, phones: Phones):
     assert (await texted.refused("GET", PATH, None, signed.caller))[:2] == (422, "sms_send_failed")
 
 
-async def test_it_stands_in_the_audit_log(mailed: House):
+async def test_it_stands_in_the_audit_log(mailed: AuthPool):
     signed = await signed_up(mailed)
     await mailed.ok("GET", PATH, None, signed.caller)
 

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, address, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address, number
 from tests.workers.auth.office import Office, Phones, landed
 from workers.auth.model.pkce import s256
 
@@ -13,12 +13,12 @@ CHALLENGE = {"code_challenge": s256("v" * 43), "code_challenge_method": "s256"}
 TYPES = (400, "validation_failed", "Missing one of these types: signup, email_change, sms, phone_change")
 
 
-async def known(mailed: House) -> str:
+async def known(mailed: AuthPool) -> str:
     """Make an account that is confirmed, and give its address."""
     return (await mailed.having(email__enable_confirmations=False).sign_up()).email
 
 
-async def test_a_known_address_gets_a_link_by_which_a_password_is_set(mailed: House, office: Office):
+async def test_a_known_address_gets_a_link_by_which_a_password_is_set(mailed: AuthPool, office: Office):
     email = await known(mailed)
 
     assert (
@@ -34,7 +34,7 @@ async def test_a_known_address_gets_a_link_by_which_a_password_is_set(mailed: Ho
     await mailed.sign_in(email, "a new password")
 
 
-async def test_an_unknown_address_gets_the_same_answer_and_no_letter(mailed: House, office: Office):
+async def test_an_unknown_address_gets_the_same_answer_and_no_letter(mailed: AuthPool, office: Office):
     email = address()
 
     assert await mailed.ok("POST", "/recover", {"email": email}) == {}
@@ -43,7 +43,7 @@ async def test_an_unknown_address_gets_the_same_answer_and_no_letter(mailed: Hou
     assert not await mailed.value("select count(*) from auth.users where email = $1", email)
 
 
-async def test_where_nobody_signs_in_by_mail_no_password_is_recovered(mailed: House, office: Office):
+async def test_where_nobody_signs_in_by_mail_no_password_is_recovered(mailed: AuthPool, office: Office):
     email = await known(mailed)
     closed = mailed.having(email__enable_signup=False)
 
@@ -54,7 +54,7 @@ async def test_where_nobody_signs_in_by_mail_no_password_is_recovered(mailed: Ho
 
 
 @pytest.mark.parametrize(("path", "second"), [("/recover", 429), ("/resend", 200)])
-async def test_asking_again_does_not_tell_who_is_known(mailed: House, path: str, second: int):
+async def test_asking_again_does_not_tell_who_is_known(mailed: AuthPool, path: str, second: int):
     slow = mailed.having(email__max_frequency=60.0)
     signed_up = address()
     await mailed.having(email__enable_confirmations=False).sign_up(signed_up)
@@ -72,13 +72,13 @@ async def test_asking_again_does_not_tell_who_is_known(mailed: House, path: str,
 
 
 @pytest.mark.parametrize("email", ["", None])
-async def test_a_recovery_needs_an_address(mailed: House, email: str | None):
+async def test_a_recovery_needs_an_address(mailed: AuthPool, email: str | None):
     assert await mailed.refused("POST", "/recover", {"email": email}) == (
         400, "validation_failed", "Password recovery requires an email",
     )  # fmt: skip
 
 
-async def test_a_recovery_confirms_an_address_that_was_not(mailed: House, office: Office):
+async def test_a_recovery_confirms_an_address_that_was_not(mailed: AuthPool, office: Office):
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD})
 
@@ -90,7 +90,7 @@ async def test_a_recovery_confirms_an_address_that_was_not(mailed: House, office
     assert not await mailed.value("select count(*) from auth.one_time_tokens where relates_to = $1", email)
 
 
-async def test_a_recovery_with_a_challenge_begins_a_flow(mailed: House, office: Office):
+async def test_a_recovery_with_a_challenge_begins_a_flow(mailed: AuthPool, office: Office):
     email = await known(mailed)
 
     await mailed.ok("POST", "/recover", {"email": email, **CHALLENGE})
@@ -105,7 +105,7 @@ async def test_a_recovery_with_a_challenge_begins_a_flow(mailed: House, office: 
     )
 
 
-async def test_a_sign_up_that_is_waited_for_is_sent_again(mailed: House, office: Office):
+async def test_a_sign_up_that_is_waited_for_is_sent_again(mailed: AuthPool, office: Office):
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD})
     first = office.token(email)
@@ -120,7 +120,7 @@ async def test_a_sign_up_that_is_waited_for_is_sent_again(mailed: House, office:
     assert new["access_token"]
 
 
-async def test_a_text_message_is_sent_again(texted: House, phones: Phones):
+async def test_a_text_message_is_sent_again(texted: AuthPool, phones: Phones):
     phone = number()
     await texted.ok("POST", "/signup", {"phone": phone, "password": PASSWORD})
 
@@ -134,7 +134,7 @@ async def test_a_text_message_is_sent_again(texted: House, phones: Phones):
 @pytest.mark.parametrize("type", ["signup", "email_change", "sms", "phone_change"])
 @pytest.mark.parametrize("is_known", [True, False])
 async def test_where_nothing_is_waited_for_nothing_is_sent(
-    texted: House, office: Office, phones: Phones, type: str, is_known: bool
+    texted: AuthPool, office: Office, phones: Phones, type: str, is_known: bool
 ):
     email, phone = address(), number()
     if is_known:
@@ -160,12 +160,12 @@ async def test_where_nothing_is_waited_for_nothing_is_sent(
     ],
 )  # fmt: skip
 async def test_what_cannot_be_sent_again_is_refused(
-    texted: House, body: dict[str, object], answer: tuple[int, str, str]
+    texted: AuthPool, body: dict[str, object], answer: tuple[int, str, str]
 ):
     assert await texted.refused("POST", "/resend", body) == answer
 
 
-async def test_only_listed_addresses_get_mail_whoever_is_known(mailed: House, office: Office):
+async def test_only_listed_addresses_get_mail_whoever_is_known(mailed: AuthPool, office: Office):
     listed = mailed.having(email__authorized_addresses=["team@corp.example"])
     email = await known(mailed)
 
@@ -184,7 +184,7 @@ async def test_only_listed_addresses_get_mail_whoever_is_known(mailed: House, of
     assert len(office.caught) == 1
 
 
-async def test_reserved_hosts_get_no_mail_where_the_settings_say_so(mailed: House):
+async def test_reserved_hosts_get_no_mail_where_the_settings_say_so(mailed: AuthPool):
     strict = mailed.having(email__validation_extended=True)
 
     answer = await strict.refused("POST", "/otp", {"email": "a@example.com"})
@@ -192,7 +192,7 @@ async def test_reserved_hosts_get_no_mail_where_the_settings_say_so(mailed: Hous
     assert answer == (400, "email_address_invalid", 'Email address "a@example.com" is invalid')
 
 
-async def test_an_address_of_another_audience_is_not_known_here(mailed: House, office: Office):
+async def test_an_address_of_another_audience_is_not_known_here(mailed: AuthPool, office: Office):
     email = await known(mailed)
 
     response = await mailed.send("POST", "/recover", {"email": email}, x_jwt_aud="elsewhere")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, address
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address
 from tests.workers.auth.office import Office, with_office
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
@@ -35,41 +35,43 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     return recorded
 
 
-async def known(house: House) -> str:
-    return (await house.sign_up()).email
+async def known(auth_pool: AuthPool) -> str:
+    return (await auth_pool.sign_up()).email
 
 
-async def with_a_code(house: House) -> str:
-    email = await known(house)
-    await house.ok("POST", "/magiclink", {"email": email})
-    assert await house.value("select count(*) from auth.one_time_tokens where relates_to = $1", email) == 1
+async def with_a_code(auth_pool: AuthPool) -> str:
+    email = await known(auth_pool)
+    await auth_pool.ok("POST", "/magiclink", {"email": email})
+    assert (
+        await auth_pool.value("select count(*) from auth.one_time_tokens where relates_to = $1", email) == 1
+    )
     return email
 
 
-async def without_a_password(house: House) -> str:
+async def without_a_password(auth_pool: AuthPool) -> str:
     email = address()
     sql = "insert into auth.users (id, aud, email) values (gen_random_uuid(), 'authenticated', $1)"
-    await house.admin.execute(sql, email)
+    await auth_pool.admin.execute(sql, email)
     return email
 
 
-async def unknown(house: House) -> str:
+async def unknown(auth_pool: AuthPool) -> str:
     return address()
 
 
 async def work(
-    house: House, statements: Recorded, target: str, body: dict[str, object]
+    auth_pool: AuthPool, statements: Recorded, target: str, body: dict[str, object]
 ) -> tuple[Recorded, int, int]:
     """Send a request that is refused; give its statements, and the hashes that were made and verified."""
     statements.clear()
-    before = (house.hashing.made, house.hashing.verified)
-    response = await house.send("POST", target, body)
+    before = (auth_pool.hashing.made, auth_pool.hashing.verified)
+    response = await auth_pool.send("POST", target, body)
     assert response.status in (400, 403), response
-    return list(statements), house.hashing.made - before[0], house.hashing.verified - before[1]
+    return list(statements), auth_pool.hashing.made - before[0], auth_pool.hashing.verified - before[1]
 
 
 async def test_a_wrong_password_is_the_same_work_for_every_address(
-    plain: House, statements: Recorded
+    plain: AuthPool, statements: Recorded
 ) -> None:
     found = []
     for make in (known, without_a_password, unknown):
@@ -82,7 +84,7 @@ async def test_a_wrong_password_is_the_same_work_for_every_address(
 
 @pytest.mark.parametrize("type", ["email", "magiclink", "recovery", "signup"])
 async def test_a_wrong_code_is_the_same_work_for_every_address(
-    plain: House, office: Office, statements: Recorded, type: str, monkeypatch: pytest.MonkeyPatch
+    plain: AuthPool, office: Office, statements: Recorded, type: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = with_office(plain, office)
     compared: list[str] = []

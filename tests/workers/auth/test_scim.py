@@ -4,24 +4,28 @@ import json
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, House, told
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, told
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0:"
 PLACES = ("ServiceProviderConfig", "ResourceTypes", "ResourceTypes/User", "Schemas", f"Schemas/{CORE}User")
 
 
 @pytest.fixture
-def scim(house: House) -> House:
-    return house.having(scim__enabled=True)
+def scim(auth_pool: AuthPool) -> AuthPool:
+    return auth_pool.having(scim__enabled=True)
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_it_is_off_unless_it_is_wanted(house: House, place: str):
-    assert await house.refused("GET", f"/scim/v2/{place}") == (404, "feature_disabled", "SCIM is disabled")
+async def test_it_is_off_unless_it_is_wanted(auth_pool: AuthPool, place: str):
+    assert await auth_pool.refused("GET", f"/scim/v2/{place}") == (
+        404,
+        "feature_disabled",
+        "SCIM is disabled",
+    )
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_it_speaks_scim_and_says_where_it_stands(scim: House, place: str):
+async def test_it_speaks_scim_and_says_where_it_stands(scim: AuthPool, place: str):
     response = await scim.send("GET", f"/scim/v2/{place}", None, ADMIN)
 
     assert response.status == 200
@@ -32,7 +36,7 @@ async def test_it_speaks_scim_and_says_where_it_stands(scim: House, place: str):
         assert each["meta"]["location"].startswith(f"{scim.context.settings.external_url}/scim/v2/")
 
 
-async def test_no_part_is_promised_that_is_not_there(scim: House):
+async def test_no_part_is_promised_that_is_not_there(scim: AuthPool):
     shown = await scim.ok("GET", "/scim/v2/ServiceProviderConfig", None, ADMIN)
 
     assert shown["schemas"] == [f"{CORE}ServiceProviderConfig"]
@@ -41,7 +45,7 @@ async def test_no_part_is_promised_that_is_not_there(scim: House):
 
 
 @pytest.mark.parametrize("place", ["ResourceTypes", "Schemas"])
-async def test_lists_hold_what_is_found_alone(scim: House, place: str):
+async def test_lists_hold_what_is_found_alone(scim: AuthPool, place: str):
     shown = await scim.ok("GET", f"/scim/v2/{place}", None, ADMIN)
 
     assert shown["schemas"] == ["urn:ietf:params:scim:api:messages:2.0:ListResponse"]
@@ -50,7 +54,7 @@ async def test_lists_hold_what_is_found_alone(scim: House, place: str):
     assert await scim.ok("GET", f"/scim/v2/{place}/{one['id']}", None, ADMIN) == one
 
 
-async def test_kinds_name_schemas_that_are_there(scim: House):
+async def test_kinds_name_schemas_that_are_there(scim: AuthPool):
     kinds = await scim.ok("GET", "/scim/v2/ResourceTypes", None, ADMIN)
     schemas = await scim.ok("GET", "/scim/v2/Schemas", None, ADMIN)
 
@@ -58,17 +62,17 @@ async def test_kinds_name_schemas_that_are_there(scim: House):
 
 
 @pytest.mark.parametrize("place", ["ResourceTypes/Group", "Schemas/x"])
-async def test_what_is_not_there_is_not_found(scim: House, place: str):
+async def test_what_is_not_there_is_not_found(scim: AuthPool, place: str):
     assert (await scim.refused("GET", f"/scim/v2/{place}", None, ADMIN))[0] == 404
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_filters_are_refused(scim: House, place: str):
+async def test_filters_are_refused(scim: AuthPool, place: str):
     assert (await scim.refused("GET", f"/scim/v2/{place}?filter=x", None, ADMIN))[0] == 403
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_only_administrators_see_it(scim: House, place: str):
+async def test_only_administrators_see_it(scim: AuthPool, place: str):
     signed = await scim.sign_up()
 
     assert (await scim.refused("GET", f"/scim/v2/{place}"))[:2] == (401, "no_authorization")

@@ -23,22 +23,22 @@ from broker.observability.observe import configure
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from tests.schemas.rsa_key import RSA_KEY
+from tests.workers.auth.auth_pool import (
+    ADMIN,
+    OPEN,
+    UNLIMITED,
+    AuthPool,
+    Clock,
+    Signed,
+    address,
+    number,
+    open_auth_pool,
+)
 from tests.workers.auth.authenticator import Authenticator
 from tests.workers.auth.federation.oauth_server.flow import ON as OAUTH_SERVER
 from tests.workers.auth.federation.oauth_server.flow import VERIFIER as CLIENT_VERIFIER
 from tests.workers.auth.federation.oauth_server.flow import Flow
 from tests.workers.auth.federation.saml.conftest import known
-from tests.workers.auth.house import (
-    ADMIN,
-    OPEN,
-    UNLIMITED,
-    Clock,
-    House,
-    Signed,
-    address,
-    number,
-    open_house,
-)
 from tests.workers.auth.office import (
     AT_ANY_TIME,
     CONFIRMED,
@@ -80,7 +80,7 @@ FILLED = {
 class Walk:
     """A worker where everything is open, and what nobody else may read of the ways through it."""
 
-    house: House
+    auth_pool: AuthPool
     office: Office
     secrets: dict[str, str] = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ class Walk:
 
     def session(self, body: dict[str, Any]) -> Signed:
         """Note the tokens of a session."""
-        signed = self.house.signed(body if "user" in body else {**body, "user": {}})
+        signed = self.auth_pool.signed(body if "user" in body else {**body, "user": {}})
         token = self.keep("access token", body["access_token"])
         self.keep("signature", token.rpartition(".")[2])
         self.keep("refresh token", body["refresh_token"])
@@ -112,12 +112,12 @@ class Walk:
     async def enter(self, target: str, body: object, caller: Any = None) -> Signed:
         """Send what is answered with a session."""
         given = {} if caller is None else {"caller": caller}
-        return self.session(await self.house.ok("POST", target, body, **given))
+        return self.session(await self.auth_pool.ok("POST", target, body, **given))
 
     async def follow(self, email: str) -> dict[str, str]:
         """Follow the newest link, and give the fields of where it leads."""
         self.mailed(email)
-        _, query, fragment = landed(await self.house.send("GET", self.office.path(email)))
+        _, query, fragment = landed(await self.auth_pool.send("GET", self.office.path(email)))
         return query | fragment
 
 
@@ -131,8 +131,8 @@ def server() -> Iterator[Server]:
 async def walk(server: Server, office: Office) -> AsyncIterator[Walk]:
     """The worker, its mails caught; the clock is its own."""
     await migrate(server.url(), Settings())
-    async with open_house(server.url()) as whole:
-        own = House(whole.context, whole.admin, Clock()).having(**EVERYTHING)
+    async with open_auth_pool(server.url()) as whole:
+        own = AuthPool(whole.context, whole.admin, Clock()).having(**EVERYTHING)
         yield Walk(with_office(own, office), office)
 
 
@@ -159,12 +159,12 @@ def logged(capsys: pytest.CaptureFixture[str]) -> Iterator[io.StringIO]:
 
 async def dump(walk: Walk) -> dict[str, str]:
     """Give every table of the schema as text."""
-    names = await walk.house.admin.fetch(
+    names = await walk.auth_pool.admin.fetch(
         "select tablename::text as name from pg_tables where schemaname = 'auth'"
     )
     tables = {}
     for (name,) in names:
-        rows = await walk.house.admin.fetch(f'select row_to_json(t)::text from auth."{name}" t')
+        rows = await walk.auth_pool.admin.fetch(f'select row_to_json(t)::text from auth."{name}" t')
         tables[name] = "\n".join(row[0] for row in rows)
     return tables
 
@@ -197,7 +197,7 @@ def found_in(places: dict[str, str], walk: Walk) -> list[str]:
 async def test_nothing_secret_is_kept_in_clear_or_logged(
     walk: Walk, office: Office, phones: Phones, realm: OidcProvider, logged: io.StringIO, server: Server
 ):
-    walk.keep("jwt secret", walk.house.context.settings.jwt_secret.reveal())
+    walk.keep("jwt secret", walk.auth_pool.context.settings.jwt_secret.reveal())
     for way in (
         with_mail,
         with_mistakes,
@@ -208,14 +208,14 @@ async def test_nothing_secret_is_kept_in_clear_or_logged(
         with_client,
     ):
         await way(walk)
-    await with_phone(Walk(with_phones(walk.house, phones), office, walk.secrets), phones)
-    provided = Walk(open_for(walk.house, realm), office, walk.secrets)
+    await with_phone(Walk(with_phones(walk.auth_pool, phones), office, walk.secrets), phones)
+    provided = Walk(open_for(walk.auth_pool, realm), office, walk.secrets)
     await with_provider(provided, realm)
-    back = await visits(await departs(provided.house, **PKCE))
+    back = await visits(await departs(provided.auth_pool, **PKCE))
 
     tables = await dump(walk)
 
-    await returns(provided.house, back)
+    await returns(provided.auth_pool, back)
     keep_exchanged(provided, realm)
     assert {name for name, text in tables.items() if text} >= FILLED
     assert len(walk.secrets) > 100
@@ -226,9 +226,9 @@ async def test_nothing_secret_is_kept_in_clear_or_logged(
 
 async def test_what_is_looked_for_would_be_found(walk: Walk, logged: io.StringIO):
     password, code = walk.password(), walk.keep("code", "0123456789")
-    signed = await walk.house.having(email__enable_confirmations=False).sign_up()
+    signed = await walk.auth_pool.having(email__enable_confirmations=False).sign_up()
     told = {"data": {"a": password, "b": f"Your code is {code}"}}
-    await walk.house.ok("PUT", "/user", told, signed.caller)
+    await walk.auth_pool.ok("PUT", "/user", told, signed.caller)
     logging.getLogger("somebody").warning("the password is %s", password)
 
     assert {each.rpartition(" ")[2] for each in found_in(await dump(walk), walk)} >= {"users"}
@@ -240,30 +240,32 @@ async def test_what_is_looked_for_would_be_found(walk: Walk, logged: io.StringIO
 
 async def with_mail(walk: Walk) -> None:
     """Confirm, come back by a code, a link and a flow, lose the password, change the address."""
-    house, email, password = walk.house, address(), walk.password()
-    await house.ok("POST", "/signup", {"email": email, "password": password})
+    auth_pool, email, password = walk.auth_pool, address(), walk.password()
+    await auth_pool.ok("POST", "/signup", {"email": email, "password": password})
     code, _ = walk.mailed(email)
     who = await walk.enter("/verify", {"type": "signup", "email": email, "token": code})
     renewed = await walk.enter("/token?grant_type=refresh_token", {"refresh_token": who.refresh_token})
-    await house.ok("POST", "/otp", {"email": email})
+    await auth_pool.ok("POST", "/otp", {"email": email})
     code, _ = walk.mailed(email)
     await walk.enter("/verify", {"type": "email", "email": email, "token": code})
-    await house.ok("POST", "/otp", {"email": email, **PKCE})
+    await auth_pool.ok("POST", "/otp", {"email": email, **PKCE})
     auth_code = walk.keep("auth code", (await walk.follow(email))["code"])
     verifier = walk.keep("code verifier", VERIFIER)
     await walk.enter("/token?grant_type=pkce", {"auth_code": auth_code, "code_verifier": verifier})
-    await house.ok("POST", "/recover", {"email": email})
+    await auth_pool.ok("POST", "/recover", {"email": email})
     walk.session(await walk.follow(email))
-    await house.ok("GET", "/reauthenticate", caller=renewed.caller)
+    await auth_pool.ok("GET", "/reauthenticate", caller=renewed.caller)
     nonce = walk.keep("nonce", walk.office.code(email))
     changed = {"password": walk.password(), "nonce": nonce}
-    await house.ok("PUT", "/user", changed, renewed.caller)
+    await auth_pool.ok("PUT", "/user", changed, renewed.caller)
     body = {"email": email, "password": changed["password"]}
     again = await walk.enter("/token?grant_type=password", body)
     new = address()
-    await house.ok("PUT", "/user", {"email": new}, again.caller)
+    await auth_pool.ok("PUT", "/user", {"email": new}, again.caller)
     walk.session(await walk.follow(new))
-    rows = House(walk.house.having(refresh_token_algorithm_version=0).context, house.admin, house.clock)
+    rows = AuthPool(
+        walk.auth_pool.having(refresh_token_algorithm_version=0).context, auth_pool.admin, auth_pool.clock
+    )
     old = Walk(rows, walk.office, walk.secrets)
     first = await old.enter("/token?grant_type=password", {**body, "email": new})
     await old.enter("/token?grant_type=refresh_token", {"refresh_token": first.refresh_token})
@@ -271,48 +273,48 @@ async def with_mail(walk: Walk) -> None:
 
 async def with_mistakes(walk: Walk) -> None:
     """Type what is almost right, use things twice, and meet a database and a mail server that refuse."""
-    house, email = walk.house, address()
+    auth_pool, email = walk.auth_pool, address()
     password, typed = walk.password(), walk.password()
-    await house.ok("POST", "/signup", {"email": email, "password": password})
+    await auth_pool.ok("POST", "/signup", {"email": email, "password": password})
     code, token = walk.mailed(email)
     who = await walk.enter("/verify", {"type": "signup", "email": email, "token": code})
-    await house.refused("POST", "/verify", {"type": "signup", "email": email, "token": code})
-    await house.refused("POST", "/verify", {"type": "signup", "token_hash": token})
-    await house.refused("POST", "/token?grant_type=password", {"email": email, "password": typed})
+    await auth_pool.refused("POST", "/verify", {"type": "signup", "email": email, "token": code})
+    await auth_pool.refused("POST", "/verify", {"type": "signup", "token_hash": token})
+    await auth_pool.refused("POST", "/token?grant_type=password", {"email": email, "password": typed})
     second = await walk.enter("/token?grant_type=refresh_token", {"refresh_token": who.refresh_token})
     await walk.enter("/token?grant_type=refresh_token", {"refresh_token": second.refresh_token})
-    house.clock.forward(minutes=1)
-    await house.refused("POST", "/token?grant_type=refresh_token", {"refresh_token": who.refresh_token})
+    auth_pool.clock.forward(minutes=1)
+    await auth_pool.refused("POST", "/token?grant_type=refresh_token", {"refresh_token": who.refresh_token})
     await refusing_database(walk)
-    closed = with_office(house, Office(walk.office.caught, NoTransport()))
+    closed = with_office(auth_pool, Office(walk.office.caught, NoTransport()))
     assert (await closed.send("POST", "/otp", {"email": email})).status >= 400
 
 
 async def refusing_database(walk: Walk) -> None:
     """Sign up where a check of the project fails: Postgres would name the row."""
-    house = walk.house
-    await house.admin.execute(
+    auth_pool = walk.auth_pool
+    await auth_pool.admin.execute(
         "alter table auth.users add constraint no_robots check (email not like 'robot%')"
     )
     try:
         body = {"email": f"robot{address()}", "password": walk.password()}
-        assert (await house.send("POST", "/signup", body)).status >= 400
+        assert (await auth_pool.send("POST", "/signup", body)).status >= 400
     finally:
-        await house.admin.execute("alter table auth.users drop constraint no_robots")
+        await auth_pool.admin.execute("alter table auth.users drop constraint no_robots")
 
 
 async def with_administrators(walk: Walk) -> None:
     """Make accounts and links by an admin's hand, and a provider with a secret."""
-    house, email, password = walk.house, address(), walk.password()
+    auth_pool, email, password = walk.auth_pool, address(), walk.password()
     body = {"email": email, "password": password, "email_confirm": True}
-    made = await house.ok("POST", "/admin/users", body, ADMIN)
-    await house.ok("PUT", f"/admin/users/{made['id']}", {"password": walk.password()}, ADMIN)
-    link = await house.ok("POST", "/admin/generate_link", {"type": "recovery", "email": email}, ADMIN)
+    made = await auth_pool.ok("POST", "/admin/users", body, ADMIN)
+    await auth_pool.ok("PUT", f"/admin/users/{made['id']}", {"password": walk.password()}, ADMIN)
+    link = await auth_pool.ok("POST", "/admin/generate_link", {"type": "recovery", "email": email}, ADMIN)
     walk.keep("code", link["email_otp"])
     walk.keep("link token", link["hashed_token"])
     walk.keep("link token", parse_qs(urlsplit(link["action_link"]).query)["token"][0])
     invited = address()
-    await house.ok("POST", "/invite", {"email": invited}, ADMIN)
+    await auth_pool.ok("POST", "/invite", {"email": invited}, ADMIN)
     walk.session(await walk.follow(invited))
     provider = {
         "provider_type": "oauth2", "identifier": "custom:acme", "name": "Acme", "client_id": "c",
@@ -320,25 +322,25 @@ async def with_administrators(walk: Walk) -> None:
         "authorization_url": "https://acme.example/in", "token_url": "https://acme.example/token",
         "userinfo_url": "https://acme.example/me",
     }  # fmt: skip
-    assert (await house.send("POST", "/admin/custom-providers", provider, ADMIN)).status == 201
+    assert (await auth_pool.send("POST", "/admin/custom-providers", provider, ADMIN)).status == 201
 
 
 async def with_factors(walk: Walk) -> None:
     """Set an app up, and use it and codes from paper."""
-    house = settle(walk.house)
+    auth_pool = settle(walk.auth_pool)
     who = await signed_up(walk)
-    app = await enroll_app(house, who)
+    app = await enroll_app(auth_pool, who)
     walk.keep("TOTP secret", app.secret)
     raised = await typed(walk, app, who)
-    codes = (await house.ok("POST", "/factors/recovery-codes", {}, raised.caller))["codes"]
+    codes = (await auth_pool.ok("POST", "/factors/recovery-codes", {}, raised.caller))["codes"]
     for each in codes:
         walk.keep("recovery code", each)
         walk.keep("recovery code", re.sub(r"\W", "", each))
     await walk.enter("/factors/recovery-codes/verify", {"code": codes[0]}, raised.caller)
-    next_step(house)
+    next_step(auth_pool)
     await typed(walk, app, raised)
     await app.refused(raised, walk.keep("TOTP code", app.wrong()))
-    await enroll_app(house, raised)
+    await enroll_app(auth_pool, raised)
 
 
 async def typed(walk: Walk, app: App, who: Signed) -> Signed:
@@ -350,12 +352,12 @@ async def typed(walk: Walk, app: App, who: Signed) -> Signed:
 
 async def with_passkey(walk: Walk) -> None:
     who, one = await signed_up(walk), Authenticator()
-    await register(walk.house, who, one)
-    walk.session((await enter(walk.house, one)).body)
+    await register(walk.auth_pool, who, one)
+    walk.session((await enter(walk.auth_pool, one)).body)
 
 
 async def with_saml(walk: Walk) -> None:
-    organization = await known(walk.house)
+    organization = await known(walk.auth_pool)
     walk.keep("SAML key", RSA_KEY[200:280])
     landing = await organization.arrive(organization.idp.tree(organization.says()))
     walk.session(landing.fragment)
@@ -363,7 +365,7 @@ async def with_saml(walk: Walk) -> None:
 
 async def with_client(walk: Walk) -> None:
     """Let an application of somebody else in."""
-    flow, who = Flow(walk.house), await signed_up(walk)
+    flow, who = Flow(walk.auth_pool), await signed_up(walk)
     client = await flow.client()
     walk.keep("client secret", client["client_secret"])
     code = walk.keep("auth code", await flow.code(client, who))
@@ -377,13 +379,13 @@ async def with_client(walk: Walk) -> None:
 
 async def with_phone(walk: Walk, phones: Phones) -> None:
     """Come in by a code on the phone, and have it as second factor."""
-    house, phone = walk.house, number()
-    await house.ok("POST", "/otp", {"phone": phone})
+    auth_pool, phone = walk.auth_pool, number()
+    await auth_pool.ok("POST", "/otp", {"phone": phone})
     code = walk.keep("code", phones.code(phone))
     who = await walk.enter("/verify", {"type": "sms", "phone": phone, "token": code})
     body = {"factor_type": "phone", "phone": phone}
-    factor = (await house.ok("POST", "/factors", body, who.caller))["id"]
-    challenge = (await house.ok("POST", f"/factors/{factor}/challenge", {}, who.caller))["id"]
+    factor = (await auth_pool.ok("POST", "/factors", body, who.caller))["id"]
+    challenge = (await auth_pool.ok("POST", f"/factors/{factor}/challenge", {}, who.caller))["id"]
     answer = {"challenge_id": challenge, "code": walk.keep("code", phones.code(phone))}
     await walk.enter(f"/factors/{factor}/verify", answer, who.caller)
 
@@ -393,23 +395,23 @@ async def with_provider(walk: Walk, realm: OidcProvider) -> None:
     for name, value in (("client secret", CLIENT_SECRET), ("provider token", realm.access_token),
                         ("provider token", realm.refresh_token)):  # fmt: skip
         walk.keep(name, value)
-    walk.session((await goes(walk.house)).fragment)
-    back = await visits(await departs(walk.house, **PKCE))
+    walk.session((await goes(walk.auth_pool)).fragment)
+    back = await visits(await departs(walk.auth_pool, **PKCE))
     walk.keep("provider's code", dict(parse_qsl(back))["code"])
-    auth_code = walk.keep("auth code", (await returns(walk.house, back)).query["code"])
+    auth_code = walk.keep("auth code", (await returns(walk.auth_pool, back)).query["code"])
     body = {"auth_code": auth_code, "code_verifier": VERIFIER}
     await walk.enter("/token?grant_type=pkce", body)
-    left = (await goes(walk.house, **PKCE)).query["code"]
+    left = (await goes(walk.auth_pool, **PKCE)).query["code"]
     walk.keep("auth code that nobody exchanges", left)
     keep_exchanged(walk, realm)
     token = walk.keep("ID token", realm.id_token(realm.person, realm.access_token))
     given = {"provider": "keycloak", "id_token": token, "access_token": realm.access_token}
     await walk.enter("/token?grant_type=id_token", given)
     assert (
-        await walk.house.send("POST", "/token?grant_type=id_token", {**given, "id_token": token[:-3]})
+        await walk.auth_pool.send("POST", "/token?grant_type=id_token", {**given, "id_token": token[:-3]})
     ).status == 400
     realm.faults.add("fails_user")
-    assert "error" in (await goes(walk.house)).query
+    assert "error" in (await goes(walk.auth_pool)).query
 
 
 def keep_exchanged(walk: Walk, realm: OidcProvider) -> None:
@@ -421,6 +423,6 @@ def keep_exchanged(walk: Walk, realm: OidcProvider) -> None:
 
 async def signed_up(walk: Walk) -> Signed:
     email = address()
-    await walk.house.ok("POST", "/signup", {"email": email, "password": walk.password()})
+    await walk.auth_pool.ok("POST", "/signup", {"email": email, "password": walk.password()})
     code, _ = walk.mailed(email)
     return await walk.enter("/verify", {"type": "signup", "email": email, "token": code})

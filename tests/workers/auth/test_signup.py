@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, address, claims_of, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address, claims_of, number
 
 INVALID_EMAIL = (400, "validation_failed", "Unable to validate email address: invalid format")
 BAD_PHONE = (400, "validation_failed", "Invalid phone number format (E.164 required)")
@@ -15,7 +15,7 @@ REGISTERED = (422, "user_already_exists", "User already registered")
 NO_PASSWORD = (400, "validation_failed", "Signup requires a valid password")
 
 
-async def test_an_address_and_a_password_give_a_session(plain: House):
+async def test_an_address_and_a_password_give_a_session(plain: AuthPool):
     email = address()
 
     body = await plain.ok("POST", "/signup", {"email": email.upper(), "password": PASSWORD, "data": {"n": 1}})
@@ -39,7 +39,7 @@ async def test_an_address_and_a_password_give_a_session(plain: House):
     assert user["last_sign_in_at"]
 
 
-async def test_the_identity_of_an_address_is_that_of_the_user(plain: House):
+async def test_the_identity_of_an_address_is_that_of_the_user(plain: AuthPool):
     signed = await plain.sign_up()
 
     (identity,) = signed.body["user"]["identities"]
@@ -50,7 +50,7 @@ async def test_the_identity_of_an_address_is_that_of_the_user(plain: House):
     assert uuid.UUID(identity["identity_id"]) != uuid.UUID(signed.id)
 
 
-async def test_the_identity_keeps_what_its_owner_told_but_not_who_he_is(plain: House):
+async def test_the_identity_keeps_what_its_owner_told_but_not_who_he_is(plain: AuthPool):
     signed = await plain.sign_up(data={"full_name": "Ann", "sub": "someone", "email_verified": "maybe"})
 
     (identity,) = signed.body["user"]["identities"]
@@ -60,7 +60,7 @@ async def test_the_identity_keeps_what_its_owner_told_but_not_who_he_is(plain: H
     }  # fmt: skip
 
 
-async def test_the_access_token_tells_what_the_reference_lists(plain: House):
+async def test_the_access_token_tells_what_the_reference_lists(plain: AuthPool):
     signed = await plain.sign_up(data={"color": "red"})
 
     claims = claims_of(signed.caller)
@@ -77,7 +77,7 @@ async def test_the_access_token_tells_what_the_reference_lists(plain: House):
     assert claims["iss"] == "http://127.0.0.1:54321/auth/v1"
 
 
-async def test_the_issuer_is_that_of_the_settings(plain: House):
+async def test_the_issuer_is_that_of_the_settings(plain: AuthPool):
     outside = plain.having(external_url="https://api.example.org/auth/v1")
 
     assert claims_of((await outside.sign_up()).caller)["iss"] == "https://api.example.org/auth/v1"
@@ -87,21 +87,21 @@ async def test_the_issuer_is_that_of_the_settings(plain: House):
     assert signed.body["expires_in"] == 60
 
 
-async def test_a_phone_number_gives_a_session_too(house: House):
+async def test_a_phone_number_gives_a_session_too(auth_pool: AuthPool):
     phone = number()
 
-    body = await house.ok("POST", "/signup", {"phone": f"+{phone[:2]} {phone[2:]}", "password": PASSWORD})
+    body = await auth_pool.ok("POST", "/signup", {"phone": f"+{phone[:2]} {phone[2:]}", "password": PASSWORD})
 
     user = body["user"]
     assert (user["phone"], user["email"]) == (phone, "")
     assert user["phone_confirmed_at"] == user["confirmed_at"]
     assert user["app_metadata"] == {"provider": "phone", "providers": ["phone"]}
     assert [each["provider"] for each in user["identities"]] == ["phone"]
-    again = await house.refused("POST", "/signup", {"phone": phone, "password": PASSWORD})
+    again = await auth_pool.refused("POST", "/signup", {"phone": phone, "password": PASSWORD})
     assert again == REGISTERED
 
 
-async def test_a_caller_cannot_pass_for_somebody_else_by_its_own_data(plain: House):
+async def test_a_caller_cannot_pass_for_somebody_else_by_its_own_data(plain: AuthPool):
     signed = await plain.sign_up(data={"sub": "x", "email": "boss@example.org", "email_verified": "no"})
 
     assert signed.body["user"]["user_metadata"] == {
@@ -109,7 +109,7 @@ async def test_a_caller_cannot_pass_for_somebody_else_by_its_own_data(plain: Hou
     }  # fmt: skip
 
 
-async def test_a_password_is_kept_as_a_hash(plain: House):
+async def test_a_password_is_kept_as_a_hash(plain: AuthPool):
     signed = await plain.sign_up()
 
     kept = await plain.value("select encrypted_password from auth.users where id = $1", uuid.UUID(signed.id))
@@ -121,14 +121,14 @@ async def test_a_password_is_kept_as_a_hash(plain: House):
 
 
 @pytest.mark.parametrize("password", [PASSWORD, "another one"])
-async def test_an_address_is_registered_once(plain: House, password: str):
+async def test_an_address_is_registered_once(plain: AuthPool, password: str):
     signed = await plain.sign_up()
 
     for email in (signed.email, signed.email.upper()):
         assert await plain.refused("POST", "/signup", {"email": email, "password": password}) == REGISTERED
 
 
-async def test_of_many_who_register_one_address_at_once_one_wins(plain: House):
+async def test_of_many_who_register_one_address_at_once_one_wins(plain: AuthPool):
     body = {"email": address(), "password": PASSWORD}
 
     answers = await asyncio.gather(*(plain.send("POST", "/signup", body) for _ in range(8)))
@@ -161,18 +161,18 @@ async def test_of_many_who_register_one_address_at_once_one_wins(plain: House):
     ],
 )  # fmt: skip
 async def test_what_cannot_be_registered_is_refused(
-    house: House, body: dict[str, object], answer: tuple[int, str, str]
+    auth_pool: AuthPool, body: dict[str, object], answer: tuple[int, str, str]
 ):
-    assert await house.refused("POST", "/signup", body) == answer
+    assert await auth_pool.refused("POST", "/signup", body) == answer
 
 
-async def test_a_backslash_before_u0000_is_text_like_any_other(plain: House):
+async def test_a_backslash_before_u0000_is_text_like_any_other(plain: AuthPool):
     signed = await plain.sign_up(data={"a": "\\u0000"})
 
     assert signed.body["user"]["user_metadata"]["a"] == "\\u0000"
 
 
-async def test_a_weak_password_is_told_why(plain: House):
+async def test_a_weak_password_is_told_why(plain: AuthPool):
     strict = plain.having(minimum_password_length=8, password_requirements="letters_digits")
     body = {"email": address(), "password": "abc"}
     first = await strict.send("POST", "/signup", body)
@@ -188,8 +188,10 @@ async def test_a_weak_password_is_told_why(plain: House):
 @pytest.mark.parametrize(
     "body", [{}, {"email": "a", "password": "1"}, {"email": 7}, {"email": "a@b.org", "password": PASSWORD}]
 )
-async def test_when_signups_are_disabled_nothing_else_is_looked_at(house: House, body: dict[str, object]):
-    closed = house.having(enable_signup=False)
+async def test_when_signups_are_disabled_nothing_else_is_looked_at(
+    auth_pool: AuthPool, body: dict[str, object]
+):
+    closed = auth_pool.having(enable_signup=False)
 
     assert await closed.refused("POST", "/signup", body) == (
         422, "signup_disabled", "Signups not allowed for this instance",
@@ -197,9 +199,9 @@ async def test_when_signups_are_disabled_nothing_else_is_looked_at(house: House,
 
 
 @pytest.mark.parametrize("field", ["email", "phone"])
-async def test_a_provider_that_is_off_takes_nobody(house: House, field: str):
+async def test_a_provider_that_is_off_takes_nobody(auth_pool: AuthPool, field: str):
     section = {"email": "email__enable_signup", "phone": "sms__enable_signup"}[field]
-    closed = house.having(**{section: False})
+    closed = auth_pool.having(**{section: False})
     body = {field: {"email": address(), "phone": number()}[field], "password": PASSWORD}
 
     status, code, _ = await closed.refused("POST", "/signup", body)
@@ -207,14 +209,14 @@ async def test_a_provider_that_is_off_takes_nobody(house: House, field: str):
     assert (status, code) == (400, f"{field}_provider_disabled")
 
 
-async def test_fields_that_are_null_are_as_if_not_given(plain: House):
+async def test_fields_that_are_null_are_as_if_not_given(plain: AuthPool):
     signed = await plain.sign_up(phone=None, data=None, channel=None)
 
     assert signed.body["user"]["email"] == signed.email
 
 
-async def test_an_anonymous_user_has_no_identity(house: House):
-    signed = house.signed(await house.ok("POST", "/signup", {"data": {"theme": "dark"}}))
+async def test_an_anonymous_user_has_no_identity(auth_pool: AuthPool):
+    signed = auth_pool.signed(await auth_pool.ok("POST", "/signup", {"data": {"theme": "dark"}}))
 
     user, claims = signed.body["user"], claims_of(signed.caller)
     assert (user["is_anonymous"], user["identities"], user["role"]) == (True, [], "authenticated")
@@ -225,19 +227,19 @@ async def test_an_anonymous_user_has_no_identity(house: House):
     assert [each["method"] for each in claims["amr"]] == ["anonymous"]
 
 
-async def test_an_anonymous_signup_needs_no_body(house: House):
-    response = await house.send("POST", "/signup")
+async def test_an_anonymous_signup_needs_no_body(auth_pool: AuthPool):
+    response = await auth_pool.send("POST", "/signup")
 
     assert response.status == 200
 
 
-async def test_anonymous_signups_are_refused_unless_they_are_enabled(plain: House):
+async def test_anonymous_signups_are_refused_unless_they_are_enabled(plain: AuthPool):
     assert await plain.refused("POST", "/signup", {}) == (
         422, "anonymous_provider_disabled", "Anonymous sign-ins are disabled",
     )  # fmt: skip
 
 
-async def test_the_audience_is_that_of_the_request(plain: House):
+async def test_the_audience_is_that_of_the_request(plain: AuthPool):
     email = address()
     response = await plain.send(
         "POST", "/signup", {"email": email, "password": PASSWORD}, x_jwt_aud="elsewhere"
@@ -250,7 +252,7 @@ async def test_the_audience_is_that_of_the_request(plain: House):
     )  # fmt: skip
 
 
-async def test_an_account_of_single_sign_on_does_not_take_the_address(plain: House):
+async def test_an_account_of_single_sign_on_does_not_take_the_address(plain: AuthPool):
     email = address()
     await plain.admin.execute(
         "insert into auth.users (id, aud, email, is_sso_user) values (gen_random_uuid(), 'authenticated', $1, true)",
@@ -262,7 +264,7 @@ async def test_an_account_of_single_sign_on_does_not_take_the_address(plain: Hou
     assert (await plain.sign_in(email)).id == signed.id
 
 
-async def test_the_device_is_kept_with_the_session(plain: House):
+async def test_the_device_is_kept_with_the_session(plain: AuthPool):
     for client, kept in (("192.0.2.7", "192.0.2.7"), ("fe80::1%eth0", "fe80::1"), ("", None)):
         body = {"email": address(), "password": PASSWORD}
         response = await plain.send("POST", "/signup", body, client=client, user_agent="Mozilla/5.0 é")

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, address, claims_of, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address, claims_of, number
 from tests.workers.auth.office import Office, Phones, landed
 from workers.auth.model.pkce import s256
 
@@ -14,7 +14,7 @@ VERIFIER = "v" * 43
 CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "s256"}
 
 
-async def test_a_sign_up_gives_a_user_without_a_session_and_sends_a_link(mailed: House, office: Office):
+async def test_a_sign_up_gives_a_user_without_a_session_and_sends_a_link(mailed: AuthPool, office: Office):
     email = address()
 
     user = await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD, "data": {"n": 1}})
@@ -34,7 +34,7 @@ async def test_a_sign_up_gives_a_user_without_a_session_and_sends_a_link(mailed:
     assert refused == (400, "email_not_confirmed", "Email not confirmed")
 
 
-async def test_the_link_confirms_and_gives_a_session(mailed: House, office: Office):
+async def test_the_link_confirms_and_gives_a_session(mailed: AuthPool, office: Office):
     email = address()
     user = await mailed.ok(
         "POST", "/signup?redirect_to=http://127.0.0.1:3000/hi", {"email": email, "password": PASSWORD}
@@ -55,7 +55,7 @@ async def test_the_link_confirms_and_gives_a_session(mailed: House, office: Offi
     assert shown["identities"][0]["identity_data"]["email_verified"] is True
 
 
-async def test_a_phone_is_confirmed_by_its_code(texted: House, phones: Phones):
+async def test_a_phone_is_confirmed_by_its_code(texted: AuthPool, phones: Phones):
     phone = number()
 
     user = await texted.ok("POST", "/signup", {"phone": phone, "password": PASSWORD})
@@ -72,7 +72,7 @@ async def test_a_phone_is_confirmed_by_its_code(texted: House, phones: Phones):
 
 @pytest.mark.parametrize("field", ["email", "phone"])
 async def test_an_address_that_is_confirmed_is_not_told_apart(
-    texted: House, office: Office, phones: Phones, field: str
+    texted: AuthPool, office: Office, phones: Phones, field: str
 ):
     to = {field: {"email": address(), "phone": number()}[field], "password": PASSWORD}
     automatic = texted.having(email__enable_confirmations=False, sms__enable_confirmations=False)
@@ -92,7 +92,7 @@ async def test_an_address_that_is_confirmed_is_not_told_apart(
     assert not await texted.value("select count(*) from auth.users where id = $1", uuid.UUID(fake["id"]))
 
 
-async def test_asking_twice_does_not_tell_confirmed_from_unconfirmed(mailed: House):
+async def test_asking_twice_does_not_tell_confirmed_from_unconfirmed(mailed: AuthPool):
     slow, confirmed, fresh = mailed.having(email__max_frequency=60.0), address(), address()
     await mailed.having(email__enable_confirmations=False).sign_up(confirmed)
 
@@ -104,7 +104,7 @@ async def test_asking_twice_does_not_tell_confirmed_from_unconfirmed(mailed: Hou
         assert [each.status for each in answers] == [200, 429, 429]
 
 
-async def test_signing_up_again_sends_again_and_changes_nothing(mailed: House, office: Office):
+async def test_signing_up_again_sends_again_and_changes_nothing(mailed: AuthPool, office: Office):
     email = address()
     first = await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD, "data": {"n": 1}})
     second = await mailed.ok(
@@ -122,7 +122,7 @@ async def test_signing_up_again_sends_again_and_changes_nothing(mailed: House, o
     assert refused[1] == "invalid_credentials"
 
 
-async def test_of_many_who_sign_up_at_once_there_is_one_account(mailed: House, office: Office):
+async def test_of_many_who_sign_up_at_once_there_is_one_account(mailed: AuthPool, office: Office):
     body = {"email": address(), "password": PASSWORD}
 
     answers = await asyncio.gather(*(mailed.send("POST", "/signup", body) for _ in range(6)))
@@ -131,7 +131,7 @@ async def test_of_many_who_sign_up_at_once_there_is_one_account(mailed: House, o
     assert len({json.loads(each.body)["id"] for each in answers}) == 1
 
 
-async def test_as_much_is_hashed_for_known_addresses_as_for_others(mailed: House):
+async def test_as_much_is_hashed_for_known_addresses_as_for_others(mailed: AuthPool):
     confirmed = (await mailed.having(email__enable_confirmations=False).sign_up()).email
     counts = []
     for email in (confirmed, address()):
@@ -142,7 +142,7 @@ async def test_as_much_is_hashed_for_known_addresses_as_for_others(mailed: House
     assert counts == [1, 1]
 
 
-async def test_with_a_challenge_the_link_gives_a_code_for_the_session(mailed: House, office: Office):
+async def test_with_a_challenge_the_link_gives_a_code_for_the_session(mailed: AuthPool, office: Office):
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD, **CHALLENGE})
 
@@ -158,7 +158,7 @@ async def test_with_a_challenge_the_link_gives_a_code_for_the_session(mailed: Ho
 @pytest.mark.parametrize(
     "challenge", [{"code_challenge": "x" * 43}, {"code_challenge": "x", "code_challenge_method": "s256"}]
 )
-async def test_half_a_challenge_makes_nobody(mailed: House, challenge: dict[str, str]):
+async def test_half_a_challenge_makes_nobody(mailed: AuthPool, challenge: dict[str, str]):
     email = address()
 
     status, code, _ = await mailed.refused(
@@ -169,7 +169,7 @@ async def test_half_a_challenge_makes_nobody(mailed: House, challenge: dict[str,
     assert not await mailed.value("select count(*) from auth.users where email = $1", email)
 
 
-async def test_a_channel_that_is_not_offered_makes_nobody(texted: House):
+async def test_a_channel_that_is_not_offered_makes_nobody(texted: AuthPool):
     phone = number()
     body = {"phone": phone, "password": PASSWORD, "channel": "pigeon"}
 
@@ -177,7 +177,7 @@ async def test_a_channel_that_is_not_offered_makes_nobody(texted: House):
     assert not await texted.value("select count(*) from auth.users where phone = $1", phone)
 
 
-async def test_a_trigger_of_the_project_may_refuse_and_nothing_is_sent(mailed: House, office: Office):
+async def test_a_trigger_of_the_project_may_refuse_and_nothing_is_sent(mailed: AuthPool, office: Office):
     email = address()
     await mailed.admin.execute(
         "create function auth.no_guests() returns trigger language plpgsql as $$ begin"
@@ -197,7 +197,7 @@ async def test_a_trigger_of_the_project_may_refuse_and_nothing_is_sent(mailed: H
     assert len(office.caught) == 0
 
 
-async def test_a_code_confirms_no_password_that_somebody_else_chose(mailed: House, office: Office):
+async def test_a_code_confirms_no_password_that_somebody_else_chose(mailed: AuthPool, office: Office):
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD})
 
@@ -209,7 +209,7 @@ async def test_a_code_confirms_no_password_that_somebody_else_chose(mailed: Hous
     assert await mailed.value("select email_confirmed_at is not null from auth.users where email = $1", email)
 
 
-async def test_a_lost_password_of_an_account_that_nobody_confirmed_is_gone(mailed: House, office: Office):
+async def test_a_lost_password_of_an_account_that_nobody_confirmed_is_gone(mailed: AuthPool, office: Office):
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD})
 

@@ -5,13 +5,13 @@ import uuid
 import bcrypt
 import pytest
 
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address, claims_of, number
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address, claims_of, number
 
 WRONG = (400, "invalid_credentials", "Invalid login credentials")
 GRANT = "/token?grant_type=password"
 
 
-async def test_a_password_gives_a_session(plain: House):
+async def test_a_password_gives_a_session(plain: AuthPool):
     signed = await plain.sign_up()
 
     again = await plain.sign_in(signed.email.upper())
@@ -23,16 +23,16 @@ async def test_a_password_gives_a_session(plain: House):
     assert again.body["user"]["last_sign_in_at"] > signed.body["user"]["last_sign_in_at"]
 
 
-async def test_a_phone_and_a_password_give_a_session(house: House):
+async def test_a_phone_and_a_password_give_a_session(auth_pool: AuthPool):
     phone = number()
-    await house.ok("POST", "/signup", {"phone": phone, "password": PASSWORD})
+    await auth_pool.ok("POST", "/signup", {"phone": phone, "password": PASSWORD})
 
-    body = await house.ok("POST", GRANT, {"phone": f"+{phone}", "password": PASSWORD})
+    body = await auth_pool.ok("POST", GRANT, {"phone": f"+{phone}", "password": PASSWORD})
 
     assert body["user"]["phone"] == phone
 
 
-async def test_a_form_signs_in_too(plain: House):
+async def test_a_form_signs_in_too(plain: AuthPool):
     signed = await plain.sign_up()
     form = f"grant_type=password&email={signed.email}&password=correct+horse".encode()
 
@@ -46,7 +46,7 @@ async def test_a_form_signs_in_too(plain: House):
 @pytest.mark.parametrize(
     "email", [None, "nobody@example.org", "no address", "a@b.org\u0000", "é@b.org", "x" * 300]
 )
-async def test_wrong_and_unknown_are_told_apart_by_nothing(plain: House, email: str | None):
+async def test_wrong_and_unknown_are_told_apart_by_nothing(plain: AuthPool, email: str | None):
     signed = await plain.sign_up()
     body = {"email": email or signed.email, "password": "wrong one"}
 
@@ -54,13 +54,13 @@ async def test_wrong_and_unknown_are_told_apart_by_nothing(plain: House, email: 
 
 
 @pytest.mark.parametrize("password", ["", "x", PASSWORD + " ", PASSWORD.upper(), "x" * 100_000])
-async def test_any_other_password_is_wrong(plain: House, password: str):
+async def test_any_other_password_is_wrong(plain: AuthPool, password: str):
     signed = await plain.sign_up()
 
     assert await plain.refused("POST", GRANT, {"email": signed.email, "password": password}) == WRONG
 
 
-async def test_no_password_is_wrong(plain: House):
+async def test_no_password_is_wrong(plain: AuthPool):
     signed = await plain.sign_up()
 
     assert await plain.refused("POST", GRANT, {"email": signed.email}) == WRONG
@@ -69,17 +69,17 @@ async def test_no_password_is_wrong(plain: House):
 @pytest.mark.parametrize(
     "who", ["known", "unknown", "ill-formed", "without password", "hash that cannot be read"]
 )
-async def test_every_failed_sign_in_does_the_same_work(house: House, who: str):
+async def test_every_failed_sign_in_does_the_same_work(auth_pool: AuthPool, who: str):
     email = address()
     if who == "known":
-        await house.sign_up(email)
+        await auth_pool.sign_up(email)
     elif who != "unknown":
-        await house.admin.execute(
+        await auth_pool.admin.execute(
             "insert into auth.users (id, aud, email, encrypted_password) values (gen_random_uuid(), 'authenticated', $1, $2)",
             email,
             {"without password": None}.get(who, "no hash"),
         )
-    counted = house.having()
+    counted = auth_pool.having()
 
     answer = await counted.refused(
         "POST", GRANT, {"email": "?" if who == "ill-formed" else email, "password": "wrong"}
@@ -90,11 +90,11 @@ async def test_every_failed_sign_in_does_the_same_work(house: House, who: str):
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-async def test_registering_does_the_same_work_for_known_and_unknown(house: House, is_known: bool):
+async def test_registering_does_the_same_work_for_known_and_unknown(auth_pool: AuthPool, is_known: bool):
     email = address()
     if is_known:
-        await house.sign_up(email)
-    counted = house.having()
+        await auth_pool.sign_up(email)
+    counted = auth_pool.having()
 
     await counted.send("POST", "/signup", {"email": email, "password": PASSWORD})
 
@@ -102,8 +102,8 @@ async def test_registering_does_the_same_work_for_known_and_unknown(house: House
 
 
 @pytest.mark.parametrize("body", [{}, {"password": PASSWORD}, {"email": "a@b.org", "phone": "4915112345678"}])
-async def test_neither_or_both_addresses_are_refused(house: House, body: dict[str, object]):
-    status, code, _ = await house.refused("POST", GRANT, {"password": PASSWORD, **body})
+async def test_neither_or_both_addresses_are_refused(auth_pool: AuthPool, body: dict[str, object]):
+    status, code, _ = await auth_pool.refused("POST", GRANT, {"password": PASSWORD, **body})
 
     assert (status, code) == (400, "validation_failed")
 
@@ -116,26 +116,26 @@ async def test_neither_or_both_addresses_are_refused(house: House, body: dict[st
     ],
 )  # fmt: skip
 async def test_a_provider_that_is_off_lets_nobody_in(
-    house: House, setting: str, body: dict[str, object], answer: tuple[int, str, str]
+    auth_pool: AuthPool, setting: str, body: dict[str, object], answer: tuple[int, str, str]
 ):
-    closed = house.having(**{setting: False})
+    closed = auth_pool.having(**{setting: False})
 
     assert await closed.refused("POST", GRANT, {**body, "password": PASSWORD}) == answer
 
 
-async def test_who_has_not_confirmed_is_told_so_only_with_the_right_password(house: House):
+async def test_who_has_not_confirmed_is_told_so_only_with_the_right_password(auth_pool: AuthPool):
     email, phone = address(), number()
-    await house.ok("POST", "/admin/users", {"email": email, "phone": phone, "password": PASSWORD}, ADMIN)
+    await auth_pool.ok("POST", "/admin/users", {"email": email, "phone": phone, "password": PASSWORD}, ADMIN)
 
     for wanted, told in (
         ({"email": email}, (400, "email_not_confirmed", "Email not confirmed")),
         ({"phone": phone}, (400, "phone_not_confirmed", "Phone not confirmed")),
     ):
-        assert await house.refused("POST", GRANT, {**wanted, "password": PASSWORD}) == told
-        assert await house.refused("POST", GRANT, {**wanted, "password": "wrong one"}) == WRONG
+        assert await auth_pool.refused("POST", GRANT, {**wanted, "password": PASSWORD}) == told
+        assert await auth_pool.refused("POST", GRANT, {**wanted, "password": "wrong one"}) == WRONG
 
 
-async def test_who_is_banned_is_told_so_only_with_the_right_password_and_only_so_long(plain: House):
+async def test_who_is_banned_is_told_so_only_with_the_right_password_and_only_so_long(plain: AuthPool):
     signed = await plain.sign_up()
     await plain.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
     body = {"email": signed.email, "password": PASSWORD}
@@ -147,7 +147,7 @@ async def test_who_is_banned_is_told_so_only_with_the_right_password_and_only_so
 
 
 @pytest.mark.parametrize("softly", [True, False])
-async def test_who_is_deleted_is_unknown(plain: House, softly: bool):
+async def test_who_is_deleted_is_unknown(plain: AuthPool, softly: bool):
     signed = await plain.sign_up()
     await plain.ok("DELETE", f"/admin/users/{signed.id}", {"should_soft_delete": softly}, ADMIN)
 
@@ -157,13 +157,13 @@ async def test_who_is_deleted_is_unknown(plain: House, softly: bool):
 @pytest.mark.parametrize(
     "grant", ["", "?grant_type=", "?grant_type=Password", "?grant_type=client_credentials"]
 )
-async def test_another_grant_is_refused(plain: House, grant: str):
+async def test_another_grant_is_refused(plain: AuthPool, grant: str):
     assert await plain.refused("POST", f"/token{grant}", {}) == (
         400, "invalid_credentials", "unsupported_grant_type",
     )  # fmt: skip
 
 
-async def test_a_password_that_is_weak_today_still_signs_in_and_is_told(plain: House):
+async def test_a_password_that_is_weak_today_still_signs_in_and_is_told(plain: AuthPool):
     signed = await plain.sign_up(password="old one")
     strict = plain.having(minimum_password_length=12, password_requirements="letters_digits")
 
@@ -174,11 +174,13 @@ async def test_a_password_that_is_weak_today_still_signs_in_and_is_told(plain: H
     assert body["access_token"]
 
 
-async def _hash_of(house: House, id: str) -> str:
-    return str(await house.value("select encrypted_password from auth.users where id = $1", uuid.UUID(id)))
+async def _hash_of(auth_pool: AuthPool, id: str) -> str:
+    return str(
+        await auth_pool.value("select encrypted_password from auth.users where id = $1", uuid.UUID(id))
+    )
 
 
-async def test_an_old_hash_is_renewed_by_the_next_sign_in(plain: House):
+async def test_an_old_hash_is_renewed_by_the_next_sign_in(plain: AuthPool):
     old = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
     body = {"email": address(), "password_hash": old, "email_confirm": True}
     made = await plain.ok("POST", "/admin/users", body, ADMIN)
@@ -194,7 +196,7 @@ async def test_an_old_hash_is_renewed_by_the_next_sign_in(plain: House):
     assert await _hash_of(plain, made["id"]) == renewed
 
 
-async def test_a_user_made_by_hand_with_nulls_signs_in(plain: House):
+async def test_a_user_made_by_hand_with_nulls_signs_in(plain: AuthPool):
     email = address()
     await plain.admin.execute(
         """

@@ -14,7 +14,7 @@ import structlog
 
 from broker.observability import observe
 from schemas.http import Response
-from tests.workers.auth.house import ADMIN, PASSWORD, Y2024, House, address, told
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, Y2024, AuthPool, address, told
 from tests.workers.auth.office import Office, landed
 
 HINT, DETAIL = "write to us", "42 of 42 are here"
@@ -40,8 +40,8 @@ WISHES = [*RAISED]
 class Valley:
     """A table of the project that a trigger fills, and the trigger's whims."""
 
-    def __init__(self, house: House, table: str) -> None:
-        self.house, self.table = house, table
+    def __init__(self, auth_pool: AuthPool, table: str) -> None:
+        self.auth_pool, self.table = auth_pool, table
 
     def refusal(self, wish: str) -> tuple[int, str, str]:
         status, sqlstate, message = RAISED[wish]
@@ -81,7 +81,7 @@ end $$"""
 
 
 @pytest.fixture
-async def valley(house: House) -> AsyncIterator[Valley]:
+async def valley(auth_pool: AuthPool) -> AsyncIterator[Valley]:
     name = f"valley_{uuid.uuid4().hex[:8]}"
     statements = [
         f"create table public.{name} (handle text not null unique check (handle <> ''))",
@@ -90,69 +90,73 @@ async def valley(house: House) -> AsyncIterator[Valley]:
         f"create trigger {name} before insert or update on auth.users for each row execute function public.{name}()",
     ]
     for statement in statements:
-        await house.admin.execute(statement)
-    yield Valley(house, name)
-    await house.admin.execute(f"drop trigger {name} on auth.users")
-    await house.admin.execute(f"drop function public.{name}")
-    await house.admin.execute(f"drop table public.{name}")
+        await auth_pool.admin.execute(statement)
+    yield Valley(auth_pool, name)
+    await auth_pool.admin.execute(f"drop trigger {name} on auth.users")
+    await auth_pool.admin.execute(f"drop function public.{name}")
+    await auth_pool.admin.execute(f"drop table public.{name}")
 
 
-async def both(house: House, method: str, path: str, body: object, caller: Any = None) -> list[Response]:
+async def both(
+    auth_pool: AuthPool, method: str, path: str, body: object, caller: Any = None
+) -> list[Response]:
     """Send a request in both versions of the interface."""
     given = {} if caller is None else {"caller": caller}
     return [
-        await house.send(method, path, body, **given),
-        await house.send(method, path, body, **given, x_supabase_api_version=Y2024),
+        await auth_pool.send(method, path, body, **given),
+        await auth_pool.send(method, path, body, **given, x_supabase_api_version=Y2024),
     ]
 
 
 @pytest.mark.parametrize("wish", WISHES)
 async def test_a_sign_up_that_a_trigger_refuses_is_told_why_and_leaves_nothing(
-    house: House, valley: Valley, wish: str
+    auth_pool: AuthPool, valley: Valley, wish: str
 ):
     email = address()
     body = {"email": email, "password": PASSWORD, "data": {"wish": wish}}
 
-    for response in await both(house, "POST", "/signup", body):
+    for response in await both(auth_pool, "POST", "/signup", body):
         valley.check(response, wish)
     anonymous = {"data": {"wish": wish}}
-    for response in await both(house, "POST", "/signup", anonymous):
+    for response in await both(auth_pool, "POST", "/signup", anonymous):
         valley.check(response, wish)
-    assert not await house.value("select count(*) from auth.users where email = $1", email)
+    assert not await auth_pool.value("select count(*) from auth.users where email = $1", email)
 
 
 @pytest.mark.parametrize("wish", WISHES)
-async def test_so_is_an_admin_who_makes_or_changes_an_account(house: House, valley: Valley, wish: str):
+async def test_so_is_an_admin_who_makes_or_changes_an_account(auth_pool: AuthPool, valley: Valley, wish: str):
     data = {"user_metadata": {"wish": wish}}
-    user = await house.ok("POST", "/admin/users", {"email": address()}, ADMIN)
+    user = await auth_pool.ok("POST", "/admin/users", {"email": address()}, ADMIN)
 
-    for response in await both(house, "POST", "/admin/users", {"email": address(), **data}, ADMIN):
+    for response in await both(auth_pool, "POST", "/admin/users", {"email": address(), **data}, ADMIN):
         valley.check(response, wish)
-    for response in await both(house, "PUT", f"/admin/users/{user['id']}", data, ADMIN):
+    for response in await both(auth_pool, "PUT", f"/admin/users/{user['id']}", data, ADMIN):
         valley.check(response, wish)
-    for response in await both(house, "POST", "/invite", {"email": address(), "data": {"wish": wish}}, ADMIN):
+    for response in await both(
+        auth_pool, "POST", "/invite", {"email": address(), "data": {"wish": wish}}, ADMIN
+    ):
         valley.check(response, wish)
     link = {"type": "magiclink", "email": address(), "data": {"wish": wish}}
-    for response in await both(house, "POST", "/admin/generate_link", link, ADMIN):
+    for response in await both(auth_pool, "POST", "/admin/generate_link", link, ADMIN):
         valley.check(response, wish)
-    assert (await house.ok("GET", f"/admin/users/{user['id']}", None, ADMIN))["user_metadata"] == {}
+    assert (await auth_pool.ok("GET", f"/admin/users/{user['id']}", None, ADMIN))["user_metadata"] == {}
 
 
 @pytest.mark.parametrize("wish", WISHES)
-async def test_so_is_a_user_who_changes_his_account(house: House, valley: Valley, wish: str):
-    signed = await house.sign_up()
-    other = await house.sign_in(signed.email)
+async def test_so_is_a_user_who_changes_his_account(auth_pool: AuthPool, valley: Valley, wish: str):
+    signed = await auth_pool.sign_up()
+    other = await auth_pool.sign_in(signed.email)
 
     body = {"data": {"wish": wish}, "password": "another one"}
-    for response in await both(house, "PUT", "/user", body, signed.caller):
+    for response in await both(auth_pool, "PUT", "/user", body, signed.caller):
         valley.check(response, wish)
 
-    await house.sign_in(signed.email)
-    await house.ok("GET", "/user", None, other.caller)
+    await auth_pool.sign_in(signed.email)
+    await auth_pool.ok("GET", "/user", None, other.caller)
 
 
 async def test_a_link_leads_on_with_the_words_of_the_trigger_and_stays_good(
-    mailed: House, office: Office, valley: Valley
+    mailed: AuthPool, office: Office, valley: Valley
 ):
     email = address()
     await mailed.ok("POST", "/signup", {"email": email, "password": PASSWORD})
@@ -169,41 +173,43 @@ async def test_a_link_leads_on_with_the_words_of_the_trigger_and_stays_good(
     assert "access_token" in landed(await mailed.send("GET", office.path(email)))[2]
 
 
-async def _wish(house: House, id: uuid.UUID, wish: str) -> None:
-    await house.admin.execute("set session_replication_role = replica")
+async def _wish(auth_pool: AuthPool, id: uuid.UUID, wish: str) -> None:
+    await auth_pool.admin.execute("set session_replication_role = replica")
     data = json.dumps({"wish": wish})
-    await house.admin.execute("update auth.users set raw_user_meta_data = $2 where id = $1", id, data)
-    await house.admin.execute("set session_replication_role = origin")
+    await auth_pool.admin.execute("update auth.users set raw_user_meta_data = $2 where id = $1", id, data)
+    await auth_pool.admin.execute("set session_replication_role = origin")
 
 
-async def test_an_account_that_a_trigger_keeps_stays_and_the_admin_reads_why(house: House, valley: Valley):
-    signed = await house.sign_up()
+async def test_an_account_that_a_trigger_keeps_stays_and_the_admin_reads_why(
+    auth_pool: AuthPool, valley: Valley
+):
+    signed = await auth_pool.sign_up()
     name = valley.table
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         f"create function public.{name}_stay() returns trigger language plpgsql as"
         " $$ begin raise exception 'nobody leaves the valley'; end $$"
     )
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         f"create trigger {name}_stay before delete on auth.users for each row execute function public.{name}_stay()"
     )
     try:
-        answers = await both(house, "DELETE", f"/admin/users/{signed.id}", {}, ADMIN)
+        answers = await both(auth_pool, "DELETE", f"/admin/users/{signed.id}", {}, ADMIN)
     finally:
-        await house.admin.execute(f"drop trigger {name}_stay on auth.users")
-        await house.admin.execute(f"drop function public.{name}_stay")
+        await auth_pool.admin.execute(f"drop trigger {name}_stay on auth.users")
+        await auth_pool.admin.execute(f"drop function public.{name}_stay")
 
     assert [(each.status, json.loads(each.body)["message"]) for each in answers] == [
         (500, "nobody leaves the valley"), (500, "nobody leaves the valley"),
     ]  # fmt: skip
-    await house.ok("GET", "/user", None, signed.caller)
+    await auth_pool.ok("GET", "/user", None, signed.caller)
 
 
-async def test_what_a_trigger_writes_shows_in_the_answer(house: House, valley: Valley):
-    signed = await house.sign_up(data={"wish": "rename"})
-    made = await house.ok(
+async def test_what_a_trigger_writes_shows_in_the_answer(auth_pool: AuthPool, valley: Valley):
+    signed = await auth_pool.sign_up(data={"wish": "rename"})
+    made = await auth_pool.ok(
         "POST", "/admin/users", {"email": address(), "user_metadata": {"wish": "rename"}}, ADMIN
     )
-    changed = await house.ok("PUT", "/user", {"data": {"name": "his own"}}, signed.caller)
+    changed = await auth_pool.ok("PUT", "/user", {"data": {"name": "his own"}}, signed.caller)
 
     for user in (signed.body["user"], made, changed):
         assert user["user_metadata"]["name"] == "by the trigger"
@@ -224,13 +230,13 @@ def logging_restored() -> Iterator[None]:
 
 @pytest.mark.usefixtures("logging_restored")
 async def test_a_defect_of_a_trigger_is_told_to_the_log_with_its_function_and_no_value(
-    house: House, valley: Valley, capsys: pytest.CaptureFixture[str]
+    auth_pool: AuthPool, valley: Valley, capsys: pytest.CaptureFixture[str]
 ):
     observe.configure(format="json")
     answers = []
     for data in ({"wish": "missing"}, {"wish": "cast", "secret": "4711-is-my-pin"}):
         body = {"email": address(), "password": PASSWORD, "data": data}
-        answers.append(json.loads((await house.send("POST", "/signup", body)).body))
+        answers.append(json.loads((await auth_pool.send("POST", "/signup", body)).body))
 
     logged = capsys.readouterr().err
     assert {each["msg"] for each in answers} == {
@@ -243,24 +249,24 @@ async def test_a_defect_of_a_trigger_is_told_to_the_log_with_its_function_and_no
     assert "4711" not in logged
 
 
-async def test_a_session_that_a_trigger_puts_away_leaves_no_trace_of_its_sign_in(house: House):
-    signed = await house.sign_up()
+async def test_a_session_that_a_trigger_puts_away_leaves_no_trace_of_its_sign_in(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
     name, seen = f"leaving_{uuid.uuid4().hex[:8]}", "select last_sign_in_at from auth.users where email = $1"
-    before = await house.value(seen, signed.email)
-    await house.admin.execute(
+    before = await auth_pool.value(seen, signed.email)
+    await auth_pool.admin.execute(
         f"create function public.{name}() returns trigger language plpgsql security definer as "
         "$$ begin delete from auth.sessions where user_id = new.id; return null; end $$"
     )
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         f"create trigger {name} after update on auth.users for each row "
         f"when (new.email = '{signed.email}') execute function public.{name}()"
     )
 
     body = {"email": signed.email, "password": PASSWORD}
     try:
-        response = await house.send("POST", "/token?grant_type=password", body)
+        response = await auth_pool.send("POST", "/token?grant_type=password", body)
     finally:
-        await house.admin.execute(f"drop function public.{name} cascade")
+        await auth_pool.admin.execute(f"drop function public.{name} cascade")
 
     assert told(response, "x-sb-error-code") == "session_not_found"
-    assert await house.value(seen, signed.email) == before
+    assert await auth_pool.value(seen, signed.email) == before

@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from schemas.caller import Caller, UserCaller
-from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, House, Signed, address, claims_of, number, told
+from tests.workers.auth.auth_pool import (
+    ADMIN,
+    ANYBODY,
+    PASSWORD,
+    AuthPool,
+    Signed,
+    address,
+    claims_of,
+    number,
+    told,
+)
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
 
 NOT_ADMIN = (403, "not_admin", "User not allowed")
@@ -22,12 +32,12 @@ def with_claims(signed: Signed, **claims: object) -> Caller:
     return UserCaller(json.dumps(claims_of(signed.caller) | claims).encode())
 
 
-async def metadata(house: House, signed: Signed) -> dict[str, Any]:
-    shown = await house.ok("GET", "/user", None, signed.caller)
+async def metadata(auth_pool: AuthPool, signed: Signed) -> dict[str, Any]:
+    shown = await auth_pool.ok("GET", "/user", None, signed.caller)
     return dict(shown["user_metadata"])
 
 
-async def test_the_user_is_shown_as_the_reference_lists_it(plain: House):
+async def test_the_user_is_shown_as_the_reference_lists_it(plain: AuthPool):
     signed = await plain.sign_up(data={"color": "red"})
 
     user = await plain.ok("GET", "/user", None, signed.caller)
@@ -39,7 +49,7 @@ async def test_the_user_is_shown_as_the_reference_lists_it(plain: House):
     }  # fmt: skip
 
 
-async def test_a_token_of_one_audience_is_none_of_another(plain: House):
+async def test_a_token_of_one_audience_is_none_of_another(plain: AuthPool):
     signed = await plain.sign_up()
 
     assert await plain.refused("GET", "/user", None, signed.caller, x_jwt_aud="elsewhere") == (
@@ -48,7 +58,7 @@ async def test_a_token_of_one_audience_is_none_of_another(plain: House):
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/user"), ("PUT", "/user"), ("GET", "/reauthenticate")])
-async def test_nobody_has_an_account(plain: House, method: str, path: str):
+async def test_nobody_has_an_account(plain: AuthPool, method: str, path: str):
     assert await plain.refused(method, path) == NO_BEARER
     assert await plain.refused(method, path, None, ADMIN) == NO_BEARER
 
@@ -64,7 +74,7 @@ async def test_nobody_has_an_account(plain: House, method: str, path: str):
     ],
 )
 async def test_a_key_in_the_place_of_a_token_is_one_of_nobody(
-    plain: House, caller: Caller, sent: dict[str, str]
+    plain: AuthPool, caller: Caller, sent: dict[str, str]
 ):
     assert await plain.refused("GET", "/user", None, caller, **sent) == (
         403, "bad_jwt", "invalid claim: missing sub claim",
@@ -74,12 +84,12 @@ async def test_a_key_in_the_place_of_a_token_is_one_of_nobody(
 @pytest.mark.parametrize(
     "sent", [{"apikey": "a.b.c"}, {"apikey": "sb_secret_a_b", "authorization": "Basic sb_x"}]
 )
-async def test_a_key_beside_no_token_is_none(plain: House, sent: dict[str, str]):
+async def test_a_key_beside_no_token_is_none(plain: AuthPool, sent: dict[str, str]):
     for caller in (ANYBODY, ADMIN):
         assert await plain.refused("GET", "/user", None, caller, **sent) == NO_BEARER
 
 
-async def test_metadata_are_merged(plain: House):
+async def test_metadata_are_merged(plain: AuthPool):
     signed = await plain.sign_up(data={"age": 36, "mood": "glad", "deep": {"a": 1, "b": 2}})
     before = await metadata(plain, signed)
 
@@ -94,7 +104,7 @@ async def test_metadata_are_merged(plain: House):
 @pytest.mark.parametrize(
     "body", [None, {}, {"data": {}}, {"email": "", "phone": "", "data": None, "password": None}]
 )
-async def test_a_request_without_wishes_changes_nothing(plain: House, body: object):
+async def test_a_request_without_wishes_changes_nothing(plain: AuthPool, body: object):
     signed = await plain.sign_up(data={"a": 1})
 
     shown = await plain.ok("PUT", "/user", body, signed.caller)
@@ -103,7 +113,7 @@ async def test_a_request_without_wishes_changes_nothing(plain: House, body: obje
     await plain.sign_in(signed.email)
 
 
-async def test_fields_that_are_no_wishes_are_left_alone(plain: House):
+async def test_fields_that_are_no_wishes_are_left_alone(plain: AuthPool):
     signed = await plain.sign_up()
     body = {
         "id": str(uuid.uuid4()),
@@ -119,7 +129,7 @@ async def test_fields_that_are_no_wishes_are_left_alone(plain: House):
     assert shown["is_anonymous"] is False
 
 
-async def test_what_cannot_be_kept_is_refused(plain: House):
+async def test_what_cannot_be_kept_is_refused(plain: AuthPool):
     signed = await plain.sign_up()
 
     assert await plain.refused("PUT", "/user", {"data": {"a": "\0"}}, signed.caller) == (
@@ -129,7 +139,7 @@ async def test_what_cannot_be_kept_is_refused(plain: House):
     assert (await plain.refused("PUT", "/user", b"{", signed.caller))[:2] == (400, "bad_json")
 
 
-async def test_app_metadata_are_for_admins_only(plain: House):
+async def test_app_metadata_are_for_admins_only(plain: AuthPool):
     signed = await plain.sign_up()
     body = {"app_metadata": {"plan": "gold", "provider": None}, "data": {"seen": 1}}
 
@@ -141,7 +151,7 @@ async def test_app_metadata_are_for_admins_only(plain: House):
         assert shown["app_metadata"] == {"plan": "gold", "providers": ["email"]}
 
 
-async def test_which_roles_are_admins_the_settings_say(plain: House):
+async def test_which_roles_are_admins_the_settings_say(plain: AuthPool):
     signed = await plain.sign_up()
     own = plain.having(jwt_admin_roles=["manager"])
     body = {"app_metadata": {"plan": "gold"}}
@@ -151,58 +161,62 @@ async def test_which_roles_are_admins_the_settings_say(plain: House):
     assert shown["app_metadata"]["plan"] == "gold"
 
 
-async def test_an_account_of_single_sign_on_is_changed_where_it_is_managed(house: House):
-    signed = await house.sign_up()
-    await house.admin.execute("update auth.users set is_sso_user = true where id = $1", uuid.UUID(signed.id))
+async def test_an_account_of_single_sign_on_is_changed_where_it_is_managed(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    await auth_pool.admin.execute(
+        "update auth.users set is_sso_user = true where id = $1", uuid.UUID(signed.id)
+    )
 
     for body in ({"email": address()}, {"phone": number()}, {"password": "another one"}, {"password": ""}):
-        assert await house.refused("PUT", "/user", body, signed.caller) == SSO
-    shown = await house.ok("PUT", "/user", {"email": signed.email, "data": {"a": 1}}, signed.caller)
+        assert await auth_pool.refused("PUT", "/user", body, signed.caller) == SSO
+    shown = await auth_pool.ok("PUT", "/user", {"email": signed.email, "data": {"a": 1}}, signed.caller)
     assert shown["user_metadata"]["a"] == 1
 
 
-async def test_with_a_second_factor_only_a_session_that_used_it_changes_access(house: House):
-    house = settle(house.having(**OPEN_FACTORS))
-    high, _ = await with_app(house)
-    low = await house.sign_in(high.email)
-    kept = await house.value("select users::text from auth.users where id = $1", uuid.UUID(high.id))
+async def test_with_a_second_factor_only_a_session_that_used_it_changes_access(auth_pool: AuthPool):
+    auth_pool = settle(auth_pool.having(**OPEN_FACTORS))
+    high, _ = await with_app(auth_pool)
+    low = await auth_pool.sign_in(high.email)
+    kept = await auth_pool.value("select users::text from auth.users where id = $1", uuid.UUID(high.id))
 
     for body in ({"email": address()}, {"phone": number()}, {"password": "another one"}, {"password": ""}):
-        assert await house.refused("PUT", "/user", body, low.caller) == NO_AAL2
+        assert await auth_pool.refused("PUT", "/user", body, low.caller) == NO_AAL2
         lie = with_claims(low, aal="aal2")
-        assert await house.refused("PUT", "/user", body, lie) == NO_AAL2
+        assert await auth_pool.refused("PUT", "/user", body, lie) == NO_AAL2
         bare = with_claims(low, session_id=None)
-        assert await house.refused("PUT", "/user", body, bare) == NO_AAL2
-    assert kept == await house.value("select users::text from auth.users where id = $1", uuid.UUID(high.id))
-    shown = await house.ok("PUT", "/user", {"email": high.email, "data": {"a": 1}}, low.caller)
+        assert await auth_pool.refused("PUT", "/user", body, bare) == NO_AAL2
+    assert kept == await auth_pool.value(
+        "select users::text from auth.users where id = $1", uuid.UUID(high.id)
+    )
+    shown = await auth_pool.ok("PUT", "/user", {"email": high.email, "data": {"a": 1}}, low.caller)
     assert shown["user_metadata"]["a"] == 1
-    assert (await house.ok("PUT", "/user", {"phone": (phone := number())}, high.caller))["phone"] == phone
-    await house.ok("PUT", "/user", {"password": "another one"}, high.caller)
+    assert (await auth_pool.ok("PUT", "/user", {"phone": (phone := number())}, high.caller))["phone"] == phone
+    await auth_pool.ok("PUT", "/user", {"password": "another one"}, high.caller)
 
 
-async def test_an_application_that_acts_for_a_user_does_not_change_his_account(house: House):
-    signed = await house.sign_up()
+async def test_an_application_that_acts_for_a_user_does_not_change_his_account(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
     client = uuid.uuid4()
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method)"
         " values ($1, 'manual', 'https://x.example', 'authorization_code', 'none')",
         client,
     )
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "update auth.sessions set oauth_client_id = $1 where id = $2", client, uuid.UUID(signed.session_id)
     )
 
     refusal = (403, "no_authorization", "OAuth clients are not allowed to perform these actions")
     for body in ({"data": {"a": 1}}, {"password": "another one"}, {"email": address()}):
-        assert await house.refused("PUT", "/user", body, signed.caller) == refusal
-    assert await house.refused("GET", "/reauthenticate", None, signed.caller) == refusal
-    assert (await house.ok("GET", "/user", None, signed.caller))["id"] == signed.id
+        assert await auth_pool.refused("PUT", "/user", body, signed.caller) == refusal
+    assert await auth_pool.refused("GET", "/reauthenticate", None, signed.caller) == refusal
+    assert (await auth_pool.ok("GET", "/user", None, signed.caller))["id"] == signed.id
 
 
 @pytest.mark.parametrize("softly", [True, False])
-async def test_who_was_deleted_has_no_account_any_more(house: House, softly: bool):
-    signed = await house.sign_up()
-    await house.ok("DELETE", f"/admin/users/{signed.id}", {"should_soft_delete": softly}, ADMIN)
+async def test_who_was_deleted_has_no_account_any_more(auth_pool: AuthPool, softly: bool):
+    signed = await auth_pool.sign_up()
+    await auth_pool.ok("DELETE", f"/admin/users/{signed.id}", {"should_soft_delete": softly}, ADMIN)
 
     gone = (403, "user_not_found", "User from sub claim in JWT does not exist")
     for method, path in (
@@ -211,23 +225,23 @@ async def test_who_was_deleted_has_no_account_any_more(house: House, softly: boo
         ("GET", "/reauthenticate"),
         ("GET", "/sessions"),
     ):
-        assert await house.refused(method, path, None, signed.caller) == gone
+        assert await auth_pool.refused(method, path, None, signed.caller) == gone
         bare = with_claims(signed, session_id=None)
-        assert await house.refused(method, path, None, bare) == gone
+        assert await auth_pool.refused(method, path, None, bare) == gone
 
 
-async def test_who_is_banned_changes_nothing(house: House):
-    signed = await house.sign_up()
-    await house.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
+async def test_who_is_banned_changes_nothing(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    await auth_pool.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
 
-    assert await house.refused("PUT", "/user", {"data": {"a": 1}}, signed.caller) == (
+    assert await auth_pool.refused("PUT", "/user", {"data": {"a": 1}}, signed.caller) == (
         403, "user_banned", "User is banned",
     )  # fmt: skip
 
 
-async def test_changes_of_one_client_are_limited(house: House):
-    signed = await house.sign_up()
-    limited = house.having(rate_limit__sign_in_sign_ups=30.0)
+async def test_changes_of_one_client_are_limited(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    limited = auth_pool.having(rate_limit__sign_in_sign_ups=30.0)
 
     answers = [
         await limited.send("PUT", "/user", {}, signed.caller, client="198.51.100.201") for _ in range(33)
@@ -239,18 +253,18 @@ async def test_changes_of_one_client_are_limited(house: House):
     assert int(told(refused[0], "retry-after")) >= 1
 
 
-async def test_changes_stand_in_the_audit_log(house: House):
-    signed = await house.sign_up()
+async def test_changes_stand_in_the_audit_log(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
-    await house.ok("PUT", "/user", {"password": "another one"}, signed.caller)
+    await auth_pool.ok("PUT", "/user", {"password": "another one"}, signed.caller)
 
-    rows = await house.admin.fetch(
+    rows = await auth_pool.admin.fetch(
         "select payload ->> 'action' as action from auth.audit_log_entries"
         " where payload ->> 'actor_id' = $1 and payload ->> 'action' like 'user\\_%d%'",
         signed.id,
     )
     assert {"user_modified", "user_updated_password"} <= {row["action"] for row in rows}
-    kept = await house.value(
+    kept = await auth_pool.value(
         "select string_agg(payload::text, '') from auth.audit_log_entries where payload ->> 'actor_id' = $1",
         signed.id,
     )
@@ -258,8 +272,10 @@ async def test_changes_stand_in_the_audit_log(house: House):
     assert PASSWORD not in kept
 
 
-async def test_an_hour_later_the_session_still_stands(house: House):
-    signed = await house.sign_up()
-    house.clock.forward(seconds=timedelta(hours=1).total_seconds())
+async def test_an_hour_later_the_session_still_stands(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    auth_pool.clock.forward(seconds=timedelta(hours=1).total_seconds())
 
-    assert (await house.ok("PUT", "/user", {"data": {"late": True}}, signed.caller))["user_metadata"]["late"]
+    assert (await auth_pool.ok("PUT", "/user", {"data": {"late": True}}, signed.caller))["user_metadata"][
+        "late"
+    ]

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, House, Signed, address, number
+from tests.workers.auth.auth_pool import ADMIN, ANYBODY, PASSWORD, AuthPool, Signed, address, number
 from tests.workers.auth.office import Office, landed, with_office
 from workers.auth.model.pkce import s256
 
@@ -30,51 +30,51 @@ NOTICES = {
 
 
 @pytest.fixture
-def secure(mailed: House) -> House:
+def secure(mailed: AuthPool) -> AuthPool:
     """A worker where a change is confirmed from both addresses."""
     return mailed.having(email__double_confirm_changes=True)
 
 
-async def signed_up(house: House, **more: object) -> Signed:
+async def signed_up(auth_pool: AuthPool, **more: object) -> Signed:
     """Sign somebody up whose address is confirmed."""
-    at_once = house.having(email__enable_confirmations=False, sms__enable_confirmations=False)
+    at_once = auth_pool.having(email__enable_confirmations=False, sms__enable_confirmations=False)
     return await at_once.sign_up(**more)  # type: ignore[arg-type]  # as a test gives them
 
 
-async def anonymous(house: House) -> Signed:
-    return house.signed(await house.ok("POST", "/signup", {"data": {"theme": "dark"}}))
+async def anonymous(auth_pool: AuthPool) -> Signed:
+    return auth_pool.signed(await auth_pool.ok("POST", "/signup", {"data": {"theme": "dark"}}))
 
 
-async def put(house: House, signed: Signed, query: str = "", **body: object) -> Any:
-    return await house.ok("PUT", f"/user{query}", body, signed.caller)
+async def put(auth_pool: AuthPool, signed: Signed, query: str = "", **body: object) -> Any:
+    return await auth_pool.ok("PUT", f"/user{query}", body, signed.caller)
 
 
-async def refused(house: House, signed: Signed, **body: object) -> tuple[int, str, str]:
-    return await house.refused("PUT", "/user", body, signed.caller)
+async def refused(auth_pool: AuthPool, signed: Signed, **body: object) -> tuple[int, str, str]:
+    return await auth_pool.refused("PUT", "/user", body, signed.caller)
 
 
 # --- Another e-mail address --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("confirms", [True, False])
-async def test_a_new_address_waits_and_both_are_written_to(secure: House, office: Office, confirms: bool):
-    house, new = secure.having(email__enable_confirmations=confirms), address()
+async def test_a_new_address_waits_and_both_are_written_to(secure: AuthPool, office: Office, confirms: bool):
+    auth_pool, new = secure.having(email__enable_confirmations=confirms), address()
     signed = await signed_up(secure)
 
-    shown = await put(house, signed, email=new.upper())
+    shown = await put(auth_pool, signed, email=new.upper())
 
     assert (shown["email"], shown["new_email"]) == (signed.email, new)
     assert shown["email_change_sent_at"]
     assert [letter.recipients for letter in office.caught.newest_first()] == [(new,), (signed.email,)]
     assert {each.subject for each in office.caught.newest_first()} == {"Confirm your new email address"}
     assert office.token(new) != office.token(signed.email)
-    await house.sign_in(signed.email)
-    assert (await house.refused("POST", "/token?grant_type=password", {"email": new, "password": PASSWORD}))[
-        0
-    ] == 400
+    await auth_pool.sign_in(signed.email)
+    assert (
+        await auth_pool.refused("POST", "/token?grant_type=password", {"email": new, "password": PASSWORD})
+    )[0] == 400
 
 
-async def test_without_secure_changes_only_the_new_address_is_written_to(mailed: House, office: Office):
+async def test_without_secure_changes_only_the_new_address_is_written_to(mailed: AuthPool, office: Office):
     signed, new = await signed_up(mailed), address()
 
     await put(mailed, signed, email=new)
@@ -89,7 +89,7 @@ async def test_without_secure_changes_only_the_new_address_is_written_to(mailed:
     assert user["user_metadata"]["email_verified"] is True
 
 
-async def test_who_has_only_a_phone_confirms_the_new_address_alone(secure: House, office: Office):
+async def test_who_has_only_a_phone_confirms_the_new_address_alone(secure: AuthPool, office: Office):
     at_once = secure.having(sms__enable_confirmations=False)
     body = {"phone": number(), "password": PASSWORD}
     signed, new = at_once.signed(await at_once.ok("POST", "/signup", body)), address()
@@ -106,7 +106,7 @@ async def test_who_has_only_a_phone_confirms_the_new_address_alone(secure: House
 
 
 @pytest.mark.parametrize("order", ["old first", "new first"])
-async def test_both_halves_are_confirmed_in_any_order(secure: House, office: Office, order: str):
+async def test_both_halves_are_confirmed_in_any_order(secure: AuthPool, office: Office, order: str):
     signed, new = await signed_up(secure), address()
     await put(secure, signed, email=new)
     first, second = (signed.email, new) if order == "old first" else (new, signed.email)
@@ -123,7 +123,7 @@ async def test_both_halves_are_confirmed_in_any_order(secure: House, office: Off
     assert "new_email" not in after
 
 
-async def test_the_same_half_twice_is_not_both(secure: House, office: Office):
+async def test_the_same_half_twice_is_not_both(secure: AuthPool, office: Office):
     signed, new = await signed_up(secure), address()
     await put(secure, signed, email=new)
     link = office.path(new)
@@ -135,7 +135,7 @@ async def test_the_same_half_twice_is_not_both(secure: House, office: Office):
     assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == signed.email
 
 
-async def test_links_of_an_earlier_wish_are_void(secure: House, office: Office):
+async def test_links_of_an_earlier_wish_are_void(secure: AuthPool, office: Office):
     signed, first, second = await signed_up(secure), address(), address()
     await put(secure, signed, email=first)
     old = [office.path(first), office.path(signed.email)]
@@ -151,7 +151,7 @@ async def test_links_of_an_earlier_wish_are_void(secure: House, office: Office):
     assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == second
 
 
-async def test_half_a_change_does_not_count_for_another(secure: House, office: Office):
+async def test_half_a_change_does_not_count_for_another(secure: AuthPool, office: Office):
     signed, mine, victim = await signed_up(secure), address(), address()
     await put(secure, signed, email=mine)
     await secure.send("GET", office.path(signed.email))
@@ -164,7 +164,7 @@ async def test_half_a_change_does_not_count_for_another(secure: House, office: O
 
 
 @pytest.mark.parametrize("kind", ["own", "hand", "identity"])
-async def test_an_address_that_is_taken_is_refused(secure: House, office: Office, kind: str):
+async def test_an_address_that_is_taken_is_refused(secure: AuthPool, office: Office, kind: str):
     signed, taken = await signed_up(secure), address()
     if kind == "own":
         await secure.having(email__enable_confirmations=False).sign_up(taken)
@@ -182,30 +182,30 @@ async def test_an_address_that_is_taken_is_refused(secure: House, office: Office
     assert "new_email" not in await secure.ok("GET", "/user", None, signed.caller)
 
 
-async def test_an_identity_that_only_claims_an_address_does_not_keep_it_from_its_owner(secure: House):
+async def test_an_identity_that_only_claims_an_address_does_not_keep_it_from_its_owner(secure: AuthPool):
     signed, wanted = await signed_up(secure), address()
     await _identity(secure, (await signed_up(secure)).id, wanted, is_verified=False)
 
     assert (await put(secure, signed, email=wanted))["new_email"] == wanted
 
 
-async def test_an_address_of_ones_own_identity_may_become_ones_address(secure: House):
+async def test_an_address_of_ones_own_identity_may_become_ones_address(secure: AuthPool):
     signed, wanted = await signed_up(secure), address()
     await _identity(secure, signed.id, wanted, is_verified=True)
 
     assert (await put(secure, signed, email=wanted))["new_email"] == wanted
 
 
-async def _identity(house: House, user_id: str, email: str, *, is_verified: bool) -> None:
+async def _identity(auth_pool: AuthPool, user_id: str, email: str, *, is_verified: bool) -> None:
     data = json.dumps({"sub": email, "email": email, "email_verified": is_verified})
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "insert into auth.identities (provider, provider_id, user_id, identity_data) values ('github', $1, $2, $3)",
         email, uuid.UUID(user_id), data,
     )  # fmt: skip
 
 
 async def test_an_address_that_is_taken_between_wish_and_confirmation_stays_whose_it_is(
-    secure: House, office: Office
+    secure: AuthPool, office: Office
 ):
     signed, wanted = await signed_up(secure), address()
     await put(secure, signed, email=wanted)
@@ -222,7 +222,7 @@ async def test_an_address_that_is_taken_between_wish_and_confirmation_stays_whos
     assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == signed.email
 
 
-async def test_of_two_who_wish_for_one_address_the_first_to_confirm_has_it(mailed: House, office: Office):
+async def test_of_two_who_wish_for_one_address_the_first_to_confirm_has_it(mailed: AuthPool, office: Office):
     one, two, wanted = await signed_up(mailed), await signed_up(mailed), address()
     await put(mailed, one, email=wanted)
     first = office.path(wanted)
@@ -249,14 +249,14 @@ async def test_of_two_who_wish_for_one_address_the_first_to_confirm_has_it(maile
     ],
 )  # fmt: skip
 async def test_what_is_no_address_is_refused(
-    secure: House, body: dict[str, object], answer: tuple[int, str, str]
+    secure: AuthPool, body: dict[str, object], answer: tuple[int, str, str]
 ):
     signed = await signed_up(secure)
 
     assert await refused(secure, signed, **body) == answer
 
 
-async def test_the_address_one_has_is_no_wish(secure: House, office: Office):
+async def test_the_address_one_has_is_no_wish(secure: AuthPool, office: Office):
     signed = await signed_up(secure)
 
     shown = await put(secure, signed, email=signed.email.upper())
@@ -265,7 +265,7 @@ async def test_the_address_one_has_is_no_wish(secure: House, office: Office):
     assert len(office.caught) == 0
 
 
-async def test_messages_of_a_kind_have_a_pause_between_them_and_nothing_is_changed_in_it(secure: House):
+async def test_messages_of_a_kind_have_a_pause_between_them_and_nothing_is_changed_in_it(secure: AuthPool):
     slow = secure.having(email__max_frequency=60.0)
     signed, first = await signed_up(slow), address()
     await put(slow, signed, email=first)
@@ -281,7 +281,7 @@ async def test_messages_of_a_kind_have_a_pause_between_them_and_nothing_is_chang
     assert (await put(slow, signed, email=(second := address())))["new_email"] == second
 
 
-async def test_only_authorized_addresses_are_written_to(mailed: House):
+async def test_only_authorized_addresses_are_written_to(mailed: AuthPool):
     signed = await signed_up(mailed)
     closed = mailed.having(email__authorized_addresses=["team@example.org"])
 
@@ -305,7 +305,7 @@ async def test_only_authorized_addresses_are_written_to(mailed: House):
     ],
 )
 async def test_links_lead_to_targets_of_the_project_only(
-    mailed: House, office: Office, wanted: str, target: str
+    mailed: AuthPool, office: Office, wanted: str, target: str
 ):
     signed, new = await signed_up(mailed), address()
     await put(mailed, signed, f"?redirect_to={wanted}", email=new)
@@ -315,7 +315,7 @@ async def test_links_lead_to_targets_of_the_project_only(
 
 
 async def test_with_a_challenge_the_link_gives_a_code_for_whoever_has_the_verifier(
-    mailed: House, office: Office
+    mailed: AuthPool, office: Office
 ):
     signed, new = await signed_up(mailed), address()
     await put(mailed, signed, email=new, code_challenge=s256(VERIFIER), code_challenge_method="s256")
@@ -334,30 +334,30 @@ async def test_with_a_challenge_the_link_gives_a_code_for_whoever_has_the_verifi
 # --- Notices -----------------------------------------------------------------------------------------------------
 
 
-async def test_the_old_address_is_told_when_the_new_one_is_confirmed(mailed: House, office: Office):
-    house = mailed.having(**NOTICES)
-    signed, new = await signed_up(house), address()
-    await put(house, signed, email=new)
+async def test_the_old_address_is_told_when_the_new_one_is_confirmed(mailed: AuthPool, office: Office):
+    auth_pool = mailed.having(**NOTICES)
+    signed, new = await signed_up(auth_pool), address()
+    await put(auth_pool, signed, email=new)
     assert office.to(signed.email) == []
 
-    await house.send("GET", office.path(new))
+    await auth_pool.send("GET", office.path(new))
 
     (letter,) = office.to(signed.email)
     assert letter.subject == "Your email address was changed"
     assert len(office.to(new)) == 1
 
 
-async def test_of_half_a_change_nobody_is_told(secure: House, office: Office):
-    house = secure.having(**NOTICES)
-    signed, new = await signed_up(house), address()
-    await put(house, signed, email=new)
+async def test_of_half_a_change_nobody_is_told(secure: AuthPool, office: Office):
+    auth_pool = secure.having(**NOTICES)
+    signed, new = await signed_up(auth_pool), address()
+    await put(auth_pool, signed, email=new)
 
-    await house.send("GET", office.path(new))
+    await auth_pool.send("GET", office.path(new))
 
     assert len(office.caught) == 2
 
 
-async def test_without_the_settings_nobody_is_told(mailed: House, office: Office):
+async def test_without_the_settings_nobody_is_told(mailed: AuthPool, office: Office):
     signed, new = await signed_up(mailed), address()
     await put(mailed, signed, email=new)
     await mailed.send("GET", office.path(new))
@@ -365,8 +365,8 @@ async def test_without_the_settings_nobody_is_told(mailed: House, office: Office
     assert office.to(signed.email) == []
 
 
-async def test_who_had_no_address_is_told_nothing(house: House, office: Office):
-    telling = with_office(house, office).having(**NOTICES)
+async def test_who_had_no_address_is_told_nothing(auth_pool: AuthPool, office: Office):
+    telling = with_office(auth_pool, office).having(**NOTICES)
     signed = await anonymous(telling)
 
     await put(telling, signed, email=address())
@@ -374,7 +374,7 @@ async def test_who_had_no_address_is_told_nothing(house: House, office: Office):
     assert len(office.caught) == 0
 
 
-async def test_a_change_that_waits_does_not_outlive_what_an_admin_sets(mailed: House, office: Office):
+async def test_a_change_that_waits_does_not_outlive_what_an_admin_sets(mailed: AuthPool, office: Office):
     signed, wanted, given = await signed_up(mailed), address(), address()
     await put(mailed, signed, email=wanted)
     link = office.path(wanted)

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, Signed, address, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, Signed, address, number
 from tests.workers.auth.office import Office, Phones, with_office
 from tests.workers.auth.test_user import with_claims
 from workers.auth.accounts.codes.guessing import FREE
@@ -22,69 +22,69 @@ TOLD = {"email__notification__password_changed__enabled": True}
 
 
 @pytest.fixture
-def asking(house: House, office: Office) -> House:
+def asking(auth_pool: AuthPool, office: Office) -> AuthPool:
     """A worker that wants a code for a new password; accounts are confirmed at once, mails are caught."""
-    return with_office(house, office).having(email__secure_password_change=True, email__max_frequency=0.0)
+    return with_office(auth_pool, office).having(email__secure_password_change=True, email__max_frequency=0.0)
 
 
-async def old_session(house: House) -> Signed:
+async def old_session(auth_pool: AuthPool) -> Signed:
     """Sign somebody up, and let a day pass."""
-    signed = await house.sign_up()
-    house.clock.forward(hours=25)
+    signed = await auth_pool.sign_up()
+    auth_pool.clock.forward(hours=25)
     return signed
 
 
-async def nonce_of(house: House, office: Office, signed: Signed) -> str:
-    assert await house.ok("GET", "/reauthenticate", None, signed.caller) == {}
+async def nonce_of(auth_pool: AuthPool, office: Office, signed: Signed) -> str:
+    assert await auth_pool.ok("GET", "/reauthenticate", None, signed.caller) == {}
     return office.code(signed.email)
 
 
-async def refused_sign_in(house: House, email: str, password: str) -> None:
+async def refused_sign_in(auth_pool: AuthPool, email: str, password: str) -> None:
     body = {"email": email, "password": password}
-    assert await house.refused("POST", "/token?grant_type=password", body) == WRONG
+    assert await auth_pool.refused("POST", "/token?grant_type=password", body) == WRONG
 
 
-async def test_a_new_password_takes_the_place_of_the_old_one(house: House):
-    signed = await house.sign_up()
+async def test_a_new_password_takes_the_place_of_the_old_one(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
-    shown = await house.ok("PUT", "/user", {"password": NEW}, signed.caller)
+    shown = await auth_pool.ok("PUT", "/user", {"password": NEW}, signed.caller)
 
     assert shown["id"] == signed.id
-    await house.sign_in(signed.email, NEW)
-    await refused_sign_in(house, signed.email, PASSWORD)
+    await auth_pool.sign_in(signed.email, NEW)
+    await refused_sign_in(auth_pool, signed.email, PASSWORD)
 
 
-async def test_all_other_sessions_end(house: House):
-    signed = await house.sign_up()
-    others = [await house.sign_in(signed.email) for _ in range(2)]
-    somebody = await house.sign_up()
+async def test_all_other_sessions_end(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    others = [await auth_pool.sign_in(signed.email) for _ in range(2)]
+    somebody = await auth_pool.sign_up()
 
-    await house.ok("PUT", "/user", {"password": NEW}, signed.caller)
+    await auth_pool.ok("PUT", "/user", {"password": NEW}, signed.caller)
 
-    assert await house.sessions_of(signed.id) == {signed.session_id}
+    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
     for other in others:
-        assert (await house.refused("GET", "/user", None, other.caller))[1] == "session_not_found"
-        assert (await house.refresh_refused(other.refresh_token))[0] == 400
-    await house.refresh(signed.refresh_token)
-    await house.ok("GET", "/user", None, somebody.caller)
+        assert (await auth_pool.refused("GET", "/user", None, other.caller))[1] == "session_not_found"
+        assert (await auth_pool.refresh_refused(other.refresh_token))[0] == 400
+    await auth_pool.refresh(signed.refresh_token)
+    await auth_pool.ok("GET", "/user", None, somebody.caller)
 
 
-async def test_a_token_without_a_session_ends_them_all(house: House):
-    signed = await house.sign_up()
+async def test_a_token_without_a_session_ends_them_all(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
-    await house.ok("PUT", "/user", {"password": NEW}, with_claims(signed, session_id=None))
+    await auth_pool.ok("PUT", "/user", {"password": NEW}, with_claims(signed, session_id=None))
 
-    assert await house.sessions_of(signed.id) == set()
+    assert await auth_pool.sessions_of(signed.id) == set()
 
 
-async def test_all_one_time_codes_are_void(house: House, mailed: House, office: Office):
-    signed = await house.sign_up()
+async def test_all_one_time_codes_are_void(auth_pool: AuthPool, mailed: AuthPool, office: Office):
+    signed = await auth_pool.sign_up()
     await mailed.ok("POST", "/recover", {"email": signed.email})
     link = office.path(signed.email)
 
     await mailed.ok("PUT", "/user", {"password": NEW}, signed.caller)
 
-    assert not await house.value(
+    assert not await auth_pool.value(
         "select count(*) from auth.one_time_tokens where user_id = $1", uuid.UUID(signed.id)
     )
     response = await mailed.send("GET", link)
@@ -101,56 +101,56 @@ async def test_all_one_time_codes_are_void(house: House, mailed: House, office: 
     ],
 )
 async def test_a_password_that_cannot_be_taken_is_refused(
-    house: House, password: str, answer: tuple[int, str, str]
+    auth_pool: AuthPool, password: str, answer: tuple[int, str, str]
 ):
-    signed = await house.sign_up()
-    other = await house.sign_in(signed.email)
+    signed = await auth_pool.sign_up()
+    other = await auth_pool.sign_in(signed.email)
 
-    assert await house.refused("PUT", "/user", {"password": password}, signed.caller) == answer
-    await house.ok("GET", "/user", None, other.caller)
-    await house.sign_in(signed.email)
+    assert await auth_pool.refused("PUT", "/user", {"password": password}, signed.caller) == answer
+    await auth_pool.ok("GET", "/user", None, other.caller)
+    await auth_pool.sign_in(signed.email)
 
 
-async def test_an_empty_password_takes_it_away(house: House):
-    signed = await house.sign_up()
-    other = await house.sign_in(signed.email)
+async def test_an_empty_password_takes_it_away(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    other = await auth_pool.sign_in(signed.email)
 
-    await house.ok("PUT", "/user", {"password": ""}, signed.caller)
+    await auth_pool.ok("PUT", "/user", {"password": ""}, signed.caller)
 
     for password in (PASSWORD, ""):
-        await refused_sign_in(house, signed.email, password)
-    assert (await house.refused("GET", "/user", None, other.caller))[1] == "session_not_found"
+        await refused_sign_in(auth_pool, signed.email, password)
+    assert (await auth_pool.refused("GET", "/user", None, other.caller))[1] == "session_not_found"
     assert (
-        await house.value("select encrypted_password from auth.users where id = $1", uuid.UUID(signed.id))
+        await auth_pool.value("select encrypted_password from auth.users where id = $1", uuid.UUID(signed.id))
         == ""
     )
-    await house.ok("PUT", "/user", {"password": PASSWORD}, signed.caller)
-    await house.sign_in(signed.email)
+    await auth_pool.ok("PUT", "/user", {"password": PASSWORD}, signed.caller)
+    await auth_pool.sign_in(signed.email)
 
 
-async def test_somebody_anonymous_gets_a_password_with_an_address_only(house: House):
-    signed = house.signed(await house.ok("POST", "/signup", {}))
+async def test_somebody_anonymous_gets_a_password_with_an_address_only(auth_pool: AuthPool):
+    signed = auth_pool.signed(await auth_pool.ok("POST", "/signup", {}))
     email = address()
 
-    assert await house.refused("PUT", "/user", {"password": NEW}, signed.caller) == (
+    assert await auth_pool.refused("PUT", "/user", {"password": NEW}, signed.caller) == (
         422, "validation_failed", "Updating password of an anonymous user without an email or phone is not allowed",
     )  # fmt: skip
-    await house.ok("PUT", "/user", {"password": NEW, "email": email}, signed.caller)
-    assert (await house.sign_in(email, NEW)).id == signed.id
+    await auth_pool.ok("PUT", "/user", {"password": NEW, "email": email}, signed.caller)
+    assert (await auth_pool.sign_in(email, NEW)).id == signed.id
 
 
-async def test_that_a_password_is_the_old_one_is_told_when_nothing_else_is_wrong(house: House):
-    signed, other = await house.sign_up(), await house.sign_up()
+async def test_that_a_password_is_the_old_one_is_told_when_nothing_else_is_wrong(auth_pool: AuthPool):
+    signed, other = await auth_pool.sign_up(), await auth_pool.sign_up()
 
     for guess in (PASSWORD, "a guess or two"):
         body = {"password": guess, "email": other.email}
-        assert (await house.refused("PUT", "/user", body, signed.caller))[1] == "email_exists"
+        assert (await auth_pool.refused("PUT", "/user", body, signed.caller))[1] == "email_exists"
     pending = {"password": PASSWORD, "email": address()}
-    assert await house.refused("PUT", "/user", pending, signed.caller) == SAME
-    assert "new_email" not in await house.ok("GET", "/user", None, signed.caller)
+    assert await auth_pool.refused("PUT", "/user", pending, signed.caller) == SAME
+    assert "new_email" not in await auth_pool.ok("GET", "/user", None, signed.caller)
 
 
-async def test_nor_does_the_pause_between_messages_serve_to_find_the_password(mailed: House):
+async def test_nor_does_the_pause_between_messages_serve_to_find_the_password(mailed: AuthPool):
     slow = mailed.having(email__max_frequency=60.0)
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
     await slow.ok("PUT", "/user", {"email": address()}, signed.caller)
@@ -162,27 +162,27 @@ async def test_nor_does_the_pause_between_messages_serve_to_find_the_password(ma
     await slow.sign_in(signed.email)
 
 
-async def test_of_two_new_passwords_at_once_each_answer_is_true(house: House):
-    first = await house.sign_up()
-    second = await house.sign_in(first.email)
+async def test_of_two_new_passwords_at_once_each_answer_is_true(auth_pool: AuthPool):
+    first = await auth_pool.sign_up()
+    second = await auth_pool.sign_in(first.email)
 
     answers = await asyncio.gather(
-        house.send("PUT", "/user", {"password": "the first one"}, first.caller),
-        house.send("PUT", "/user", {"password": "the second one"}, second.caller),
+        auth_pool.send("PUT", "/user", {"password": "the first one"}, first.caller),
+        auth_pool.send("PUT", "/user", {"password": "the second one"}, second.caller),
     )
 
     assert sorted(each.status for each in answers) == [200, 403]
     won = "the first one" if answers[0].status == 200 else "the second one"
-    await house.sign_in(first.email, won)
+    await auth_pool.sign_in(first.email, won)
     # the winner's session and the one of this sign-in
-    assert len(await house.sessions_of(first.id)) == 2
+    assert len(await auth_pool.sessions_of(first.id)) == 2
 
 
 # --- The current password ----------------------------------------------------------------------------------------
 
 
-async def test_the_current_password_is_asked_for_where_the_settings_want_it(house: House):
-    strict = house.having(email__require_current_password=True)
+async def test_the_current_password_is_asked_for_where_the_settings_want_it(auth_pool: AuthPool):
+    strict = auth_pool.having(email__require_current_password=True)
     signed = await strict.sign_up()
 
     assert await strict.refused("PUT", "/user", {"password": NEW}, signed.caller) == NO_CURRENT
@@ -193,7 +193,7 @@ async def test_the_current_password_is_asked_for_where_the_settings_want_it(hous
     await strict.sign_in(signed.email, NEW)
 
 
-async def test_who_came_by_a_code_need_not_know_it(mailed: House, office: Office):
+async def test_who_came_by_a_code_need_not_know_it(mailed: AuthPool, office: Office):
     strict = mailed.having(email__require_current_password=True)
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
     await strict.ok("POST", "/recover", {"email": signed.email})
@@ -205,16 +205,16 @@ async def test_who_came_by_a_code_need_not_know_it(mailed: House, office: Office
     await strict.sign_in(signed.email, NEW)
 
 
-async def test_who_has_no_password_sets_the_first_one_without(house: House):
-    strict = house.having(email__require_current_password=True)
-    signed = await house.sign_up()
-    await house.ok("PUT", "/user", {"password": ""}, signed.caller)
+async def test_who_has_no_password_sets_the_first_one_without(auth_pool: AuthPool):
+    strict = auth_pool.having(email__require_current_password=True)
+    signed = await auth_pool.sign_up()
+    await auth_pool.ok("PUT", "/user", {"password": ""}, signed.caller)
 
     await strict.ok("PUT", "/user", {"password": NEW}, signed.caller)
 
 
-async def test_guesses_at_the_current_password_are_counted(house: House):
-    strict = house.having(email__require_current_password=True)
+async def test_guesses_at_the_current_password_are_counted(auth_pool: AuthPool):
+    strict = auth_pool.having(email__require_current_password=True)
     signed = await strict.sign_up()
     wrong = {"password": NEW, "current_password": "wrong"}
 
@@ -231,14 +231,14 @@ async def test_guesses_at_the_current_password_are_counted(house: House):
 # --- The nonce ---------------------------------------------------------------------------------------------------
 
 
-async def test_a_fresh_session_needs_no_nonce(asking: House):
+async def test_a_fresh_session_needs_no_nonce(asking: AuthPool):
     signed = await asking.sign_up()
     asking.clock.forward(hours=23, minutes=59)
 
     await asking.ok("PUT", "/user", {"password": NEW, "nonce": "not looked at"}, signed.caller)
 
 
-async def test_an_old_session_needs_one(asking: House, office: Office):
+async def test_an_old_session_needs_one(asking: AuthPool, office: Office):
     signed = await old_session(asking)
 
     assert await asking.refused("PUT", "/user", {"password": NEW}, signed.caller) == NEEDED
@@ -250,7 +250,7 @@ async def test_an_old_session_needs_one(asking: House, office: Office):
     assert await asking.refused("PUT", "/user", again, signed.caller) == BAD_NONCE
 
 
-async def test_a_token_without_a_session_counts_as_old(asking: House):
+async def test_a_token_without_a_session_counts_as_old(asking: AuthPool):
     signed = await asking.sign_up()
 
     assert (
@@ -259,13 +259,13 @@ async def test_a_token_without_a_session_counts_as_old(asking: House):
     )
 
 
-async def test_other_changes_need_none(asking: House):
+async def test_other_changes_need_none(asking: AuthPool):
     signed = await old_session(asking)
 
     await asking.ok("PUT", "/user", {"data": {"a": 1}, "phone": number()}, signed.caller)
 
 
-async def test_the_nonce_of_another_user_is_none(asking: House, office: Office):
+async def test_the_nonce_of_another_user_is_none(asking: AuthPool, office: Office):
     signed, other = await old_session(asking), await asking.sign_up()
     await asking.ok("GET", "/reauthenticate", None, signed.caller)
     foreign = await nonce_of(asking, office, other)
@@ -281,7 +281,7 @@ async def test_the_nonce_of_another_user_is_none(asking: House, office: Office):
     )
 
 
-async def test_codes_for_other_things_are_no_nonces(asking: House, office: Office):
+async def test_codes_for_other_things_are_no_nonces(asking: AuthPool, office: Office):
     signed = await old_session(asking)
     await asking.ok("POST", "/recover", {"email": signed.email})
 
@@ -289,7 +289,7 @@ async def test_codes_for_other_things_are_no_nonces(asking: House, office: Offic
     assert await asking.refused("PUT", "/user", body, signed.caller) == BAD_NONCE
 
 
-async def test_a_nonce_is_no_way_in(asking: House, office: Office):
+async def test_a_nonce_is_no_way_in(asking: AuthPool, office: Office):
     signed = await old_session(asking)
     nonce = await nonce_of(asking, office, signed)
 
@@ -298,7 +298,7 @@ async def test_a_nonce_is_no_way_in(asking: House, office: Office):
         assert (await asking.refused("POST", "/verify", body))[:2] == (403, "otp_expired")
 
 
-async def test_a_nonce_ends_with_its_time_and_with_a_newer_one(asking: House, office: Office):
+async def test_a_nonce_ends_with_its_time_and_with_a_newer_one(asking: AuthPool, office: Office):
     signed = await old_session(asking)
     old = await nonce_of(asking, office, signed)
     new = await nonce_of(asking, office, signed)
@@ -311,7 +311,7 @@ async def test_a_nonce_ends_with_its_time_and_with_a_newer_one(asking: House, of
     assert await asking.refused("PUT", "/user", {"password": NEW, "nonce": new}, signed.caller) == BAD_NONCE
 
 
-async def test_after_five_wrong_nonces_the_right_one_is_dead(asking: House, office: Office):
+async def test_after_five_wrong_nonces_the_right_one_is_dead(asking: AuthPool, office: Office):
     signed = await old_session(asking)
     nonce = await nonce_of(asking, office, signed)
     wrong = f"{(int(nonce) + 1) % 10**6:06d}"
@@ -325,7 +325,7 @@ async def test_after_five_wrong_nonces_the_right_one_is_dead(asking: House, offi
     assert await asking.refused("PUT", "/user", {"password": NEW, "nonce": nonce}, signed.caller) == BAD_NONCE
 
 
-async def test_a_nonce_is_kept_for_a_better_password(asking: House, office: Office):
+async def test_a_nonce_is_kept_for_a_better_password(asking: AuthPool, office: Office):
     signed = await old_session(asking)
     nonce = await nonce_of(asking, office, signed)
 
@@ -334,7 +334,7 @@ async def test_a_nonce_is_kept_for_a_better_password(asking: House, office: Offi
     await asking.ok("PUT", "/user", {"password": NEW, "nonce": nonce}, signed.caller)
 
 
-async def test_of_many_with_one_nonce_one_sets_a_password(asking: House, office: Office):
+async def test_of_many_with_one_nonce_one_sets_a_password(asking: AuthPool, office: Office):
     signed = await old_session(asking)
     nonce = await nonce_of(asking, office, signed)
     bodies = [{"password": f"the password {n}", "nonce": nonce} for n in range(4)]
@@ -344,7 +344,7 @@ async def test_of_many_with_one_nonce_one_sets_a_password(asking: House, office:
     assert sorted(each.status for each in answers) == [200, 422, 422, 422]
 
 
-async def test_the_code_may_come_by_phone(texted: House, phones: Phones):
+async def test_the_code_may_come_by_phone(texted: AuthPool, phones: Phones):
     asking = texted.having(email__secure_password_change=True)
     phone = number()
     body = {"phone": phone, "password": PASSWORD}
@@ -359,8 +359,8 @@ async def test_the_code_may_come_by_phone(texted: House, phones: Phones):
 # --- The notice --------------------------------------------------------------------------------------------------
 
 
-async def test_the_user_is_told_where_the_project_wants_it(house: House, office: Office):
-    telling = with_office(house, office).having(**TOLD)
+async def test_the_user_is_told_where_the_project_wants_it(auth_pool: AuthPool, office: Office):
+    telling = with_office(auth_pool, office).having(**TOLD)
     signed = await telling.sign_up()
 
     await telling.ok("PUT", "/user", {"data": {"a": 1}}, signed.caller)
@@ -373,17 +373,17 @@ async def test_the_user_is_told_where_the_project_wants_it(house: House, office:
     assert NEW not in letter.text
 
 
-async def test_nobody_is_told_unless_the_project_wants_it(house: House, office: Office):
-    signed = await with_office(house, office).sign_up()
+async def test_nobody_is_told_unless_the_project_wants_it(auth_pool: AuthPool, office: Office):
+    signed = await with_office(auth_pool, office).sign_up()
 
-    await with_office(house, office).ok("PUT", "/user", {"password": NEW}, signed.caller)
+    await with_office(auth_pool, office).ok("PUT", "/user", {"password": NEW}, signed.caller)
 
     assert len(office.caught) == 0
 
 
-async def test_the_password_is_changed_although_the_notice_cannot_be_sent(house: House):
-    signed = await house.having(**TOLD).sign_up()
+async def test_the_password_is_changed_although_the_notice_cannot_be_sent(auth_pool: AuthPool):
+    signed = await auth_pool.having(**TOLD).sign_up()
 
-    await house.having(**TOLD).ok("PUT", "/user", {"password": NEW}, signed.caller)
+    await auth_pool.having(**TOLD).ok("PUT", "/user", {"password": NEW}, signed.caller)
 
-    await house.sign_in(signed.email, NEW)
+    await auth_pool.sign_in(signed.email, NEW)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, address, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address, number
 from tests.workers.auth.office import Office, Phones, landed
 from tests.workers.auth.test_user_addresses import NOTICES, PHONE_EXISTS, put, refused, signed_up
 
 
-async def test_a_new_number_waits_for_its_code(texted: House, phones: Phones):
+async def test_a_new_number_waits_for_its_code(texted: AuthPool, phones: Phones):
     signed, phone = await signed_up(texted), number()
 
     shown = await put(texted, signed, phone=f"+{phone}")
@@ -23,35 +23,41 @@ async def test_a_new_number_waits_for_its_code(texted: House, phones: Phones):
     assert user["user_metadata"]["phone_verified"] is True
 
 
-async def test_where_messages_are_not_confirmed_a_new_number_is_the_users_at_once(house: House):
-    signed, first, second = await house.sign_up(), number(), number()
+async def test_where_messages_are_not_confirmed_a_new_number_is_the_users_at_once(auth_pool: AuthPool):
+    signed, first, second = await auth_pool.sign_up(), number(), number()
 
     for phone in (first, second):
-        shown = await put(house, signed, phone=phone)
+        shown = await put(auth_pool, signed, phone=phone)
         assert (shown["phone"], shown["user_metadata"]["phone_verified"]) == (phone, True)
         assert shown["phone_confirmed_at"]
         assert "new_phone" not in shown
         identity = next(each for each in shown["identities"] if each["provider"] == "phone")
         assert identity["identity_data"] == {"sub": signed.id, "phone": phone, "phone_verified": True}
     assert shown["app_metadata"] == {"provider": "email", "providers": ["email", "phone"]}
-    by_phone = await house.ok("POST", "/token?grant_type=password", {"phone": second, "password": PASSWORD})
+    by_phone = await auth_pool.ok(
+        "POST", "/token?grant_type=password", {"phone": second, "password": PASSWORD}
+    )
     assert by_phone["user"]["id"] == signed.id
-    gone = await house.refused("POST", "/token?grant_type=password", {"phone": first, "password": PASSWORD})
+    gone = await auth_pool.refused(
+        "POST", "/token?grant_type=password", {"phone": first, "password": PASSWORD}
+    )
     assert gone[1] == "invalid_credentials"
 
 
 @pytest.mark.parametrize("confirms", [True, False])
-async def test_a_number_that_is_taken_is_refused(texted: House, phones: Phones, confirms: bool):
-    house = texted.having(sms__enable_confirmations=confirms)
-    signed, other, phone = await signed_up(house), await signed_up(house), number()
-    await put(house.having(sms__enable_confirmations=False), other, phone=phone)
+async def test_a_number_that_is_taken_is_refused(texted: AuthPool, phones: Phones, confirms: bool):
+    auth_pool = texted.having(sms__enable_confirmations=confirms)
+    signed, other, phone = await signed_up(auth_pool), await signed_up(auth_pool), number()
+    await put(auth_pool.having(sms__enable_confirmations=False), other, phone=phone)
 
-    assert await refused(house, signed, phone=f"+{phone}") == PHONE_EXISTS
+    assert await refused(auth_pool, signed, phone=f"+{phone}") == PHONE_EXISTS
     assert phones.provider.asked == []
-    assert "new_phone" not in await put(house, other, phone=phone)
+    assert "new_phone" not in await put(auth_pool, other, phone=phone)
 
 
-async def test_a_number_that_is_taken_between_wish_and_code_stays_whose_it_is(texted: House, phones: Phones):
+async def test_a_number_that_is_taken_between_wish_and_code_stays_whose_it_is(
+    texted: AuthPool, phones: Phones
+):
     signed, other, phone = await signed_up(texted), await signed_up(texted), number()
     await put(texted, signed, phone=phone)
     await put(texted.having(sms__enable_confirmations=False), other, phone=phone)
@@ -62,7 +68,7 @@ async def test_a_number_that_is_taken_between_wish_and_code_stays_whose_it_is(te
     assert (await texted.ok("GET", "/user", None, other.caller))["phone"] == phone
 
 
-async def test_the_channel_is_one_that_the_provider_has(texted: House, phones: Phones):
+async def test_the_channel_is_one_that_the_provider_has(texted: AuthPool, phones: Phones):
     signed = await signed_up(texted)
 
     status, code, message = await refused(texted, signed, phone=number(), channel="fax")
@@ -73,7 +79,7 @@ async def test_the_channel_is_one_that_the_provider_has(texted: House, phones: P
     assert phones.provider.asked[-1].form["To"].startswith("whatsapp:")
 
 
-async def test_without_a_provider_a_number_cannot_be_changed(mailed: House):
+async def test_without_a_provider_a_number_cannot_be_changed(mailed: AuthPool):
     signed = await signed_up(mailed)
 
     assert (await refused(mailed, signed, phone=number()))[:2] == (422, "sms_send_failed")
@@ -81,7 +87,7 @@ async def test_without_a_provider_a_number_cannot_be_changed(mailed: House):
 
 
 async def test_both_addresses_and_the_password_may_change_at_once(
-    texted: House, office: Office, phones: Phones
+    texted: AuthPool, office: Office, phones: Phones
 ):
     signed, email, phone = await signed_up(texted), address(), number()
 
@@ -98,16 +104,16 @@ async def test_both_addresses_and_the_password_may_change_at_once(
 
 @pytest.mark.parametrize("confirms", [True, False])
 async def test_of_a_new_number_the_address_is_told(
-    texted: House, office: Office, phones: Phones, confirms: bool
+    texted: AuthPool, office: Office, phones: Phones, confirms: bool
 ):
-    house = texted.having(**NOTICES, sms__enable_confirmations=confirms)
-    signed, phone = await signed_up(house), number()
+    auth_pool = texted.having(**NOTICES, sms__enable_confirmations=confirms)
+    signed, phone = await signed_up(auth_pool), number()
 
-    await put(house, signed, phone=phone)
+    await put(auth_pool, signed, phone=phone)
     if confirms:
         assert len(office.caught) == 0
         body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
-        await house.ok("POST", "/verify", body)
+        await auth_pool.ok("POST", "/verify", body)
 
     (letter,) = office.to(signed.email)
     assert letter.subject == "Your phone number was changed"

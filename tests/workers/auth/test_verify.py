@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.house import House, address, number
+from tests.workers.auth.auth_pool import AuthPool, address, number
 from tests.workers.auth.office import SITE, Office, Phones, failure, landed, waiting
 
 VERIFIER = "v" * 43
@@ -15,7 +15,7 @@ BAD_CODE = (403, "otp_expired", "Token has expired or is invalid")
 
 
 @pytest.mark.parametrize("type", ["signup", "email", "invite"])
-async def test_a_code_confirms_under_each_of_its_types(mailed: House, office: Office, type: str):
+async def test_a_code_confirms_under_each_of_its_types(mailed: AuthPool, office: Office, type: str):
     email = await waiting(mailed)
 
     body = {"type": type, "email": email.upper(), "token": office.code(email)}
@@ -27,7 +27,7 @@ async def test_a_code_confirms_under_each_of_its_types(mailed: House, office: Of
 
 
 @pytest.mark.parametrize("type", ["recovery", "magiclink"])
-async def test_a_code_of_a_sign_up_is_no_recovery(mailed: House, office: Office, type: str):
+async def test_a_code_of_a_sign_up_is_no_recovery(mailed: AuthPool, office: Office, type: str):
     email = await waiting(mailed)
 
     body = {"type": type, "email": email, "token": office.code(email)}
@@ -35,7 +35,7 @@ async def test_a_code_of_a_sign_up_is_no_recovery(mailed: House, office: Office,
     assert await mailed.refused("POST", "/verify", body) == BAD_CODE
 
 
-async def test_a_token_hash_alone_confirms(mailed: House, office: Office):
+async def test_a_token_hash_alone_confirms(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     body = {"type": "signup", "token_hash": office.token(email)}
 
@@ -65,11 +65,11 @@ async def test_a_token_hash_alone_confirms(mailed: House, office: Office):
         {"type": "email", "token": "123456", "email": "nobody"},
     ],
 )
-async def test_what_makes_no_sense_is_refused(mailed: House, body: dict[str, str]):
+async def test_what_makes_no_sense_is_refused(mailed: AuthPool, body: dict[str, str]):
     assert (await mailed.refused("POST", "/verify", body))[:2] == (400, "validation_failed")
 
 
-async def test_a_number_that_is_none_is_refused_in_the_words_that_clients_expect(mailed: House):
+async def test_a_number_that_is_none_is_refused_in_the_words_that_clients_expect(mailed: AuthPool):
     body = {"type": "sms", "phone": "+1-555", "token": "123456"}
 
     assert await mailed.refused("POST", "/verify", body) == (
@@ -77,7 +77,7 @@ async def test_a_number_that_is_none_is_refused_in_the_words_that_clients_expect
     )  # fmt: skip
 
 
-async def test_unknown_and_known_addresses_are_refused_in_the_same_words(mailed: House):
+async def test_unknown_and_known_addresses_are_refused_in_the_same_words(mailed: AuthPool):
     email = await waiting(mailed)
 
     for one in (email, address()):
@@ -87,7 +87,7 @@ async def test_unknown_and_known_addresses_are_refused_in_the_same_words(mailed:
         )
 
 
-async def test_a_code_dies_of_five_wrong_ones_typed_at_different_workers(mailed: House, office: Office):
+async def test_a_code_dies_of_five_wrong_ones_typed_at_different_workers(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     code, workers = office.code(email), [mailed, mailed.having(), mailed.having()]
     wrong = f"{(int(code) + 1) % 1_000_000:06d}"
@@ -102,7 +102,7 @@ async def test_a_code_dies_of_five_wrong_ones_typed_at_different_workers(mailed:
     assert (await mailed.ok("POST", "/verify", {"type": "signup", "token_hash": office.token(email)}))["user"]
 
 
-async def test_a_code_of_one_user_is_not_taken_for_another(mailed: House, office: Office):
+async def test_a_code_of_one_user_is_not_taken_for_another(mailed: AuthPool, office: Office):
     one, other = await waiting(mailed), await waiting(mailed)
 
     body = {"type": "email", "email": other, "token": office.code(one)}
@@ -111,7 +111,9 @@ async def test_a_code_of_one_user_is_not_taken_for_another(mailed: House, office
         assert await mailed.refused("POST", "/verify", body) == BAD_CODE
 
 
-async def test_a_code_that_is_typed_at_once_in_many_places_gives_one_session(mailed: House, office: Office):
+async def test_a_code_that_is_typed_at_once_in_many_places_gives_one_session(
+    mailed: AuthPool, office: Office
+):
     email = await waiting(mailed)
     body = {"type": "email", "email": email, "token": office.code(email)}
 
@@ -123,7 +125,7 @@ async def test_a_code_that_is_typed_at_once_in_many_places_gives_one_session(mai
     ) == 1  # fmt: skip
 
 
-async def test_a_code_is_void_after_its_time(mailed: House, office: Office):
+async def test_a_code_is_void_after_its_time(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     mailed.clock.forward(seconds=3601)
 
@@ -139,7 +141,7 @@ async def test_a_code_is_void_after_its_time(mailed: House, office: Office):
     )
 
 
-async def test_the_lifetime_is_that_of_the_settings(mailed: House, office: Office):
+async def test_the_lifetime_is_that_of_the_settings(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     mailed.clock.forward(seconds=3601)
 
@@ -149,13 +151,15 @@ async def test_the_lifetime_is_that_of_the_settings(mailed: House, office: Offic
 
 
 @pytest.mark.parametrize(("length", "digits"), [(6, 6), (10, 10), (4, 6), (11, 6)])
-async def test_codes_have_the_length_of_the_settings(mailed: House, office: Office, length: int, digits: int):
+async def test_codes_have_the_length_of_the_settings(
+    mailed: AuthPool, office: Office, length: int, digits: int
+):
     email = await waiting(mailed.having(email__otp_length=length))
 
     assert len(office.code(email)) == digits
 
 
-async def test_a_success_clears_all_codes_of_the_user(mailed: House, office: Office):
+async def test_a_success_clears_all_codes_of_the_user(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     await mailed.ok("POST", "/recover", {"email": email})
     recovery = office.token(email)
@@ -166,7 +170,7 @@ async def test_a_success_clears_all_codes_of_the_user(mailed: House, office: Off
     assert await mailed.refused("POST", "/verify", {"type": "recovery", "token_hash": recovery}) == BAD_LINK
 
 
-async def test_a_change_of_the_address_or_the_password_makes_codes_void(mailed: House, office: Office):
+async def test_a_change_of_the_address_or_the_password_makes_codes_void(mailed: AuthPool, office: Office):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
     await mailed.ok("POST", "/recover", {"email": signed.email})
 
@@ -176,7 +180,7 @@ async def test_a_change_of_the_address_or_the_password_makes_codes_void(mailed: 
     assert await mailed.refused("POST", "/verify", body) == BAD_LINK
 
 
-async def test_who_is_banned_gets_in_by_no_code_and_keeps_it(mailed: House, office: Office):
+async def test_who_is_banned_gets_in_by_no_code_and_keeps_it(mailed: AuthPool, office: Office):
     email = await waiting(mailed)
     body = {"type": "email", "email": email, "token": office.code(email)}
     await mailed.admin.execute(
@@ -191,7 +195,7 @@ async def test_who_is_banned_gets_in_by_no_code_and_keeps_it(mailed: House, offi
 
 
 async def test_a_code_sent_to_an_address_that_is_no_longer_the_user_s_confirms_nothing(
-    mailed: House, office: Office
+    mailed: AuthPool, office: Office
 ):
     email, other = await waiting(mailed), address()
     await mailed.admin.execute("update auth.users set email = $2 where email = $1", email, other)
@@ -200,7 +204,7 @@ async def test_a_code_sent_to_an_address_that_is_no_longer_the_user_s_confirms_n
     assert await mailed.value("select email_confirmed_at from auth.users where email = $1", other) is None
 
 
-async def test_rows_made_by_hand_sign_in_by_link(mailed: House, office: Office):
+async def test_rows_made_by_hand_sign_in_by_link(mailed: AuthPool, office: Office):
     id, email = uuid.uuid4(), address()
     await mailed.admin.execute(
         "insert into auth.users (id, aud, role, email, email_confirmed_at, confirmation_token, recovery_token,"
@@ -218,7 +222,7 @@ async def test_rows_made_by_hand_sign_in_by_link(mailed: House, office: Office):
     assert session["user"]["id"] == str(id)
 
 
-async def test_tries_of_one_client_are_limited(mailed: House):
+async def test_tries_of_one_client_are_limited(mailed: AuthPool):
     limited = mailed.having(rate_limit__token_verifications=30.0)
     bodies = [{"type": "email", "email": address(), "token": "123456"} for _ in range(31)]
 
@@ -229,7 +233,7 @@ async def test_tries_of_one_client_are_limited(mailed: House):
     assert landed(link)[2]["error_code"] == "over_request_rate_limit"
 
 
-async def test_a_phone_code_is_no_code_of_a_mail(texted: House, phones: Phones):
+async def test_a_phone_code_is_no_code_of_a_mail(texted: AuthPool, phones: Phones):
     phone = number()
     await texted.ok("POST", "/otp", {"phone": phone})
     code = phones.code(phone)

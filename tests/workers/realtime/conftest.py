@@ -6,7 +6,7 @@ import pytest
 
 from schemas.settings.tree import Settings
 from tests.workers.database.server import Server, connected, temporary_server
-from tests.workers.realtime.house import House
+from tests.workers.realtime.realtime_pool import RealtimePool
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.migrations.migrate import migrate
 from workers.realtime.metrics import RealtimeMetrics
@@ -21,9 +21,9 @@ async def own_server() -> AsyncIterator[Server]:
 
 
 @pytest.fixture(scope="session")
-async def house(own_server: Server) -> AsyncIterator[House]:
+async def realtime_pool(own_server: Server) -> AsyncIterator[RealtimePool]:
     """The worker, logged in as in a platform; tests make tables of their own."""
     pool = await ConnectionPool.open(own_server.url("authenticator", Settings().db.password.reveal()), 8)
     async with connected(own_server.url()) as admin:
-        yield House(own_server.url(), pool, admin, RealtimeMetrics())
+        yield RealtimePool(own_server.url(), pool, admin, RealtimeMetrics())
     await pool.close()

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from schemas.realtime import ChangeSubscription, CheckedSubscription, FilterCondition
-from tests.workers.realtime.house import House
+from tests.workers.realtime.realtime_pool import RealtimePool
 
 COLUMNS = (
     "id int8 primary key, n numeric, f float8, ok boolean, name text, label varchar(9), code char(3), who uuid,"
@@ -14,8 +14,8 @@ COLUMNS = (
 
 
 @pytest.fixture(scope="module")
-async def table(house: House) -> str:
-    return await house.table(COLUMNS, row_security=False)
+async def table(realtime_pool: RealtimePool) -> str:
+    return await realtime_pool.table(COLUMNS, row_security=False)
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ async def table(house: House) -> str:
     ],
 )
 async def test_a_filter_means_a_condition_on_the_columns_type(
-    house: House, table: str, filter: str, meant: FilterCondition
+    realtime_pool: RealtimePool, table: str, filter: str, meant: FilterCondition
 ) -> None:
-    assert await house.checked(table, filter) == CheckedSubscription(filters=[meant])
+    assert await realtime_pool.checked(table, filter) == CheckedSubscription(filters=[meant])
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ async def test_a_filter_means_a_condition_on_the_columns_type(
     ],
 )
 async def test_a_filter_that_the_column_does_not_take_is_refused(
-    house: House, table: str, filter: str, told: str, exception: str
+    realtime_pool: RealtimePool, table: str, filter: str, told: str, exception: str
 ) -> None:
-    found = await house.checked(table, filter)
+    found = await realtime_pool.checked(table, filter)
 
     assert found == CheckedSubscription(
         "Unable to subscribe to changes with given parameters. An exception happened so please check your connect "
@@ -127,25 +127,27 @@ async def test_a_filter_that_the_column_does_not_take_is_refused(
     )
 
 
-async def test_a_list_has_at_most_a_hundred_values(house: House, table: str) -> None:
+async def test_a_list_has_at_most_a_hundred_values(realtime_pool: RealtimePool, table: str) -> None:
     hundred = ",".join(str(number) for number in range(100))
 
-    assert not (await house.checked(table, f"id=in.({hundred})")).error
-    found = await house.checked(table, f"id=in.({hundred},100)")
+    assert not (await realtime_pool.checked(table, f"id=in.({hundred})")).error
+    found = await realtime_pool.checked(table, f"id=in.({hundred},100)")
     assert found.error.endswith("ERROR P0001 (raise_exception) too many values for `in` filter. Maximum 100")
 
 
-async def test_a_filter_that_cannot_be_read_is_refused(house: House, table: str) -> None:
-    found = await house.checked(table, "subject=foo.hey")
+async def test_a_filter_that_cannot_be_read_is_refused(realtime_pool: RealtimePool, table: str) -> None:
+    found = await realtime_pool.checked(table, "subject=foo.hey")
 
     assert found == CheckedSubscription('Error parsing `filter` params: ["foo", "hey"]')
 
 
 @pytest.mark.parametrize("filter", ["", "id=eq.1"])
-async def test_a_table_that_is_not_published_cannot_be_subscribed_to(house: House, filter: str) -> None:
-    table = await house.table("id int primary key", is_published=False)
+async def test_a_table_that_is_not_published_cannot_be_subscribed_to(
+    realtime_pool: RealtimePool, filter: str
+) -> None:
+    table = await realtime_pool.table("id int primary key", is_published=False)
 
-    found = await house.checked(table, filter, event="INSERT")
+    found = await realtime_pool.checked(table, filter, event="INSERT")
 
     told = '[{"id", "eq", "1", false}]' if filter else "[]"
     assert found == CheckedSubscription(
@@ -154,16 +156,16 @@ async def test_a_table_that_is_not_published_cannot_be_subscribed_to(house: Hous
     )
 
 
-async def test_wildcards_mean_every_published_table(house: House) -> None:
+async def test_wildcards_mean_every_published_table(realtime_pool: RealtimePool) -> None:
     schema = f"w_{uuid.uuid4().hex[:8]}"
-    await house.sql(
+    await realtime_pool.sql(
         f"create schema {schema}; create table {schema}.a (id int primary key, name text);"
         f"create table {schema}.b (id int8 primary key, name text); create table {schema}.c (id text primary key);"
         f"grant usage on schema {schema} to anon; grant select on all tables in schema {schema} to anon;"
         f"alter publication supabase_realtime add table {schema}.a, {schema}.b"
     )
 
-    found = await house.check(
+    found = await realtime_pool.check(
         ChangeSubscription("*", schema, "*"),
         ChangeSubscription("*", "*", "b"),
         ChangeSubscription("*", "*", "*"),
@@ -184,22 +186,22 @@ async def test_wildcards_mean_every_published_table(house: House) -> None:
     ]
 
 
-async def test_columns_are_chosen_of_those_that_the_role_may_select(house: House) -> None:
-    table = await house.table("id int primary key, name text, secret text", row_security=False)
-    await house.sql(f"revoke select on {table} from anon; grant select (id, name) on {table} to anon")
+async def test_columns_are_chosen_of_those_that_the_role_may_select(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key, name text, secret text", row_security=False)
+    await realtime_pool.sql(f"revoke select on {table} from anon; grant select (id, name) on {table} to anon")
 
-    assert not (await house.checked(table, select=["name"], role="anon")).error
+    assert not (await realtime_pool.checked(table, select=["name"], role="anon")).error
     for select in (["secret"], ["none"]):
-        found = await house.checked(table, select=select, role="anon")
+        found = await realtime_pool.checked(table, select=select, role="anon")
         assert found.error.endswith(
             f'select: ["{select[0]}"]]. Exception: ERROR P0001 (raise_exception) invalid column for select {select[0]}'
         )
-    found = await house.checked(table, "secret=eq.x", role="anon")
+    found = await realtime_pool.checked(table, "secret=eq.x", role="anon")
     assert found.error.endswith("ERROR P0001 (raise_exception) invalid column for filter secret")
 
 
-async def test_columns_cannot_be_chosen_of_many_tables(house: House) -> None:
-    found = await house.check(
+async def test_columns_cannot_be_chosen_of_many_tables(realtime_pool: RealtimePool) -> None:
+    found = await realtime_pool.check(
         ChangeSubscription("*", "public", "*", "", ["id"]), ChangeSubscription("*", "*", "t", "", ["id"])
     )
 
@@ -208,31 +210,33 @@ async def test_columns_cannot_be_chosen_of_many_tables(house: House) -> None:
     }
 
 
-async def test_a_role_that_is_not_there_is_refused(house: House, table: str) -> None:
-    found = await house.checked(table, role="nobody_at_all")
+async def test_a_role_that_is_not_there_is_refused(realtime_pool: RealtimePool, table: str) -> None:
+    found = await realtime_pool.checked(table, role="nobody_at_all")
 
     assert found.error.endswith(
         'Exception: ERROR 42704 (undefined_object) role "nobody_at_all" does not exist'
     )
 
 
-async def test_nothing_asked_is_refused(house: House) -> None:
-    found = (await house.check(ChangeSubscription("*", "", "")))[0]
+async def test_nothing_asked_is_refused(realtime_pool: RealtimePool) -> None:
+    found = (await realtime_pool.check(ChangeSubscription("*", "", "")))[0]
 
     assert found.error.startswith(
         "No subscription params provided. Please provide at least a `schema` or `table`"
     )
 
 
-async def test_types_of_the_project_are_compared_by_its_own_operators(house: House) -> None:
+async def test_types_of_the_project_are_compared_by_its_own_operators(realtime_pool: RealtimePool) -> None:
     schema = f"k_{uuid.uuid4().hex[:8]}"
-    await house.sql(
+    await realtime_pool.sql(
         f"create schema {schema}; grant usage on schema {schema} to anon, service_role;"
         f"create type {schema}.mood as enum ('sad', 'ok'); create domain {schema}.small as int check (value < 9)"
     )
-    table = await house.table(f"id int primary key, mood {schema}.mood, n {schema}.small", row_security=False)
+    table = await realtime_pool.table(
+        f"id int primary key, mood {schema}.mood, n {schema}.small", row_security=False
+    )
 
-    found = await house.check(
+    found = await realtime_pool.check(
         *(
             ChangeSubscription("*", "public", table, filter)
             for filter in ("mood=eq.ok", "mood=gt.sad", "mood=eq.x", "n=eq.5", "n=eq.9")

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from schemas.realtime import FilterCondition
-from tests.workers.realtime.house import House
+from tests.workers.realtime.realtime_pool import RealtimePool
 
 COLUMNS = (
     "id int8 primary key, name text, label varchar(9), code char(3), at timestamptz, day date, doc jsonb, bytes bytea,"
@@ -14,8 +14,8 @@ COLUMNS = (
 
 
 @pytest.fixture(scope="module")
-async def table(house: House) -> str:
-    return await house.table(COLUMNS, row_security=False)
+async def table(realtime_pool: RealtimePool) -> str:
+    return await realtime_pool.table(COLUMNS, row_security=False)
 
 
 def f(column: str, op: str, *values: str, negated: bool = False) -> FilterCondition:
@@ -54,73 +54,80 @@ def f(column: str, op: str, *values: str, negated: bool = False) -> FilterCondit
     ],
 )
 async def test_a_condition_holds_for_rows(
-    house: House, table: str, condition: FilterCondition, matching: list[object], others: list[object]
+    realtime_pool: RealtimePool,
+    table: str,
+    condition: FilterCondition,
+    matching: list[object],
+    others: list[object],
 ) -> None:
     rows = [{condition.column: value} for value in (*matching, *others)]
 
-    assert await house.matching(table, [condition], *rows) == [1] * len(matching) + [0] * len(others)
+    assert await realtime_pool.matching(table, [condition], *rows) == [1] * len(matching) + [0] * len(others)
 
 
-async def test_all_conditions_must_hold(house: House, table: str) -> None:
+async def test_all_conditions_must_hold(realtime_pool: RealtimePool, table: str) -> None:
     filters = [f("id", "gt", "1"), f("name", "like", "a%")]
 
-    found = await house.matching(
+    found = await realtime_pool.matching(
         table, filters, {"id": 2, "name": "a"}, {"id": 1, "name": "a"}, {"id": 2, "name": "b"}
     )
 
     assert found == [1, 0, 0]
 
 
-async def test_numbers_stay_exact(house: House, table: str) -> None:
+async def test_numbers_stay_exact(realtime_pool: RealtimePool, table: str) -> None:
     rows = [b'{"id": 9007199254740993}', b'{"id": 9007199254740992}']
 
-    assert await house.matching(table, [f("id", "eq", "9007199254740993")], *rows) == [1, 0]
+    assert await realtime_pool.matching(table, [f("id", "eq", "9007199254740993")], *rows) == [1, 0]
 
 
-async def test_a_column_that_is_gone_matches_nothing(house: House, table: str) -> None:
-    assert await house.matching(table, [f("gone", "eq", "1")], {"gone": "1"}) == [0]
+async def test_a_column_that_is_gone_matches_nothing(realtime_pool: RealtimePool, table: str) -> None:
+    assert await realtime_pool.matching(table, [f("gone", "eq", "1")], {"gone": "1"}) == [0]
 
 
-async def test_no_rows_are_no_answers(house: House, table: str) -> None:
-    assert await house.matching(table, [f("id", "eq", "1")]) == []
+async def test_no_rows_are_no_answers(realtime_pool: RealtimePool, table: str) -> None:
+    assert await realtime_pool.matching(table, [f("id", "eq", "1")]) == []
 
 
 async def test_a_row_that_cannot_be_read_back_does_not_match_and_spoils_no_other(
-    house: House, table: str
+    realtime_pool: RealtimePool, table: str
 ) -> None:
     rows = [{"day": "2026-01-01"}, {"day": "no day"}, {"day": "2026-01-01"}]
 
-    assert await house.matching(table, [f("day", "eq", "2026-01-01")], *rows) == [1, 0, 1]
+    assert await realtime_pool.matching(table, [f("day", "eq", "2026-01-01")], *rows) == [1, 0, 1]
 
 
-async def test_an_expression_that_never_ends_matches_nothing(house: House, table: str) -> None:
+async def test_an_expression_that_never_ends_matches_nothing(realtime_pool: RealtimePool, table: str) -> None:
     endless = f("name", "match", r"(?=(x+x+)+y)" + "(x*)*" * 12 + "$")
 
-    found = await house.matching(table, [endless], {"name": "x" * 20_000 + "z"})
+    found = await realtime_pool.matching(table, [endless], {"name": "x" * 20_000 + "z"})
 
     assert found == [0]
 
 
-async def test_types_of_the_project_are_read(house: House) -> None:
+async def test_types_of_the_project_are_read(realtime_pool: RealtimePool) -> None:
     schema = f"k_{uuid.uuid4().hex[:8]}"
-    await house.sql(
+    await realtime_pool.sql(
         f"create schema {schema}; grant usage on schema {schema} to service_role;"
         f"create type {schema}.mood as enum ('sad', 'ok')"
     )
-    table = await house.table(f"id int primary key, mood {schema}.mood", row_security=False)
+    table = await realtime_pool.table(f"id int primary key, mood {schema}.mood", row_security=False)
 
-    assert await house.matching(table, [f("mood", "gt", "sad")], {"mood": "ok"}, {"mood": "sad"}) == [1, 0]
+    assert await realtime_pool.matching(table, [f("mood", "gt", "sad")], {"mood": "ok"}, {"mood": "sad"}) == [
+        1,
+        0,
+    ]
 
 
-async def test_what_runs_has_no_right_to_read_tables(house: House) -> None:
+async def test_what_runs_has_no_right_to_read_tables(realtime_pool: RealtimePool) -> None:
     name = f"spy_{uuid.uuid4().hex[:8]}"
-    table = await house.table("id int primary key, name text", row_security=False)
-    await house.sql(
+    table = await realtime_pool.table("id int primary key, name text", row_security=False)
+    await realtime_pool.sql(
         f"create table public.{name} (id int); revoke all on public.{name} from public, anon, authenticated;"
         f"create function public.{name}(text, text) returns boolean language sql as 'select exists (select from public.{name})';"
         f"create operator public.~~ (leftarg = text, rightarg = text, function = public.{name})"
     )
     try:
-        assert await house.matching(table, [f("name", "like", "a")], {"name": "a"}) == [1]
+        assert await realtime_pool.matching(table, [f("name", "like", "a")], {"name": "a"}) == [1]
     finally:
-        await house.sql("drop operator public.~~ (text, text)")
+        await realtime_pool.sql("drop operator public.~~ (text, text)")

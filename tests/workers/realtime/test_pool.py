@@ -20,7 +20,7 @@ from schemas.realtime import EveryRow, TableGrant, TableQuery
 from schemas.settings.tree import Broker, Db, Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.server import Server
-from tests.workers.realtime.house import House
+from tests.workers.realtime.realtime_pool import RealtimePool
 from workers.realtime.pool import serve_pool
 from workers.resources import Resources, open_resources
 
@@ -55,11 +55,11 @@ async def served(settings: Settings) -> AsyncIterator[None]:
 
 
 async def test_edges_get_their_answers_over_the_broker(
-    house: House, own_server: Server, nats: NatsServer
+    realtime_pool: RealtimePool, own_server: Server, nats: NatsServer
 ) -> None:
     url = Secret(own_server.url("authenticator", Settings().db.password.reveal()))
     settings = Settings(broker=Broker(url=Secret(nats.url)), db=Db(url=url))
-    table = await house.table("id int primary key", "true")
+    table = await realtime_pool.table("id int primary key", "true")
     async with served(settings):
         connection = await NatsConnection.open(nats.url, name="asking")
         calls = Calls(connection)

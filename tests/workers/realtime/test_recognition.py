@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.realtime_rules import may_see, read_claims
 from tests.fuzz.mutate import near_text
-from tests.workers.realtime.house import ALICE, BOB, House
+from tests.workers.realtime.realtime_pool import ALICE, BOB, RealtimePool
 from workers.realtime.expression_nodes import UNKNOWN
 from workers.realtime.expressions import parse_expression
 from workers.realtime.recognition import PolicyColumn, PolicyScope, recognise
@@ -125,8 +125,8 @@ def claims(draw: st.DrawFn) -> bytes:
 
 
 @pytest.fixture(scope="module")
-async def table(house: House) -> str:
-    name = await house.table(COLUMNS)
+async def table(realtime_pool: RealtimePool) -> str:
+    name = await realtime_pool.table(COLUMNS)
     places = ", ".join(
         f"${number}::text::{kind}"
         for number, kind in enumerate(
@@ -134,7 +134,7 @@ async def table(house: House) -> str:
         )
     )
     for row in ROWS:
-        await house.sql(
+        await realtime_pool.sql(
             f"insert into {name} values ({places})", *(None if one is None else str(one) for one in row)
         )
     return name
@@ -146,19 +146,23 @@ judged = {"by rule": 0, "by sql": 0}
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(policies=st.lists(st.tuples(st.booleans(), expressions), min_size=1, max_size=3), raw=claims())
 async def test_what_is_judged_without_sql_is_what_sql_says(
-    house: House, table: str, policies: list[tuple[bool, str]], raw: bytes
+    realtime_pool: RealtimePool, table: str, policies: list[tuple[bool, str]], raw: bytes
 ) -> None:
-    await house.sql(
+    await realtime_pool.sql(
         f"do $$ declare p text; begin for p in select polname from pg_policy where polrelid = '{table}'::regclass loop"
         f" execute format('drop policy %I on {table}', p); end loop; end $$"
     )
     for number, (is_permissive, expression) in enumerate(policies):
         kind = "permissive" if is_permissive or number == 0 else "restrictive"
-        await house.sql(f"create policy p{number} on {table} as {kind} for select using ({expression})")
+        await realtime_pool.sql(
+            f"create policy p{number} on {table} as {kind} for select using ({expression})"
+        )
 
-    rule = (await house.described(table)).rule
-    seen = (await house.visible(table, [[str(row[0]).encode()] for row in ROWS], ("authenticated", raw)))[0]
-    log = await house.admin.fetch(
+    rule = (await realtime_pool.described(table)).rule
+    seen = (
+        await realtime_pool.visible(table, [[str(row[0]).encode()] for row in ROWS], ("authenticated", raw))
+    )[0]
+    log = await realtime_pool.admin.fetch(
         f"select (select json_object_agg(key, value::text) from jsonb_each(to_jsonb(t))) from {table} as t order by id"
     )
 

@@ -21,7 +21,7 @@ from schemas.realtime import (
     TableQuery,
 )
 from tests.workers.database.server import connected
-from tests.workers.realtime.house import House
+from tests.workers.realtime.realtime_pool import RealtimePool
 from workers.realtime.tables import ROLES_S, describe_table
 
 SUB = ClaimRule("owner", ["sub"], "uuid")
@@ -32,10 +32,10 @@ COLUMNS = (
 
 
 @pytest.fixture(scope="module")
-async def collation(house: House) -> None:
+async def collation(realtime_pool: RealtimePool) -> None:
     # The embedded server has no ICU: a collation that is not deterministic can only be written into the catalog.
-    await house.sql("create collation if not exists public.realtime_test_loose (locale = 'C')")
-    await house.sql(
+    await realtime_pool.sql("create collation if not exists public.realtime_test_loose (locale = 'C')")
+    await realtime_pool.sql(
         "update pg_collation set collisdeterministic = false where collname = 'realtime_test_loose'"
     )
 
@@ -100,10 +100,12 @@ async def collation(house: House) -> None:
         ("owner = auth.uid() and length(title) > 3", AllOf([SUB, SqlRule()])),
     ],
 )  # fmt: skip
-async def test_a_policy_is_recognised(house: House, collation: None, policy: str, rule: Rule) -> None:
-    table = await house.table(COLUMNS, policy)
+async def test_a_policy_is_recognised(
+    realtime_pool: RealtimePool, collation: None, policy: str, rule: Rule
+) -> None:
+    table = await realtime_pool.table(COLUMNS, policy)
 
-    assert (await house.described(table)).rule == rule
+    assert (await realtime_pool.described(table)).rule == rule
 
 
 @pytest.mark.parametrize(
@@ -143,28 +145,34 @@ async def test_a_policy_is_recognised(house: House, collation: None, policy: str
         "coalesce(public, true)",
     ],
 )
-async def test_what_is_not_recognised_is_asked_by_sql(house: House, collation: None, policy: str) -> None:
-    table = await house.table(COLUMNS, policy)
+async def test_what_is_not_recognised_is_asked_by_sql(
+    realtime_pool: RealtimePool, collation: None, policy: str
+) -> None:
+    table = await realtime_pool.table(COLUMNS, policy)
 
-    rule = (await house.described(table)).rule
+    rule = (await realtime_pool.described(table)).rule
 
     assert rule == SqlRule()
 
 
-async def test_an_operator_of_the_project_is_not_taken_for_one_of_postgres(house: House) -> None:
-    await house.sql(
+async def test_an_operator_of_the_project_is_not_taken_for_one_of_postgres(
+    realtime_pool: RealtimePool,
+) -> None:
+    await realtime_pool.sql(
         "create or replace function public.always(uuid, uuid) returns boolean language sql immutable as 'select true'"
     )
-    await house.sql("create operator public.= (leftarg = uuid, rightarg = uuid, function = public.always)")
+    await realtime_pool.sql(
+        "create operator public.= (leftarg = uuid, rightarg = uuid, function = public.always)"
+    )
     try:
-        table = await house.table(
+        table = await realtime_pool.table(
             COLUMNS.replace(", loose text collate realtime_test_loose", ""),
             "owner operator(public.=) auth.uid()",
         )
 
-        assert (await house.described(table)).rule == SqlRule()
+        assert (await realtime_pool.described(table)).rule == SqlRule()
     finally:
-        await house.sql("drop operator public.= (uuid, uuid) cascade")
+        await realtime_pool.sql("drop operator public.= (uuid, uuid) cascade")
 
 
 @pytest.mark.parametrize(
@@ -178,100 +186,104 @@ async def test_an_operator_of_the_project_is_not_taken_for_one_of_postgres(house
         "revoke execute on function auth.uid() from public",
     ],
 )
-async def test_a_function_that_is_not_our_own_any_more_is_not_trusted(house: House, definition: str) -> None:
-    table = await house.table("id int8 primary key, owner uuid", "owner = auth.uid()")
-    async with connected(house.url) as other:
+async def test_a_function_that_is_not_our_own_any_more_is_not_trusted(
+    realtime_pool: RealtimePool, definition: str
+) -> None:
+    table = await realtime_pool.table("id int8 primary key, owner uuid", "owner = auth.uid()")
+    async with connected(realtime_pool.url) as other:
         transaction = other.transaction()
         await transaction.start()
         original = await other.fetchval("select pg_get_functiondef('auth.uid()'::regprocedure)")
         await transaction.rollback()
     try:
-        await house.sql(definition)
+        await realtime_pool.sql(definition)
 
-        assert (await house.described(table)).rule == SqlRule()
+        assert (await realtime_pool.described(table)).rule == SqlRule()
     finally:
-        await house.sql(
+        await realtime_pool.sql(
             f"{original}; alter function auth.uid() owner to supabase_auth_admin; alter function auth.uid() security invoker;"
             " alter function auth.uid() reset all; grant execute on function auth.uid() to public"
         )
-    assert (await house.described(table)).rule == SUB
+    assert (await realtime_pool.described(table)).rule == SUB
 
 
-async def test_permissive_policies_are_alternatives_and_restrictive_ones_all_hold(house: House) -> None:
-    table = await house.table(COLUMNS.rpartition(",")[0], "owner = auth.uid()", "public")
-    await house.sql(f"create policy only_5 on public.{table} as restrictive using (org = 5)")
+async def test_permissive_policies_are_alternatives_and_restrictive_ones_all_hold(
+    realtime_pool: RealtimePool,
+) -> None:
+    table = await realtime_pool.table(COLUMNS.rpartition(",")[0], "owner = auth.uid()", "public")
+    await realtime_pool.sql(f"create policy only_5 on public.{table} as restrictive using (org = 5)")
 
-    rule = (await house.described(table)).rule
+    rule = (await realtime_pool.described(table)).rule
 
     alternatives = AnyOf([SUB, ConstantRule("public", "true", "bool")])
     assert rule == AllOf([ConstantRule("org", "5", "number"), alternatives])
 
 
-async def test_restrictive_policies_alone_let_nobody_see_a_row(house: House) -> None:
-    table = await house.table("id int primary key")
-    await house.sql(f"create policy r on public.{table} as restrictive using (true)")
+async def test_restrictive_policies_alone_let_nobody_see_a_row(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
+    await realtime_pool.sql(f"create policy r on public.{table} as restrictive using (true)")
 
-    assert (await house.described(table)).rule == NoRow()
+    assert (await realtime_pool.described(table)).rule == NoRow()
 
 
-async def test_policies_hold_for_their_roles_and_for_reading_only(house: House) -> None:
-    table = await house.table("id int primary key, owner uuid")
-    await house.sql(
+async def test_policies_hold_for_their_roles_and_for_reading_only(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key, owner uuid")
+    await realtime_pool.sql(
         f"create policy a on public.{table} for select to authenticated using (owner = auth.uid())"
     )
-    await house.sql(f"create policy b on public.{table} for all to service_role, anon using (true)")
-    await house.sql(f"create policy c on public.{table} for update using (true)")
-    await house.sql(f"create policy d on public.{table} for insert with check (true)")
+    await realtime_pool.sql(f"create policy b on public.{table} for all to service_role, anon using (true)")
+    await realtime_pool.sql(f"create policy c on public.{table} for update using (true)")
+    await realtime_pool.sql(f"create policy d on public.{table} for insert with check (true)")
 
-    assert (await house.described(table)).rule == SUB
-    assert (await house.described(table, "anon")).rule == EveryRow()
+    assert (await realtime_pool.described(table)).rule == SUB
+    assert (await realtime_pool.described(table, "anon")).rule == EveryRow()
 
 
-async def test_a_policy_for_a_role_holds_for_its_members(house: House) -> None:
+async def test_a_policy_for_a_role_holds_for_its_members(realtime_pool: RealtimePool) -> None:
     role = f"member_{uuid.uuid4().hex[:8]}"
-    await house.sql(f"create role {role} in role authenticated")
-    table = await house.table("id int primary key")
-    await house.sql(f"create policy a on public.{table} for select to authenticated using (true)")
+    await realtime_pool.sql(f"create role {role} in role authenticated")
+    table = await realtime_pool.table("id int primary key")
+    await realtime_pool.sql(f"create policy a on public.{table} for select to authenticated using (true)")
 
-    assert (await house.described(table, role)).rule == EveryRow()
+    assert (await realtime_pool.described(table, role)).rule == EveryRow()
 
 
-async def test_whoever_bypasses_row_security_sees_everything(house: House) -> None:
-    table = await house.table("id int primary key")
+async def test_whoever_bypasses_row_security_sees_everything(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
 
-    found = await house.described(table, "service_role")
+    found = await realtime_pool.described(table, "service_role")
 
     assert (found.rule, found.row_security) == (EveryRow(), False)
 
 
-async def test_an_owner_is_bound_by_policies_only_where_they_are_forced(house: House) -> None:
-    table = await house.table("id int primary key")
-    await house.sql(
+async def test_an_owner_is_bound_by_policies_only_where_they_are_forced(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
+    await realtime_pool.sql(
         f"grant create on schema public to authenticated; alter table public.{table} owner to authenticated"
     )
 
-    assert (await house.described(table)).rule == EveryRow()
+    assert (await realtime_pool.described(table)).rule == EveryRow()
 
-    await house.sql(f"alter table public.{table} force row level security")
-    assert (await house.described(table)).rule == NoRow()
-    await house.sql("revoke create on schema public from authenticated")
+    await realtime_pool.sql(f"alter table public.{table} force row level security")
+    assert (await realtime_pool.described(table)).rule == NoRow()
+    await realtime_pool.sql("revoke create on schema public from authenticated")
 
 
-async def test_without_row_security_everybody_sees_every_row(house: House) -> None:
-    table = await house.table("id int primary key", "false", row_security=False)
+async def test_without_row_security_everybody_sees_every_row(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key", "false", row_security=False)
 
-    found = await house.described(table)
+    found = await realtime_pool.described(table)
 
     assert (found.rule, found.row_security, found.is_published) == (EveryRow(), False, True)
 
 
-async def test_columns_and_key_are_those_the_role_may_select(house: House) -> None:
-    table = await house.table("b int, a text, secret text, tags int[], primary key (a, b)")
-    await house.sql(
+async def test_columns_and_key_are_those_the_role_may_select(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("b int, a text, secret text, tags int[], primary key (a, b)")
+    await realtime_pool.sql(
         f"revoke select on public.{table} from anon; grant select (b, tags) on public.{table} to anon"
     )
 
-    whole, part = await house.described(table), await house.described(table, "anon")
+    whole, part = await realtime_pool.described(table), await realtime_pool.described(table, "anon")
 
     assert whole.columns == [("b", "int4"), ("a", "text"), ("secret", "text"), ("tags", "_int4")]
     assert (whole.key, whole.can_see_key) == (["a", "b"], True)
@@ -279,61 +291,63 @@ async def test_columns_and_key_are_those_the_role_may_select(house: House) -> No
     assert (part.key, part.can_see_key) == (["a", "b"], False)
 
 
-async def test_a_role_that_may_not_use_the_schema_sees_no_column(house: House) -> None:
+async def test_a_role_that_may_not_use_the_schema_sees_no_column(realtime_pool: RealtimePool) -> None:
     schema = f"s_{uuid.uuid4().hex[:8]}"
-    await house.sql(
+    await realtime_pool.sql(
         f"create schema {schema}; create table {schema}.t (id int primary key); grant select on {schema}.t to anon"
     )
 
-    assert (await house.described("t", "anon", schema)).columns == []
+    assert (await realtime_pool.described("t", "anon", schema)).columns == []
 
 
-async def test_an_unpublished_table_says_so(house: House) -> None:
-    table = await house.table("id int primary key", is_published=False)
+async def test_an_unpublished_table_says_so(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key", is_published=False)
 
-    assert not (await house.described(table)).is_published
+    assert not (await realtime_pool.described(table)).is_published
 
 
 @pytest.mark.parametrize(("table", "role"), [("none", "anon"), ("pg_class", "nobody_at_all")])
-async def test_what_is_not_there_shows_nothing(house: House, table: str, role: str) -> None:
-    found = await house.described(table, role)
+async def test_what_is_not_there_shows_nothing(realtime_pool: RealtimePool, table: str, role: str) -> None:
+    found = await realtime_pool.described(table, role)
 
     assert (found.columns, found.rule, found.is_published) == ([], NoRow(), False)
 
 
-async def test_an_enum_is_compared_by_its_labels(house: House) -> None:
+async def test_an_enum_is_compared_by_its_labels(realtime_pool: RealtimePool) -> None:
     name = f'"Mood {uuid.uuid4().hex[:6]}"'
-    await house.sql(f"create type public.{name} as enum ('sad', 'ok')")
-    table = await house.table(f"id int primary key, mood public.{name}", "mood = 'ok'")
+    await realtime_pool.sql(f"create type public.{name} as enum ('sad', 'ok')")
+    table = await realtime_pool.table(f"id int primary key, mood public.{name}", "mood = 'ok'")
 
-    assert (await house.described(table)).rule == ConstantRule("mood", "ok", "text")
+    assert (await realtime_pool.described(table)).rule == ConstantRule("mood", "ok", "text")
 
 
-async def test_the_answer_knows_what_was_committed_before_its_position(house: House) -> None:
-    table = await house.table("id int primary key")
-    before = (await house.described(table)).at
-    await house.sql(f"create policy a on public.{table} using (true)")
-    lsn = await house.value("select (pg_current_wal_lsn() - '0/0')::int8")
+async def test_the_answer_knows_what_was_committed_before_its_position(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
+    before = (await realtime_pool.described(table)).at
+    await realtime_pool.sql(f"create policy a on public.{table} using (true)")
+    lsn = await realtime_pool.value("select (pg_current_wal_lsn() - '0/0')::int8")
 
-    found = await house.ask(realtime.TABLE, TableQuery("anon", "public", table, least_lsn=lsn), TableGrant)
+    found = await realtime_pool.ask(
+        realtime.TABLE, TableQuery("anon", "public", table, least_lsn=lsn), TableGrant
+    )
 
     assert (found.rule, found.valid_s) == (EveryRow(), ROLES_S)
     assert before < lsn <= found.at
 
 
-async def test_a_schema_change_that_waits_for_its_client_holds_up_nobody(house: House) -> None:
-    table = await house.table("id int primary key")
-    async with connected(house.url) as other, other.transaction():
+async def test_a_schema_change_that_waits_for_its_client_holds_up_nobody(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
+    async with connected(realtime_pool.url) as other, other.transaction():
         await other.execute(f"comment on table public.{table} is 'x'")
 
-        found = await house.described(table)
+        found = await realtime_pool.described(table)
 
         assert found.at > 0
 
 
-async def test_a_schema_change_on_its_way_is_waited_for(house: House) -> None:
-    table = await house.table("id int primary key")
-    async with connected(house.url) as other, connected(house.url) as third:
+async def test_a_schema_change_on_its_way_is_waited_for(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
+    async with connected(realtime_pool.url) as other, connected(realtime_pool.url) as third:
         await third.execute("select pg_advisory_lock(77)")
         changed = asyncio.ensure_future(
             other.execute(f"comment on table public.{table} is 'x'; select pg_advisory_lock(77)")
@@ -341,12 +355,17 @@ async def test_a_schema_change_on_its_way_is_waited_for(house: House) -> None:
         await _until_waiting(third)
 
         asked = TableQuery("anon", "public", table)
-        found = await describe_table(house.pool, asked, house.numbers, settle_s=0.05)
+        found = await describe_table(realtime_pool.pool, asked, realtime_pool.numbers, settle_s=0.05)
         with pytest.raises(Unavailable):
             await describe_table(
-                house.pool, TableQuery("anon", "public", table, 1), house.numbers, settle_s=0.05
+                realtime_pool.pool,
+                TableQuery("anon", "public", table, 1),
+                realtime_pool.numbers,
+                settle_s=0.05,
             )
-        waiting = asyncio.ensure_future(describe_table(house.pool, asked, house.numbers, settle_s=30))
+        waiting = asyncio.ensure_future(
+            describe_table(realtime_pool.pool, asked, realtime_pool.numbers, settle_s=30)
+        )
         await third.execute("select pg_advisory_unlock(77)")
         await changed
 
@@ -362,10 +381,10 @@ async def _until_waiting(connection: asyncpg.Connection) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_where_changes_are_not_marked_the_answer_holds_for_a_while(house: House) -> None:
-    table = await house.table("id int primary key")
-    await house.sql("alter event trigger headwater_mark_drops disable")
+async def test_where_changes_are_not_marked_the_answer_holds_for_a_while(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
+    await realtime_pool.sql("alter event trigger headwater_mark_drops disable")
     try:
-        assert (await house.described(table)).valid_s == 1.0
+        assert (await realtime_pool.described(table)).valid_s == 1.0
     finally:
-        await house.sql("alter event trigger headwater_mark_drops enable always")
+        await realtime_pool.sql("alter event trigger headwater_mark_drops enable always")

@@ -7,7 +7,7 @@ from schemas import realtime
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request
 from schemas.realtime import ChangeSubscription, CheckQuery
-from tests.workers.realtime.house import ALICE, House, claims_of
+from tests.workers.realtime.realtime_pool import ALICE, RealtimePool, claims_of
 from tests.workers.rest.bodies import Inline
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError
@@ -18,34 +18,34 @@ from workers.realtime.metrics import RealtimeMetrics
 from workers.realtime.worker import RealtimeWorker, query_names
 
 
-async def refused(house: House, path: str, body: bytes) -> ApiError:
+async def refused(realtime_pool: RealtimePool, path: str, body: bytes) -> ApiError:
     with pytest.raises(ApiError) as found:
-        await RealtimeWorker(house.pool, house.numbers).answer(
+        await RealtimeWorker(realtime_pool.pool, realtime_pool.numbers).answer(
             Request("r", "POST", path, body=body), Inline(body)
         )  # type: ignore[arg-type]  # as Body is read
     return found.value
 
 
-async def test_an_unknown_question_is_refused(house: House) -> None:
-    assert isinstance(await refused(house, "/nothing", b""), UnknownQuery)
+async def test_an_unknown_question_is_refused(realtime_pool: RealtimePool) -> None:
+    assert isinstance(await refused(realtime_pool, "/nothing", b""), UnknownQuery)
 
 
 @pytest.mark.parametrize("path", [f"/{kind}" for kind in query_names()])
 @pytest.mark.parametrize("body", [b"", b"\x80", b"\xff", b"\x81\xa4role\x01"])
-async def test_what_is_no_question_is_refused(house: House, path: str, body: bytes) -> None:
-    assert isinstance(await refused(house, path, body), MalformedQuery)
+async def test_what_is_no_question_is_refused(realtime_pool: RealtimePool, path: str, body: bytes) -> None:
+    assert isinstance(await refused(realtime_pool, path, body), MalformedQuery)
 
 
-async def test_claims_that_are_no_object_are_refused(house: House) -> None:
-    table = await house.table("id int primary key")
+async def test_claims_that_are_no_object_are_refused(realtime_pool: RealtimePool) -> None:
+    table = await realtime_pool.table("id int primary key")
 
     with pytest.raises(MalformedQuery):
-        await house.visible(table, [[b"1"]], ("anon", b"[]"))
+        await realtime_pool.visible(table, [[b"1"]], ("anon", b"[]"))
 
 
-async def test_without_a_database_the_answer_is_to_come_later(house: House) -> None:
+async def test_without_a_database_the_answer_is_to_come_later(realtime_pool: RealtimePool) -> None:
     pool = await ConnectionPool.open("postgresql://nobody:none@127.0.0.1:1/none", 1, acquire_timeout=0.1)
-    away = House("", pool, house.admin, RealtimeMetrics())
+    away = RealtimePool("", pool, realtime_pool.admin, RealtimeMetrics())
     try:
         with pytest.raises(Unavailable):
             await away.visible("t", [[b"1"]], ("anon", b"{}"))
@@ -59,11 +59,11 @@ async def test_without_a_database_the_answer_is_to_come_later(house: House) -> N
         await pool.close()
 
 
-async def test_questions_and_rules_are_counted_and_shown(house: House) -> None:
+async def test_questions_and_rules_are_counted_and_shown(realtime_pool: RealtimePool) -> None:
     numbers = RealtimeMetrics()
-    counted = House(house.url, house.pool, house.admin, numbers)
-    known = await house.table("id int primary key, owner uuid", "owner = auth.uid()")
-    unknown = await house.table("id int primary key, owner uuid", "owner = auth.uid() or id > 3")
+    counted = RealtimePool(realtime_pool.url, realtime_pool.pool, realtime_pool.admin, numbers)
+    known = await realtime_pool.table("id int primary key, owner uuid", "owner = auth.uid()")
+    unknown = await realtime_pool.table("id int primary key, owner uuid", "owner = auth.uid() or id > 3")
     hide = numbers.register(query_names())
     try:
         await counted.described(known)

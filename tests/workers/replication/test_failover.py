@@ -14,7 +14,7 @@ from tests.broker.server import running_server
 from tests.workers.database.own_server import OwnServer, own_server
 from tests.workers.database.server import connected
 from tests.workers.database.standby import PRIMARY, Address, Standby, address_of, standby_of
-from tests.workers.replication.house import House, house_of
+from tests.workers.replication.replication_pool import ReplicationPool, replication_pool_of
 from tests.workers.replication.writers import check, write
 from workers.replication.failover import ends_before, is_common, parse_history
 
@@ -43,43 +43,45 @@ def test_what_was_told_before_a_timeline_was_left_is_known_to_those_behind_it():
     assert not is_common(1, 7, ends)  # a timeline that is no ancestor
 
 
-async def test_a_server_that_never_failed_over_has_no_history(own_house):
-    assert await ends_before(own_house.url, 1) == {}
+async def test_a_server_that_never_failed_over_has_no_history(own_replication_pool):
+    assert await ends_before(own_replication_pool.url, 1) == {}
 
 
-async def test_a_slot_of_before_is_kept_on_standbys_too(own_house):
-    house = own_house
-    if await house.admin.fetchval("select current_setting('server_version_num')::int < 170000"):
+async def test_a_slot_of_before_is_kept_on_standbys_too(own_replication_pool):
+    replication_pool = own_replication_pool
+    if await replication_pool.admin.fetchval("select current_setting('server_version_num')::int < 170000"):
         pytest.skip("before Postgres 17 standbys keep no slots")
     asked = "select failover from pg_replication_slots where slot_name = $1"
-    assert await house.admin.fetchval(asked, SLOT)
-    await house.replication.close()
-    await house.drop_slot()
-    await house.admin.execute("select pg_create_logical_replication_slot($1, 'pgoutput')", SLOT)
-    assert not await house.admin.fetchval(asked, SLOT)
+    assert await replication_pool.admin.fetchval(asked, SLOT)
+    await replication_pool.replication.close()
+    await replication_pool.drop_slot()
+    await replication_pool.admin.execute("select pg_create_logical_replication_slot($1, 'pgoutput')", SLOT)
+    assert not await replication_pool.admin.fetchval(asked, SLOT)
 
-    again = house.another()
+    again = replication_pool.another()
     again.start()
-    await house.streams()
+    await replication_pool.streams()
 
-    assert await house.admin.fetchval(asked, SLOT)
+    assert await replication_pool.admin.fetchval(asked, SLOT)
     await again.close()
 
 
 @contextlib.asynccontextmanager
-async def _pair(primary: OwnServer) -> AsyncIterator[tuple[House, Standby, Address]]:
-    """Give a house whose database has a standby that keeps its slot, and the address by which all reach it."""
+async def _pair(primary: OwnServer) -> AsyncIterator[tuple[ReplicationPool, Standby, Address]]:
+    """Return a pool replication whose database has a standby that keeps its slot, and the address by which all reach it."""
     async with (
         running_server() as nats,
         address_of(primary) as address,
-        house_of(f"postgresql://tester:tester@127.0.0.1:{address.port}/postgres", nats) as house,
+        replication_pool_of(
+            f"postgresql://tester:tester@127.0.0.1:{address.port}/postgres", nats
+        ) as replication_pool,
         standby_of(primary) as standby,
     ):
         async with asyncio.timeout(_LONGEST_S):
             while not await standby.has_slot(SLOT):  # it is kept for good when the slot has moved on
-                await house.admin.execute("select pg_log_standby_snapshot()")
+                await replication_pool.admin.execute("select pg_log_standby_snapshot()")
                 await asyncio.sleep(0.1)
-        yield house, standby, address
+        yield replication_pool, standby, address
 
 
 async def _set(server: OwnServer, **settings: str) -> None:
@@ -97,18 +99,18 @@ async def _fail_over(primary: OwnServer, standby: Standby, address: Address) -> 
 
 
 async def test_a_failover_under_load_loses_and_doubles_nothing():
-    async with own_server(**PRIMARY) as primary, _pair(primary) as (house, standby, address):
+    async with own_server(**PRIMARY) as primary, _pair(primary) as (replication_pool, standby, address):
         await _set(primary, synchronous_standby_names=standby.name, synchronized_standby_slots=standby.slot)
-        table = await house.table(ROWS)
-        writing = asyncio.gather(*(write(house, table, writer, 500) for writer in range(4)))
-        await house.changes(table, 200)
+        table = await replication_pool.table(ROWS)
+        writing = asyncio.gather(*(write(replication_pool, table, writer, 500) for writer in range(4)))
+        await replication_pool.changes(table, 200)
 
         await _fail_over(primary, standby, address)
         await writing
-        await write(house, table, 4, 10)
+        await write(replication_pool, table, 4, 10)
 
-        await check(house, table, 2010)
-        state = await stream_state(house.broker, CHANGES_STREAM)
+        await check(replication_pool, table, 2010)
+        state = await stream_state(replication_pool.broker, CHANGES_STREAM)
         assert state is not None
         assert state.notes["headwater-timeline"] == "2"
 
@@ -117,31 +119,31 @@ async def test_a_server_that_takes_the_reader_for_its_standby_still_commits():
     async with (
         own_server(**PRIMARY) as server,
         running_server() as nats,
-        house_of(server.url, nats) as house,
+        replication_pool_of(server.url, nats) as replication_pool,
     ):
         await _set(server, synchronous_standby_names="*")
-        table = await house.table(ROWS)
+        table = await replication_pool.table(ROWS)
 
-        await write(house, table, 0, 5)
+        await write(replication_pool, table, 0, 5)
 
-        await check(house, table, 5)
+        await check(replication_pool, table, 5)
 
 
 async def test_what_a_lost_server_had_told_alone_is_a_gap_and_no_change_behind_it_is_missed():
-    async with own_server(**PRIMARY) as primary, _pair(primary) as (house, standby, address):
-        table = await house.table(ROWS)
-        await write(house, table, 0, 20)
-        await house.changes(table, 20)
+    async with own_server(**PRIMARY) as primary, _pair(primary) as (replication_pool, standby, address):
+        table = await replication_pool.table(ROWS)
+        await write(replication_pool, table, 0, 20)
+        await replication_pool.changes(table, 20)
         await standby.catch_up(primary)
         await standby.cut_off()
-        await write(house, table, 1, 200)
-        await house.changes(table, 220)
+        await write(replication_pool, table, 1, 200)
+        await replication_pool.changes(table, 220)
 
         await _fail_over(primary, standby, address)
-        await write(house, table, 2, 300)
+        await write(replication_pool, table, 2, 300)
 
-        await house.changes(table, 300)
-        stored = [each.kept for each in await house.stored()]
+        await replication_pool.changes(table, 300)
+        stored = [each.kept for each in await replication_pool.stored()]
         assert [each.reason for each in stored if isinstance(each, Gap)] == [
             "a standby took over that did not have all that was told"
         ]

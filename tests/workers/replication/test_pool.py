@@ -37,9 +37,9 @@ def _until(holds) -> None:
         time.sleep(0.1)
 
 
-async def test_a_defect_of_ours_ends_one_try_and_not_the_reading(own_house, monkeypatch):
-    house = own_house
-    table = await house.table("id int primary key")
+async def test_a_defect_of_ours_ends_one_try_and_not_the_reading(own_replication_pool, monkeypatch):
+    replication_pool = own_replication_pool
+    table = await replication_pool.table("id int primary key")
     crashed = asyncio.Event()
     find = TableCatalog.find
 
@@ -50,7 +50,7 @@ async def test_a_defect_of_ours_ends_one_try_and_not_the_reading(own_house, monk
         raise ZeroDivisionError
 
     monkeypatch.setattr(TableCatalog, "find", fail_once)
-    await house.admin.execute(f"insert into {table} values (1)")
+    await replication_pool.admin.execute(f"insert into {table} values (1)")
 
-    assert [change.new for change in await house.changes(table, 1)] == [[b"1"]]
+    assert [change.new for change in await replication_pool.changes(table, 1)] == [[b"1"]]
     assert crashed.is_set()

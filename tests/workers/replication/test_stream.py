@@ -5,17 +5,19 @@ import contextlib
 
 import pytest
 
-from tests.workers.replication.house import House
+from tests.workers.replication.replication_pool import ReplicationPool
 from workers.replication.session import StreamLost
 from workers.replication.slot import PUBLICATIONS
 from workers.replication.stream import LogStream
 
 
-async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(own_house: House) -> None:
+async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(
+    own_replication_pool: ReplicationPool,
+) -> None:
     """It does where writing fails: no sign of that socket would ever come."""
-    house = own_house
-    await house.replication.close()
-    stream = await _opened(house)
+    replication_pool = own_replication_pool
+    await replication_pool.replication.close()
+    stream = await _opened(replication_pool)
     await _take_all(stream)
     taking = asyncio.ensure_future(stream.take())
     await asyncio.sleep(0)
@@ -26,21 +28,23 @@ async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(own_house
         await asyncio.wait_for(taking, 10)
 
 
-async def test_a_connection_that_is_gone_is_told_in_our_words(own_house: House) -> None:
-    house = own_house
-    await house.replication.close()
-    stream = await _opened(house)
+async def test_a_connection_that_is_gone_is_told_in_our_words(own_replication_pool: ReplicationPool) -> None:
+    replication_pool = own_replication_pool
+    await replication_pool.replication.close()
+    stream = await _opened(replication_pool)
     stream._connection.finish()
 
     with pytest.raises(StreamLost):
         await stream.take()
 
 
-async def _opened(house: House) -> LogStream:
+async def _opened(replication_pool: ReplicationPool) -> LogStream:
     async with asyncio.timeout(30):
         while True:
             try:
-                return await LogStream.open(house.url, house.settings.slot_name, PUBLICATIONS, 0, 0)
+                return await LogStream.open(
+                    replication_pool.url, replication_pool.settings.slot_name, PUBLICATIONS, 0, 0
+                )
             except StreamLost:  # the reader of before is not gone from it yet
                 await asyncio.sleep(0.02)
 

@@ -76,9 +76,9 @@ SAMPLES = {
 
 
 @pytest.fixture(scope="session")
-async def session(house) -> AsyncIterator[asyncpg.Connection]:
+async def session(replication_pool) -> AsyncIterator[asyncpg.Connection]:
     """A session with the settings of the replication connection, and with types of a project."""
-    async with connected(house.database) as connection:
+    async with connected(replication_pool.database) as connection:
         await connection.execute("""
             create schema own; grant usage on schema own to service_role;
             create type own.mood as enum ('sad', 'so so');
@@ -121,34 +121,34 @@ async def test_values_are_written_as_to_jsonb_writes_them(session, form):
             assert kind.convert(text.encode()).decode() == wanted, sample
 
 
-async def test_values_of_a_table_are_published_as_to_jsonb_writes_them(house, session):
+async def test_values_of_a_table_are_published_as_to_jsonb_writes_them(replication_pool, session):
     """All of it at once, with what only SQL can convert."""
     columns = {f"c{number}": form for number, form in enumerate(SAMPLES)}
     typed = ", ".join(f"{name} {_named(form)}" for name, form in columns.items())
-    table = await house.table(f"id int primary key, {typed}")
+    table = await replication_pool.table(f"id int primary key, {typed}")
     for number in range(max(map(len, SAMPLES.values()))):
         values = [samples[number % len(samples)] for samples in SAMPLES.values()]
         given = ", ".join(f"${at}::text::{_named(form)}" for at, form in enumerate(columns.values(), 1))
-        await house.admin.execute(f"insert into {table} values ({number}, {given})", *values)
+        await replication_pool.admin.execute(f"insert into {table} values ({number}, {given})", *values)
     wanted = await session.fetch(
         f"select {', '.join(f'to_jsonb({name})::text' for name in columns)} from public.{table} order by id"
     )
 
-    changes = await house.changes(table, len(wanted))
+    changes = await replication_pool.changes(table, len(wanted))
 
     found = [[value.decode() for value in change.new[1:]] for change in changes]
     for got, row in zip(found, wanted, strict=True):
         assert dict(zip(columns.values(), got, strict=True)) == dict(zip(columns.values(), row, strict=True))
 
 
-async def test_types_with_a_cast_to_json_are_published_as_it_says(house):
-    await house.admin.execute("create extension if not exists hstore schema extensions")
-    table = await house.table("id int primary key, h extensions.hstore, hs extensions.hstore[]")
-    await house.admin.execute(
+async def test_types_with_a_cast_to_json_are_published_as_it_says(replication_pool):
+    await replication_pool.admin.execute("create extension if not exists hstore schema extensions")
+    table = await replication_pool.table("id int primary key, h extensions.hstore, hs extensions.hstore[]")
+    await replication_pool.admin.execute(
         f"""insert into {table} values (1, 'a=>1,b=>NULL', array['x=>"y z"'::extensions.hstore])"""
     )
 
-    row = await house.last_row(table, 1)
+    row = await replication_pool.last_row(table, 1)
 
     assert row == {"id": 1, "h": {"a": "1", "b": None}, "hs": [{"x": "y z"}]}
 

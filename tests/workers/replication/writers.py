@@ -6,16 +6,16 @@ import asyncpg
 
 from schemas.changes import ChangeBatch, Gap
 from tests.workers.database.server import connected
-from tests.workers.replication.house import House
+from tests.workers.replication.replication_pool import ReplicationPool
 from workers.replication.messages import order
 
 
-async def write(house: House, table: str, writer: int, count: int) -> None:
+async def write(replication_pool: ReplicationPool, table: str, writer: int, count: int) -> None:
     """Write rows one by one, each in a transaction of its own; each one more than once if the server stops."""
     for number in range(count):
         while True:
             try:
-                async with connected(house.database) as connection:
+                async with connected(replication_pool.database) as connection:
                     for at in range(number, count):
                         await connection.execute(
                             f"insert into {table} (writer, number) values ($1, $2) on conflict do nothing",
@@ -27,10 +27,10 @@ async def write(house: House, table: str, writer: int, count: int) -> None:
                 await asyncio.sleep(0.05)
 
 
-async def check(house: House, table: str, count: int) -> None:
+async def check(replication_pool: ReplicationPool, table: str, count: int) -> None:
     """Compare stream and table: every row once, each writer's in order, positions growing."""
-    await house.changes(table, count)
-    stored = await house.stored()
+    await replication_pool.changes(table, count)
+    stored = await replication_pool.stored()
     places = [order(each.id) for each in stored]
     rows = [
         (change.new[0], int(change.new[1]))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.workers.rest.house import House, rows, user
+from tests.workers.rest.rest_pool import RestPool, rows, user
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ from tests.workers.rest.house import House, rows, user
         ("bridges?select=river_id&having=built::text.max().like.19*&order=river_id", [{"river_id": 1}, {"river_id": 2}]),
     ],
 )  # fmt: skip
-async def test_additions_to_the_grammar_choose_rows(trial: House, query: str, expected: object) -> None:
+async def test_additions_to_the_grammar_choose_rows(trial: RestPool, query: str, expected: object) -> None:
     answer = await trial.send("GET", f"/{query}")
 
     if expected is None:
@@ -81,7 +81,9 @@ async def test_additions_to_the_grammar_choose_rows(trial: House, query: str, ex
         ("rivers?key=id", "PGRST100"),
     ],
 )
-async def test_additions_that_are_misused_are_refused_in_words(trial: House, query: str, code: str) -> None:
+async def test_additions_that_are_misused_are_refused_in_words(
+    trial: RestPool, query: str, code: str
+) -> None:
     answer = await trial.send("GET", f"/{query}", x_client_info="tests")
 
     assert answer.status == 400, answer
@@ -90,14 +92,14 @@ async def test_additions_that_are_misused_are_refused_in_words(trial: House, que
     assert body["message"]
 
 
-async def test_columns_may_have_the_names_of_additions(trial: House) -> None:
+async def test_columns_may_have_the_names_of_additions(trial: RestPool) -> None:
     for name in ("distinct", "having", "key"):
         answer = await trial.send("GET", f"/rivers?{name}=eq.1", x_client_info="tests")
 
         assert json.loads(answer.body)["code"] == "42703", name  # a filter on a column that is not there
 
 
-async def test_counts_follow_distinct_and_having(trial: House) -> None:
+async def test_counts_follow_distinct_and_having(trial: RestPool) -> None:
     answer = await trial.send("GET", "/bridges?select=river_id&distinct=true&limit=1", prefer="count=exact")
     grouped = await trial.send("GET", "/bridges?select=river_id&having=count().gt.1", prefer="count=exact")
 
@@ -105,13 +107,15 @@ async def test_counts_follow_distinct_and_having(trial: House) -> None:
     assert dict(grouped.headers)["content-range"] == "0-0/1"
 
 
-async def test_having_needs_aggregates_to_be_enabled(house: House) -> None:
-    answer = await house.send("GET", "/bridges?select=river_id&having=count().gt.1", x_client_info="tests")
+async def test_having_needs_aggregates_to_be_enabled(rest_pool: RestPool) -> None:
+    answer = await rest_pool.send(
+        "GET", "/bridges?select=river_id&having=count().gt.1", x_client_info="tests"
+    )
 
     assert json.loads(answer.body)["code"] == "PGRST123"
 
 
-async def test_tests_of_related_rows_choose_rows_to_change(trial: House) -> None:
+async def test_tests_of_related_rows_choose_rows_to_change(trial: RestPool) -> None:
     deleted = await trial.send(
         "DELETE",
         "/bridges?or=(rivers(name.eq.Nile),name.eq.Basel)&order=id&select=name",
@@ -121,7 +125,7 @@ async def test_tests_of_related_rows_choose_rows_to_change(trial: House) -> None
     assert sorted(row["name"] for row in rows(deleted)) == ["Basel", "Qasr"]  # type: ignore[union-attr, index]  # a list
 
 
-async def test_related_rows_are_tested_under_the_caller_s_policies(trial: House) -> None:
+async def test_related_rows_are_tested_under_the_caller_s_policies(trial: RestPool) -> None:
     await trial.send("GET", "/secrets", caller=user("ada"))
     answer = await trial.send(
         "GET", "/rivers?select=name&and=(private(id.eq.1))", caller=user("ada"), x_client_info="tests"
@@ -133,7 +137,7 @@ async def test_related_rows_are_tested_under_the_caller_s_policies(trial: House)
 # --- PATCH with a body of many rows -----------------------------------------------------------------------------
 
 
-async def test_each_object_changes_the_row_that_its_key_names(trial: House) -> None:
+async def test_each_object_changes_the_row_that_its_key_names(trial: RestPool) -> None:
     body = [{"id": 1, "km": 1}, {"id": 3, "km": 3}, {"id": 77, "km": 7}]
 
     answer = await trial.send(
@@ -144,7 +148,7 @@ async def test_each_object_changes_the_row_that_its_key_names(trial: House) -> N
     assert dict(answer.headers)["content-range"] == "0-1/2"
 
 
-async def test_a_key_may_have_several_columns_and_filters_hold_as_well(trial: House) -> None:
+async def test_a_key_may_have_several_columns_and_filters_hold_as_well(trial: RestPool) -> None:
     body = [{"id": 1, "name": "Nile", "km": 1}, {"id": 2, "name": "Nile", "km": 2}]
 
     both = await trial.send("PATCH", "/rivers?key=id,name&select=id,km", body, prefer="return=representation")
@@ -169,7 +173,7 @@ async def test_a_key_may_have_several_columns_and_filters_hold_as_well(trial: Ho
     ],
 )  # fmt: skip
 async def test_keys_that_do_not_name_one_row_each_are_refused(
-    trial: House, target: str, body: object, message: str | None
+    trial: RestPool, target: str, body: object, message: str | None
 ) -> None:
     answer = await trial.send("PATCH", f"/{target}", body)
 
@@ -178,13 +182,13 @@ async def test_keys_that_do_not_name_one_row_each_are_refused(
 
 
 @pytest.mark.parametrize("body", [[], [{"id": 1}], {"id": 1}])
-async def test_a_body_without_values_changes_nothing(trial: House, body: object) -> None:
+async def test_a_body_without_values_changes_nothing(trial: RestPool, body: object) -> None:
     answer = await trial.send("PATCH", "/rivers?key=id", body, prefer="return=representation")
 
     assert rows(answer) == []
 
 
-async def test_a_single_object_finds_its_row_by_its_key(trial: House) -> None:
+async def test_a_single_object_finds_its_row_by_its_key(trial: RestPool) -> None:
     answer = await trial.send(
         "PATCH", "/rivers?key=id&select=km", {"id": 2, "km": 5}, prefer="return=representation"
     )

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from schemas.http import Response
-from tests.workers.rest.house import House, rows, user
+from tests.workers.rest.rest_pool import RestPool, rows, user
 
 _SHOWN = {"Prefer": "return=representation"}
 
 
-async def batch(house: House, *operations: object, **headers: object) -> Response:
-    return await house.send("POST", "/", list(operations), **headers)  # type: ignore[arg-type]  # headers are texts
+async def batch(rest_pool: RestPool, *operations: object, **headers: object) -> Response:
+    return await rest_pool.send("POST", "/", list(operations), **headers)  # type: ignore[arg-type]  # headers are texts
 
 
 def answers(response: Response) -> list[dict[str, object]]:
@@ -20,7 +20,7 @@ def answers(response: Response) -> list[dict[str, object]]:
     return found
 
 
-async def test_later_operations_use_what_earlier_ones_gave(trial: House) -> None:
+async def test_later_operations_use_what_earlier_ones_gave(trial: RestPool) -> None:
     response = await batch(
         trial,
         {"method": "POST", "path": "/bridges?select=id,name", "headers": _SHOWN, "body": {"name": "Worms"}, "as": "bridge"},
@@ -37,13 +37,13 @@ async def test_later_operations_use_what_earlier_ones_gave(trial: House) -> None
     assert found[3]["body"] == [{"rivers": {"name": "Rhine"}}]
 
 
-async def test_a_failure_undoes_all_and_names_the_operation(house: House) -> None:
+async def test_a_failure_undoes_all_and_names_the_operation(rest_pool: RestPool) -> None:
     response = await batch(
-        house,
+        rest_pool,
         {"method": "POST", "path": "/rivers", "body": {"id": 200, "name": "a"}},
         {"method": "POST", "path": "/rivers", "body": {"id": 200, "name": "b"}},
     )
-    after = await house.send("GET", "/rivers?id=eq.200")
+    after = await rest_pool.send("GET", "/rivers?id=eq.200")
 
     assert response.status == 409
     assert json.loads(response.body) | {"details": ""} == {
@@ -56,33 +56,33 @@ async def test_a_failure_undoes_all_and_names_the_operation(house: House) -> Non
     assert rows(after) == []
 
 
-async def test_all_is_kept_when_all_succeed(house: House) -> None:
+async def test_all_is_kept_when_all_succeed(rest_pool: RestPool) -> None:
     response = await batch(
-        house,
+        rest_pool,
         {"method": "POST", "path": "/rivers", "body": {"id": 201, "name": "kept"}},
         {"method": "GET", "path": "/rivers?id=eq.201&select=name", "headers": {"Accept": "text/csv"}},
     )
-    gone = await house.send("DELETE", "/rivers?id=eq.201&select=name", prefer="return=representation")
+    gone = await rest_pool.send("DELETE", "/rivers?id=eq.201&select=name", prefer="return=representation")
 
     assert answers(response)[1]["body"] == "name\nkept"
     assert rows(gone) == [{"name": "kept"}]
 
 
-async def test_the_whole_can_be_tried_out(house: House) -> None:
-    trying = house.with_options(tx_end="commit-allow-override")
+async def test_the_whole_can_be_tried_out(rest_pool: RestPool) -> None:
+    trying = rest_pool.with_options(tx_end="commit-allow-override")
 
     response = await batch(
         trying,
         {"method": "POST", "path": "/rivers", "body": {"id": 202, "name": "tried"}},
         prefer="tx=rollback",
     )
-    after = await house.send("GET", "/rivers?id=eq.202")
+    after = await rest_pool.send("GET", "/rivers?id=eq.202")
 
     assert answers(response)[0]["status"] == 201
     assert rows(after) == []
 
 
-async def test_each_operation_sees_itself_as_the_request(trial: House) -> None:
+async def test_each_operation_sees_itself_as_the_request(trial: RestPool) -> None:
     response = await batch(
         trial,
         {"method": "POST", "path": "/rpc/teapot_not", "body": {}},
@@ -103,7 +103,7 @@ async def test_each_operation_sees_itself_as_the_request(trial: House) -> None:
     assert second["body"]["method"] == "POST"  # type: ignore[index]  # an object
 
 
-async def test_operations_are_the_caller_s(trial: House) -> None:
+async def test_operations_are_the_caller_s(trial: RestPool) -> None:
     response = await batch(
         trial,
         {"method": "POST", "path": "/secrets", "body": {"owner": "ada", "body": "mine"}},
@@ -117,7 +117,7 @@ async def test_operations_are_the_caller_s(trial: House) -> None:
     assert answers(allowed)[0]["body"] == [{"owner": "ada"}]
 
 
-async def test_reads_cannot_write_but_the_next_operation_can(trial: House) -> None:
+async def test_reads_cannot_write_but_the_next_operation_can(trial: RestPool) -> None:
     refused = await batch(trial, {"method": "GET", "path": "/rpc/write_row"})
     mixed = await batch(
         trial,
@@ -131,7 +131,7 @@ async def test_reads_cannot_write_but_the_next_operation_can(trial: House) -> No
     assert [each["status"] for each in answers(mixed)] == [200, 201, 200, 204]
 
 
-async def test_what_an_operation_sets_is_forgotten_after_it(trial: House) -> None:
+async def test_what_an_operation_sets_is_forgotten_after_it(trial: RestPool) -> None:
     zone = {"Prefer": "timezone=America/Los_Angeles"}
     response = await batch(
         trial,
@@ -151,19 +151,19 @@ async def test_what_an_operation_sets_is_forgotten_after_it(trial: House) -> Non
     assert [found[4]["status"], found[5]["status"]] == [200, 201]
 
 
-async def test_an_answer_that_a_function_makes_an_error_undoes_all(house: House) -> None:
+async def test_an_answer_that_a_function_makes_an_error_undoes_all(rest_pool: RestPool) -> None:
     response = await batch(
-        house,
+        rest_pool,
         {"method": "POST", "path": "/rivers", "body": {"id": 205, "name": "x"}},
         {"method": "GET", "path": "/rpc/teapot"},
     )
-    after = await house.send("GET", "/rivers?id=eq.205")
+    after = await rest_pool.send("GET", "/rivers?id=eq.205")
 
     assert response.status == 418
     assert rows(after) == []
 
 
-async def test_demands_of_an_operation_hold(trial: House) -> None:
+async def test_demands_of_an_operation_hold(trial: RestPool) -> None:
     one = {"Accept": "application/vnd.pgrst.object+json"}
     response = await batch(
         trial,
@@ -174,7 +174,7 @@ async def test_demands_of_an_operation_hold(trial: House) -> None:
     assert (response.status, json.loads(response.body)["operation"]) == (406, 1)
 
 
-async def test_nested_inserts_and_counts_can_be_operations(trial: House) -> None:
+async def test_nested_inserts_and_counts_can_be_operations(trial: RestPool) -> None:
     response = await batch(
         trial,
         {"method": "POST", "path": "/rivers?nested=true&select=bridges(name)", "headers": _SHOWN, "body": {"id": 206, "name": "y", "bridges": [{"name": "z"}]}, "as": "river"},
@@ -207,7 +207,7 @@ async def test_nested_inserts_and_counts_can_be_operations(trial: House) -> None
     ],
 )  # fmt: skip
 async def test_lists_that_make_no_sense_are_refused_in_words(
-    trial: House, operations: object, message: str
+    trial: RestPool, operations: object, message: str
 ) -> None:
     response = await trial.send("POST", "/", operations)
 
@@ -225,7 +225,7 @@ async def test_lists_that_make_no_sense_are_refused_in_words(
         {"method": "PUT", "path": "/rpc/add_them"},
     ],
 )
-async def test_an_operation_that_is_refused_refuses_the_whole(trial: House, operation: object) -> None:
+async def test_an_operation_that_is_refused_refuses_the_whole(trial: RestPool, operation: object) -> None:
     response = await batch(
         trial, {"method": "POST", "path": "/rivers", "body": {"id": 207, "name": "x"}}, operation
     )
@@ -234,7 +234,7 @@ async def test_an_operation_that_is_refused_refuses_the_whole(trial: House, oper
     assert json.loads(response.body)["operation"] == 1
 
 
-async def test_values_of_results_are_values(trial: House) -> None:
+async def test_values_of_results_are_values(trial: RestPool) -> None:
     evil = "a&id=eq.1) or true; --"
     response = await batch(
         trial,
@@ -245,7 +245,7 @@ async def test_values_of_results_are_values(trial: House) -> None:
     assert answers(response)[1]["body"] == [{"id": 208}]
 
 
-async def test_references_cannot_grow_without_end(trial: House) -> None:
+async def test_references_cannot_grow_without_end(trial: RestPool) -> None:
     first: dict[str, object] = {"method": "POST", "path": "/rpc/whole", "body": [1] * 10}
     later = [
         {"method": "POST", "path": "/rpc/whole", "body": [{"$ref": str(number)}] * 10} for number in range(11)
@@ -257,8 +257,8 @@ async def test_references_cannot_grow_without_end(trial: House) -> None:
     assert "too long" in json.loads(response.body)["message"]
 
 
-async def test_the_function_before_requests_sets_for_each_operation_alone(house: House) -> None:
-    asked = house.with_options(pre_request="before_each")
+async def test_the_function_before_requests_sets_for_each_operation_alone(rest_pool: RestPool) -> None:
+    asked = rest_pool.with_options(pre_request="before_each")
 
     response = await batch(
         asked,

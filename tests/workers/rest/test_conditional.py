@@ -7,7 +7,7 @@ from hashlib import blake2b
 import pytest
 
 from schemas.http import Response, header
-from tests.workers.rest.house import House, rows
+from tests.workers.rest.rest_pool import RestPool, rows
 from workers.rest import etags
 
 _OBJECT = "application/vnd.pgrst.object+json"
@@ -19,31 +19,31 @@ def tag(response: Response) -> str:
     return found
 
 
-async def test_a_read_that_the_caller_has_already_is_not_sent_again(house: House) -> None:
-    first = await house.send("GET", "/rivers?id=eq.1")
-    again = await house.send("GET", "/rivers?id=eq.1", if_none_match=tag(first))
-    weak = await house.send("GET", "/rivers?id=eq.1", if_none_match=f'"other", W/{tag(first)}')
-    other = await house.send("GET", "/rivers?id=eq.2", if_none_match=tag(first))
+async def test_a_read_that_the_caller_has_already_is_not_sent_again(rest_pool: RestPool) -> None:
+    first = await rest_pool.send("GET", "/rivers?id=eq.1")
+    again = await rest_pool.send("GET", "/rivers?id=eq.1", if_none_match=tag(first))
+    weak = await rest_pool.send("GET", "/rivers?id=eq.1", if_none_match=f'"other", W/{tag(first)}')
+    other = await rest_pool.send("GET", "/rivers?id=eq.2", if_none_match=tag(first))
 
     assert (again.status, again.body, tag(again)) == (304, b"", tag(first))
     assert weak.status == 304
     assert other.status == 200
 
 
-async def test_representations_of_the_same_rows_have_tags_of_their_own(house: House) -> None:
+async def test_representations_of_the_same_rows_have_tags_of_their_own(rest_pool: RestPool) -> None:
     accepts = ["application/json", _OBJECT, "text/csv", "application/vnd.pgrst.array+json;nulls=stripped"]
 
-    answers = [await house.send("GET", "/rivers?id=eq.1", accept=accept) for accept in accepts]
+    answers = [await rest_pool.send("GET", "/rivers?id=eq.1", accept=accept) for accept in accepts]
 
     assert len({tag(answer) for answer in answers}) == 4
 
 
-async def test_whatever_changes_the_head_of_a_read_is_part_of_its_tag(house: House) -> None:
+async def test_whatever_changes_the_head_of_a_read_is_part_of_its_tag(rest_pool: RestPool) -> None:
     prefers = ["", "count=exact", "count=planned", "count=estimated", "handling=lenient", "timezone=UTC"]
 
-    answers = [await house.send("GET", "/rivers?id=eq.1", prefer=prefer) for prefer in prefers]
+    answers = [await rest_pool.send("GET", "/rivers?id=eq.1", prefer=prefer) for prefer in prefers]
     again = [
-        await house.send("GET", "/rivers?id=eq.1", prefer=prefer, if_none_match=tag(answers[0]))
+        await rest_pool.send("GET", "/rivers?id=eq.1", prefer=prefer, if_none_match=tag(answers[0]))
         for prefer in prefers
     ]
 
@@ -56,21 +56,21 @@ async def test_whatever_changes_the_head_of_a_read_is_part_of_its_tag(house: Hou
     assert [answer.status for answer in again] == [304] + [200] * 5
 
 
-async def test_a_count_that_changed_changes_the_tag_of_a_page(house: House) -> None:
+async def test_a_count_that_changed_changes_the_tag_of_a_page(rest_pool: RestPool) -> None:
     target, prefer = "/rivers?order=id&limit=1", "count=exact"
-    first = await house.send("GET", target, prefer=prefer)
-    await house.send("POST", "/rivers", {"id": 120, "name": "beyond the page"})
+    first = await rest_pool.send("GET", target, prefer=prefer)
+    await rest_pool.send("POST", "/rivers", {"id": 120, "name": "beyond the page"})
     try:
-        second = await house.send("GET", target, prefer=prefer, if_none_match=tag(first))
+        second = await rest_pool.send("GET", target, prefer=prefer, if_none_match=tag(first))
     finally:
-        await house.send("DELETE", "/rivers?id=eq.120")
+        await rest_pool.send("DELETE", "/rivers?id=eq.120")
 
     assert (second.status, second.body) == (206, first.body)
     assert tag(second) != tag(first)
 
 
 async def test_a_write_takes_the_tag_of_a_read_with_a_count_and_that_of_a_compressed_one(
-    trial: House,
+    trial: RestPool,
 ) -> None:
     read = await trial.send("GET", "/rivers?id=eq.3", prefer="count=exact")
 
@@ -95,7 +95,9 @@ def _rows_hash(rows: bytes) -> str:
 
 @pytest.mark.parametrize("accept", ["application/json", _OBJECT])
 @pytest.mark.parametrize("method", ["PATCH", "DELETE", "PUT"])
-async def test_a_write_holds_only_for_the_rows_that_were_read(trial: House, method: str, accept: str) -> None:
+async def test_a_write_holds_only_for_the_rows_that_were_read(
+    trial: RestPool, method: str, accept: str
+) -> None:
     read = await trial.send("GET", "/rivers?id=eq.3", accept=accept)
     body = {"id": 3, "name": "Po", "km": 1} if method == "PUT" else {"km": 1}
 
@@ -107,33 +109,35 @@ async def test_a_write_holds_only_for_the_rows_that_were_read(trial: House, meth
     assert json.loads(unknown.body)["code"] == "HW412"
 
 
-async def test_a_row_that_changed_since_it_was_read_is_not_overwritten(house: House) -> None:
-    await house.send("POST", "/rivers", {"id": 100, "name": "Main", "km": 1})
+async def test_a_row_that_changed_since_it_was_read_is_not_overwritten(rest_pool: RestPool) -> None:
+    await rest_pool.send("POST", "/rivers", {"id": 100, "name": "Main", "km": 1})
     try:
-        read = await house.send("GET", "/rivers?id=eq.100&select=id,km")
-        await house.send("PATCH", "/rivers?id=eq.100", {"km": 2})
-        answer = await house.send("PATCH", "/rivers?id=eq.100&select=id,km", {"km": 3}, if_match=tag(read))
-        kept = await house.send("GET", "/rivers?id=eq.100&select=km")
+        read = await rest_pool.send("GET", "/rivers?id=eq.100&select=id,km")
+        await rest_pool.send("PATCH", "/rivers?id=eq.100", {"km": 2})
+        answer = await rest_pool.send(
+            "PATCH", "/rivers?id=eq.100&select=id,km", {"km": 3}, if_match=tag(read)
+        )
+        kept = await rest_pool.send("GET", "/rivers?id=eq.100&select=km")
     finally:
-        await house.send("DELETE", "/rivers?id=eq.100")
+        await rest_pool.send("DELETE", "/rivers?id=eq.100")
 
     assert answer.status == 412
     assert rows(kept) == [{"km": 2}]
 
 
-async def test_of_many_writers_with_the_same_tag_one_wins(house: House) -> None:
-    await house.send("POST", "/rivers", {"id": 101, "name": "Aare", "km": 0})
+async def test_of_many_writers_with_the_same_tag_one_wins(rest_pool: RestPool) -> None:
+    await rest_pool.send("POST", "/rivers", {"id": 101, "name": "Aare", "km": 0})
     try:
-        read = await house.send("GET", "/rivers?id=eq.101&select=km")
+        read = await rest_pool.send("GET", "/rivers?id=eq.101&select=km")
         answers = await asyncio.gather(
             *(
-                house.send("PATCH", "/rivers?id=eq.101&select=km", {"km": number}, if_match=tag(read))
+                rest_pool.send("PATCH", "/rivers?id=eq.101&select=km", {"km": number}, if_match=tag(read))
                 for number in range(1, 9)
             )
         )
-        kept = await house.send("GET", "/rivers?id=eq.101&select=km")
+        kept = await rest_pool.send("GET", "/rivers?id=eq.101&select=km")
     finally:
-        await house.send("DELETE", "/rivers?id=eq.101")
+        await rest_pool.send("DELETE", "/rivers?id=eq.101")
 
     statuses = sorted(answer.status for answer in answers)
     assert statuses == [204, *[412] * 7]
@@ -152,7 +156,7 @@ async def test_of_many_writers_with_the_same_tag_one_wins(house: House) -> None:
     ],
 )
 async def test_any_row_or_none_can_be_the_condition(
-    trial: House, method: str, target: str, headers: dict[str, str], status: int
+    trial: RestPool, method: str, target: str, headers: dict[str, str], status: int
 ) -> None:
     number = int(target.rpartition(".")[2])
     body = {"id": number, "name": f"river {number}"} if method == "PUT" else {"km": 1}
@@ -162,7 +166,7 @@ async def test_any_row_or_none_can_be_the_condition(
     assert answer.status == status, answer
 
 
-async def test_conditions_do_not_touch_other_requests(trial: House) -> None:
+async def test_conditions_do_not_touch_other_requests(trial: RestPool) -> None:
     created = await trial.send("POST", "/rivers", {"id": 110, "name": "x"}, if_match='"whatever"')
     headed = await trial.send("HEAD", "/rivers")
     called = await trial.send("GET", "/rpc/add_them?a=1", if_none_match="*")
@@ -170,7 +174,7 @@ async def test_conditions_do_not_touch_other_requests(trial: House) -> None:
     assert (created.status, headed.status, called.status) == (201, 200, 200)
 
 
-async def test_what_is_demanded_of_the_write_is_demanded_still(trial: House) -> None:
+async def test_what_is_demanded_of_the_write_is_demanded_still(trial: RestPool) -> None:
     read = await trial.send("GET", "/rivers?select=id")
 
     answer = await trial.send(

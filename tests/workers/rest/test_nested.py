@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from tests.workers.rest.house import House, rows, user
+from tests.workers.rest.rest_pool import RestPool, rows, user
 
 _SHOWN = "return=representation"
 
 
-async def test_children_of_all_kinds_are_inserted_with_their_parent(trial: House) -> None:
+async def test_children_of_all_kinds_are_inserted_with_their_parent(trial: RestPool) -> None:
     body = {
         "id": 10, "name": "Elbe",
         "mouths": {"sea": "North Sea"},
@@ -30,7 +30,7 @@ async def test_children_of_all_kinds_are_inserted_with_their_parent(trial: House
     ]  # fmt: skip
 
 
-async def test_parents_come_first_and_many_rows_keep_their_order(trial: House) -> None:
+async def test_parents_come_first_and_many_rows_keep_their_order(trial: RestPool) -> None:
     body = [
         {"name": "Avignon", "rivers": {"id": 20, "name": "Rhone"}},
         {"name": "Rome", "rivers": {"id": 21, "name": "Tiber", "mouths": {"sea": "Tyrrhenian"}}},
@@ -46,7 +46,7 @@ async def test_parents_come_first_and_many_rows_keep_their_order(trial: House) -
     ]
 
 
-async def test_some_rows_may_refer_to_rows_that_are_there(trial: House) -> None:
+async def test_some_rows_may_refer_to_rows_that_are_there(trial: RestPool) -> None:
     body = [{"name": "Koblenz", "river_id": 2}, {"name": "Lyon", "rivers": {"id": 22, "name": "Saone"}}]
 
     answer = await trial.send("POST", "/bridges?nested=true&select=name,river_id", body, prefer=_SHOWN)
@@ -55,7 +55,7 @@ async def test_some_rows_may_refer_to_rows_that_are_there(trial: House) -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, [], {}])
-async def test_nothing_related_is_no_fault(trial: House, nothing: object) -> None:
+async def test_nothing_related_is_no_fault(trial: RestPool, nothing: object) -> None:
     answer = await trial.send(
         "POST",
         "/rivers?nested=true&select=bridges(name)",
@@ -66,7 +66,7 @@ async def test_nothing_related_is_no_fault(trial: House, nothing: object) -> Non
     assert rows(answer) == [{"bridges": []}]
 
 
-async def test_defaults_fill_what_is_missing_and_minimal_answers_show_nothing(trial: House) -> None:
+async def test_defaults_fill_what_is_missing_and_minimal_answers_show_nothing(trial: RestPool) -> None:
     shown = await trial.send(
         "POST",
         "/rivers?nested=true&select=km,kind",
@@ -85,17 +85,17 @@ async def test_defaults_fill_what_is_missing_and_minimal_answers_show_nothing(tr
     assert dict(located.headers)["location"] == "/rivers?id=eq.33"
 
 
-async def test_a_failure_in_one_relation_undoes_all(house: House) -> None:
+async def test_a_failure_in_one_relation_undoes_all(rest_pool: RestPool) -> None:
     body = {"id": 40, "name": "Weser", "bridges": [{"name": "good"}, {"name": None}]}
 
-    answer = await house.send("POST", "/rivers?nested=true", body)
-    after = await house.send("GET", "/rivers?id=eq.40")
+    answer = await rest_pool.send("POST", "/rivers?nested=true", body)
+    after = await rest_pool.send("GET", "/rivers?id=eq.40")
 
     assert (answer.status, json.loads(answer.body)["code"]) == (400, "23502")
     assert rows(after) == []
 
 
-async def test_every_relation_is_written_as_the_caller(trial: House) -> None:
+async def test_every_relation_is_written_as_the_caller(trial: RestPool) -> None:
     body = {"id": 41, "name": "Oder", "bridges": [{"name": "x"}]}
 
     allowed = await trial.send("POST", "/rivers?nested=true", body, caller=user("ada"))
@@ -126,7 +126,7 @@ async def test_every_relation_is_written_as_the_caller(trial: House) -> None:
     ],
 )  # fmt: skip
 async def test_bodies_that_make_no_sense_are_refused_in_words(
-    trial: House, target: str, body: object, message: str
+    trial: RestPool, target: str, body: object, message: str
 ) -> None:
     answer = await trial.send("POST", f"/{target}?nested=true", body)
 
@@ -134,7 +134,7 @@ async def test_bodies_that_make_no_sense_are_refused_in_words(
     assert json.loads(answer.body)["message"] == message
 
 
-async def test_relations_inside_one_another_have_a_bound(trial: House) -> None:
+async def test_relations_inside_one_another_have_a_bound(trial: RestPool) -> None:
     body: dict[str, object] = {"id": 60, "name": "deep"}
     for number in range(61, 73):
         key = "bridges" if number % 2 else "rivers"
@@ -149,13 +149,13 @@ async def test_relations_inside_one_another_have_a_bound(trial: House) -> None:
     assert json.loads(answer.body)["message"] == "At most 10 relations inside one another"
 
 
-async def test_a_body_without_bottom_is_refused(trial: House) -> None:
+async def test_a_body_without_bottom_is_refused(trial: RestPool) -> None:
     answer = await trial.send("POST", "/rivers?nested=true", b"[" * 100_000)
 
     assert answer.status == 400
 
 
-async def test_whole_rows_and_computed_fields_can_be_shown(trial: House) -> None:
+async def test_whole_rows_and_computed_fields_can_be_shown(trial: RestPool) -> None:
     body = [{"id": 91, "name": "b", "meta": {}}, {"id": 90, "name": "a", "meta": {}}]
 
     answer = await trial.send(
@@ -181,14 +181,14 @@ async def test_whole_rows_and_computed_fields_can_be_shown(trial: House) -> None
     ],
 )
 async def test_nested_goes_with_plain_inserts_only(
-    trial: House, method: str, query: str, headers: dict[str, str]
+    trial: RestPool, method: str, query: str, headers: dict[str, str]
 ) -> None:
     answer = await trial.send(method, f"/rivers?{query}", {"id": 70, "name": "x"}, **headers)
 
     assert answer.status == 400, answer
 
 
-async def test_rows_without_a_key_cannot_be_shown(trial: House) -> None:
+async def test_rows_without_a_key_cannot_be_shown(trial: RestPool) -> None:
     body = {"owner": "ada", "body": "x"}
 
     shown = await trial.send("POST", "/secrets?nested=true", body, prefer=_SHOWN)
@@ -198,7 +198,7 @@ async def test_rows_without_a_key_cannot_be_shown(trial: House) -> None:
     assert minimal.status == 201
 
 
-async def test_json_arrays_and_dates_arrive_as_they_are(trial: House) -> None:
+async def test_json_arrays_and_dates_arrive_as_they_are(trial: RestPool) -> None:
     body = {
         "id": 80,
         "name": "Ems",

@@ -13,7 +13,7 @@ from schemas.http import Headers, Request, Response, header
 from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.bodies import Inline
-from tests.workers.rest.house import GRANTS, LOGIN, OPTIONS, SCHEMA, SERVICE, House, user
+from tests.workers.rest.rest_pool import GRANTS, LOGIN, OPTIONS, SCHEMA, SERVICE, RestPool, user
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol import row_body
 from workers.rest import prepare
@@ -78,7 +78,7 @@ class OneValueWorker(RestWorker):
 
 
 @pytest.fixture(scope="module")
-async def both(server) -> AsyncIterator[tuple[House, House]]:
+async def both(server) -> AsyncIterator[tuple[RestPool, RestPool]]:
     """Return one worker for each form, which roll every write back."""
     roles = login_role(LOGIN, "rest_anon", "rest_user", "rest_service")
     async with fresh_database(server.url, roles, SCHEMA + FUNCTIONS, GRANTS) as url:
@@ -86,8 +86,8 @@ async def both(server) -> AsyncIterator[tuple[House, House]]:
         pool = await ConnectionPool.open(as_role(url, LOGIN), 4)
         api = Api(**{**OPTIONS, "tx_end": "rollback", "aggregates_enabled": True})  # type: ignore[arg-type]  # settings
         yield (
-            House(pool, RestState(api, catalog), api),
-            House(pool, RestState(api, catalog), api, OneValueWorker),
+            RestPool(pool, RestState(api, catalog), api),
+            RestPool(pool, RestState(api, catalog), api, OneValueWorker),
         )
         await pool.close()
 
@@ -102,14 +102,21 @@ def held(request: pytest.FixtureRequest):
 
 
 async def answer(
-    house: House, method: str, target: str, body: object = None, caller: object = SERVICE, **headers: str
+    rest_pool: RestPool,
+    method: str,
+    target: str,
+    body: object = None,
+    caller: object = SERVICE,
+    **headers: str,
 ) -> Response:
     """Send a request and read its answer to the end."""
     path, _, query = target.partition("?")
     sent: Headers = [(name.replace("_", "-"), value) for name, value in headers.items() if value]
     data = b"" if body is None else json.dumps(body).encode()
     request = Request("test", method, path, query.replace(" ", "%20"), sent, caller, body=data)  # type: ignore[arg-type]  # a caller
-    response = await RestWorker(house.pool, 1 << 20, lambda: house.state).answer(request, Inline(data))
+    response = await RestWorker(rest_pool.pool, 1 << 20, lambda: rest_pool.state).answer(
+        request, Inline(data)
+    )
     if isinstance(response, StreamedResponse):
         whole = b"".join([piece async for piece in response.chunks])
         assert len(whole) == response.size
@@ -124,8 +131,8 @@ def shown(response: Response, *, is_long: bool = False) -> tuple[int, Headers, b
     return response.status, headers, body
 
 
-async def compare(both: tuple[House, House], held: str, *args: object, **headers: str) -> Response:
-    one, other = [await answer(house, *args, **headers) for house in both]  # type: ignore[arg-type]  # as `answer`
+async def compare(both: tuple[RestPool, RestPool], held: str, *args: object, **headers: str) -> Response:
+    one, other = [await answer(rest_pool, *args, **headers) for rest_pool in both]  # type: ignore[arg-type]  # as `answer`
 
     assert shown(one, is_long=held == "in a file") == shown(other, is_long=held == "in a file")
     return one

@@ -7,7 +7,7 @@ import pytest
 from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.http import header, header_values
 from schemas.settings.tree import Jwt
-from tests.workers.rest.house import House, rows, user
+from tests.workers.rest.rest_pool import RestPool, rows, user
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from tests.workers.rest.house import House, rows, user
         ("select=km.sum(),...mouths(sea)&order=mouths(sea)&mouths=not.is.null", [{"sum": 6650, "sea": "Mediterranean"}, {"sum": 1230, "sea": "North Sea"}]),
     ],
 )  # fmt: skip
-async def test_reads_give_the_rows_that_were_asked_for(trial: House, query: str, expected: object) -> None:
+async def test_reads_give_the_rows_that_were_asked_for(trial: RestPool, query: str, expected: object) -> None:
     answer = await trial.send("GET", f"/rivers?{query}")
 
     if expected is None:
@@ -42,10 +42,10 @@ async def test_reads_give_the_rows_that_were_asked_for(trial: House, query: str,
         assert rows(answer) == expected
 
 
-async def test_pages_and_counts_agree(house: House) -> None:
-    first = await house.send("GET", "/rivers?order=id&limit=2", prefer="count=exact")
-    ranged = await house.send("GET", "/rivers?order=id", range="1-1")
-    beyond = await house.send("GET", "/rivers?offset=9", prefer="count=exact")
+async def test_pages_and_counts_agree(rest_pool: RestPool) -> None:
+    first = await rest_pool.send("GET", "/rivers?order=id&limit=2", prefer="count=exact")
+    ranged = await rest_pool.send("GET", "/rivers?order=id", range="1-1")
+    beyond = await rest_pool.send("GET", "/rivers?offset=9", prefer="count=exact")
 
     assert (first.status, header(first.headers, "content-range")) == (206, "0-1/3")
     assert (ranged.status, header(ranged.headers, "content-range")) == (200, "1-1/*")
@@ -54,9 +54,11 @@ async def test_pages_and_counts_agree(house: House) -> None:
     assert header(first.headers, "content-location") == "/rivers?limit=2&order=id"
 
 
-async def test_one_object_is_demanded_and_refused_otherwise(house: House) -> None:
-    one = await house.send("GET", "/rivers?id=eq.1&select=name", accept="application/vnd.rest.object+json")
-    many = await house.send("GET", "/rivers", accept="application/vnd.pgrst.object+json")
+async def test_one_object_is_demanded_and_refused_otherwise(rest_pool: RestPool) -> None:
+    one = await rest_pool.send(
+        "GET", "/rivers?id=eq.1&select=name", accept="application/vnd.rest.object+json"
+    )
+    many = await rest_pool.send("GET", "/rivers", accept="application/vnd.pgrst.object+json")
 
     assert rows(one) == {"name": "Nile"}
     assert header(one.headers, "content-type") == "application/vnd.rest.object+json; charset=utf-8"
@@ -65,33 +67,35 @@ async def test_one_object_is_demanded_and_refused_otherwise(house: House) -> Non
     assert json.loads(many.body)["details"] == "The result contains 3 rows"
 
 
-async def test_a_function_whose_result_is_a_domain_over_a_row_is_called_once(house: House) -> None:
-    taken = [rows(await house.send("POST", "/rpc/next_step", body=b"{}")) for _ in range(2)]
+async def test_a_function_whose_result_is_a_domain_over_a_row_is_called_once(rest_pool: RestPool) -> None:
+    taken = [rows(await rest_pool.send("POST", "/rpc/next_step", body=b"{}")) for _ in range(2)]
 
     assert taken == [{"x": 1, "y": 0}, {"x": 2, "y": 0}]
 
 
-async def test_arrows_go_into_whatever_a_function_returns(house: House) -> None:
-    answer = await house.send("GET", "/rpc/spots?select=place->x,extra->>a&place->y=gt.2&order=place->x.desc")
+async def test_arrows_go_into_whatever_a_function_returns(rest_pool: RestPool) -> None:
+    answer = await rest_pool.send(
+        "GET", "/rpc/spots?select=place->x,extra->>a&place->y=gt.2&order=place->x.desc"
+    )
 
     assert rows(answer) == [{"x": 3, "a": "y"}]
 
 
-async def test_an_arrow_behind_a_text_is_refused_as_the_database_words_it(house: House) -> None:
-    answer = await house.send("GET", "/rivers?select=meta->>source->>lake")
+async def test_an_arrow_behind_a_text_is_refused_as_the_database_words_it(rest_pool: RestPool) -> None:
+    answer = await rest_pool.send("GET", "/rivers?select=meta->>source->>lake")
 
     assert answer.status == 404
     assert json.loads(answer.body)["message"] == "operator does not exist: text ->> unknown"
 
 
-async def test_other_media_types(house: House) -> None:
-    csv = await house.send("GET", "/mouths?order=river_id", accept="text/csv")
-    stripped = await house.send(
+async def test_other_media_types(rest_pool: RestPool) -> None:
+    csv = await rest_pool.send("GET", "/mouths?order=river_id", accept="text/csv")
+    stripped = await rest_pool.send(
         "GET",
         "/rivers?select=id,mouths(sea)&id=eq.3",
         accept="application/vnd.pgrst.array+json;nulls=stripped",
     )
-    unknown = await house.send("GET", "/rivers", accept="image/png")
+    unknown = await rest_pool.send("GET", "/rivers", accept="image/png")
 
     assert csv.body == b'river_id,sea\n1,Mediterranean\n2,"North Sea"'
     assert rows(stripped) == [{"id": 3}]
@@ -126,7 +130,7 @@ async def test_other_media_types(house: House) -> None:
     ],
 )  # fmt: skip
 async def test_writes(
-    trial: House,
+    trial: RestPool,
     method: str,
     target: str,
     body: object,
@@ -143,7 +147,7 @@ async def test_writes(
         assert json.loads(answer.body) == expected
 
 
-async def test_a_write_says_where_its_row_is(trial: House) -> None:
+async def test_a_write_says_where_its_row_is(trial: RestPool) -> None:
     answer = await trial.send("POST", "/rivers", {"id": 7, "name": "Tiber"}, prefer="return=headers-only")
 
     assert (answer.status, answer.body) == (201, b"")
@@ -151,21 +155,21 @@ async def test_a_write_says_where_its_row_is(trial: House) -> None:
     assert header(answer.headers, "content-range") == "*/*"
 
 
-async def test_a_refused_write_leaves_nothing(house: House) -> None:
-    answer = await house.send(
+async def test_a_refused_write_leaves_nothing(rest_pool: RestPool) -> None:
+    answer = await rest_pool.send(
         "PATCH", "/bridges?river_id=eq.2", {"name": "gone"}, accept="application/vnd.pgrst.object+json"
     )
-    left = rows(await house.send("GET", "/bridges?river_id=eq.2&select=name&order=name"))
+    left = rows(await rest_pool.send("GET", "/bridges?river_id=eq.2&select=name&order=name"))
 
     assert answer.status == 406
     assert left == [{"name": "Basel"}, {"name": "Bonn"}]
 
 
-async def test_a_transaction_can_be_tried_out(house: House) -> None:
-    allowing = house.with_options(tx_end="commit-allow-override")
+async def test_a_transaction_can_be_tried_out(rest_pool: RestPool) -> None:
+    allowing = rest_pool.with_options(tx_end="commit-allow-override")
 
     tried = await allowing.send("DELETE", "/bridges", None, prefer="tx=rollback")
-    left = rows(await house.send("GET", "/bridges?select=id"))
+    left = rows(await rest_pool.send("GET", "/bridges?select=id"))
 
     assert (tried.status, header(tried.headers, "preference-applied")) == (204, "tx=rollback")
     assert len(left) == 3  # type: ignore[arg-type]  # a list
@@ -185,24 +189,24 @@ async def test_a_transaction_can_be_tried_out(house: House) -> None:
     ],
 )  # fmt: skip
 async def test_functions_are_called(
-    house: House, method: str, target: str, body: object, expected: object
+    rest_pool: RestPool, method: str, target: str, body: object, expected: object
 ) -> None:
-    assert rows(await house.send(method, target, body)) == expected
+    assert rows(await rest_pool.send(method, target, body)) == expected
 
 
-async def test_functions_without_a_result_and_writing_ones(house: House) -> None:
-    empty = await house.send("POST", "/rpc/nothing")
-    read_only = await house.send("GET", "/rpc/write_row")
-    written = await house.send("GET", "/rivers?id=eq.99")
+async def test_functions_without_a_result_and_writing_ones(rest_pool: RestPool) -> None:
+    empty = await rest_pool.send("POST", "/rpc/nothing")
+    read_only = await rest_pool.send("GET", "/rpc/write_row")
+    written = await rest_pool.send("GET", "/rivers?id=eq.99")
 
     assert (empty.status, empty.body) == (204, b"")
     assert (read_only.status, json.loads(read_only.body)["code"]) == (405, "25006")
     assert rows(written) == []
 
 
-async def test_the_request_is_told_to_sql(house: House) -> None:
+async def test_the_request_is_told_to_sql(rest_pool: RestPool) -> None:
     told = rows(
-        await house.send(
+        await rest_pool.send(
             "GET", "/rpc/asked", caller=user("ada"), x_test="yes", cookie="taste=sweet; size=big"
         )
     )
@@ -212,11 +216,11 @@ async def test_the_request_is_told_to_sql(house: House) -> None:
     }  # fmt: skip
 
 
-async def test_sql_shapes_the_answer(house: House) -> None:
-    teapot = await house.send("GET", "/rpc/teapot")
-    raised = await house.send("POST", "/rpc/refuse")
-    badly = await house.send("POST", "/rpc/refuse_badly")
-    slow = await house.send("POST", "/rpc/too_many")
+async def test_sql_shapes_the_answer(rest_pool: RestPool) -> None:
+    teapot = await rest_pool.send("GET", "/rpc/teapot")
+    raised = await rest_pool.send("POST", "/rpc/refuse")
+    badly = await rest_pool.send("POST", "/rpc/refuse_badly")
+    slow = await rest_pool.send("POST", "/rpc/too_many")
 
     assert (teapot.status, header(teapot.headers, "x-made-by")) == (418, "a function")
     assert header_values(teapot.headers, "set-cookie") == ["a", "b"]
@@ -231,9 +235,9 @@ async def test_sql_shapes_the_answer(house: House) -> None:
     assert (slow.status, slow.reason) == (429, "Slow down")
 
 
-async def test_each_caller_sees_their_own_rows(house: House) -> None:
+async def test_each_caller_sees_their_own_rows(rest_pool: RestPool) -> None:
     seen = {
-        name: rows(await house.send("GET", "/secrets?select=body", caller=caller))
+        name: rows(await rest_pool.send("GET", "/secrets?select=body", caller=caller))
         for name, caller in {
             "ada": user("ada"),
             "bob": user("bob"),
@@ -241,7 +245,7 @@ async def test_each_caller_sees_their_own_rows(house: House) -> None:
             "service": ServiceCaller(),
         }.items()
     }
-    forged = await house.send("POST", "/secrets", {"owner": "ada", "body": "x"}, user("bob"))
+    forged = await rest_pool.send("POST", "/secrets", {"owner": "ada", "body": "x"}, user("bob"))
 
     assert seen == {
         "ada": [{"body": "a"}],
@@ -252,12 +256,12 @@ async def test_each_caller_sees_their_own_rows(house: House) -> None:
     assert (forged.status, json.loads(forged.body)["code"]) == (403, "42501")
 
 
-async def test_callers_without_rights_are_refused(house: House) -> None:
-    anonymous = await house.send("GET", "/private", caller=AnonymousCaller())
-    signed_in = await house.send("GET", "/private", caller=user("ada"))
-    rejected = await house.send("GET", "/rivers", caller=RejectedCaller(TokenFault.CLAIMS, "JWT expired"))
-    unknown = await house.send("GET", "/rivers", caller=UserCaller(b'{"role": "nobody_at_all"}'))
-    closed = await house.with_options(anon_role=None).send("GET", "/rivers", caller=AnonymousCaller())
+async def test_callers_without_rights_are_refused(rest_pool: RestPool) -> None:
+    anonymous = await rest_pool.send("GET", "/private", caller=AnonymousCaller())
+    signed_in = await rest_pool.send("GET", "/private", caller=user("ada"))
+    rejected = await rest_pool.send("GET", "/rivers", caller=RejectedCaller(TokenFault.CLAIMS, "JWT expired"))
+    unknown = await rest_pool.send("GET", "/rivers", caller=UserCaller(b'{"role": "nobody_at_all"}'))
+    closed = await rest_pool.with_options(anon_role=None).send("GET", "/rivers", caller=AnonymousCaller())
 
     assert (anonymous.status, header(anonymous.headers, "www-authenticate")) == (401, "Bearer")
     assert signed_in.status == 403
@@ -266,16 +270,16 @@ async def test_callers_without_rights_are_refused(house: House) -> None:
     assert (closed.status, json.loads(closed.body)["code"]) == (401, "RESTERR302")
 
 
-async def test_codes_are_spelled_as_the_caller_does(house: House) -> None:
-    seed = await house.send("GET", "/no_such")
-    client = await house.send("GET", "/no_such", x_client_info="supabase-js/2")
+async def test_codes_are_spelled_as_the_caller_does(rest_pool: RestPool) -> None:
+    seed = await rest_pool.send("GET", "/no_such")
+    client = await rest_pool.send("GET", "/no_such", x_client_info="supabase-js/2")
 
     assert json.loads(seed.body)["code"] == "RESTERR205"
     assert json.loads(client.body)["code"] == "PGRST205"
 
 
-async def test_the_role_may_lie_deep_in_the_claims(house: House) -> None:
-    deep = house.with_options(jwt=Jwt(role_claim_key="$.app.roles[0]"))
+async def test_the_role_may_lie_deep_in_the_claims(rest_pool: RestPool) -> None:
+    deep = rest_pool.with_options(jwt=Jwt(role_claim_key="$.app.roles[0]"))
 
     told = rows(
         await deep.send(
@@ -286,8 +290,8 @@ async def test_the_role_may_lie_deep_in_the_claims(house: House) -> None:
     assert (told["role"], told["sub"]) == ("rest_user", "eve")  # type: ignore[index, call-overload]  # an object
 
 
-async def test_a_page_is_never_longer_than_the_server_allows(house: House) -> None:
-    small = house.with_options(max_rows=2)
+async def test_a_page_is_never_longer_than_the_server_allows(rest_pool: RestPool) -> None:
+    small = rest_pool.with_options(max_rows=2)
 
     listed = rows(await small.send("GET", "/rivers?select=id&order=id&limit=50"))
     counted = await small.send("GET", "/rivers?select=id", prefer="count=exact")
@@ -296,16 +300,16 @@ async def test_a_page_is_never_longer_than_the_server_allows(house: House) -> No
     assert (counted.status, header(counted.headers, "content-range")) == (206, "0-1/3")
 
 
-async def test_options_tells_the_methods(house: House) -> None:
-    table = await house.send("OPTIONS", "/rivers")
-    function = await house.send("OPTIONS", "/rpc/add_them")
+async def test_options_tells_the_methods(rest_pool: RestPool) -> None:
+    table = await rest_pool.send("OPTIONS", "/rivers")
+    function = await rest_pool.send("OPTIONS", "/rpc/add_them")
 
     assert header(table.headers, "allow") == "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"
     assert header(function.headers, "allow") == "OPTIONS,GET,HEAD,POST"
 
 
-async def test_step_times_and_the_trace_header_are_sent_when_wanted(house: House) -> None:
-    telling = house.with_options(server_timing_enabled=True, server_trace_header="X-Trace")
+async def test_step_times_and_the_trace_header_are_sent_when_wanted(rest_pool: RestPool) -> None:
+    telling = rest_pool.with_options(server_timing_enabled=True, server_trace_header="X-Trace")
 
     answer = await telling.send("GET", "/rivers?limit=1", x_trace="abc")
 
@@ -314,11 +318,13 @@ async def test_step_times_and_the_trace_header_are_sent_when_wanted(house: House
 
 
 @pytest.mark.parametrize("root", ["add_them", "public.add_them"])
-async def test_the_function_at_the_root_takes_the_query_as_its_own_path_does(house: House, root: str) -> None:
-    served = house.with_options(root_spec=root)
+async def test_the_function_at_the_root_takes_the_query_as_its_own_path_does(
+    rest_pool: RestPool, root: str
+) -> None:
+    served = rest_pool.with_options(root_spec=root)
 
     answer = await served.send("GET", "/?a=1&b=2")
-    direct = await house.send("GET", "/rpc/add_them?a=1&b=2")
+    direct = await rest_pool.send("GET", "/rpc/add_them?a=1&b=2")
     elsewhere = await served.send("GET", "/?a=1&b=2", accept_profile="nowhere")
 
     assert (answer.status, answer.body) == (direct.status, direct.body) == (200, b"3")
@@ -335,8 +341,8 @@ async def test_the_function_at_the_root_takes_the_query_as_its_own_path_does(hou
     ],
 )
 async def test_405_names_the_methods_that_are_allowed(
-    house: House, method: str, target: str, allowed: str
+    rest_pool: RestPool, method: str, target: str, allowed: str
 ) -> None:
-    answer = await house.send(method, target, {"name": "x"} if method == "PUT" else None)
+    answer = await rest_pool.send(method, target, {"name": "x"} if method == "PUT" else None)
 
     assert (answer.status, header(answer.headers, "allow")) == (405, allowed)

@@ -14,7 +14,7 @@ from schemas.settings.scheduler import Net, Scheduler
 from schemas.settings.tree import Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.database.server import Server, connected, fresh_database, temporary_server
-from tests.workers.scheduler.house import PASSWORD, House, Service, running_service
+from tests.workers.scheduler.scheduler_pool import PASSWORD, SchedulerPool, Service, running_service
 from workers.database.migrations.migrate import migrate
 from workers.scheduler import function_schedules, functions, jobs, leader_term, net_requests, pool
 
@@ -45,17 +45,19 @@ async def template(cluster: Server) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def house(cluster: Server, template: str, broker: NatsServer) -> AsyncIterator[House]:
+async def scheduler_pool(cluster: Server, template: str, broker: NatsServer) -> AsyncIterator[SchedulerPool]:
     """A database of the test's own, with schedulers that are closed behind it."""
-    async with opened_house(cluster, template, broker) as one:
+    async with opened_scheduler_pool(cluster, template, broker) as one:
         yield one
 
 
 @contextlib.asynccontextmanager
-async def opened_house(cluster: Server, template: str, broker: NatsServer) -> AsyncIterator[House]:
+async def opened_scheduler_pool(
+    cluster: Server, template: str, broker: NatsServer
+) -> AsyncIterator[SchedulerPool]:
     """A new database with connections to it."""
     async with copied_database(cluster, template) as name, contextlib.AsyncExitStack() as stack:
-        one = House(cluster, name, broker.url)
+        one = SchedulerPool(cluster, name, broker.url)
         one.admin = await stack.enter_async_context(connected(cluster.url(database=name)))
         one.project = await stack.enter_async_context(connected(one.url("postgres")))
         yield one
@@ -74,9 +76,9 @@ async def copied_database(cluster: Server, template: str) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def project(house: House) -> asyncpg.Connection:
+async def project(scheduler_pool: SchedulerPool) -> asyncpg.Connection:
     """A connection of role postgres."""
-    return house.project
+    return scheduler_pool.project
 
 
 @pytest.fixture
@@ -94,13 +96,17 @@ async def service() -> AsyncIterator[Service]:
 
 
 @pytest.fixture
-def begin(house: House, connection: NatsConnection) -> Callable[..., pool.SchedulerCandidate]:
+def begin(
+    scheduler_pool: SchedulerPool, connection: NatsConnection
+) -> Callable[..., pool.SchedulerCandidate]:
     """Begin a scheduler on the test's database."""
 
     def start(settings: Settings | None = None, **net_settings: object) -> pool.SchedulerCandidate:
         chosen = settings or Settings(net=Net(**net_settings), scheduler=Scheduler())  # type: ignore[arg-type]  # named by the test
-        one = pool.SchedulerCandidate(house.url("headwater_scheduler"), connection, Calls(connection), chosen)
-        house.schedulers.append(one)
+        one = pool.SchedulerCandidate(
+            scheduler_pool.url("headwater_scheduler"), connection, Calls(connection), chosen
+        )
+        scheduler_pool.schedulers.append(one)
         one.begin()
         return one
 

@@ -23,7 +23,7 @@ from schemas.schedules import CalendarSchedule, IntervalSchedule
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from schemas.settings.tree import Settings
 from tests.broker.server import running_server
-from tests.workers.scheduler.house import House
+from tests.workers.scheduler.scheduler_pool import SchedulerPool
 from workers.scheduler.function_schedules import FunctionSchedules, configured_schedules, effective_schedules
 from workers.scheduler.observations import ScheduleUnreadable
 from workers.scheduler.pool import SchedulerCandidate
@@ -181,7 +181,7 @@ async def test_without_functions_nobody_is_asked(connection: NatsConnection, poo
 
 
 async def test_a_deployed_function_is_called_once_for_each_moment_by_either_scheduler(
-    house: House,
+    scheduler_pool: SchedulerPool,
     project: asyncpg.Connection,
     connection: NatsConnection,
     pool: Pool,

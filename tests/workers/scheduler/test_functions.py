@@ -13,7 +13,7 @@ from schemas.caller import ServiceCaller
 from schemas.http import Request, Response, header
 from schemas.settings.functions import FunctionSettings
 from schemas.settings.tree import Settings
-from tests.workers.scheduler.house import House
+from tests.workers.scheduler.scheduler_pool import SchedulerPool
 from workers.scheduler.functions import scheduled_call
 from workers.scheduler.observations import FunctionCalled, FunctionCallFailed
 from workers.scheduler.pool import SchedulerCandidate
@@ -24,7 +24,7 @@ def with_functions(**functions: FunctionSettings) -> Settings:
 
 
 async def test_a_function_is_called_with_its_moment_and_the_service_key(
-    house: House,
+    scheduler_pool: SchedulerPool,
     connection: NatsConnection,
     begin: Callable[[Settings], SchedulerCandidate],
     seen: list[Struct],
@@ -39,9 +39,11 @@ async def test_a_function_is_called_with_its_moment_and_the_service_key(
 
     serving = await serve(connection, FUNCTIONS, answer, concurrency=4, queue=4)
     begin(with_functions(tidy=FunctionSettings(schedule="1 seconds")))
-    (row,) = await house.until("select due from headwater.last_runs where schedule = 'function tidy'")
-    await house.until("select from headwater.last_runs where due > $1", row["due"])
-    await house.schedulers[0].close()
+    (row,) = await scheduler_pool.until(
+        "select due from headwater.last_runs where schedule = 'function tidy'"
+    )
+    await scheduler_pool.until("select from headwater.last_runs where due > $1", row["due"])
+    await scheduler_pool.schedulers[0].close()
     await serving.stop()
 
     request = heard[0]
@@ -53,11 +55,13 @@ async def test_a_function_is_called_with_its_moment_and_the_service_key(
 
 
 async def test_where_nobody_serves_functions_the_failure_is_told(
-    house: House, begin: Callable[[Settings], SchedulerCandidate], seen: list[Struct]
+    scheduler_pool: SchedulerPool, begin: Callable[[Settings], SchedulerCandidate], seen: list[Struct]
 ):
     begin(with_functions(tidy=FunctionSettings(schedule="1 seconds")))
-    (row,) = await house.until("select due from headwater.last_runs where schedule = 'function tidy'")
-    await house.until("select from headwater.last_runs where due > $1", row["due"])
+    (row,) = await scheduler_pool.until(
+        "select due from headwater.last_runs where schedule = 'function tidy'"
+    )
+    await scheduler_pool.until("select from headwater.last_runs where due > $1", row["due"])
 
     assert any(isinstance(each, FunctionCallFailed) for each in seen)
 

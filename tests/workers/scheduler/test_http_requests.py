@@ -9,7 +9,7 @@ import pytest
 from schemas.settings.scheduler import Net
 from schemas.settings.types import Size
 from tests.workers.database.server import connected
-from tests.workers.scheduler.house import House, Service
+from tests.workers.scheduler.scheduler_pool import SchedulerPool, Service
 from workers.http_client.client import FetchedResponse
 from workers.scheduler.http_requests import HttpRequestRow, content_of, read_pairs
 from workers.scheduler.pool import SchedulerCandidate
@@ -97,11 +97,13 @@ async def test_it_works_in_any_transaction(asker: asyncpg.Connection, begin: Beg
             assert await asker.fetchval("select status from http_get($1)", service.url) == 200
 
 
-async def test_many_wait_at_once(house: House, asker: asyncpg.Connection, begin: Begin, service: Service):
+async def test_many_wait_at_once(
+    scheduler_pool: SchedulerPool, asker: asyncpg.Connection, begin: Begin, service: Service
+):
     begin(allow=LOCAL, concurrency=3)
 
     async def one(number: int) -> str:
-        async with connected(house.url("postgres")) as connection:
+        async with connected(scheduler_pool.url("postgres")) as connection:
             await connection.execute("set http.timeout_msec = 20000")
             return str(
                 await connection.fetchval(
@@ -112,7 +114,7 @@ async def test_many_wait_at_once(house: House, asker: asyncpg.Connection, begin:
     answers = await asyncio.gather(*(one(number) for number in range(10)))
 
     assert [json.loads(text)["path"] for text in answers] == [f"/{number}" for number in range(10)]
-    assert await house.admin.fetchval("select count(*) from headwater.http_answers") == 0
+    assert await scheduler_pool.admin.fetchval("select count(*) from headwater.http_answers") == 0
 
 
 async def test_who_does_not_answer_in_time_is_told_of(
@@ -204,26 +206,29 @@ async def test_bytes_that_are_no_text_come_whole(asker: asyncpg.Connection, begi
 
 
 async def test_roles_of_the_api_may_send(
-    house: House, asker: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, asker: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL)
 
-    async with house.admin.transaction():
-        await house.admin.execute("set local role anon; set local http.timeout_msec = 20000")
-        assert await house.admin.fetchval("select status from extensions.http_get($1)", service.url) == 200
+    async with scheduler_pool.admin.transaction():
+        await scheduler_pool.admin.execute("set local role anon; set local http.timeout_msec = 20000")
+        assert (
+            await scheduler_pool.admin.fetchval("select status from extensions.http_get($1)", service.url)
+            == 200
+        )
 
 
 async def test_a_canceled_wait_leaves_nothing_behind(
-    house: House, asker: asyncpg.Connection, service: Service
+    scheduler_pool: SchedulerPool, asker: asyncpg.Connection, service: Service
 ):
     await asker.execute("set statement_timeout = '200ms'; set http.timeout_msec = 2000")
 
     with pytest.raises(asyncpg.QueryCanceledError):
         await asker.execute(f"select http_get('{service.url}/hang')")
 
-    await house.until(
+    await scheduler_pool.until(
         "select where not exists (select from pg_stat_activity where application_name = 'http' and datname = $1)",
-        house.name,
+        scheduler_pool.name,
     )
 
 

@@ -8,7 +8,7 @@ from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.scheduler import Scheduler
 from schemas.settings.tree import Settings
 from schemas.settings.types import Duration
-from tests.workers.scheduler.house import House
+from tests.workers.scheduler.scheduler_pool import SchedulerPool
 from workers.database.errors import DatabaseError, Disconnected
 from workers.scheduler.jobs import error_text, outcome
 from workers.scheduler.pool import SchedulerCandidate
@@ -20,29 +20,33 @@ async def schedule(connection: asyncpg.Connection, name: str, command: str, when
     return int(await connection.fetchval("select cron.schedule($1, $2, $3)", name, when, command))
 
 
-async def test_a_job_runs_and_its_run_is_recorded(house: House, project: asyncpg.Connection, begin: Begin):
+async def test_a_job_runs_and_its_run_is_recorded(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
     begin()
 
     job = await schedule(project, "one", "select 1")
-    run = await house.run_of("one")
+    run = await scheduler_pool.run_of("one")
 
     assert (run["jobid"], run["status"], run["return_message"]) == (job, "succeeded", "1 row")
-    assert (run["username"], run["command"], run["database"]) == ("postgres", "select 1", house.name)
+    assert (run["username"], run["command"], run["database"]) == ("postgres", "select 1", scheduler_pool.name)
     assert run["start_time"] <= run["end_time"]
     assert run["job_pid"] > 0
 
 
-async def test_a_job_that_fails_says_why(house: House, project: asyncpg.Connection, begin: Begin):
+async def test_a_job_that_fails_says_why(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
     begin()
 
     await schedule(project, "broken", "select 1/0")
 
-    run = await house.run_of("broken")
+    run = await scheduler_pool.run_of("broken")
     assert (run["status"], run["return_message"]) == ("failed", "ERROR:  division by zero")
 
 
 async def test_a_job_has_the_rights_and_settings_of_its_owner(
-    house: House, project: asyncpg.Connection, begin: Begin
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
 ):
     await project.execute("create table seen (who text, how text, path text)")
     begin()
@@ -52,7 +56,7 @@ async def test_a_job_has_the_rights_and_settings_of_its_owner(
         "who",
         "insert into seen select current_user, current_setting('role'), current_setting('search_path')",
     )
-    await house.run_of("who")
+    await scheduler_pool.run_of("who")
 
     row = await project.fetchrow("select * from seen")
     assert row is not None
@@ -75,35 +79,35 @@ async def test_a_job_has_the_rights_and_settings_of_its_owner(
     ],
 )
 async def test_a_job_gains_nothing_beyond_its_owner(
-    house: House, begin: Begin, attempt: str, project: asyncpg.Connection
+    scheduler_pool: SchedulerPool, begin: Begin, attempt: str, project: asyncpg.Connection
 ):
-    await house.admin.execute(
+    await scheduler_pool.admin.execute(
         "create table public.secrets (id int); revoke all on public.secrets from public, anon, authenticated;"
         " grant usage on schema cron to authenticated"
     )
-    async with house.admin.transaction():
-        await house.admin.execute("set local role authenticated")
-        await schedule(house.admin, "climb", attempt)
+    async with scheduler_pool.admin.transaction():
+        await scheduler_pool.admin.execute("set local role authenticated")
+        await schedule(scheduler_pool.admin, "climb", attempt)
     begin()
 
-    run = await house.run_of("climb")
+    run = await scheduler_pool.run_of("climb")
 
     assert (run["username"], run["status"]) == ("authenticated", "failed")
     assert "permission denied" in run["return_message"] or "superuser" in run["return_message"]
 
 
-async def test_a_job_of_the_superuser_is_not_run(house: House, begin: Begin):
+async def test_a_job_of_the_superuser_is_not_run(scheduler_pool: SchedulerPool, begin: Begin):
     begin()
 
-    await schedule(house.admin, "root", "select 1")
+    await schedule(scheduler_pool.admin, "root", "select 1")
 
-    run = await house.run_of("root")
+    run = await scheduler_pool.run_of("root")
     assert run["status"] == "failed"
     assert "are not run" in run["return_message"]
 
 
 async def test_a_job_may_be_what_no_transaction_takes(
-    house: House, project: asyncpg.Connection, begin: Begin
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
 ):
     await project.execute(
         "create table counted (id int); create procedure twice() language plpgsql as"
@@ -114,82 +118,90 @@ async def test_a_job_may_be_what_no_transaction_takes(
     await schedule(project, "vacuum", "vacuum counted")
     await schedule(project, "procedure", "call twice()")
 
-    assert (await house.run_of("vacuum"))["return_message"] == "VACUUM"
-    assert (await house.run_of("procedure"))["status"] == "succeeded"
+    assert (await scheduler_pool.run_of("vacuum"))["return_message"] == "VACUUM"
+    assert (await scheduler_pool.run_of("procedure"))["status"] == "succeeded"
 
 
-async def test_a_job_that_takes_too_long_is_stopped(house: House, project: asyncpg.Connection, begin: Begin):
+async def test_a_job_that_takes_too_long_is_stopped(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
     begin(Settings(scheduler=Scheduler(job_timeout=Duration(0.3))))
 
     await schedule(project, "long", "select pg_sleep(60)")
 
-    run = await house.run_of("long")
+    run = await scheduler_pool.run_of("long")
     assert (run["status"], run["return_message"]) == ("failed", "job timed out after 0.3 s")
-    await gone(house, run["job_pid"])
+    await gone(scheduler_pool, run["job_pid"])
 
 
-async def test_runs_of_one_job_wait_for_one_another(house: House, project: asyncpg.Connection, begin: Begin):
+async def test_runs_of_one_job_wait_for_one_another(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
     begin()
 
     await schedule(project, "slow", "select pg_sleep(1.5)")
-    await house.until("select from cron.job_run_details where status = 'succeeded' offset 1")
+    await scheduler_pool.until("select from cron.job_run_details where status = 'succeeded' offset 1")
 
-    rows = await house.admin.fetch(
+    rows = await scheduler_pool.admin.fetch(
         "select start_time, end_time from cron.job_run_details order by runid limit 2"
     )
     assert rows[0]["end_time"] <= rows[1]["start_time"]
 
 
 async def test_what_is_unscheduled_or_inactive_runs_no_more(
-    house: House, project: asyncpg.Connection, begin: Begin
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
 ):
     begin()
     job = await schedule(project, "gone", "select 1")
-    await house.run_of("gone")
+    await scheduler_pool.run_of("gone")
 
     await project.execute("select cron.alter_job($1, active := false)", job)
-    await house.until("select from cron.job where not active")
+    await scheduler_pool.until("select from cron.job where not active")
     await schedule(project, "mark", "select 2")
     count = await project.fetchval("select count(*) from cron.job_run_details where jobid = $1", job)
-    await house.run_of("mark")
+    await scheduler_pool.run_of("mark")
 
     assert (
         await project.fetchval("select count(*) from cron.job_run_details where jobid = $1", job) - count <= 1
     )
 
 
-async def test_the_extension_may_come_and_go(house: House, project: asyncpg.Connection, begin: Begin):
+async def test_the_extension_may_come_and_go(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
     await project.execute("drop extension pg_cron cascade")
     begin()
     await project.execute("create extension pg_cron with schema extensions")
     await schedule(project, "first", "select 1")
-    await house.run_of("first")
+    await scheduler_pool.run_of("first")
 
     await project.execute("drop extension pg_cron cascade; create extension pg_cron with schema pg_catalog")
     await schedule(project, "second", "select 1")
 
-    assert (await house.run_of("second"))["status"] == "succeeded"
+    assert (await scheduler_pool.run_of("second"))["status"] == "succeeded"
 
 
 async def test_a_job_that_is_stopped_at_the_end_of_the_process_has_failed(
-    house: House, project: asyncpg.Connection, begin: Begin
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
 ):
     settings = Settings()
     scheduler = begin(Settings(pools=type(settings.pools)(drain_timeout=0.4)))
     await schedule(project, "endless", "select pg_sleep(60)")
-    await house.until("select from cron.job_run_details where status = 'running'")
+    await scheduler_pool.until("select from cron.job_run_details where status = 'running'")
 
     await scheduler.close()
 
-    run = await house.run_of("endless")
+    run = await scheduler_pool.run_of("endless")
     assert (run["status"], run["return_message"]) == ("failed", "the scheduler was stopped")
-    await gone(house, run["job_pid"])
+    await gone(scheduler_pool, run["job_pid"])
 
 
-async def gone(house: House, pid: int) -> None:
+async def gone(scheduler_pool: SchedulerPool, pid: int) -> None:
     """Wait until a session has ended."""
     async with asyncio.timeout(20):
-        while await house.admin.fetchval("select count(*) from pg_stat_activity where pid = $1", pid):
+        while await scheduler_pool.admin.fetchval(
+            "select count(*) from pg_stat_activity where pid = $1", pid
+        ):
             await asyncio.sleep(0.02)
 
 
@@ -233,7 +245,7 @@ _ITEMS = [
 
 
 async def test_what_the_database_takes_as_a_schedule_the_scheduler_reads(
-    house: House, project: asyncpg.Connection
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection
 ):
     texts = [" ".join([*["*"] * place, item, *["*"] * (4 - place)]) for place in range(5) for item in _ITEMS]
     texts += [

@@ -10,8 +10,8 @@ from schemas.settings.tree import Api, Settings
 from schemas.settings.types import Duration, Size
 from tests.broker.server import NatsServer
 from tests.workers.database.server import Server
-from tests.workers.scheduler.conftest import opened_house
-from tests.workers.scheduler.house import House, Service
+from tests.workers.scheduler.conftest import opened_scheduler_pool
+from tests.workers.scheduler.scheduler_pool import SchedulerPool, Service
 from workers.scheduler.net_requests import guard_of, read_headers
 from workers.scheduler.pool import SchedulerCandidate
 
@@ -20,22 +20,22 @@ LOCAL = ["127.0.0.0/8"]
 
 
 @pytest.fixture(scope="module")
-async def shared(cluster: Server, template: str, broker: NatsServer) -> AsyncIterator[House]:
+async def shared(cluster: Server, template: str, broker: NatsServer) -> AsyncIterator[SchedulerPool]:
     """One database for these tests: making one takes longer than any of them."""
-    async with opened_house(cluster, template, broker) as one:
+    async with opened_scheduler_pool(cluster, template, broker) as one:
         yield one
 
 
 @pytest.fixture
-async def house(shared: House) -> AsyncIterator[House]:
+async def scheduler_pool(shared: SchedulerPool) -> AsyncIterator[SchedulerPool]:
     """The database without anything of another test in it."""
     yield shared
     await shared.close()
     await shared.admin.execute("truncate net.http_request_queue, net._http_response; delete from cron.job")
 
 
-async def response(house: House, id: int) -> asyncpg.Record:
-    return (await house.until("select * from net._http_response where id = $1", id))[0]
+async def response(scheduler_pool: SchedulerPool, id: int) -> asyncpg.Record:
+    return (await scheduler_pool.until("select * from net._http_response where id = $1", id))[0]
 
 
 async def post(project: asyncpg.Connection, url: str, timeout: int = 5000) -> int:
@@ -47,7 +47,7 @@ async def post(project: asyncpg.Connection, url: str, timeout: int = 5000) -> in
 
 
 async def test_a_request_is_sent_after_the_commit_and_its_answer_kept(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL)
 
@@ -56,7 +56,7 @@ async def test_a_request_is_sent_after_the_commit_and_its_answer_kept(
             """select net.http_post($1, '{"a": "ü"}', '{"q": "é &"}', '{"X-Own": "1", "content-length": "9"}')""",
             f"{service.url}/echo?b=1",
         )
-    found = await response(house, id)
+    found = await response(scheduler_pool, id)
 
     method, path, headers, body = service.heard[0]
     assert (method, path, json.loads(body)) == ("POST", "/echo?b=1&q=%C3%A9%20%26", {"a": "ü"})
@@ -71,7 +71,7 @@ async def test_a_request_is_sent_after_the_commit_and_its_answer_kept(
 
 
 async def test_a_rollback_sends_nothing(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL)
     transaction = project.transaction()
@@ -79,30 +79,30 @@ async def test_a_rollback_sends_nothing(
     await post(project, f"{service.url}/never")
     await transaction.rollback()
 
-    await response(house, await post(project, f"{service.url}/echo"))
+    await response(scheduler_pool, await post(project, f"{service.url}/echo"))
 
     assert [path for _, path, *_ in service.heard] == ["/echo"]
 
 
 async def test_what_waited_is_sent_when_a_scheduler_comes(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     ids = [await post(project, f"{service.url}/{number}") for number in range(5)]
 
     begin(allow=LOCAL, concurrency=2)
 
     for id in ids:
-        assert (await response(house, id))["status_code"] == 200
+        assert (await response(scheduler_pool, id))["status_code"] == 200
 
 
 async def test_get_and_delete_are_sent(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL)
     got = await project.fetchval('select net.http_get($1, params := \'{"a": "1"}\')', f"{service.url}/got")
-    await response(house, got)
+    await response(scheduler_pool, got)
     gone = await project.fetchval("select net.http_delete($1)", f"{service.url}/gone")
-    await response(house, gone)
+    await response(scheduler_pool, gone)
 
     assert [(method, path) for method, path, *_ in service.heard] == [
         ("GET", "/got?a=1"),
@@ -111,31 +111,31 @@ async def test_get_and_delete_are_sent(
 
 
 async def test_who_does_not_answer_in_time_has_timed_out(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL)
 
-    found = await response(house, await post(project, f"{service.url}/hang", 200))
+    found = await response(scheduler_pool, await post(project, f"{service.url}/hang", 200))
 
     assert (found["timed_out"], found["error_msg"]) == (True, "Timeout of 200 ms reached")
 
 
 async def test_an_answer_that_is_too_long_is_an_error(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL, max_answer=Size(4999))
 
-    found = await response(house, await post(project, f"{service.url}/long"))
+    found = await response(scheduler_pool, await post(project, f"{service.url}/long"))
 
     assert (found["status_code"], found["error_msg"]) == (None, "the answer is longer than 4999 bytes")
 
 
 async def test_bytes_that_are_no_text_are_kept_as_far_as_they_are(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL)
 
-    assert (await response(house, await post(project, f"{service.url}/nul")))[
+    assert (await response(scheduler_pool, await post(project, f"{service.url}/nul")))[
         "content"
     ] == "ab\N{REPLACEMENT CHARACTER}"
 
@@ -148,40 +148,40 @@ async def test_bytes_that_are_no_text_are_kept_as_far_as_they_are(
     ],
 )  # fmt: skip
 async def test_private_addresses_are_refused(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service, host: str
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service, host: str
 ):
     begin()
 
-    found = await response(house, await post(project, f"http://{host}:{service.port}/echo"))
+    found = await response(scheduler_pool, await post(project, f"http://{host}:{service.port}/echo"))
 
     assert found["error_msg"] == "the host is at a private address"
     assert service.heard == []
 
 
 async def test_a_redirect_is_followed_and_judged_anew(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=[f"127.0.0.1:{service.port}"])
 
-    followed = await response(house, await post(project, f"{service.url}/to-echo"))
-    refused = await response(house, await post(project, f"{service.url}/to-metadata"))
+    followed = await response(scheduler_pool, await post(project, f"{service.url}/to-echo"))
+    refused = await response(scheduler_pool, await post(project, f"{service.url}/to-metadata"))
 
     assert json.loads(followed["content"]) == {"path": "/echo"}
     assert refused["error_msg"] == "the host is at a private address"
 
 
 async def test_what_is_no_request_is_an_error_in_words(
-    house: House, project: asyncpg.Connection, begin: Begin
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
 ):
     begin()
 
     for url in ("no url", "ftp://a.org/", "http://"):
-        found = await response(house, await post(project, url))
+        found = await response(scheduler_pool, await post(project, url))
         assert found["error_msg"] == "the address is no URL of http or https"
 
 
 async def test_the_platforms_own_gateway_is_reached_under_its_names(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(Settings(api=Api(port=service.port)))
 
@@ -191,29 +191,31 @@ async def test_the_platforms_own_gateway_is_reached_under_its_names(
         "http://kong:8000",
         f"http://host.docker.internal:{service.port}",
     ):
-        found = await response(house, await post(project, f"{origin}/functions/v1/hello?a=1"))
+        found = await response(scheduler_pool, await post(project, f"{origin}/functions/v1/hello?a=1"))
         assert found["status_code"] == 200
-    found = await response(house, await post(project, f"{service.url}/metrics"))
+    found = await response(scheduler_pool, await post(project, f"{service.url}/metrics"))
 
     assert found["error_msg"] == "the host is at a private address"
     assert {path for _, path, *_ in service.heard} == {"/functions/v1/hello?a=1"}
 
 
-async def test_old_answers_are_dropped(house: House, project: asyncpg.Connection, begin: Begin):
-    await house.admin.execute(
+async def test_old_answers_are_dropped(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
+    await scheduler_pool.admin.execute(
         "insert into net._http_response (id, created) values (1, now() - interval '7 hours'), (2, now())"
     )
 
     begin()
-    await house.until(
+    await scheduler_pool.until(
         "select from (select count(*) as left from net._http_response) as counted where counted.left = 1"
     )
 
-    assert await house.admin.fetchval("select id from net._http_response") == 2
+    assert await scheduler_pool.admin.fetchval("select id from net._http_response") == 2
 
 
 async def test_many_requests_are_each_sent_once(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     begin(allow=LOCAL)
     begin(allow=LOCAL)
@@ -222,7 +224,7 @@ async def test_many_requests_are_each_sent_once(
         "select net.http_post($1, jsonb_build_object('n', n)) from generate_series(1, 500) n",
         f"{service.url}/echo",
     )
-    await house.until(
+    await scheduler_pool.until(
         "select from (select count(*) from net._http_response) as all_of_them where count = 500"
     )
 
@@ -230,7 +232,7 @@ async def test_many_requests_are_each_sent_once(
 
 
 async def test_a_stopping_scheduler_finishes_what_is_underway(
-    house: House, project: asyncpg.Connection, begin: Begin, service: Service
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin, service: Service
 ):
     scheduler = begin(allow=LOCAL)
     id = await post(project, f"{service.url}/hang")
@@ -243,7 +245,10 @@ async def test_a_stopping_scheduler_finishes_what_is_underway(
     service.hang.set()
     await closing
 
-    assert await house.admin.fetchval("select status_code from net._http_response where id = $1", id) == 200
+    assert (
+        await scheduler_pool.admin.fetchval("select status_code from net._http_response where id = $1", id)
+        == 200
+    )
 
 
 def test_headers_that_frame_a_request_are_left_out():

@@ -12,10 +12,10 @@ from schemas.errors import ApiError
 from schemas.http import Request
 from schemas.images.transform import Rendered, RenderOrder
 from schemas.settings.tree import Settings
-from tests.workers.auth.house import at_role
+from tests.workers.auth.auth_pool import at_role
 from tests.workers.database.server import connected, temporary_server
 from tests.workers.rest.bodies import Inline
-from tests.workers.storage.house import House
+from tests.workers.storage.storage_pool import StoragePool
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.migrations.migrate import migrate
 from workers.images.decoder_processes import DecoderProcesses
@@ -53,7 +53,9 @@ async def database() -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="session")
-async def whole_house(database: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+async def whole_storage_pool(
+    database: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[StoragePool]:
     """A worker with default settings; one server, one database, one pool, one store for the whole run."""
     settings = Settings()
     folder: Path = tmp_path_factory.mktemp("blobs")
@@ -64,7 +66,7 @@ async def whole_house(database: str, tmp_path_factory: pytest.TempPathFactory) -
     images = OwnImages(ImageWorker(blobs, decoders, limits))
     store = build_context(settings.storage, settings.auth.jwt_secret, pool, blobs, images)
     async with connected(database) as admin:
-        yield House(store, admin)
+        yield StoragePool(store, admin)
     await store.tasks.close()
     await decoders.close()
     await blobs.close()
@@ -72,6 +74,6 @@ async def whole_house(database: str, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def house(whole_house: House) -> House:
+def storage_pool(whole_storage_pool: StoragePool) -> StoragePool:
     """The worker; tests make buckets of their own."""
-    return whole_house
+    return whole_storage_pool

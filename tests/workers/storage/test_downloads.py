@@ -6,18 +6,18 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from schemas.caller import RejectedCaller, TokenFault
-from tests.workers.storage.house import ALICE, ANON, NOBODY, House, refusal, shown, told
+from tests.workers.storage.storage_pool import ALICE, ANON, NOBODY, StoragePool, refusal, shown, told
 from workers.storage.model.media_types import POLICY
 
 REJECTED = RejectedCaller(TokenFault.CLAIMS, "JWT expired")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_public_object_is_claimed_with_its_headers(house: House, method: str) -> None:
-    bucket = await house.bucket(public=True)
-    await house.uploaded(f"/object/{bucket}/a.txt", cache_control="max-age=60")
+async def test_public_object_is_claimed_with_its_headers(storage_pool: StoragePool, method: str) -> None:
+    bucket = await storage_pool.bucket(public=True)
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt", cache_control="max-age=60")
 
-    response = await house.send(
+    response = await storage_pool.send(
         method, f"/object/public/{bucket}/a.txt?cacheNonce=1", None, NOBODY, is_known=False
     )
 
@@ -33,23 +33,23 @@ async def test_public_object_is_claimed_with_its_headers(house: House, method: s
     claim = response.claim
     assert claim is not None
     assert (claim.size, claim.etag, claim.has_ranges) == (11, '"5eb63bbbe01eeed093cb22bb8f5acdc3"', True)
-    assert (claim.blob.bucket, claim.blob.version) == (bucket, await house.version(bucket, "a.txt"))
-    moment = await house.value(
+    assert (claim.blob.bucket, claim.blob.version) == (bucket, await storage_pool.version(bucket, "a.txt"))
+    moment = await storage_pool.value(
         "select floor(extract(epoch from updated_at)) from storage.objects where bucket_id = $1", bucket
     )
     assert abs(claim.modified - int(moment)) <= 2
 
 
-async def test_private_bucket_tells_nothing_to_the_public(house: House) -> None:
-    bucket = await house.bucket()
-    await house.uploaded(f"/object/{bucket}/a.txt")
+async def test_private_bucket_tells_nothing_to_the_public(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
 
     for path in (
         f"/object/public/{bucket}/a.txt",
         f"/object/public/{bucket}/b.txt",
         "/object/public/nowhere/a",
     ):
-        response = await house.send("GET", path, None, NOBODY, is_known=False)
+        response = await storage_pool.send("GET", path, None, NOBODY, is_known=False)
         assert response.status == 400
         assert shown(response) == {
             "statusCode": "404",
@@ -60,11 +60,11 @@ async def test_private_bucket_tells_nothing_to_the_public(house: House) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_missing_object_is_not_found(house: House, method: str) -> None:
-    bucket = await house.bucket(public=True)
+async def test_missing_object_is_not_found(storage_pool: StoragePool, method: str) -> None:
+    bucket = await storage_pool.bucket(public=True)
 
     for path in (f"/object/public/{bucket}/x", f"/object/authenticated/{bucket}/x", f"/object/{bucket}/x"):
-        response = await house.send(method, path)
+        response = await storage_pool.send(method, path)
         assert response.status == 400
         assert shown(response) == {
             "statusCode": "404",
@@ -77,15 +77,15 @@ async def test_missing_object_is_not_found(house: House, method: str) -> None:
 @pytest.mark.parametrize(
     "area", ["object", "object/authenticated", "object/info", "object/info/authenticated"]
 )
-async def test_private_object_is_for_whom_policies_show_it(house: House, area: str) -> None:
-    bucket = await house.bucket()
-    await house.uploaded(f"/object/{bucket}/a.txt")
-    await house.policy(bucket, "select", using="name = 'a.txt'")
+async def test_private_object_is_for_whom_policies_show_it(storage_pool: StoragePool, area: str) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
+    await storage_pool.policy(bucket, "select", using="name = 'a.txt'")
 
-    assert (await house.send("GET", f"/{area}/{bucket}/a.txt", None, ALICE)).status == 200
+    assert (await storage_pool.send("GET", f"/{area}/{bucket}/a.txt", None, ALICE)).status == 200
     hidden = (404, "NoSuchKey", "Object not found")
-    assert await house.refused("GET", f"/{area}/{bucket}/a.txt", None, ANON) == hidden
-    assert await house.refused("GET", f"/{area}/nowhere/a.txt", None, ALICE) == (
+    assert await storage_pool.refused("GET", f"/{area}/{bucket}/a.txt", None, ANON) == hidden
+    assert await storage_pool.refused("GET", f"/{area}/nowhere/a.txt", None, ALICE) == (
         404,
         "NoSuchBucket",
         "Bucket not found",
@@ -93,25 +93,27 @@ async def test_private_object_is_for_whom_policies_show_it(house: House, area: s
 
 
 @pytest.mark.parametrize("area", ["object", "object/info"])
-async def test_without_a_token_that_holds_only_public_buckets_are_read(house: House, area: str) -> None:
-    private, public = await house.bucket(), await house.bucket(public=True)
+async def test_without_a_token_that_holds_only_public_buckets_are_read(
+    storage_pool: StoragePool, area: str
+) -> None:
+    private, public = await storage_pool.bucket(), await storage_pool.bucket(public=True)
     for bucket in (private, public):
-        await house.uploaded(f"/object/{bucket}/a.txt")
-        await house.policy(bucket, "select", "anon")
+        await storage_pool.uploaded(f"/object/{bucket}/a.txt")
+        await storage_pool.policy(bucket, "select", "anon")
 
     for caller, is_known in ((NOBODY, False), (REJECTED, True)):
-        opened = await house.send("GET", f"/{area}/{public}/a.txt", None, caller, is_known=is_known)
-        closed = await house.send("GET", f"/{area}/{private}/a.txt", None, caller, is_known=is_known)
+        opened = await storage_pool.send("GET", f"/{area}/{public}/a.txt", None, caller, is_known=is_known)
+        closed = await storage_pool.send("GET", f"/{area}/{private}/a.txt", None, caller, is_known=is_known)
         assert opened.status == 200
         assert refusal(closed) == (404, "NoSuchBucket", "Bucket not found")
-    assert (await house.send("GET", f"/{area}/{private}/a.txt", None, ANON)).status == 200
+    assert (await storage_pool.send("GET", f"/{area}/{private}/a.txt", None, ANON)).status == 200
 
 
-async def test_public_bucket_asks_no_policy(house: House) -> None:
-    bucket = await house.bucket(public=True)
-    await house.uploaded(f"/object/{bucket}/a.txt")
+async def test_public_bucket_asks_no_policy(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket(public=True)
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
 
-    assert await house.got(f"/object/authenticated/{bucket}/a.txt", ANON) == b"hello world"
+    assert await storage_pool.got(f"/object/authenticated/{bucket}/a.txt", ANON) == b"hello world"
 
 
 @pytest.mark.parametrize(
@@ -132,22 +134,26 @@ async def test_public_bucket_asks_no_policy(house: House) -> None:
         ),
     ],
 )
-async def test_download_is_an_attachment(house: House, query: str, disposition: str | None) -> None:
-    bucket = await house.bucket(public=True)
-    await house.uploaded(f"/object/{bucket}/a.txt")
+async def test_download_is_an_attachment(
+    storage_pool: StoragePool, query: str, disposition: str | None
+) -> None:
+    bucket = await storage_pool.bucket(public=True)
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
 
-    response = await house.send("GET", f"/object/public/{bucket}/a.txt?{query}")
+    response = await storage_pool.send("GET", f"/object/public/{bucket}/a.txt?{query}")
 
     assert told(response, "content-disposition") == disposition
 
 
-async def test_old_version_may_be_shown_while_the_new_one_is_fetched(house: House) -> None:
-    bucket = await house.bucket(public=True)
-    await house.uploaded(f"/object/{bucket}/a.txt", cache_control="60")
+async def test_old_version_may_be_shown_while_the_new_one_is_fetched(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket(public=True)
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt", cache_control="60")
     etag = '"5eb63bbbe01eeed093cb22bb8f5acdc3"'
 
     async def cache(if_none_match: str) -> str | None:
-        response = await house.send("GET", f"/object/public/{bucket}/a.txt", if_none_match=if_none_match)
+        response = await storage_pool.send(
+            "GET", f"/object/public/{bucket}/a.txt", if_none_match=if_none_match
+        )
         return told(response, "cache-control")
 
     assert await cache('"old"') == "max-age=60, stale-while-revalidate=30"
@@ -155,50 +161,52 @@ async def test_old_version_may_be_shown_while_the_new_one_is_fetched(house: Hous
         assert await cache(same) == "max-age=60"
 
 
-async def test_drawings_run_no_scripts(house: House) -> None:
-    bucket = await house.bucket(public=True)
-    await house.uploaded(f"/object/{bucket}/a.svg", b"<svg/>", content_type="image/svg+xml")
+async def test_drawings_run_no_scripts(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket(public=True)
+    await storage_pool.uploaded(f"/object/{bucket}/a.svg", b"<svg/>", content_type="image/svg+xml")
 
-    response = await house.send("GET", f"/object/public/{bucket}/a.svg")
+    response = await storage_pool.send("GET", f"/object/public/{bucket}/a.svg")
 
     assert told(response, "content-type") == "image/svg+xml"
     assert told(response, "content-security-policy") == POLICY
 
 
-async def test_row_without_a_blob_is_missing(house: House) -> None:
-    bucket = await house.bucket()
-    await house.admin.execute("insert into storage.objects (bucket_id, name) values ($1, 'by-hand')", bucket)
+async def test_row_without_a_blob_is_missing(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.admin.execute(
+        "insert into storage.objects (bucket_id, name) values ($1, 'by-hand')", bucket
+    )
 
-    response = await house.send("GET", f"/object/{bucket}/by-hand")
+    response = await storage_pool.send("GET", f"/object/{bucket}/by-hand")
 
     assert shown(response)["message"] == "The resource was not found"
     assert told(response, "cache-control") == "no-store"
-    assert (await house.ok("GET", f"/object/info/{bucket}/by-hand"))["size"] == 0
+    assert (await storage_pool.ok("GET", f"/object/info/{bucket}/by-hand"))["size"] == 0
 
 
-async def test_header_of_a_row_written_by_hand_is_not_trusted(house: House) -> None:
-    bucket = await house.bucket()
-    await house.uploaded(f"/object/{bucket}/a")
-    await house.admin.execute(
+async def test_header_of_a_row_written_by_hand_is_not_trusted(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a")
+    await storage_pool.admin.execute(
         "update storage.objects set metadata = metadata || $2::jsonb where bucket_id = $1",
         bucket,
         '{"mimetype": "a\\r\\nx: y", "eTag": "a\\r\\nb", "size": "many"}',
     )
 
-    response = await house.send("GET", f"/object/{bucket}/a")
+    response = await storage_pool.send("GET", f"/object/{bucket}/a")
 
     assert told(response, "content-type") == "application/octet-stream"
     assert response.claim is not None
     assert (response.claim.size, "\n" in response.claim.etag) == (0, False)
 
 
-async def test_info_tells_all(house: House) -> None:
-    bucket = await house.bucket()
-    answer = await house.uploaded(
+async def test_info_tells_all(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    answer = await storage_pool.uploaded(
         f"/object/{bucket}/dir/a.txt", cache_control="60", x_metadata="eyJhIjogMX0="
     )
 
-    response = await house.send("GET", f"/object/info/authenticated/{bucket}/dir/a.txt")
+    response = await storage_pool.send("GET", f"/object/info/authenticated/{bucket}/dir/a.txt")
 
     found = shown(response)
     assert re.fullmatch(r".{10}T.{12}Z", found.pop("created_at"))
@@ -206,7 +214,7 @@ async def test_info_tells_all(house: House) -> None:
     assert found == {
         "id": answer["Id"],
         "name": "dir/a.txt",
-        "version": await house.version(bucket, "dir/a.txt"),
+        "version": await storage_pool.version(bucket, "dir/a.txt"),
         "bucket_id": bucket,
         "size": 11,
         "content_type": "text/plain",
@@ -219,24 +227,26 @@ async def test_info_tells_all(house: House) -> None:
     assert parsedate_to_datetime(told(response, "last-modified") or "")
 
 
-async def test_info_without_metadata_has_an_empty_object(house: House) -> None:
-    bucket = await house.bucket(public=True)
-    await house.uploaded(f"/object/{bucket}/a.txt")
+async def test_info_without_metadata_has_an_empty_object(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket(public=True)
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
 
-    found = await house.ok("GET", f"/object/info/public/{bucket}/a.txt", None, NOBODY)
+    found = await storage_pool.ok("GET", f"/object/info/public/{bucket}/a.txt", None, NOBODY)
 
     assert found["metadata"] == {}
 
 
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
-async def test_transforms_are_checked_where_there_are_only_headers(house: House, method: str) -> None:
-    bucket = await house.bucket(public=True)
-    await house.uploaded(f"/object/{bucket}/a.txt")
+async def test_transforms_are_checked_where_there_are_only_headers(
+    storage_pool: StoragePool, method: str
+) -> None:
+    bucket = await storage_pool.bucket(public=True)
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
     area = "object/info/public" if method == "GET" else "object/public"
 
-    assert await house.refused(method, f"/{area}/{bucket}/a.txt?width=-1") == (
+    assert await storage_pool.refused(method, f"/{area}/{bucket}/a.txt?width=-1") == (
         400,
         "InvalidRequest",
         "querystring/width must be >= 0",
     )
-    assert (await house.send(method, f"/{area}/{bucket}/a.txt?width=10")).status == 200
+    assert (await storage_pool.send(method, f"/{area}/{bucket}/a.txt?width=10")).status == 200

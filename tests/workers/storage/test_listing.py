@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from tests.workers.storage.house import ALICE, ANON, House
+from tests.workers.storage.storage_pool import ALICE, ANON, StoragePool
 from workers.storage.model.cursors import ListingCursor, parse_cursor
 from workers.storage.model.errors import StorageError
 
@@ -13,20 +13,20 @@ EMPTY = {"id": None, "updated_at": None, "created_at": None, "last_accessed_at":
 
 
 @pytest.fixture
-async def filled(house: House) -> str:
+async def filled(storage_pool: StoragePool) -> str:
     """A bucket with some objects in folders."""
-    bucket = await house.bucket()
+    bucket = await storage_pool.bucket()
     for key in KEYS:
-        await house.uploaded(f"/object/{bucket}/{key}")
+        await storage_pool.uploaded(f"/object/{bucket}/{key}")
     return bucket
 
 
-async def names(house: House, bucket: str, body: dict[str, object]) -> list[str]:
-    return [each["name"] for each in await house.ok("POST", f"/object/list/{bucket}", body)]
+async def names(storage_pool: StoragePool, bucket: str, body: dict[str, object]) -> list[str]:
+    return [each["name"] for each in await storage_pool.ok("POST", f"/object/list/{bucket}", body)]
 
 
-async def test_children_of_a_folder_are_listed(house: House, filled: str) -> None:
-    found = await house.ok("POST", f"/object/list/{filled}", {"prefix": "dir"})
+async def test_children_of_a_folder_are_listed(storage_pool: StoragePool, filled: str) -> None:
+    found = await storage_pool.ok("POST", f"/object/list/{filled}", {"prefix": "dir"})
 
     assert [each["name"] for each in found] == ["one.txt", "sub", "Three.txt"]
     assert found[1] == {"name": "sub", **EMPTY}
@@ -36,27 +36,37 @@ async def test_children_of_a_folder_are_listed(house: House, filled: str) -> Non
     assert len(found[0]["created_at"]) == 24
 
 
-async def test_root_sorts_without_regard_to_case(house: House, filled: str) -> None:
-    assert await names(house, filled, {"prefix": ""}) == ["a.txt", "B.txt", "dir", "z"]
+async def test_root_sorts_without_regard_to_case(storage_pool: StoragePool, filled: str) -> None:
+    assert await names(storage_pool, filled, {"prefix": ""}) == ["a.txt", "B.txt", "dir", "z"]
     down = {"column": "name", "order": "desc"}
-    assert await names(house, filled, {"prefix": "", "sortBy": down}) == ["z", "dir", "B.txt", "a.txt"]
-    assert await names(house, filled, {"prefix": "", "limit": 2, "offset": 1}) == ["B.txt", "dir"]
-    assert await names(house, filled, {"prefix": "", "search": "b"}) == ["B.txt"]
-    assert await names(house, filled, {"prefix": "", "search": ".tx"}) == []
+    assert await names(storage_pool, filled, {"prefix": "", "sortBy": down}) == ["z", "dir", "B.txt", "a.txt"]
+    assert await names(storage_pool, filled, {"prefix": "", "limit": 2, "offset": 1}) == ["B.txt", "dir"]
+    assert await names(storage_pool, filled, {"prefix": "", "search": "b"}) == ["B.txt"]
+    assert await names(storage_pool, filled, {"prefix": "", "search": ".tx"}) == []
     by_date = {"column": "created_at", "order": "desc"}
-    assert await names(house, filled, {"prefix": "", "sortBy": by_date}) == ["z", "dir", "B.txt", "a.txt"]
+    assert await names(storage_pool, filled, {"prefix": "", "sortBy": by_date}) == [
+        "z",
+        "dir",
+        "B.txt",
+        "a.txt",
+    ]
     by_use = {"column": "last_accessed_at", "order": "asc"}
-    assert await names(house, filled, {"prefix": "", "sortBy": by_use}) == ["dir", "z", "a.txt", "B.txt"]
+    assert await names(storage_pool, filled, {"prefix": "", "sortBy": by_use}) == [
+        "dir",
+        "z",
+        "a.txt",
+        "B.txt",
+    ]
 
 
-async def test_without_a_prefix_the_root_is_listed(house: House, filled: str) -> None:
+async def test_without_a_prefix_the_root_is_listed(storage_pool: StoragePool, filled: str) -> None:
     path = f"/object/list/{filled}"
 
-    assert await house.ok("POST", path, {}) == await house.ok("POST", path, {"prefix": ""})
+    assert await storage_pool.ok("POST", path, {}) == await storage_pool.ok("POST", path, {"prefix": ""})
 
 
-async def test_unknown_bucket_is_empty(house: House) -> None:
-    assert await house.ok("POST", "/object/list/nowhere", {"prefix": ""}) == []
+async def test_unknown_bucket_is_empty(storage_pool: StoragePool) -> None:
+    assert await storage_pool.ok("POST", "/object/list/nowhere", {"prefix": ""}) == []
 
 
 @pytest.mark.parametrize(
@@ -72,33 +82,36 @@ async def test_unknown_bucket_is_empty(house: House) -> None:
         ({"prefix": "", "sortBy": 1}, "body/sortBy must be object"),
     ],
 )
-async def test_bad_listings(house: House, body: object, message: str) -> None:
-    assert await house.refused("POST", "/object/list/b", body) == (400, "InvalidRequest", message)
+async def test_bad_listings(storage_pool: StoragePool, body: object, message: str) -> None:
+    assert await storage_pool.refused("POST", "/object/list/b", body) == (400, "InvalidRequest", message)
 
 
-async def test_listing_shows_what_policies_show(house: House, filled: str) -> None:
-    await house.policy(filled, "select", using="(storage.foldername(name))[1] = 'dir'")
+async def test_listing_shows_what_policies_show(storage_pool: StoragePool, filled: str) -> None:
+    await storage_pool.policy(filled, "select", using="(storage.foldername(name))[1] = 'dir'")
 
     assert [
-        each["name"] for each in await house.ok("POST", f"/object/list/{filled}", {"prefix": ""}, ALICE)
+        each["name"]
+        for each in await storage_pool.ok("POST", f"/object/list/{filled}", {"prefix": ""}, ALICE)
     ] == ["dir"]
-    assert await house.ok("POST", f"/object/list/{filled}", {"prefix": ""}, ANON) == []
-    found = await house.ok("POST", f"/object/list-v2/{filled}", {"prefix": ""}, ALICE)
+    assert await storage_pool.ok("POST", f"/object/list/{filled}", {"prefix": ""}, ANON) == []
+    found = await storage_pool.ok("POST", f"/object/list-v2/{filled}", {"prefix": ""}, ALICE)
     assert [each["name"] for each in found["objects"]] == ["dir/Three.txt", "dir/one.txt", "dir/sub/two.txt"]
 
 
-async def test_recursive_listing_is_flat(house: House, filled: str) -> None:
+async def test_recursive_listing_is_flat(storage_pool: StoragePool, filled: str) -> None:
     body: dict[str, object] = {"prefix": "dir", "recursive": True}
 
-    assert await names(house, filled, body) == ["Three.txt", "one.txt", "sub/two.txt"]
-    assert await names(house, filled, {**body, "search": "su"}) == ["sub/two.txt"]
-    assert await names(house, filled, {**body, "limit": 1, "offset": 1}) == ["one.txt"]
+    assert await names(storage_pool, filled, body) == ["Three.txt", "one.txt", "sub/two.txt"]
+    assert await names(storage_pool, filled, {**body, "search": "su"}) == ["sub/two.txt"]
+    assert await names(storage_pool, filled, {**body, "limit": 1, "offset": 1}) == ["one.txt"]
     down = {"column": "name", "order": "desc"}
-    assert (await names(house, filled, {"prefix": "", "recursive": True, "sortBy": down}))[0] == "z/x.txt"
+    assert (await names(storage_pool, filled, {"prefix": "", "recursive": True, "sortBy": down}))[
+        0
+    ] == "z/x.txt"
 
 
-async def test_second_form_folds_folders(house: House, filled: str) -> None:
-    found = await house.ok("POST", f"/object/list-v2/{filled}", {"prefix": "", "with_delimiter": True})
+async def test_second_form_folds_folders(storage_pool: StoragePool, filled: str) -> None:
+    found = await storage_pool.ok("POST", f"/object/list-v2/{filled}", {"prefix": "", "with_delimiter": True})
 
     assert found["hasNext"] is False
     assert "nextCursor" not in found
@@ -113,7 +126,7 @@ async def test_second_form_folds_folders(house: House, filled: str) -> None:
 @pytest.mark.parametrize("column", ["name", "created_at", "updated_at"])
 @pytest.mark.parametrize("order", ["asc", "desc"])
 async def test_pages_make_up_the_whole(
-    house: House, filled: str, is_folded: bool, column: str, order: str
+    storage_pool: StoragePool, filled: str, is_folded: bool, column: str, order: str
 ) -> None:
     body = {"with_delimiter": is_folded, "sortBy": {"column": column, "order": order}}
 
@@ -121,7 +134,7 @@ async def test_pages_make_up_the_whole(
         seen: list[str] = []
         cursor = ""
         while True:
-            page = await house.ok(
+            page = await storage_pool.ok(
                 "POST",
                 f"/object/list-v2/{filled}",
                 {**body, "limit": limit} | ({"cursor": cursor} if cursor else {}),
@@ -138,8 +151,8 @@ async def test_pages_make_up_the_whole(
         assert await walk(1) == sorted(whole, reverse=order == "desc")
 
 
-async def test_prefix_of_the_second_form_is_no_folder(house: House, filled: str) -> None:
-    found = await house.ok("POST", f"/object/list-v2/{filled}", {"prefix": "di"})
+async def test_prefix_of_the_second_form_is_no_folder(storage_pool: StoragePool, filled: str) -> None:
+    found = await storage_pool.ok("POST", f"/object/list-v2/{filled}", {"prefix": "di"})
 
     assert len(found["objects"]) == 3
 
@@ -159,8 +172,8 @@ async def test_prefix_of_the_second_form_is_no_folder(house: House, filled: str)
         base64.b64encode(b"l:a\0").decode(),
     ],
 )
-async def test_bad_cursors(house: House, cursor: str) -> None:
-    found = await house.refused("POST", "/object/list-v2/b", {"cursor": cursor})
+async def test_bad_cursors(storage_pool: StoragePool, cursor: str) -> None:
+    found = await storage_pool.refused("POST", "/object/list-v2/b", {"cursor": cursor})
 
     assert found == (400, "InvalidParameter", "Invalid Parameter continuation token")
 

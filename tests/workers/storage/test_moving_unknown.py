@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.storage.house import House
+from tests.workers.storage.storage_pool import StoragePool
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.transactions.interactive import Transaction
@@ -41,15 +41,15 @@ class LosesAnswer:
     ids=["lost", "stopped", "crashed", "cancelled"],
 )
 async def test_bytes_stay_where_nobody_knows_of_the_row(
-    house: House, what: str, error: Exception, status: int
+    storage_pool: StoragePool, what: str, error: Exception, status: int
 ) -> None:
-    bucket, other = await house.bucket(), await house.bucket()
-    await house.uploaded(f"/object/{bucket}/a", b"words")
-    pool: Any = LosesAnswer(house.store.database, error)
-    shaky = replace(house, store=replace(house.store, database=pool))
+    bucket, other = await storage_pool.bucket(), await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a", b"words")
+    pool: Any = LosesAnswer(storage_pool.store.database, error)
+    shaky = replace(storage_pool, store=replace(storage_pool.store, database=pool))
     told = {"bucketId": bucket, "sourceKey": "a", "destinationBucket": other, "destinationKey": "b"}
 
     answer = await shaky.send("POST", f"/object/{what}", told)
 
     assert answer.status == status
-    assert await house.got(f"/object/{other}/b") == b"words"
+    assert await storage_pool.got(f"/object/{other}/b") == b"words"

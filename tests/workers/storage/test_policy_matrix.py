@@ -13,10 +13,10 @@ import pytest
 from schemas.caller import Caller
 from schemas.http import Response
 from tests.workers.images.samples import plain, written
-from tests.workers.storage.house import ALICE, ALICE_ID, ANON, BOB, NOBODY, SERVICE, House, told
-from tests.workers.storage.tus_house import Uploads
+from tests.workers.storage.storage_pool import ALICE, ALICE_ID, ANON, BOB, NOBODY, SERVICE, StoragePool, told
+from tests.workers.storage.tus_requests import Uploads
 
-Act = Callable[[House, str, Caller], Awaitable[bool]]
+Act = Callable[[StoragePool, str, Caller], Awaitable[bool]]
 """Gives whether the caller got what the call is for."""
 PICTURE = written(plain(8, 8), "png")
 _STATE = """
@@ -28,11 +28,11 @@ select json_build_object(
 
 
 async def asked(
-    house: House, bucket: str, caller: Caller, method: str, target: str, body: object = None
+    storage_pool: StoragePool, bucket: str, caller: Caller, method: str, target: str, body: object = None
 ) -> Response:
     """Send a request in which `BUCKET` stands for the bucket."""
     own = json.loads(json.dumps(body).replace("BUCKET", bucket))
-    return await house.send(
+    return await storage_pool.send(
         method, target.replace("BUCKET", bucket), own, caller, is_known=caller is not NOBODY
     )
 
@@ -40,8 +40,8 @@ async def asked(
 def does(method: str, target: str, body: object = None) -> Act:
     """Give a call that is done or refused."""
 
-    async def act(house: House, bucket: str, caller: Caller) -> bool:
-        response = await asked(house, bucket, caller, method, target, body)
+    async def act(storage_pool: StoragePool, bucket: str, caller: Caller) -> bool:
+        response = await asked(storage_pool, bucket, caller, method, target, body)
         assert response.status in (200, 400), response
         return response.status == 200
 
@@ -51,8 +51,8 @@ def does(method: str, target: str, body: object = None) -> Act:
 def finds(method: str, target: str, body: object, *path: str) -> Act:
     """Give a call that is refused only to who is nobody; others get as much as they may, which may be nothing."""
 
-    async def act(house: House, bucket: str, caller: Caller) -> bool:
-        response = await asked(house, bucket, caller, method, target, body)
+    async def act(storage_pool: StoragePool, bucket: str, caller: Caller) -> bool:
+        response = await asked(storage_pool, bucket, caller, method, target, body)
         assert response.status == (400 if caller is NOBODY else 200), response
         found = json.loads(response.body)
         for name in path if caller is not NOBODY else ():
@@ -62,40 +62,40 @@ def finds(method: str, target: str, body: object, *path: str) -> Act:
     return act
 
 
-async def shows_bucket(house: House, bucket: str, caller: Caller) -> bool:
-    response = await asked(house, bucket, caller, "GET", "/bucket")
+async def shows_bucket(storage_pool: StoragePool, bucket: str, caller: Caller) -> bool:
+    response = await asked(storage_pool, bucket, caller, "GET", "/bucket")
     return response.status == 200 and bucket in [each["id"] for each in json.loads(response.body)]
 
 
-async def signs_many(house: House, bucket: str, caller: Caller) -> bool:
+async def signs_many(storage_pool: StoragePool, bucket: str, caller: Caller) -> bool:
     body = {"expiresIn": 60, "paths": ["f/there"]}
-    response = await asked(house, bucket, caller, "POST", "/object/sign/BUCKET", body)
+    response = await asked(storage_pool, bucket, caller, "POST", "/object/sign/BUCKET", body)
     return response.status == 200 and json.loads(response.body)[0]["signedURL"] is not None
 
 
-async def deletes_bucket(house: House, bucket: str, caller: Caller) -> bool:
-    await house.ok("DELETE", f"/object/{bucket}", {"prefixes": ["f/there"]})
-    response = await asked(house, bucket, caller, "DELETE", "/bucket/BUCKET")
+async def deletes_bucket(storage_pool: StoragePool, bucket: str, caller: Caller) -> bool:
+    await storage_pool.ok("DELETE", f"/object/{bucket}", {"prefixes": ["f/there"]})
+    response = await asked(storage_pool, bucket, caller, "DELETE", "/bucket/BUCKET")
     if response.status != 200:
-        await house.uploaded(f"/object/{bucket}/f/there", PICTURE, content_type="image/png")
+        await storage_pool.uploaded(f"/object/{bucket}/f/there", PICTURE, content_type="image/png")
     return response.status == 200
 
 
-async def resumes(house: House, bucket: str, caller: Caller) -> bool:
-    uploads = Uploads(house, caller, is_known=caller is not NOBODY)
+async def resumes(storage_pool: StoragePool, bucket: str, caller: Caller) -> bool:
+    uploads = Uploads(storage_pool, caller, is_known=caller is not NOBODY)
     begun = await uploads.create(bucket, "f/new", 3)
     if begun.status != 201:
         return False
     return (await uploads.patch(told(begun, "location") or "", 0, b"abc")).status == 204
 
 
-async def goes_on_with_anothers(house: House, bucket: str, caller: Caller) -> bool:
-    location = await Uploads(house).begun(bucket, "f/new", 3)
-    uploads = Uploads(house, caller, is_known=caller is not NOBODY)
+async def goes_on_with_anothers(storage_pool: StoragePool, bucket: str, caller: Caller) -> bool:
+    location = await Uploads(storage_pool).begun(bucket, "f/new", 3)
+    uploads = Uploads(storage_pool, caller, is_known=caller is not NOBODY)
     try:
         return (await uploads.patch(location, 0, b"abc")).status == 204
     finally:
-        await Uploads(house).ask("DELETE", location)
+        await Uploads(storage_pool).ask("DELETE", location)
 
 
 CALLS: dict[str, Act] = {
@@ -122,17 +122,17 @@ CALLS: dict[str, Act] = {
 }
 
 
-async def filled(house: House, *, has_policies: bool = True) -> str:
+async def filled(storage_pool: StoragePool, *, has_policies: bool = True) -> str:
     """Make a bucket with a picture in it, and give Alice every policy on it."""
-    bucket = await house.bucket()
-    await house.uploaded(f"/object/{bucket}/f/there", PICTURE, content_type="image/png")
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/f/there", PICTURE, content_type="image/png")
     if not has_policies:
         return bucket
     for command in ("select", "insert", "update", "delete"):
-        await house.policy(bucket, command, "public", using=f"auth.uid() = '{ALICE_ID}'")
+        await storage_pool.policy(bucket, command, "public", using=f"auth.uid() = '{ALICE_ID}'")
         mine = f"(id like '{bucket}%' and auth.uid() = '{ALICE_ID}')"
         clauses = {"insert": f"with check {mine}", "update": f"using {mine} with check {mine}"}
-        await house.admin.execute(
+        await storage_pool.admin.execute(
             f"create policy p_{uuid4().hex} on storage.buckets for {command} to public "
             f"{clauses.get(command, f'using {mine}')}"
         )
@@ -140,17 +140,19 @@ async def filled(house: House, *, has_policies: bool = True) -> str:
 
 
 @pytest.mark.parametrize("name", CALLS)
-async def test_who_has_no_policy_gets_nothing_and_changes_nothing(house: House, name: str) -> None:
-    own, bare = await filled(house), await filled(house, has_policies=False)
+async def test_who_has_no_policy_gets_nothing_and_changes_nothing(
+    storage_pool: StoragePool, name: str
+) -> None:
+    own, bare = await filled(storage_pool), await filled(storage_pool, has_policies=False)
     for bucket, callers in ((own, (BOB, ANON, NOBODY)), (bare, (ALICE, BOB, ANON, NOBODY))):
-        before = await house.value(_STATE, bucket)
+        before = await storage_pool.value(_STATE, bucket)
         for caller in callers:
-            assert not await CALLS[name](house, bucket, caller), caller
-        assert await house.value(_STATE, bucket) == before
+            assert not await CALLS[name](storage_pool, bucket, caller), caller
+        assert await storage_pool.value(_STATE, bucket) == before
 
 
 @pytest.mark.parametrize("name", CALLS)
-async def test_who_has_every_policy_and_the_service_get_all(house: House, name: str) -> None:
+async def test_who_has_every_policy_and_the_service_get_all(storage_pool: StoragePool, name: str) -> None:
     for caller in (ALICE, SERVICE):
-        bucket = await filled(house)
-        assert await CALLS[name](house, bucket, caller), caller
+        bucket = await filled(storage_pool)
+        assert await CALLS[name](storage_pool, bucket, caller), caller

@@ -25,7 +25,7 @@ from schemas.keys.secret import Secret
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Broker, Db, Settings, SettingsError
 from tests.broker.server import NatsServer, running_server
-from tests.workers.storage.house import request_of
+from tests.workers.storage.storage_pool import request_of
 from workers.resources import Resources, open_resources
 from workers.storage.model.errors import StorageError
 from workers.storage.pool import serve_pool

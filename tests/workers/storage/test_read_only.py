@@ -9,9 +9,9 @@ import pytest
 
 from schemas.http import Response
 from schemas.settings.tree import Settings
-from tests.workers.auth.house import at_role
-from tests.workers.storage.house import House, told
-from tests.workers.storage.tus_house import Uploads
+from tests.workers.auth.auth_pool import at_role
+from tests.workers.storage.storage_pool import StoragePool, told
+from tests.workers.storage.tus_requests import Uploads
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.storage.pool import LOGIN
 
@@ -19,16 +19,16 @@ WORDS = "The database is read-only, so nothing was written; reads still work. Tr
 
 
 @pytest.fixture
-async def read_only(house: House, database: str) -> AsyncIterator[House]:
+async def read_only(storage_pool: StoragePool, database: str) -> AsyncIterator[StoragePool]:
     """The same worker with connections whose transactions are read-only."""
     setting = f"alter role {LOGIN} set default_transaction_read_only"
-    await house.admin.execute(f"{setting} = on")
+    await storage_pool.admin.execute(f"{setting} = on")
     try:
         url = at_role(database, LOGIN, Settings().db.password.reveal())
         pool = await ConnectionPool.open(url, 1)
     finally:
-        await house.admin.execute(f"{setting} to default")
-    yield replace(house, store=replace(house.store, database=pool))
+        await storage_pool.admin.execute(f"{setting} to default")
+    yield replace(storage_pool, store=replace(storage_pool.store, database=pool))
     await asyncio.wait_for(pool.close(), 10)
 
 
@@ -37,10 +37,10 @@ def _said(response: Response) -> tuple[int, str | None, str]:
 
 
 async def test_writes_are_503_with_a_time_to_retry_and_reads_are_answered(
-    house: House, read_only: House
+    storage_pool: StoragePool, read_only: StoragePool
 ) -> None:
-    bucket = await house.bucket()
-    await house.uploaded(f"/object/{bucket}/a")
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a")
     copy = {"bucketId": bucket, "sourceKey": "a", "destinationKey": "b"}
 
     refused = [
@@ -63,8 +63,8 @@ async def test_writes_are_503_with_a_time_to_retry_and_reads_are_answered(
     assert await read_only.ok("POST", f"/object/sign/{bucket}/a", {"expiresIn": 60})
 
 
-async def test_resumable_upload_is_503_as_well(house: House, read_only: House) -> None:
-    bucket = await house.bucket()
+async def test_resumable_upload_is_503_as_well(storage_pool: StoragePool, read_only: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
 
     refused = await Uploads(read_only).create(bucket, "a", 3)
 

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from schemas.caller import RejectedCaller, TokenFault
-from tests.workers.storage.house import ALICE, NOBODY, SERVICE, House, refusal, shown, told, user
+from tests.workers.storage.storage_pool import ALICE, NOBODY, SERVICE, StoragePool, refusal, shown, told, user
 from workers.routing import RouteMatch, ServiceRoute
 from workers.storage.routes import ROUTER, ROUTES, EndpointCall
 
 
-async def test_unknown_route_below_a_known_area_is_404_with_a_text(house: House) -> None:
-    response = await house.send("GET", "/object/x")
+async def test_unknown_route_below_a_known_area_is_404_with_a_text(storage_pool: StoragePool) -> None:
+    response = await storage_pool.send("GET", "/object/x")
 
     assert response.status == 404
     assert shown(response) == {
@@ -23,8 +23,8 @@ async def test_unknown_route_below_a_known_area_is_404_with_a_text(house: House)
 
 
 @pytest.mark.parametrize("path", ["/iceberg/v1/config", "/vector/x", "/", "/nothing"])
-async def test_unknown_area_is_404_with_a_number(house: House, path: str) -> None:
-    response = await house.send("GET", path)
+async def test_unknown_area_is_404_with_a_number(storage_pool: StoragePool, path: str) -> None:
+    response = await storage_pool.send("GET", path)
 
     assert response.status == 404
     assert shown(response) == {
@@ -34,8 +34,8 @@ async def test_unknown_area_is_404_with_a_number(house: House, path: str) -> Non
     }
 
 
-async def test_method_that_is_not_taken_is_an_unknown_route(house: House) -> None:
-    response = await house.send("PATCH", "/bucket/b")
+async def test_method_that_is_not_taken_is_an_unknown_route(storage_pool: StoragePool) -> None:
+    response = await storage_pool.send("PATCH", "/bucket/b")
 
     assert (response.status, shown(response)["message"]) == (404, "Route PATCH:/bucket/b not found")
 
@@ -53,9 +53,9 @@ async def test_method_that_is_not_taken_is_an_unknown_route(house: House) -> Non
         ("GET", "/render/image/authenticated/b/k"),
     ],
 )
-async def test_api_key_alone_is_no_identity(house: House, method: str, path: str) -> None:
+async def test_api_key_alone_is_no_identity(storage_pool: StoragePool, method: str, path: str) -> None:
     for caller in (NOBODY, SERVICE):
-        response = await house.send(method, path, {}, caller, is_known=False, apikey="some-key")
+        response = await storage_pool.send(method, path, {}, caller, is_known=False, apikey="some-key")
 
         assert response.status == 400
         assert shown(response) == {
@@ -84,9 +84,9 @@ async def test_api_key_alone_is_no_identity(house: House, method: str, path: str
     ],
 )
 async def test_refused_token_is_told_in_known_words(
-    house: House, refused: RejectedCaller, message: str
+    storage_pool: StoragePool, refused: RejectedCaller, message: str
 ) -> None:
-    response = await house.send("GET", "/bucket", None, refused)
+    response = await storage_pool.send("GET", "/bucket", None, refused)
 
     assert response.status == 400
     assert shown(response) == {
@@ -97,30 +97,32 @@ async def test_refused_token_is_told_in_known_words(
     }
 
 
-async def test_role_that_the_database_does_not_know_is_denied(house: House) -> None:
-    found = await house.refused("GET", "/bucket", None, user(role="nobody_made_this"))
+async def test_role_that_the_database_does_not_know_is_denied(storage_pool: StoragePool) -> None:
+    found = await storage_pool.refused("GET", "/bucket", None, user(role="nobody_made_this"))
 
     assert found == (403, "AccessDenied", 'role "nobody_made_this" does not exist')
 
 
-async def test_role_that_may_not_be_taken_is_denied(house: House) -> None:
-    found = await house.refused("GET", "/bucket", None, user(role="supabase_admin"))
+async def test_role_that_may_not_be_taken_is_denied(storage_pool: StoragePool) -> None:
+    found = await storage_pool.refused("GET", "/bucket", None, user(role="supabase_admin"))
 
     assert found == (403, "AccessDenied", 'permission denied to set role "supabase_admin"')
 
 
-async def test_subject_that_is_no_uuid_fails_in_policies_that_cast_it(house: House) -> None:
-    bucket = await house.bucket()
-    await house.policy(bucket, "select", using="owner = (auth.jwt() ->> 'sub')::uuid")
-    await house.uploaded(f"/object/{bucket}/a.txt")
+async def test_subject_that_is_no_uuid_fails_in_policies_that_cast_it(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.policy(bucket, "select", using="owner = (auth.jwt() ->> 'sub')::uuid")
+    await storage_pool.uploaded(f"/object/{bucket}/a.txt")
 
-    found = await house.refused("GET", f"/object/authenticated/{bucket}/a.txt", None, user("not-a-uuid"))
+    found = await storage_pool.refused(
+        "GET", f"/object/authenticated/{bucket}/a.txt", None, user("not-a-uuid")
+    )
 
     assert found[:2] == (400, "InvalidParameter")
 
 
-async def test_policies_see_the_request(house: House) -> None:
-    bucket = await house.bucket()
+async def test_policies_see_the_request(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
     check = (
         "current_setting('request.method') = 'POST'"
         " and current_setting('request.path') = '/object/' || bucket_id || '/a.txt'"
@@ -129,35 +131,39 @@ async def test_policies_see_the_request(house: House) -> None:
         " and current_setting('request.jwt.claim.role') = 'authenticated'"
         " and current_setting('request.jwt.claim.sub') = auth.uid()::text"
     )
-    await house.policy(bucket, "insert", check=check)
+    await storage_pool.policy(bucket, "insert", check=check)
 
-    assert refusal(await house.put(f"/object/{bucket}/a.txt", caller=ALICE))[0] == 403
-    assert (await house.put(f"/object/{bucket}/a.txt", caller=ALICE, x_team="blue")).status == 200
-
-
-async def test_body_that_is_no_json_is_refused(house: House) -> None:
-    assert (await house.refused("POST", "/bucket", b"{"))[:2] == (400, "InvalidRequest")
-    assert await house.refused("POST", "/bucket", b"[]") == (400, "InvalidRequest", "body must be object")
+    assert refusal(await storage_pool.put(f"/object/{bucket}/a.txt", caller=ALICE))[0] == 403
+    assert (await storage_pool.put(f"/object/{bucket}/a.txt", caller=ALICE, x_team="blue")).status == 200
 
 
-async def test_endless_body_is_refused(house: House) -> None:
-    found = await house.refused("POST", "/bucket", b" " * (2 * 1024 * 1024 + 1))
+async def test_body_that_is_no_json_is_refused(storage_pool: StoragePool) -> None:
+    assert (await storage_pool.refused("POST", "/bucket", b"{"))[:2] == (400, "InvalidRequest")
+    assert await storage_pool.refused("POST", "/bucket", b"[]") == (
+        400,
+        "InvalidRequest",
+        "body must be object",
+    )
+
+
+async def test_endless_body_is_refused(storage_pool: StoragePool) -> None:
+    found = await storage_pool.refused("POST", "/bucket", b" " * (2 * 1024 * 1024 + 1))
 
     assert found[:2] == (413, "EntityTooLarge")
 
 
-async def test_text_with_a_nul_is_refused(house: House) -> None:
-    bucket = await house.bucket()
+async def test_text_with_a_nul_is_refused(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
 
-    found = await house.refused("POST", f"/object/list/{bucket}", {"prefix": "", "search": "a\0"})
+    found = await storage_pool.refused("POST", f"/object/list/{bucket}", {"prefix": "", "search": "a\0"})
 
     assert found[:2] == (400, "InvalidRequest")
 
 
-async def test_status_version_and_health_are_open(house: House) -> None:
-    status = await house.send("GET", "/status", None, NOBODY, is_known=False)
-    version = await house.send("GET", "/version", None, NOBODY, is_known=False)
-    health = await house.send("GET", "/health", None, NOBODY, is_known=False)
+async def test_status_version_and_health_are_open(storage_pool: StoragePool) -> None:
+    status = await storage_pool.send("GET", "/status", None, NOBODY, is_known=False)
+    version = await storage_pool.send("GET", "/version", None, NOBODY, is_known=False)
+    health = await storage_pool.send("GET", "/health", None, NOBODY, is_known=False)
 
     assert (status.status, status.body) == (200, b"")
     assert version.status == 200
@@ -178,9 +184,9 @@ def test_head_is_taken_where_get_is(route: ServiceRoute[EndpointCall]) -> None:
     assert head.endpoint.caller is route.endpoint.caller
 
 
-async def test_head_of_what_is_no_object_has_the_status_of_get(house: House) -> None:
-    bucket = await house.bucket()
-    await house.uploaded(f"/object/{bucket}/a")
+async def test_head_of_what_is_no_object_has_the_status_of_get(storage_pool: StoragePool) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a")
     paths = [
         "/status",
         "/version",
@@ -192,13 +198,13 @@ async def test_head_of_what_is_no_object_has_the_status_of_get(house: House) -> 
     ]
     paths += [f"/object/info/{bucket}/a", f"/object/info/authenticated/{bucket}/a"]
 
-    heads = [await house.send("HEAD", path) for path in paths]
+    heads = [await storage_pool.send("HEAD", path) for path in paths]
 
     assert [response.status for response in heads] == [200] * len(paths)
     assert told(heads[-1], "etag") == '"5eb63bbbe01eeed093cb22bb8f5acdc3"'
-    assert (await house.send("HEAD", "/bucket/nowhere")).status == 400
+    assert (await storage_pool.send("HEAD", "/bucket/nowhere")).status == 400
 
 
 @pytest.mark.parametrize("path", ["/cdn", "/cdn/", "/cdn/b", "/cdn/b/", "/cdn/b/k"])
-async def test_purge_is_taken_with_and_without_a_slash(house: House, path: str) -> None:
-    assert await house.ok("DELETE", path) == {"message": "success", "statusCode": "200"}
+async def test_purge_is_taken_with_and_without_a_slash(storage_pool: StoragePool, path: str) -> None:
+    assert await storage_pool.ok("DELETE", path) == {"message": "success", "statusCode": "200"}

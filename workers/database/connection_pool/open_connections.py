@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from broker.backoff import Backoff
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.protocol import backend_reader
 from workers.database.protocol.long_value import LongValueTimeouts
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.row_body import BodySpace
 
-_MIN_PAUSE, _MAX_PAUSE = 0.05, 0.25
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 0.25
 """Seconds between attempts to connect while the server does not answer."""
 _CLOSE_S = 2.0
 """How long closed connections may take to leave the event loop."""
@@ -122,7 +123,7 @@ class OpenConnections:
         self._loop = asyncio.get_running_loop()
         self._connects: set[asyncio.Task[None]] = set()
         self._settles: set[asyncio.Task[None]] = set()
-        self._pause = _MIN_PAUSE
+        self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._is_drained = asyncio.Event()
 
@@ -142,7 +143,8 @@ class OpenConnections:
         self.open.add(connection)
         connection.long_value_timeouts = self._long_value_timeouts
         connection.body_space = self._body_space
-        self.connect_error, self._pause = None, _MIN_PAUSE
+        self.connect_error = None
+        self._backoff.reset()
         self._owner.share(self._size)
         connection.opened_at = self._loop.time() - random.random() * self._times.lifetime / 10
         self._observe(PoolEventKind.CONNECTED)
@@ -258,8 +260,7 @@ class OpenConnections:
         else:
             self._owner.fail_waiting(error)
         if not self.is_closed and "retry" not in self._timers:
-            self._timers["retry"] = self._loop.call_later(self._pause * random.uniform(0.8, 1.2), self._retry)
-            self._pause = min(self._pause * 2, _MAX_PAUSE)
+            self._timers["retry"] = self._loop.call_later(self._backoff.next_s(), self._retry)
 
     def _retry(self) -> None:
         del self._timers["retry"]

@@ -12,7 +12,6 @@ Source: docs/reference/rest.md, sections 2 and 21.
 """
 
 import asyncio
-import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +20,7 @@ from typing import ClassVar
 import asyncpg
 import msgspec
 
+from broker.backoff import Backoff
 from broker.observability.observations import (
     CatalogReloaded,
     CatalogReloadFailed,
@@ -40,7 +40,7 @@ from workers.database.schema_cache.introspect import IntrospectOptions, introspe
 
 CHANNEL = "pgrst"
 
-_MIN_PAUSE_S, _MAX_PAUSE_S = 0.5, 32.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 32.0
 _WINDOW_S = 0.1
 """Notifications within this time after a read share the next read."""
 _PROBE_S = 30.0
@@ -76,7 +76,7 @@ class SchemaCache:
         self._wake = asyncio.Event()
         self._schema_requested = self._options_requested = True
         self._last_error: str | None = None
-        self._pause_s = _MIN_PAUSE_S
+        self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         self._on_change: list[Callable[[Catalog], None]] = []
         self._on_config: list[Callable[[Api], None]] = []
         self._task: asyncio.Task[None] | None = None
@@ -204,7 +204,7 @@ class SchemaCache:
             if connection.is_closed():
                 raise ConnectionResetError(self._last_error or "the server closed the connection")
             if succeeded:
-                self._pause_s = _MIN_PAUSE_S
+                self._backoff.reset()
                 await asyncio.sleep(max(_WINDOW_S, time.monotonic() - started))
             else:
                 await self._pause()
@@ -271,8 +271,7 @@ class SchemaCache:
 
     async def _pause(self) -> None:
         """Wait before the next attempt, longer each time; a notification ends the wait."""
-        pause_s = self._pause_s * random.uniform(0.8, 1.2)
-        self._pause_s = min(self._pause_s * 2, _MAX_PAUSE_S)
+        pause_s = self._backoff.next_s()
         await asyncio.sleep(_WINDOW_S)
         self._wake.clear()
         with suppress(TimeoutError):

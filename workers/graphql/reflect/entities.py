@@ -84,7 +84,7 @@ def find_entities(view: RoleView) -> dict[int, ReflectedEntity]:
 def _build_entity(row: ReflectedRelation, view: RoleView) -> Entity | None:
     """Return the entity of a relation; None without a valid name or a column that the role may select.
 
-    A table must have a primary key. A view without one cannot be written, and has no collection or node id.
+    A table must have a primary key. A view without a primary key cannot be written and gets neither a collection nor a node id.
     """
     directive = read_table(row.comment)
     inflect = view.inflects(row.schema)

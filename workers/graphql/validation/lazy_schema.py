@@ -1,7 +1,7 @@
 """A graphql-core schema whose types are built when a document names them, so that a large database costs nothing at first use.
 
 In: the described types of a role (`introspection/describe.py`). Out: a `GraphQLSchema` for graphql-core's validation and
-coercion. It has no resolvers: nothing is executed with it.
+coercion. Nothing is executed with it, so it has no resolvers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class LenientEnum(GraphQLEnumType):
     """An enum whose values may also be written as strings in documents, as in the original (section 11)."""
 
     def coerce_input_literal(self, value_node: ConstValueNode, hide_suggestions: bool = False) -> object:
-        """Return the value of a literal. Raises: GraphQLError for a name or string that is no value of the enum."""
+        """Return the value of a literal. Raises: GraphQLError for a name or string that is not in the enum."""
         if isinstance(value_node, StringValueNode):
             return self.coerce_input_value(value_node.value, hide_suggestions)
         return super().coerce_input_literal(value_node, hide_suggestions)

@@ -1,6 +1,6 @@
 """What is stored of administrators: each function is one transaction of `store.sql`.
 
-Values that come from a request are parameters. A text that is no UUID names nothing, so it is answered as "not there".
+Values that come from a request are parameters. A text that is not a UUID names nothing, so it is answered as "not there".
 """
 
 import uuid

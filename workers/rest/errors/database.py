@@ -63,7 +63,9 @@ def _raised(error: DatabaseError) -> RestError:
         detail = msgspec.json.decode(error.details, type=_Detail)
     except msgspec.DecodeError:
         return BadRaise(f"Invalid JSON value for DETAIL: '{error.details}'", _DETAIL_HINT)
-    if not 200 <= detail.status <= 599:  # 1xx is no final answer, and clients reject what has more digits
+    if (
+        not 200 <= detail.status <= 599
+    ):  # 1xx responses are not final, and clients reject more than three digits
         return BadRaise(f"Invalid HTTP status in DETAIL: {detail.status}", _DETAIL_HINT)
     headers = [(name.lower(), value) for name, value in detail.headers.items()]
     return RaisedResponse(msgspec.structs.asdict(message), detail.status, detail.status_text or "", headers)

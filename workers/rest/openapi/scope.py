@@ -48,7 +48,7 @@ select pg_catalog.json_build_object(
 from pg_catalog.pg_namespace space
 where space.nspname = $1
 """
-"""One row: what the current role may use of a schema ($1); no row when there is no such schema. Types are named as the
+"""One row: what the current role may use of a schema ($1); no row if the schema does not exist. Types are named as the
 catalog names them under an empty search path."""
 
 

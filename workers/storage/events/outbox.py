@@ -33,7 +33,7 @@ class UnreadableRow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A row of the outbox; `time` is UTC without a zone, `owner` that of the object if it still exists."""
+    """A row of the outbox; `time` is UTC without a zone, `owner` the owner of the object if the object still exists."""
 
     id: int
     event: str

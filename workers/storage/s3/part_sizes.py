@@ -47,5 +47,5 @@ def stored_runs(metadata: Mapping[str, object] | None, size: int) -> list[tuple[
 
 
 def without_part_sizes(metadata: Mapping[str, object]) -> dict[str, object]:
-    """Return the column `metadata` of a copy, which has no parts."""
+    """Return the column `metadata` of a copy: copies are not divided into parts."""
     return {name: value for name, value in metadata.items() if name != PART_SIZES}

@@ -33,7 +33,7 @@ def policy_probe(upload: Upload, key: str, metadata: Metadata | None = None) -> 
     if upload.length is not None:
         declared["contentLength"] = upload.length
     if upload.is_form:
-        declared["isForm"] = True  # the declared length is that of the whole form, not of the file
+        declared["isForm"] = True  # the declared length counts the whole form, not the file alone
     name = "probe_upsert" if upload.is_upsert else "probe_insert"
     return statement(
         SQL[name], key, upload.bucket, *upload.owner, _json(declared), upload.attributes.user_metadata

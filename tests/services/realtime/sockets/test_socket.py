@@ -9,10 +9,10 @@ import pytest
 
 from schemas.settings.realtime import RealtimeSettings
 from tests.broker.server import NatsServer
-from tests.services.realtime.edges import KEYS, House, fresh, running_edge, token, user_push
+from tests.services.realtime.edges import KEYS, RealtimeEdges, fresh, running_edge, token, user_push
 
 
-async def test_hostile_frames_are_dropped_and_the_socket_stays_open(house: House) -> None:
+async def test_hostile_frames_are_dropped_and_the_socket_stays_open(realtime_edges: RealtimeEdges) -> None:
     texts = [
         "",
         "{",
@@ -36,7 +36,7 @@ async def test_hostile_frames_are_dropped_and_the_socket_stays_open(house: House
         b"\x63",
     ]
     for vsn in ("1.0.0", "2.0.0"):
-        async with house.client(vsn) as client:
+        async with realtime_edges.client(vsn) as client:
             for text in texts:
                 await client.socket.send_str(text)
             for blob in blobs:
@@ -45,7 +45,7 @@ async def test_hostile_frames_are_dropped_and_the_socket_stays_open(house: House
             assert await client.heartbeat() == []
 
 
-async def test_hostile_pushes_of_every_event_hurt_nobody(house: House) -> None:
+async def test_hostile_pushes_of_every_event_hurt_nobody(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
     payloads = [
         None,
@@ -70,7 +70,7 @@ async def test_hostile_pushes_of_every_event_hurt_nobody(house: House) -> None:
         "",
         "heartbeat",
     ]
-    async with house.client() as client, house.client() as other:
+    async with realtime_edges.client() as client, realtime_edges.client() as other:
         await client.joined(room)
         await other.joined(room)
         for event in events:
@@ -85,15 +85,15 @@ async def test_hostile_pushes_of_every_event_hurt_nobody(house: House) -> None:
 @pytest.mark.parametrize(
     "payload", [None, 1, "x", [], {"config": 1}, {"config": {"private": "?", "presence": []}}]
 )
-async def test_join_of_any_form_is_a_join(house: House, payload: object) -> None:
-    async with house.client() as client:
+async def test_join_of_any_form_is_a_join(realtime_edges: RealtimeEdges, payload: object) -> None:
+    async with realtime_edges.client() as client:
         answer = await client.ask("realtime:" + fresh(), "phx_join", payload)
 
     assert answer["status"] == "ok"
 
 
-async def test_frame_of_ten_megabytes_closes_the_socket(house: House) -> None:
-    async with house.client() as client:
+async def test_frame_of_ten_megabytes_closes_the_socket(realtime_edges: RealtimeEdges) -> None:
+    async with realtime_edges.client() as client:
         with contextlib.suppress(ConnectionError):  # the rest of it is not taken in any more
             await client.socket.send_str("x" * 10_000_000)
 
@@ -102,9 +102,11 @@ async def test_frame_of_ten_megabytes_closes_the_socket(house: House) -> None:
     assert code in (1009, 1006, None)
 
 
-async def test_broadcast_over_the_limit_is_refused_and_the_channel_lives(house: House) -> None:
+async def test_broadcast_over_the_limit_is_refused_and_the_channel_lives(
+    realtime_edges: RealtimeEdges,
+) -> None:
     room = fresh()
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(room, {"broadcast": {"ack": True, "self": True}})
         refused = await client.answer(await client.broadcast(room, "e", "x" * 3_100_000))
         await client.socket.send_bytes(
@@ -117,9 +119,9 @@ async def test_broadcast_over_the_limit_is_refused_and_the_channel_lives(house: 
     assert fine["status"] == "ok"
 
 
-async def test_presence_over_the_limit_ends_the_channel(house: House) -> None:
+async def test_presence_over_the_limit_ends_the_channel(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(room, {"presence": {"enabled": True}})
         told = {"type": "presence", "event": "track", "payload": {"x": "y" * 600_000}}
         await client.send(f"realtime:{room}", "presence", told)
@@ -128,9 +130,9 @@ async def test_presence_over_the_limit_ends_the_channel(house: House) -> None:
         assert (await client.next()).event == "phx_close"
 
 
-async def test_token_of_another_does_not_leak_into_other_channels(house: House) -> None:
+async def test_token_of_another_does_not_leak_into_other_channels(realtime_edges: RealtimeEdges) -> None:
     first, second = fresh(), fresh()
-    async with house.client() as client:
+    async with realtime_edges.client() as client:
         await client.joined(first, access_token=token(sub="ada"))
         await client.joined(second)
         await client.send(f"realtime:{first}", "access_token", {"access_token": "bad.bad.bad"})
@@ -147,11 +149,11 @@ async def test_limits_of_the_settings_hold(nats: NatsServer) -> None:
         max_concurrent_users=2, max_sockets_per_key=1, max_channels_per_client=2, max_events_per_second=1.0,
         private_only=False,
     )  # fmt: skip
-    async with running_edge(nats.url, limits) as house:
-        async with house.client() as client:
-            per_key = await house.refusal(f"apikey={KEYS.anon_key}")
-            async with house.client(key=KEYS.publishable_key):
-                in_all = await house.refusal(f"apikey={KEYS.secret_key}")
+    async with running_edge(nats.url, limits) as realtime_edges:
+        async with realtime_edges.client() as client:
+            per_key = await realtime_edges.refusal(f"apikey={KEYS.anon_key}")
+            async with realtime_edges.client(key=KEYS.publishable_key):
+                in_all = await realtime_edges.refusal(f"apikey={KEYS.secret_key}")
             rooms = [fresh() for _ in range(3)]
             answers = [await client.join(room) for room in rooms]
             again = await client.join(rooms[0])
@@ -161,7 +163,7 @@ async def test_limits_of_the_settings_hold(nats: NatsServer) -> None:
 
             assert (await client.until("phx_close", f"realtime:{rooms[0]}")).ref == "1"
 
-        async with house.client():
+        async with realtime_edges.client():
             pass
 
     assert per_key == in_all == (429, {"error": "Too many connected users"})
@@ -173,7 +175,7 @@ async def test_limits_of_the_settings_hold(nats: NatsServer) -> None:
 @pytest.mark.parametrize("limit", ["max_joins_per_second", "max_joins_per_client"])
 async def test_flood_of_joins_disconnects(nats: NatsServer, limit: str) -> None:
     settings = RealtimeSettings(**{limit: 0.3})
-    async with running_edge(nats.url, settings) as house, house.client() as client:
+    async with running_edge(nats.url, settings) as realtime_edges, realtime_edges.client() as client:
         for number in range(4):
             await client.send("realtime:" + fresh(), "phx_join", {}, str(number), str(number))
         refused = await client.answer("3")
@@ -184,7 +186,10 @@ async def test_flood_of_joins_disconnects(nats: NatsServer, limit: str) -> None:
 
 
 async def test_project_may_allow_private_channels_only(nats: NatsServer) -> None:
-    async with running_edge(nats.url, RealtimeSettings(private_only=True)) as house, house.client() as client:
+    async with (
+        running_edge(nats.url, RealtimeSettings(private_only=True)) as realtime_edges,
+        realtime_edges.client() as client,
+    ):
         answer = await client.join(fresh())
 
     assert answer["response"] == {"reason": "PrivateOnly: This project only allows private channels"}
@@ -192,7 +197,7 @@ async def test_project_may_allow_private_channels_only(nats: NatsServer) -> None
 
 async def test_presence_may_be_on_by_default_and_its_calls_limited(nats: NatsServer) -> None:
     settings = RealtimeSettings(presence_enabled=True, max_presence_calls_per_second=0.1)
-    async with running_edge(nats.url, settings) as house, house.client() as client:
+    async with running_edge(nats.url, settings) as realtime_edges, realtime_edges.client() as client:
         room = fresh()
         await client.joined(room)
         await client.until("presence_state")
@@ -208,7 +213,7 @@ async def test_presence_may_be_on_by_default_and_its_calls_limited(nats: NatsSer
 
 async def test_deliveries_of_presence_may_be_limited(nats: NatsServer) -> None:
     settings = RealtimeSettings(presence_enabled=True, max_presence_events_per_second=0.1)
-    async with running_edge(nats.url, settings) as house, house.client() as client:
+    async with running_edge(nats.url, settings) as realtime_edges, realtime_edges.client() as client:
         room = fresh()
         await client.joined(room)
         await client.until("presence_state")
@@ -221,19 +226,22 @@ async def test_deliveries_of_presence_may_be_limited(nats: NatsServer) -> None:
 
 
 async def test_silent_client_is_disconnected(nats: NatsServer) -> None:
-    async with running_edge(nats.url, RealtimeSettings(idle_timeout=0.3)) as house, house.client() as client:
+    async with (
+        running_edge(nats.url, RealtimeSettings(idle_timeout=0.3)) as realtime_edges,
+        realtime_edges.client() as client,
+    ):
         assert await client.closed() == (1000, "idle timeout")
 
 
 async def test_slow_consumer_is_disconnected_and_others_hear_everything(nats: NatsServer) -> None:
     room, total = fresh(), 60
     async with (
-        running_edge(nats.url, RealtimeSettings(max_unsent=256 * 1024)) as house,
-        house.client() as ada,
-        house.client() as bob,
+        running_edge(nats.url, RealtimeSettings(max_unsent=256 * 1024)) as realtime_edges,
+        realtime_edges.client() as ada,
+        realtime_edges.client() as bob,
         aiohttp.ClientSession() as session,
     ):
-        slow = await session.ws_connect(f"{house.url}/websocket?apikey={KEYS.anon_key}&vsn=2.0.0")
+        slow = await session.ws_connect(f"{realtime_edges.url}/websocket?apikey={KEYS.anon_key}&vsn=2.0.0")
         await slow.send_str(f'["1","1","realtime:{room}","phx_join",{{}}]')
         await slow.receive()
         raw = slow._response.connection.transport  # type: ignore[union-attr]  # it is open
@@ -245,7 +253,7 @@ async def test_slow_consumer_is_disconnected_and_others_hear_everything(nats: Na
             await ada.broadcast(room, "n", [number, "x" * 100_000])
         heard = [(await bob.until("broadcast")).payload["payload"][0] for _ in range(total)]
         async with asyncio.timeout(10):
-            while not (left := await _metric(house, "headwater_realtime_slow_consumers")):
+            while not (left := await _metric(realtime_edges, "headwater_realtime_slow_consumers")):
                 await asyncio.sleep(0.02)
         raw.abort()
         await slow.close()
@@ -256,9 +264,9 @@ async def test_slow_consumer_is_disconnected_and_others_hear_everything(nats: Na
 
 async def test_end_of_the_process_sends_clients_elsewhere(nats: NatsServer) -> None:
     room = fresh()
-    async with running_edge(nats.url) as house, house.client() as client:
+    async with running_edge(nats.url) as realtime_edges, realtime_edges.client() as client:
         await client.joined(room)
-        house.process.stop("a deployment")
+        realtime_edges.process.stop("a deployment")
         code, reason = await client.closed()
 
     assert (code, reason) == (1001, "Server requested disconnect")
@@ -269,31 +277,31 @@ async def test_end_of_the_process_sends_clients_elsewhere(nats: NatsServer) -> N
 
 async def test_switched_off_there_is_no_realtime(nats: NatsServer) -> None:
     async with (
-        running_edge(nats.url, RealtimeSettings(enabled=False)) as house,
-        house.session.get(f"{house.url}/websocket?apikey={KEYS.anon_key}") as answer,
+        running_edge(nats.url, RealtimeSettings(enabled=False)) as realtime_edges,
+        realtime_edges.session.get(f"{realtime_edges.url}/websocket?apikey={KEYS.anon_key}") as answer,
     ):
         assert answer.status == 501
 
 
 async def test_health_and_metrics_tell_of_sockets(nats: NatsServer) -> None:
-    async with running_edge(nats.url) as house, house.client() as client:
+    async with running_edge(nats.url) as realtime_edges, realtime_edges.client() as client:
         await client.joined(fresh())
         headers = {"apikey": KEYS.anon_key}
-        async with house.session.get(f"{house.url}/api/ping", headers=headers) as ping:
+        async with realtime_edges.session.get(f"{realtime_edges.url}/api/ping", headers=headers) as ping:
             assert (ping.status, await ping.json()) == (200, {"message": "Success"})
-        async with house.session.get(
-            f"{house.url}/api/tenants/realtime-dev/health", headers=headers
+        async with realtime_edges.session.get(
+            f"{realtime_edges.url}/api/tenants/realtime-dev/health", headers=headers
         ) as health:
             told = (await health.json())["data"]
-        sockets_now = await _metric(house, "headwater_realtime_sockets")
+        sockets_now = await _metric(realtime_edges, "headwater_realtime_sockets")
 
     assert told["healthy"] is True
     assert told["connected_cluster"] >= 1
     assert sockets_now >= 1
 
 
-async def _metric(house: House, name: str) -> float:
-    async with house.session.get(f"http://127.0.0.1:{house.port}/metrics") as answer:
+async def _metric(realtime_edges: RealtimeEdges, name: str) -> float:
+    async with realtime_edges.session.get(f"http://127.0.0.1:{realtime_edges.port}/metrics") as answer:
         lines = (await answer.text()).splitlines()
     values = [float(line.rpartition(" ")[2]) for line in lines if line.startswith(name + "{")]
     return max(values, default=0.0)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 
 from tests.broker.server import NatsServer, free_port, running_server
-from tests.services.realtime.edges import KEYS, Client, House, fresh, running_edge
+from tests.services.realtime.edges import KEYS, Client, RealtimeEdges, fresh, running_edge
 
 ON = {"presence": {"enabled": True}}
 
@@ -21,9 +21,11 @@ def config(key: str) -> dict[str, object]:
     return {"presence": {"enabled": True, "key": key}}
 
 
-async def test_state_comes_after_the_join_and_first_track_has_only_joins(house: House) -> None:
+async def test_state_comes_after_the_join_and_first_track_has_only_joins(
+    realtime_edges: RealtimeEdges,
+) -> None:
     room = fresh()
-    async with house.client() as ada, house.client("1.0.0") as bob:
+    async with realtime_edges.client() as ada, realtime_edges.client("1.0.0") as bob:
         await ada.joined(room, config("ada"))
         empty = await ada.next()
         answer = await ada.track(room, {"at": 1})
@@ -39,9 +41,11 @@ async def test_state_comes_after_the_join_and_first_track_has_only_joins(house: 
     assert state.payload == {"ada": {"metas": [meta]}}
 
 
-async def test_second_track_replaces_the_first_and_the_same_one_changes_nothing(house: House) -> None:
+async def test_second_track_replaces_the_first_and_the_same_one_changes_nothing(
+    realtime_edges: RealtimeEdges,
+) -> None:
     room = fresh()
-    async with house.client() as ada:
+    async with realtime_edges.client() as ada:
         await ada.joined(room, config("ada"))
         await ada.track(room, {"at": 1})
         first = (await ada.until("presence_diff")).payload["joins"]["ada"]["metas"][0]
@@ -58,9 +62,9 @@ async def test_second_track_replaces_the_first_and_the_same_one_changes_nothing(
     assert third["leaves"]["ada"]["metas"][0]["phx_ref"] == new["phx_ref"]
 
 
-async def test_what_is_no_object_cannot_be_tracked(house: House) -> None:
+async def test_what_is_no_object_cannot_be_tracked(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as ada:
+    async with realtime_edges.client() as ada:
         await ada.joined(room, ON)
 
         answer = await ada.track(room, [1])
@@ -68,9 +72,9 @@ async def test_what_is_no_object_cannot_be_tracked(house: House) -> None:
     assert answer == {"status": "error", "response": {"reason": "Presence track payload must be a map"}}
 
 
-async def test_track_switches_presence_on(house: House) -> None:
+async def test_track_switches_presence_on(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as ada:
+    async with realtime_edges.client() as ada:
         await ada.joined(room)
         assert await ada.heartbeat() == []
         await ada.track(room, {})
@@ -79,22 +83,24 @@ async def test_track_switches_presence_on(house: House) -> None:
         assert (await ada.until("presence_diff")).payload["leaves"] == {}
 
 
-async def test_two_sockets_with_one_key_are_two_metas(house: House) -> None:
+async def test_two_sockets_with_one_key_are_two_metas(realtime_edges: RealtimeEdges) -> None:
     room = fresh()
-    async with house.client() as ada, house.client() as bob:
+    async with realtime_edges.client() as ada, realtime_edges.client() as bob:
         for number, each in enumerate((ada, bob)):
             await each.joined(room, config("same"))
             await each.track(room, {"n": number})
-        async with house.client() as cyn:
+        async with realtime_edges.client() as cyn:
             await cyn.joined(room, ON)
             state = (await cyn.until("presence_state")).payload
 
     assert sorted(meta["n"] for meta in state["same"]["metas"]) == [0, 1]
 
 
-async def test_presence_reaches_other_edges(house: House, second_house: House) -> None:
+async def test_presence_reaches_other_edges(
+    realtime_edges: RealtimeEdges, second_realtime_edges: RealtimeEdges
+) -> None:
     room = fresh()
-    async with house.client() as ada, second_house.client() as bob:
+    async with realtime_edges.client() as ada, second_realtime_edges.client() as bob:
         await ada.joined(room, config("ada"))
         await ada.track(room, {"at": 1})
         await bob.joined(room, config("bob"))
@@ -108,9 +114,11 @@ async def test_presence_reaches_other_edges(house: House, second_house: House) -
     assert left["ada"]["metas"][0]["phx_ref"] == state["ada"]["metas"][0]["phx_ref"]
 
 
-async def test_broadcast_reaches_other_edges(house: House, second_house: House) -> None:
+async def test_broadcast_reaches_other_edges(
+    realtime_edges: RealtimeEdges, second_realtime_edges: RealtimeEdges
+) -> None:
     room, large = fresh(), "x" * 2_000_000
-    async with house.client() as ada, second_house.client() as bob:
+    async with realtime_edges.client() as ada, second_realtime_edges.client() as bob:
         await ada.joined(room)
         await bob.joined(room)
         await ada.broadcast(room, "small", 1)
@@ -123,10 +131,12 @@ async def test_broadcast_reaches_other_edges(house: House, second_house: House) 
     assert heard[1]["payload"] == large
 
 
-async def test_edge_that_is_killed_takes_its_entries_along(house: House, nats: NatsServer) -> None:
+async def test_edge_that_is_killed_takes_its_entries_along(
+    realtime_edges: RealtimeEdges, nats: NatsServer
+) -> None:
     room = fresh()
     async with (
-        house.client() as ada,
+        realtime_edges.client() as ada,
         other_process(nats.url) as (process, url),
         aiohttp.ClientSession() as session,
     ):
@@ -143,10 +153,12 @@ async def test_edge_that_is_killed_takes_its_entries_along(house: House, nats: N
     assert time.monotonic() - killed < 5
 
 
-async def test_edge_that_ends_in_order_sends_its_clients_elsewhere(house: House, nats: NatsServer) -> None:
+async def test_edge_that_ends_in_order_sends_its_clients_elsewhere(
+    realtime_edges: RealtimeEdges, nats: NatsServer
+) -> None:
     room = fresh()
     async with (
-        house.client() as ada,
+        realtime_edges.client() as ada,
         other_process(nats.url) as (process, url),
         aiohttp.ClientSession() as session,
     ):
@@ -163,10 +175,10 @@ async def test_edge_that_ends_in_order_sends_its_clients_elsewhere(house: House,
             assert await asyncio.to_thread(process.wait, 10) == 0
 
 
-async def test_edge_that_stood_still_is_there_again(house: House, nats: NatsServer) -> None:
+async def test_edge_that_stood_still_is_there_again(realtime_edges: RealtimeEdges, nats: NatsServer) -> None:
     room = fresh()
     async with (
-        house.client() as ada,
+        realtime_edges.client() as ada,
         other_process(nats.url) as (process, url),
         aiohttp.ClientSession() as session,
     ):

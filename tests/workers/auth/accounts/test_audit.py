@@ -4,7 +4,7 @@ from uuid import uuid4
 import pytest
 
 from schemas.http import Request
-from tests.workers.auth.house import ADMIN, House, told
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, told
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.model.request import AuthRequest
@@ -17,22 +17,22 @@ def person(**more: object) -> AuthUser:
     return AuthUser(uuid4(), email=f"{uuid4().hex}@example.org", **more)  # type: ignore[arg-type]  # fields of a user
 
 
-async def write(house: House, action: AuditAction, actor: AuthUser, **traits: object) -> None:
-    async with house.context.transaction() as transaction:
-        await audit.record(house.context, transaction, ASKED, action, actor, traits)
+async def write(auth_pool: AuthPool, action: AuditAction, actor: AuthUser, **traits: object) -> None:
+    async with auth_pool.context.transaction() as transaction:
+        await audit.record(auth_pool.context, transaction, ASKED, action, actor, traits)
 
 
-async def read(house: House, query: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = await house.ok("GET", f"/admin/audit?query={query}", caller=ADMIN)
+async def read(auth_pool: AuthPool, query: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = await auth_pool.ok("GET", f"/admin/audit?query={query}", caller=ADMIN)
     return found
 
 
-async def test_an_entry_tells_who_did_what_from_where(house: House):
+async def test_an_entry_tells_who_did_what_from_where(auth_pool: AuthPool):
     ann = person(raw_user_meta_data={"full_name": "Ann Lee"})
 
-    await write(house, AuditAction.FACTOR_DELETED, ann, factor_id="f")
+    await write(auth_pool, AuditAction.FACTOR_DELETED, ann, factor_id="f")
 
-    (entry,) = await read(house, f"author:{ann.email}")
+    (entry,) = await read(auth_pool, f"author:{ann.email}")
     assert entry["ip_address"] == "192.0.2.9"
     assert entry["payload"] == {
         "actor_id": str(ann.id),
@@ -46,24 +46,24 @@ async def test_an_entry_tells_who_did_what_from_where(house: House):
     assert str(entry["created_at"]).endswith("Z")
 
 
-async def test_entries_are_found_by_author_action_and_type(house: House):
+async def test_entries_are_found_by_author_action_and_type(auth_pool: AuthPool):
     mark = uuid4().hex
     ann = person(raw_user_meta_data={"full_name": f"Ann {mark}"})
     for action in (AuditAction.LOGIN, AuditAction.TOKEN_REFRESHED):
-        await write(house, action, ann)
+        await write(auth_pool, action, ann)
 
-    assert len(await read(house, f"author:{mark.upper()}")) == 2
-    assert await read(house, "action:token_refreshed")
-    kinds = {str(each["payload"]["log_type"]) for each in await read(house, "type:token")}  # type: ignore[index]  # an object
+    assert len(await read(auth_pool, f"author:{mark.upper()}")) == 2
+    assert await read(auth_pool, "action:token_refreshed")
+    kinds = {str(each["payload"]["log_type"]) for each in await read(auth_pool, "type:token")}  # type: ignore[index]  # an object
     assert kinds == {"token"}
 
 
-async def test_the_newest_comes_first_and_pages_have_headers(house: House):
+async def test_the_newest_comes_first_and_pages_have_headers(auth_pool: AuthPool):
     ann = person()
     for action in (AuditAction.LOGIN, AuditAction.LOGOUT, AuditAction.LOGIN):
-        await write(house, action, ann)
+        await write(auth_pool, action, ann)
 
-    response = await house.send("GET", f"/admin/audit?query=author:{ann.email}&per_page=2", caller=ADMIN)
+    response = await auth_pool.send("GET", f"/admin/audit?query=author:{ann.email}&per_page=2", caller=ADMIN)
 
     actions = [each["payload"]["action"] for each in json.loads(response.body)]
     assert actions == ["login", "logout"]
@@ -71,25 +71,25 @@ async def test_the_newest_comes_first_and_pages_have_headers(house: House):
     assert 'rel="next"' in told(response, "link")
 
 
-async def test_the_database_may_be_spared(house: House):
+async def test_the_database_may_be_spared(auth_pool: AuthPool):
     ann = person()
 
-    await write(house.having(audit_log__disable_postgres=True), AuditAction.LOGIN, ann)
+    await write(auth_pool.having(audit_log__disable_postgres=True), AuditAction.LOGIN, ann)
 
-    assert await read(house, f"author:{ann.email}") == []
+    assert await read(auth_pool, f"author:{ann.email}") == []
 
 
 @pytest.mark.parametrize("query", ["ann", "name:ann", ":"])
-async def test_a_query_without_a_known_field_is_refused(house: House, query: str):
-    refused = await house.refused("GET", f"/admin/audit?query={query}", caller=ADMIN)
+async def test_a_query_without_a_known_field_is_refused(auth_pool: AuthPool, query: str):
+    refused = await auth_pool.refused("GET", f"/admin/audit?query={query}", caller=ADMIN)
 
     assert refused[:2] == (400, "validation_failed")
 
 
-async def test_only_administrators_read_it(house: House):
-    one = await house.sign_up()
+async def test_only_administrators_read_it(auth_pool: AuthPool):
+    one = await auth_pool.sign_up()
 
-    assert (await house.refused("GET", "/admin/audit", caller=one.caller))[:2] == (403, "not_admin")
+    assert (await auth_pool.refused("GET", "/admin/audit", caller=one.caller))[:2] == (403, "not_admin")
 
 
 def test_every_action_has_its_group():

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.workers.auth.house import House
+from tests.workers.auth.auth_pool import AuthPool
 from workers.auth.accounts import flow_state
 from workers.auth.accounts.flow_state import FlowState, NewFlowState, ProviderTokens
 from workers.auth.model.errors import AuthError
@@ -13,21 +13,23 @@ from workers.auth.model.pkce import ChallengeMethod, CodeChallenge, new_verifier
 LASTS = timedelta(minutes=5)
 
 
-async def begun(house: House, new: NewFlowState) -> FlowState:
-    async with house.context.transaction() as transaction:
+async def begun(auth_pool: AuthPool, new: NewFlowState) -> FlowState:
+    async with auth_pool.context.transaction() as transaction:
         await flow_state.begin(transaction, new)
         flow = await flow_state.find(transaction, new.id)
     assert flow is not None
     return flow
 
 
-async def completed(house: House, flow: FlowState, user: UUID, tokens: ProviderTokens | None = None) -> str:
-    async with house.context.transaction() as transaction:
-        return await flow_state.complete(transaction, flow, user, house.context.vault, tokens)
+async def completed(
+    auth_pool: AuthPool, flow: FlowState, user: UUID, tokens: ProviderTokens | None = None
+) -> str:
+    async with auth_pool.context.transaction() as transaction:
+        return await flow_state.complete(transaction, flow, user, auth_pool.context.vault, tokens)
 
 
-async def taken(house: House, code: str) -> FlowState | None:
-    async with house.context.transaction() as transaction:
+async def taken(auth_pool: AuthPool, code: str) -> FlowState | None:
+    async with auth_pool.context.transaction() as transaction:
         return await flow_state.take(transaction, code)
 
 
@@ -36,7 +38,7 @@ def with_verifier() -> tuple[NewFlowState, str]:
     return NewFlowState("email", "magiclink", CodeChallenge(ChallengeMethod.S256, s256(verifier))), verifier
 
 
-async def test_a_flow_is_found_as_it_was_begun(house: House):
+async def test_a_flow_is_found_as_it_was_begun(auth_pool: AuthPool):
     new = NewFlowState(
         "github",
         "oauth",
@@ -48,7 +50,7 @@ async def test_a_flow_is_found_as_it_was_begun(house: House):
         is_email_optional=True,
     )
 
-    flow = await begun(house, new)
+    flow = await begun(auth_pool, new)
 
     assert flow.challenge == new.challenge
     assert (flow.provider_type, flow.authentication_method) == ("github", "oauth")
@@ -61,49 +63,49 @@ async def test_a_flow_is_found_as_it_was_begun(house: House):
     assert flow.user_id is None
 
 
-async def test_an_implicit_flow_has_no_challenge(house: House):
-    flow = await begun(house, NewFlowState("github", "oauth"))
+async def test_an_implicit_flow_has_no_challenge(auth_pool: AuthPool):
+    flow = await begun(auth_pool, NewFlowState("github", "oauth"))
 
     assert flow.challenge is None
     with pytest.raises(AuthError, match="code verifier"):
-        flow_state.check(flow, "v", LASTS, house.context.now())
+        flow_state.check(flow, "v", LASTS, auth_pool.context.now())
 
 
-async def test_a_code_works_once_even_if_many_try_at_once(house: House):
+async def test_a_code_works_once_even_if_many_try_at_once(auth_pool: AuthPool):
     new, verifier = with_verifier()
-    code = await completed(house, await begun(house, new), uuid4())
+    code = await completed(auth_pool, await begun(auth_pool, new), uuid4())
 
-    found = [flow for flow in await asyncio.gather(*(taken(house, code) for _ in range(8))) if flow]
+    found = [flow for flow in await asyncio.gather(*(taken(auth_pool, code) for _ in range(8))) if flow]
 
     assert [flow.id for flow in found] == [new.id]
-    flow_state.check(found[0], verifier, LASTS, house.context.now())
-    assert await taken(house, code) is None
+    flow_state.check(found[0], verifier, LASTS, auth_pool.context.now())
+    assert await taken(auth_pool, code) is None
 
 
-async def test_the_database_holds_neither_the_code_nor_the_providers_tokens(house: House):
+async def test_the_database_holds_neither_the_code_nor_the_providers_tokens(auth_pool: AuthPool):
     new, _ = with_verifier()
     code = await completed(
-        house, await begun(house, new), uuid4(), ProviderTokens("gho_access", "ghr_refresh")
+        auth_pool, await begun(auth_pool, new), uuid4(), ProviderTokens("gho_access", "ghr_refresh")
     )
-    row = await house.value("select to_jsonb(f)::text from auth.flow_state f where id = $1", new.id)
+    row = await auth_pool.value("select to_jsonb(f)::text from auth.flow_state f where id = $1", new.id)
 
     assert not any(secret in row for secret in (code, "gho_access", "ghr_refresh"))
 
-    flow = await taken(house, code)
+    flow = await taken(auth_pool, code)
     assert flow is not None
-    assert flow_state.tokens_of(flow, house.context.vault) == ProviderTokens("gho_access", "ghr_refresh")
+    assert flow_state.tokens_of(flow, auth_pool.context.vault) == ProviderTokens("gho_access", "ghr_refresh")
 
 
-async def test_another_verifier_is_refused(house: House):
+async def test_another_verifier_is_refused(auth_pool: AuthPool):
     new, _ = with_verifier()
-    flow = await taken(house, await completed(house, await begun(house, new), uuid4()))
+    flow = await taken(auth_pool, await completed(auth_pool, await begun(auth_pool, new), uuid4()))
     assert flow is not None
 
     with pytest.raises(AuthError, match="code verifier"):
-        flow_state.check(flow, new_verifier(), LASTS, house.context.now())
+        flow_state.check(flow, new_verifier(), LASTS, auth_pool.context.now())
 
 
-async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(house: House):
+async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(auth_pool: AuthPool):
     user = uuid4()
     older, newer = (
         NewFlowState("email", "magiclink", CodeChallenge(ChallengeMethod.PLAIN, letter * 43), user_id=user)
@@ -111,9 +113,9 @@ async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(house: Hous
     )
     other = NewFlowState("email", "recovery", CodeChallenge(ChallengeMethod.PLAIN, "c" * 43), user_id=user)
     for new in (older, newer, other):
-        await begun(house, new)
+        await begun(auth_pool, new)
 
-    async with house.context.transaction() as transaction:
+    async with auth_pool.context.transaction() as transaction:
         found = await flow_state.find_waiting(transaction, user, "magiclink")
         nobody = await flow_state.find_waiting(transaction, uuid4(), "magiclink")
 
@@ -122,27 +124,27 @@ async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(house: Hous
     assert nobody is None
 
 
-async def test_age_counts_from_the_click_once_there_was_one(house: House):
+async def test_age_counts_from_the_click_once_there_was_one(auth_pool: AuthPool):
     new, verifier = with_verifier()
-    flow = await begun(house, new)
-    now = house.context.now()
+    flow = await begun(auth_pool, new)
+    now = auth_pool.context.now()
     assert flow.is_older(LASTS, now + timedelta(minutes=6))
 
-    await house.value(
+    await auth_pool.value(
         "update auth.flow_state set created_at = created_at - interval '50 minutes' where id = $1", new.id
     )
-    found = await taken(house, await completed(house, flow, uuid4()))
+    found = await taken(auth_pool, await completed(auth_pool, flow, uuid4()))
 
     assert found is not None
-    flow_state.check(found, verifier, LASTS, house.context.now())
+    flow_state.check(found, verifier, LASTS, auth_pool.context.now())
     with pytest.raises(AuthError, match="expired"):
-        flow_state.check(found, verifier, LASTS, house.context.now() + timedelta(minutes=6))
+        flow_state.check(found, verifier, LASTS, auth_pool.context.now() + timedelta(minutes=6))
 
 
-async def test_a_dropped_flow_is_gone(house: House):
+async def test_a_dropped_flow_is_gone(auth_pool: AuthPool):
     new, _ = with_verifier()
-    await begun(house, new)
+    await begun(auth_pool, new)
 
-    async with house.context.transaction() as transaction:
+    async with auth_pool.context.transaction() as transaction:
         await flow_state.drop(transaction, new.id)
         assert await flow_state.find(transaction, new.id) is None

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from broker.observability.observations import Observation
 from schemas.settings.auth_delivery import Email, EmailTemplateSettings, Notification, Notifications, Template
-from tests.workers.auth.house import PASSWORD, Clock, House, address
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, Clock, address
 from tests.workers.auth.office import Office
 from workers.auth.delivery import remote_templates
 from workers.auth.delivery.remote_templates import RemoteTemplates, urls_of
@@ -233,11 +233,11 @@ def test_addresses_are_those_of_the_settings_and_paths_lie_on_the_site():
     }
 
 
-async def test_letters_of_the_service_are_written_with_it(mailed: House, office: Office, site: Site):
+async def test_letters_of_the_service_are_written_with_it(mailed: AuthPool, office: Office, site: Site):
     own = Template(subject="Hi", url="/confirm.html")
-    house, email = mailed.having(email__template__confirmation=own, site_url=site.url), address()
+    auth_pool, email = mailed.having(email__template__confirmation=own, site_url=site.url), address()
 
-    await house.ok("POST", "/signup", {"email": email, "password": PASSWORD})
+    await auth_pool.ok("POST", "/signup", {"email": email, "password": PASSWORD})
 
     (letter,) = office.to(email)
     assert letter.subject == "Hi"
@@ -245,10 +245,17 @@ async def test_letters_of_the_service_are_written_with_it(mailed: House, office:
     assert site.asked == ["/confirm.html"]
 
 
-async def test_letters_are_sent_though_the_template_cannot_be_had(mailed: House, office: Office, site: Site):
+async def test_letters_are_sent_though_the_template_cannot_be_had(
+    mailed: AuthPool, office: Office, site: Site
+):
     site.status = 404
-    house, email = mailed.having(email__template__recovery=Template(url=f"{site.url}/gone.html")), address()
-    await house.context.outbox.mail(EmailKind.RECOVERY, email, TemplateValues(email=email, token="123456"))
+    auth_pool, email = (
+        mailed.having(email__template__recovery=Template(url=f"{site.url}/gone.html")),
+        address(),
+    )
+    await auth_pool.context.outbox.mail(
+        EmailKind.RECOVERY, email, TemplateValues(email=email, token="123456")
+    )
 
     (letter,) = office.to(email)
     assert "123456" in letter.text

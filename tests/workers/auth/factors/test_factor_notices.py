@@ -8,7 +8,7 @@ import pytest
 from schemas.settings.auth_delivery import Smtp
 from services.mail_catcher.mailbox import CaughtMail
 from services.mail_catcher.smtp import SmtpServer
-from tests.workers.auth.house import ADMIN, House
+from tests.workers.auth.auth_pool import ADMIN, AuthPool
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
 from workers.auth.delivery.transport import transport_of
 
@@ -28,13 +28,13 @@ async def caught() -> AsyncIterator[tuple[CaughtMail, int]]:
     server.stop()
 
 
-def at(plain: House, port: int, **more: object) -> House:
+def at(plain: AuthPool, port: int, **more: object) -> AuthPool:
     """Give a worker that hands its mails to a server on this machine."""
-    house = settle(plain.having(**OPEN_FACTORS, **more))
+    auth_pool = settle(plain.having(**OPEN_FACTORS, **more))
     post = transport_of(Smtp(host="127.0.0.1", port=port, admin_email="shop@example.org"))
-    context = house.context
+    context = auth_pool.context
     made = replace(context, outbox=replace(context.outbox, transport=post))
-    return House(made, house.admin, house.clock)
+    return AuthPool(made, auth_pool.admin, auth_pool.clock)
 
 
 def told(mail: CaughtMail) -> list[tuple[list[str], str]]:
@@ -44,14 +44,14 @@ def told(mail: CaughtMail) -> list[tuple[list[str], str]]:
     ]
 
 
-async def test_a_user_is_told_of_factors_that_come_and_go(plain: House, caught: tuple[CaughtMail, int]):
+async def test_a_user_is_told_of_factors_that_come_and_go(plain: AuthPool, caught: tuple[CaughtMail, int]):
     mail, port = caught
-    house = at(plain, port, **TOLD)
-    high, app = await with_app(house)
-    await house.ok("POST", "/factors/recovery-codes", {}, high.caller)
-    await house.ok("DELETE", "/factors/recovery-codes", None, high.caller)
-    await house.ok("DELETE", f"/admin/users/{high.id}/factors/{app.id}", None, ADMIN)
-    await house.context.outbox.close()
+    auth_pool = at(plain, port, **TOLD)
+    high, app = await with_app(auth_pool)
+    await auth_pool.ok("POST", "/factors/recovery-codes", {}, high.caller)
+    await auth_pool.ok("DELETE", "/factors/recovery-codes", None, high.caller)
+    await auth_pool.ok("DELETE", f"/admin/users/{high.id}/factors/{app.id}", None, ADMIN)
+    await auth_pool.context.outbox.close()
 
     came, went = "A second factor was added to your account", "A second factor was removed from your account"
     assert told(mail) == [([high.email], each) for each in (came, came, went, went)]
@@ -60,20 +60,20 @@ async def test_a_user_is_told_of_factors_that_come_and_go(plain: House, caught: 
 
 
 async def test_nobody_is_told_where_the_project_does_not_want_it(
-    plain: House, caught: tuple[CaughtMail, int]
+    plain: AuthPool, caught: tuple[CaughtMail, int]
 ):
     mail, port = caught
-    house = at(plain, port)
-    high, app = await with_app(house)
+    auth_pool = at(plain, port)
+    high, app = await with_app(auth_pool)
 
-    await house.ok("DELETE", f"/factors/{app.id}", None, high.caller)
+    await auth_pool.ok("DELETE", f"/factors/{app.id}", None, high.caller)
 
     assert told(mail) == []
 
 
-async def test_a_factor_is_changed_although_the_mail_cannot_be_sent(plain: House):
-    house = settle(plain.having(**OPEN_FACTORS, **TOLD))
+async def test_a_factor_is_changed_although_the_mail_cannot_be_sent(plain: AuthPool):
+    auth_pool = settle(plain.having(**OPEN_FACTORS, **TOLD))
 
-    high, app = await with_app(house)
+    high, app = await with_app(auth_pool)
 
-    assert await house.ok("DELETE", f"/factors/{app.id}", None, high.caller) == {"id": app.id}
+    assert await auth_pool.ok("DELETE", f"/factors/{app.id}", None, high.caller) == {"id": app.id}

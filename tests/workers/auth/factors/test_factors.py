@@ -9,7 +9,7 @@ import pytest
 
 from schemas.caller import AnonymousCaller, UserCaller
 from schemas.settings.types import Duration
-from tests.workers.auth.house import House, Signed, claims_of
+from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of
 from tests.workers.auth.second_factors import (
     NOT_FOUND,
     OPEN_FACTORS,
@@ -27,7 +27,7 @@ NEEDS_AAL2 = (403, "insufficient_aal")
 
 
 @pytest.fixture
-def house(plain: House) -> House:
+def auth_pool(plain: AuthPool) -> AuthPool:
     """A worker where every kind of factor is open."""
     return settle(plain.having(**OPEN_FACTORS, enable_anonymous_sign_ins=True))
 
@@ -35,10 +35,10 @@ def house(plain: House) -> House:
 # Enrolment
 
 
-async def test_an_app_is_told_its_secret_once(house: House):
-    signed = await house.sign_up()
+async def test_an_app_is_told_its_secret_once(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
-    made = await house.ok(
+    made = await auth_pool.ok(
         "POST", "/factors", {"factor_type": "totp", "friendly_name": "Phone", "issuer": "Shop"}, signed.caller
     )
 
@@ -49,31 +49,31 @@ async def test_an_app_is_told_its_secret_once(house: House):
     assert uri.startswith(f"otpauth://totp/Shop:{signed.email}?")
     assert f"secret={secret}" in uri
     assert ElementTree.fromstring(made["totp"]["qr_code"]).tag.endswith("svg")
-    assert [(each["id"], each["status"]) for each in await factors_of(house, signed)] == [
+    assert [(each["id"], each["status"]) for each in await factors_of(auth_pool, signed)] == [
         (made["id"], "unverified")
     ]
 
 
-async def test_the_issuer_is_the_host_of_the_site_if_none_is_given(house: House):
-    signed = await house.sign_up()
+async def test_the_issuer_is_the_host_of_the_site_if_none_is_given(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
-    made = await house.having(site_url="https://app.example.com/start").ok(
+    made = await auth_pool.having(site_url="https://app.example.com/start").ok(
         "POST", "/factors", {"factor_type": "totp"}, signed.caller
     )
 
     assert "issuer=app.example.com" in made["totp"]["uri"]
 
 
-async def test_a_secret_is_not_in_clear_in_the_database(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_secret_is_not_in_clear_in_the_database(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
 
-    row = await house.admin.fetchrow("select * from auth.mfa_factors where id = $1", uuid.UUID(app.id))
+    row = await auth_pool.admin.fetchrow("select * from auth.mfa_factors where id = $1", uuid.UUID(app.id))
 
     assert row is not None
     assert is_sealed(row["secret"])
     assert app.secret not in repr(row)
-    assert house.context.vault.open(row["secret"], uuid.UUID(app.id)) == app.secret
+    assert auth_pool.context.vault.open(row["secret"], uuid.UUID(app.id)) == app.secret
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ async def test_a_secret_is_not_in_clear_in_the_database(house: House):
         ({"factor_type": "totp", "issuer": "ä" * 100}, "validation_failed"),
     ],
 )
-async def test_what_cannot_be_a_factor_is_refused(house: House, body: dict[str, object], code: str):
-    signed = await house.sign_up()
+async def test_what_cannot_be_a_factor_is_refused(auth_pool: AuthPool, body: dict[str, object], code: str):
+    signed = await auth_pool.sign_up()
 
-    assert (await house.refused("POST", "/factors", body, signed.caller))[:2] == (400, code)
-    assert await factors_of(house, signed) == []
+    assert (await auth_pool.refused("POST", "/factors", body, signed.caller))[:2] == (400, code)
+    assert await factors_of(auth_pool, signed) == []
 
 
 @pytest.mark.parametrize(
@@ -106,29 +106,29 @@ async def test_what_cannot_be_a_factor_is_refused(house: House, body: dict[str, 
         ("mfa__web_authn__enroll_enabled", {"factor_type": "webauthn"}, "mfa_webauthn_enroll_not_enabled"),
     ],
 )  # fmt: skip
-async def test_a_kind_can_be_closed(house: House, off: str, body: dict[str, object], code: str):
-    signed = await house.sign_up()
-    closed = house.having(**{off: False})
+async def test_a_kind_can_be_closed(auth_pool: AuthPool, off: str, body: dict[str, object], code: str):
+    signed = await auth_pool.sign_up()
+    closed = auth_pool.having(**{off: False})
 
     assert (await closed.refused("POST", "/factors", body, signed.caller))[:2] == (422, code)
 
 
-async def test_a_name_is_given_once(house: House):
-    signed = await house.sign_up()
-    await enroll_app(house, signed, friendly_name="Phone")
+async def test_a_name_is_given_once(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    await enroll_app(auth_pool, signed, friendly_name="Phone")
 
     body = {"factor_type": "totp", "friendly_name": "Phone"}
-    assert (await house.refused("POST", "/factors", body, signed.caller))[:2] == (
+    assert (await auth_pool.refused("POST", "/factors", body, signed.caller))[:2] == (
         422, "mfa_factor_name_conflict",
     )  # fmt: skip
     for name in ("phone", "", "", "  ", "  "):
-        await enroll_app(house, signed, friendly_name=name)
-    await enroll_app(house, await house.sign_up(), friendly_name="Phone")
+        await enroll_app(auth_pool, signed, friendly_name=name)
+    await enroll_app(auth_pool, await auth_pool.sign_up(), friendly_name="Phone")
 
 
-async def test_a_user_has_a_bounded_number_of_factors(house: House):
-    signed = await house.sign_up()
-    few = house.having(mfa__max_enrolled_factors=2)
+async def test_a_user_has_a_bounded_number_of_factors(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    few = auth_pool.having(mfa__max_enrolled_factors=2)
     for _ in range(2):
         await enroll_app(few, signed)
 
@@ -137,53 +137,55 @@ async def test_a_user_has_a_bounded_number_of_factors(house: House):
     )  # fmt: skip
 
 
-async def test_many_enrolments_at_once_do_not_pass_the_bound(house: House):
-    signed = await house.sign_up()
+async def test_many_enrolments_at_once_do_not_pass_the_bound(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
     await asyncio.gather(
-        *(house.send("POST", "/factors", {"factor_type": "totp"}, signed.caller) for _ in range(14))
+        *(auth_pool.send("POST", "/factors", {"factor_type": "totp"}, signed.caller) for _ in range(14))
     )
 
-    assert len(await factors_of(house, signed)) == 10
+    assert len(await factors_of(auth_pool, signed)) == 10
 
 
-async def test_a_user_has_a_bounded_number_of_verified_factors(house: House):
-    signed, _ = await with_app(house)
-    few = house.having(mfa__max_verified_factors=1)
+async def test_a_user_has_a_bounded_number_of_verified_factors(auth_pool: AuthPool):
+    signed, _ = await with_app(auth_pool)
+    few = auth_pool.having(mfa__max_verified_factors=1)
 
     assert (await few.refused("POST", "/factors", {"factor_type": "totp"}, signed.caller))[:2] == (
         422, "too_many_enrolled_mfa_factors",
     )  # fmt: skip
 
 
-async def test_who_has_a_factor_adds_others_at_aal2_only(house: House):
-    high, _ = await with_app(house)
-    low = await house.sign_in(high.email)
+async def test_who_has_a_factor_adds_others_at_aal2_only(auth_pool: AuthPool):
+    high, _ = await with_app(auth_pool)
+    low = await auth_pool.sign_in(high.email)
 
-    assert (await house.refused("POST", "/factors", {"factor_type": "totp"}, low.caller))[:2] == NEEDS_AAL2
-    await enroll_app(house, high)
+    assert (await auth_pool.refused("POST", "/factors", {"factor_type": "totp"}, low.caller))[
+        :2
+    ] == NEEDS_AAL2
+    await enroll_app(auth_pool, high)
 
 
-async def test_factors_that_were_begun_too_long_ago_are_removed_first(house: House):
-    signed = await house.sign_up()
-    old = await enroll_app(house, signed, friendly_name="Phone")
-    house.clock.forward(seconds=299)
-    young = await enroll_app(house, signed, friendly_name="Other")
-    house.clock.forward(seconds=2)
+async def test_factors_that_were_begun_too_long_ago_are_removed_first(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    old = await enroll_app(auth_pool, signed, friendly_name="Phone")
+    auth_pool.clock.forward(seconds=299)
+    young = await enroll_app(auth_pool, signed, friendly_name="Other")
+    auth_pool.clock.forward(seconds=2)
 
-    new = await enroll_app(house, signed, friendly_name="Phone")
+    new = await enroll_app(auth_pool, signed, friendly_name="Phone")
 
-    assert {each["id"] for each in await factors_of(house, signed)} == {young.id, new.id}
+    assert {each["id"] for each in await factors_of(auth_pool, signed)} == {young.id, new.id}
     assert old.id != new.id
 
 
-async def test_verified_factors_do_not_expire(house: House):
-    signed, app = await with_app(house)
-    house.clock.forward(seconds=3000)
+async def test_verified_factors_do_not_expire(auth_pool: AuthPool):
+    signed, app = await with_app(auth_pool)
+    auth_pool.clock.forward(seconds=3000)
 
-    await enroll_app(house, signed)
+    await enroll_app(auth_pool, signed)
 
-    assert app.id in {each["id"] for each in await factors_of(house, signed)}
+    assert app.id in {each["id"] for each in await factors_of(auth_pool, signed)}
 
 
 # Who may
@@ -203,108 +205,112 @@ async def test_verified_factors_do_not_expire(house: House):
         ("DELETE", "/factors/recovery-codes"),
     ],
 )
-async def test_only_a_user_with_a_session_and_an_address_has_factors(house: House, method: str, target: str):
-    anonymous = house.signed(await house.ok("POST", "/signup", {}))
-    signed = await house.sign_up()
+async def test_only_a_user_with_a_session_and_an_address_has_factors(
+    auth_pool: AuthPool, method: str, target: str
+):
+    anonymous = auth_pool.signed(await auth_pool.ok("POST", "/signup", {}))
+    signed = await auth_pool.sign_up()
     by_hand = UserCaller(json.dumps({"sub": signed.id, "role": "authenticated"}).encode())
     hidden = UserCaller(json.dumps({"sub": anonymous.id, "session_id": anonymous.session_id}).encode())
 
-    assert (await house.refused(method, target, {}, AnonymousCaller()))[:2] == (401, "no_authorization")
-    assert (await house.refused(method, target, {}, anonymous.caller))[:2] == (403, "no_authorization")
-    assert (await house.refused(method, target, {}, hidden))[:2] == (403, "no_authorization")
-    assert (await house.refused(method, target, {}, by_hand))[:2] == (403, "session_not_found")
+    assert (await auth_pool.refused(method, target, {}, AnonymousCaller()))[:2] == (401, "no_authorization")
+    assert (await auth_pool.refused(method, target, {}, anonymous.caller))[:2] == (403, "no_authorization")
+    assert (await auth_pool.refused(method, target, {}, hidden))[:2] == (403, "no_authorization")
+    assert (await auth_pool.refused(method, target, {}, by_hand))[:2] == (403, "session_not_found")
 
 
-async def test_an_oauth_client_does_not_act_on_factors(house: House):
-    signed = await house.sign_up()
+async def test_an_oauth_client_does_not_act_on_factors(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
     client = uuid.uuid4()
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "insert into auth.oauth_clients (id, client_type, registration_type, redirect_uris, grant_types, created_at, "
         "updated_at, token_endpoint_auth_method) values ($1, 'public', 'manual', 'https://a.example', "
         "'authorization_code', now(), now(), 'none')",
         client,
     )
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "update auth.sessions set oauth_client_id = $1 where id = $2", client, uuid.UUID(signed.session_id)
     )
 
-    assert (await house.refused("POST", "/factors", {"factor_type": "totp"}, signed.caller))[:2] == (
+    assert (await auth_pool.refused("POST", "/factors", {"factor_type": "totp"}, signed.caller))[:2] == (
         403, "no_authorization",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("id", ["x", "1", "%20", str(uuid.uuid4())])
-async def test_a_factor_that_is_not_there_is_not_found(house: House, id: str):
-    signed = await house.sign_up()
+async def test_a_factor_that_is_not_there_is_not_found(auth_pool: AuthPool, id: str):
+    signed = await auth_pool.sign_up()
     code = "mfa_factor_not_found" if len(id) == 36 else "validation_failed"
 
     for method, rest in (("POST", "/challenge"), ("POST", "/verify"), ("DELETE", "")):
-        assert (await house.refused(method, f"/factors/{id}{rest}", {}, signed.caller))[:2] == (404, code)
+        assert (await auth_pool.refused(method, f"/factors/{id}{rest}", {}, signed.caller))[:2] == (404, code)
 
 
-async def test_a_factor_of_somebody_else_is_not_found(house: House):
-    owner, app = await with_app(house)
+async def test_a_factor_of_somebody_else_is_not_found(auth_pool: AuthPool):
+    owner, app = await with_app(auth_pool)
     challenge = await app.challenge(owner)
-    thief, own = await with_app(house)
+    thief, own = await with_app(auth_pool)
 
     body = {"challenge_id": challenge, "code": app.code(1)}
     for method, rest in (("POST", "/challenge"), ("POST", "/verify"), ("DELETE", "")):
-        assert await house.refused(method, f"/factors/{app.id}{rest}", body, thief.caller) == NOT_FOUND
+        assert await auth_pool.refused(method, f"/factors/{app.id}{rest}", body, thief.caller) == NOT_FOUND
     assert (await own.refused(thief, own.code(1), challenge))[:2] == (422, "mfa_factor_not_found")
-    assert await aal_of(house, owner.session_id) == "aal2"
+    assert await aal_of(auth_pool, owner.session_id) == "aal2"
 
 
 # Removal
 
 
-async def test_a_factor_that_was_begun_goes_at_any_level(house: House):
-    signed = await house.sign_up()
-    app = await enroll_app(house, signed)
+async def test_a_factor_that_was_begun_goes_at_any_level(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    app = await enroll_app(auth_pool, signed)
 
-    assert await house.ok("DELETE", f"/factors/{app.id}", None, signed.caller) == {"id": app.id}
-    assert await factors_of(house, signed) == []
+    assert await auth_pool.ok("DELETE", f"/factors/{app.id}", None, signed.caller) == {"id": app.id}
+    assert await factors_of(auth_pool, signed) == []
 
 
-async def test_a_verified_factor_goes_at_aal2_only(house: House):
-    high, app = await with_app(house)
-    low = await house.sign_in(high.email)
+async def test_a_verified_factor_goes_at_aal2_only(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
+    low = await auth_pool.sign_in(high.email)
 
-    assert (await house.refused("DELETE", f"/factors/{app.id}", None, low.caller))[:2] == (
+    assert (await auth_pool.refused("DELETE", f"/factors/{app.id}", None, low.caller))[:2] == (
         422, "insufficient_aal",
     )  # fmt: skip
-    assert await house.ok("DELETE", f"/factors/{app.id}", None, high.caller) == {"id": app.id}
+    assert await auth_pool.ok("DELETE", f"/factors/{app.id}", None, high.caller) == {"id": app.id}
 
 
-async def test_sessions_that_a_factor_raised_drop_when_it_goes(house: House):
-    high, app = await with_app(house)
-    second = await enroll_app(house, high)
+async def test_sessions_that_a_factor_raised_drop_when_it_goes(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
+    second = await enroll_app(auth_pool, high)
     raised = await second.verify(high)
-    next_step(house)
-    other = await app.verify(await house.sign_in(high.email))
+    next_step(auth_pool)
+    other = await app.verify(await auth_pool.sign_in(high.email))
 
-    await house.ok("DELETE", f"/factors/{app.id}", None, raised.caller)
+    await auth_pool.ok("DELETE", f"/factors/{app.id}", None, raised.caller)
 
-    assert await aal_of(house, raised.session_id) == "aal2"
-    assert await aal_of(house, other.session_id) == "aal1"
-    again = claims_of((await house.refresh(other.refresh_token)).caller)
+    assert await aal_of(auth_pool, raised.session_id) == "aal2"
+    assert await aal_of(auth_pool, other.session_id) == "aal1"
+    again = claims_of((await auth_pool.refresh(other.refresh_token)).caller)
     assert again["aal"] == "aal1"
     assert [each["method"] for each in again["amr"]] == ["password"]
-    assert (await house.refused("POST", "/factors", {"factor_type": "totp"}, other.caller))[:2] == NEEDS_AAL2
+    assert (await auth_pool.refused("POST", "/factors", {"factor_type": "totp"}, other.caller))[
+        :2
+    ] == NEEDS_AAL2
 
 
-async def test_after_the_last_factor_an_account_is_as_before(house: House):
-    high, app = await with_app(house)
+async def test_after_the_last_factor_an_account_is_as_before(auth_pool: AuthPool):
+    high, app = await with_app(auth_pool)
 
-    await house.ok("DELETE", f"/factors/{app.id}", None, high.caller)
+    await auth_pool.ok("DELETE", f"/factors/{app.id}", None, high.caller)
 
-    again = await house.refresh(high.refresh_token)
+    again = await auth_pool.refresh(high.refresh_token)
     assert claims_of(again.caller)["aal"] == "aal1"
     assert "factors" not in again.body["user"]
-    await house.ok("PUT", "/user", {"password": "another one"}, again.caller)
+    await auth_pool.ok("PUT", "/user", {"password": "another one"}, again.caller)
 
 
-async def test_a_new_level_is_asked_of_sessions_that_stay_low_too_long(house: House):
-    strict = house.having(sessions__allow_low_aal=Duration(60))
+async def test_a_new_level_is_asked_of_sessions_that_stay_low_too_long(auth_pool: AuthPool):
+    strict = auth_pool.having(sessions__allow_low_aal=Duration(60))
     high, _ = await with_app(strict)
     low = await strict.sign_in(high.email)
     strict.clock.forward(seconds=61)
@@ -315,9 +321,9 @@ async def test_a_new_level_is_asked_of_sessions_that_stay_low_too_long(house: Ho
     assert claims_of((await strict.refresh(high.refresh_token)).caller)["aal"] == "aal2"
 
 
-async def test_many_users_enroll_at_once(house: House):
+async def test_many_users_enroll_at_once(auth_pool: AuthPool):
     async def one() -> tuple[Signed, App]:
-        return await with_app(house)
+        return await with_app(auth_pool)
 
     both = await asyncio.gather(*(one() for _ in range(8)))
 

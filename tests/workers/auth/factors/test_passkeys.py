@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.caller import AnonymousCaller, Caller, UserCaller
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, address, claims_of
 from tests.workers.auth.authenticator import (
     BACKED_UP,
     ELIGIBLE,
@@ -19,7 +20,6 @@ from tests.workers.auth.authenticator import (
     base64url,
     unbase64url,
 )
-from tests.workers.auth.house import ADMIN, House, Signed, address, claims_of
 from tests.workers.auth.passkey_user import (
     AUTHENTICATION,
     PASSKEYS,
@@ -39,24 +39,24 @@ LOW = (403, "insufficient_aal", "AAL2 session is required to add or delete a pas
 
 
 @pytest.fixture
-def open_house(house: House) -> House:
-    return house.having(**PASSKEYS)
+def open_auth_pool(auth_pool: AuthPool) -> AuthPool:
+    return auth_pool.having(**PASSKEYS)
 
 
 async def verify_refused(
-    house: House, where: str, answer: object, caller: Caller | None = None
+    auth_pool: AuthPool, where: str, answer: object, caller: Caller | None = None
 ) -> tuple[int, str, str]:
-    return await house.refused("POST", f"{where}/verify", answer, caller or AnonymousCaller())
+    return await auth_pool.refused("POST", f"{where}/verify", answer, caller or AnonymousCaller())
 
 
 # --- The way through ---------------------------------------------------------------------------------------------
 
 
-async def test_a_passkey_is_made_and_signs_in(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
+async def test_a_passkey_is_made_and_signs_in(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
 
-    made = await register(open_house, signed, one)
-    entered = await enter(open_house, one)
+    made = await register(open_auth_pool, signed, one)
+    entered = await enter(open_auth_pool, one)
 
     assert set(made) == {"id", "friendly_name", "created_at"}
     assert made["friendly_name"] == "iCloud Keychain"
@@ -65,13 +65,13 @@ async def test_a_passkey_is_made_and_signs_in(open_house: House):
     claims = claims_of(entered.caller)
     assert (claims["aal"], [each["method"] for each in claims["amr"]]) == ("aal1", ["passkey"])
     assert entered.body["user"]["last_sign_in_at"] > signed.body["user"]["last_sign_in_at"]
-    assert (await open_house.refresh(entered.refresh_token)).id == signed.id
+    assert (await open_auth_pool.refresh(entered.refresh_token)).id == signed.id
 
 
-async def test_options_to_register_are_for_the_caller(open_house: House):
-    signed = await open_house.sign_up(data={"full_name": "Ada"})
+async def test_options_to_register_are_for_the_caller(open_auth_pool: AuthPool):
+    signed = await open_auth_pool.sign_up(data={"full_name": "Ada"})
 
-    asked = await open_house.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
+    asked = await open_auth_pool.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
 
     options = asked["options"]
     assert unbase64url(options["user"]["id"]) == signed.id.encode()
@@ -83,15 +83,15 @@ async def test_options_to_register_are_for_the_caller(open_house: House):
     assert {"type": "public-key", "alg": -7} in options["pubKeyCredParams"]
     assert options["excludeCredentials"] == []
     assert uuid.UUID(asked["challenge_id"])
-    assert abs(asked["expires_at"] - open_house.clock() - 300) < 60
+    assert abs(asked["expires_at"] - open_auth_pool.clock() - 300) < 60
 
 
-async def test_credentials_that_are_there_are_not_made_again(open_house: House):
-    signed, one, key = await open_house.sign_up(), Authenticator(transports=["usb"]), Authenticator()
-    await register(open_house, signed, one)
-    _, raised = await enrolled(open_house, signed, key)
+async def test_credentials_that_are_there_are_not_made_again(open_auth_pool: AuthPool):
+    signed, one, key = await open_auth_pool.sign_up(), Authenticator(transports=["usb"]), Authenticator()
+    await register(open_auth_pool, signed, one)
+    _, raised = await enrolled(open_auth_pool, signed, key)
 
-    asked = await open_house.ok("POST", f"{REGISTRATION}/options", {}, raised.caller)
+    asked = await open_auth_pool.ok("POST", f"{REGISTRATION}/options", {}, raised.caller)
 
     listed = {each["id"]: each["transports"] for each in asked["options"]["excludeCredentials"]}
     assert listed == {
@@ -100,10 +100,10 @@ async def test_credentials_that_are_there_are_not_made_again(open_house: House):
     }
 
 
-async def test_options_to_sign_in_tell_of_nobody(open_house: House):
-    await register(open_house, await open_house.sign_up(), Authenticator())
+async def test_options_to_sign_in_tell_of_nobody(open_auth_pool: AuthPool):
+    await register(open_auth_pool, await open_auth_pool.sign_up(), Authenticator())
 
-    asked = await open_house.ok("POST", f"{AUTHENTICATION}/options")
+    asked = await open_auth_pool.ok("POST", f"{AUTHENTICATION}/options")
 
     assert set(asked) == {"challenge_id", "options", "expires_at"}
     assert {**asked["options"], "challenge": ""} == {
@@ -115,28 +115,32 @@ async def test_options_to_sign_in_tell_of_nobody(open_house: House):
     }
 
 
-async def test_the_list_shows_when_each_was_used(open_house: House):
-    signed, one, other = await open_house.sign_up(), Authenticator(), Authenticator(aaguid=uuid.UUID(int=0))
-    first = await register(open_house, signed, one)
-    second = await register(open_house, signed, other)
-    await register(open_house, await open_house.sign_up(), Authenticator())
-    await enter(open_house, one)
+async def test_the_list_shows_when_each_was_used(open_auth_pool: AuthPool):
+    signed, one, other = (
+        await open_auth_pool.sign_up(),
+        Authenticator(),
+        Authenticator(aaguid=uuid.UUID(int=0)),
+    )
+    first = await register(open_auth_pool, signed, one)
+    second = await register(open_auth_pool, signed, other)
+    await register(open_auth_pool, await open_auth_pool.sign_up(), Authenticator())
+    await enter(open_auth_pool, one)
 
-    listed = await open_house.ok("GET", "/passkeys", None, signed.caller)
+    listed = await open_auth_pool.ok("GET", "/passkeys", None, signed.caller)
 
     assert listed == [{**first, "last_used_at": listed[0]["last_used_at"]}, second]
     assert second["friendly_name"] == "Passkey"
     assert listed[0]["last_used_at"] > first["created_at"]
 
 
-async def test_counters_and_backups_are_kept(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator(flags=PRESENT | VERIFIED | ELIGIBLE)
-    await register(open_house, signed, one)
+async def test_counters_and_backups_are_kept(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator(flags=PRESENT | VERIFIED | ELIGIBLE)
+    await register(open_auth_pool, signed, one)
     one.flags |= BACKED_UP
-    await enter(open_house, one)
-    await enter(open_house, one)
+    await enter(open_auth_pool, one)
+    await enter(open_auth_pool, one)
 
-    row = await open_house.admin.fetchrow(
+    row = await open_auth_pool.admin.fetchrow(
         "select * from auth.webauthn_credentials where user_id = $1", uuid.UUID(signed.id)
     )
 
@@ -147,21 +151,21 @@ async def test_counters_and_backups_are_kept(open_house: House):
     assert row["aaguid"] == one.aaguid
 
 
-async def test_an_authenticator_that_does_not_count_signs_in_again_and_again(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator(counts=False)
-    await register(open_house, signed, one)
+async def test_an_authenticator_that_does_not_count_signs_in_again_and_again(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator(counts=False)
+    await register(open_auth_pool, signed, one)
 
-    assert {(await enter(open_house, one)).id for _ in range(3)} == {signed.id}
+    assert {(await enter(open_auth_pool, one)).id for _ in range(3)} == {signed.id}
 
 
-async def test_many_users_share_an_authenticator(open_house: House):
-    one, users = Authenticator(), [await open_house.sign_up() for _ in range(2)]
+async def test_many_users_share_an_authenticator(open_auth_pool: AuthPool):
+    one, users = Authenticator(), [await open_auth_pool.sign_up() for _ in range(2)]
     for each in users:
-        await register(open_house, each, one)
+        await register(open_auth_pool, each, one)
 
-    asked = await open_house.ok("POST", f"{AUTHENTICATION}/options")
+    asked = await open_auth_pool.ok("POST", f"{AUTHENTICATION}/options")
     credential = one.get(asked["options"], one.held[0])
-    body = await open_house.ok(
+    body = await open_auth_pool.ok(
         "POST", f"{AUTHENTICATION}/verify", {"challenge_id": asked["challenge_id"], "credential": credential}
     )
 
@@ -171,77 +175,79 @@ async def test_many_users_share_an_authenticator(open_house: House):
 # --- Names and ends ----------------------------------------------------------------------------------------------
 
 
-async def test_a_passkey_gets_another_name(open_house: House):
-    signed = await open_house.sign_up()
-    made = await register(open_house, signed, Authenticator())
+async def test_a_passkey_gets_another_name(open_auth_pool: AuthPool):
+    signed = await open_auth_pool.sign_up()
+    made = await register(open_auth_pool, signed, Authenticator())
 
-    changed = await open_house.ok(
+    changed = await open_auth_pool.ok(
         "PATCH", f"/passkeys/{made['id']}", {"friendly_name": " Grüße 🔑 "}, signed.caller
     )
 
     assert changed == {**made, "friendly_name": "Grüße 🔑"}
-    assert await open_house.ok("GET", "/passkeys", None, signed.caller) == [changed]
+    assert await open_auth_pool.ok("GET", "/passkeys", None, signed.caller) == [changed]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 121, "a\0b", None])
-async def test_a_name_that_is_none_is_refused(open_house: House, name: str | None):
-    signed = await open_house.sign_up()
-    made = await register(open_house, signed, Authenticator())
+async def test_a_name_that_is_none_is_refused(open_auth_pool: AuthPool, name: str | None):
+    signed = await open_auth_pool.sign_up()
+    made = await register(open_auth_pool, signed, Authenticator())
 
-    told = await open_house.refused(
+    told = await open_auth_pool.refused(
         "PATCH", f"/passkeys/{made['id']}", {"friendly_name": name}, signed.caller
     )
 
     assert told == (400, "validation_failed", "friendly_name must have 1 to 120 characters")
-    await open_house.ok("PATCH", f"/passkeys/{made['id']}", {"friendly_name": "x" * 120}, signed.caller)
+    await open_auth_pool.ok("PATCH", f"/passkeys/{made['id']}", {"friendly_name": "x" * 120}, signed.caller)
 
 
-async def test_a_deleted_passkey_signs_nobody_in(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    made = await register(open_house, signed, one)
+async def test_a_deleted_passkey_signs_nobody_in(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    made = await register(open_auth_pool, signed, one)
 
-    response = await open_house.send("DELETE", f"/passkeys/{made['id']}", None, signed.caller)
+    response = await open_auth_pool.send("DELETE", f"/passkeys/{made['id']}", None, signed.caller)
 
     assert (response.status, response.body) == (204, b"")
-    assert await open_house.ok("GET", "/passkeys", None, signed.caller) == []
-    assert await verify_refused(open_house, AUTHENTICATION, await entering(open_house, one)) == (
+    assert await open_auth_pool.ok("GET", "/passkeys", None, signed.caller) == []
+    assert await verify_refused(open_auth_pool, AUTHENTICATION, await entering(open_auth_pool, one)) == (
         400, "webauthn_verification_failed", "Passkey could not be verified: the credential is not that of a passkey",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("id", ["", "x", str(uuid.uuid4())])
-async def test_a_passkey_that_is_not_there_is_not_found(open_house: House, id: str):
-    signed, other = await open_house.sign_up(), await open_house.sign_up()
-    named = id or (await register(open_house, other, Authenticator()))["id"]
+async def test_a_passkey_that_is_not_there_is_not_found(open_auth_pool: AuthPool, id: str):
+    signed, other = await open_auth_pool.sign_up(), await open_auth_pool.sign_up()
+    named = id or (await register(open_auth_pool, other, Authenticator()))["id"]
 
     body = {"friendly_name": "mine"}
-    assert await open_house.refused("PATCH", f"/passkeys/{named}", body, signed.caller) == NOT_FOUND
-    assert await open_house.refused("DELETE", f"/passkeys/{named}", None, signed.caller) == NOT_FOUND
-    assert len(await open_house.ok("GET", "/passkeys", None, other.caller)) == (0 if id else 1)
+    assert await open_auth_pool.refused("PATCH", f"/passkeys/{named}", body, signed.caller) == NOT_FOUND
+    assert await open_auth_pool.refused("DELETE", f"/passkeys/{named}", None, signed.caller) == NOT_FOUND
+    assert len(await open_auth_pool.ok("GET", "/passkeys", None, other.caller)) == (0 if id else 1)
 
 
-async def test_admins_see_and_delete_passkeys_of_anybody(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    made = await register(open_house, signed, one)
+async def test_admins_see_and_delete_passkeys_of_anybody(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    made = await register(open_auth_pool, signed, one)
     path = f"/admin/users/{signed.id}/passkeys"
 
-    assert await open_house.ok("GET", path, None, ADMIN) == [made]
-    other = (await open_house.sign_up()).id
+    assert await open_auth_pool.ok("GET", path, None, ADMIN) == [made]
+    other = (await open_auth_pool.sign_up()).id
     assert (
-        await open_house.refused("DELETE", f"/admin/users/{other}/passkeys/{made['id']}", None, ADMIN)
+        await open_auth_pool.refused("DELETE", f"/admin/users/{other}/passkeys/{made['id']}", None, ADMIN)
         == NOT_FOUND
     )
-    assert (await open_house.send("DELETE", f"{path}/{made['id']}", None, ADMIN)).status == 204
-    assert await open_house.ok("GET", path, None, ADMIN) == []
-    assert await open_house.refused("DELETE", f"{path}/{made['id']}", None, ADMIN) == NOT_FOUND
-    assert (await open_house.refused("GET", f"/admin/users/{uuid.uuid4()}/passkeys", None, ADMIN))[:2] == (
+    assert (await open_auth_pool.send("DELETE", f"{path}/{made['id']}", None, ADMIN)).status == 204
+    assert await open_auth_pool.ok("GET", path, None, ADMIN) == []
+    assert await open_auth_pool.refused("DELETE", f"{path}/{made['id']}", None, ADMIN) == NOT_FOUND
+    assert (await open_auth_pool.refused("GET", f"/admin/users/{uuid.uuid4()}/passkeys", None, ADMIN))[:2] == (
         404, "user_not_found",
     )  # fmt: skip
-    assert (await open_house.refused("GET", "/admin/users/x/passkeys", None, ADMIN))[:2] == (
+    assert (await open_auth_pool.refused("GET", "/admin/users/x/passkeys", None, ADMIN))[:2] == (
         404, "validation_failed",
     )  # fmt: skip
-    assert (await open_house.refused("GET", path, None, signed.caller))[:2] == (403, "not_admin")
-    assert (await open_house.refused("DELETE", f"{path}/{made['id']}", None, signed.caller))[1] == "not_admin"
+    assert (await open_auth_pool.refused("GET", path, None, signed.caller))[:2] == (403, "not_admin")
+    assert (await open_auth_pool.refused("DELETE", f"{path}/{made['id']}", None, signed.caller))[
+        1
+    ] == "not_admin"
 
 
 # --- Who may -----------------------------------------------------------------------------------------------------
@@ -254,7 +260,7 @@ _ALL = [
 
 
 @pytest.mark.parametrize(("method", "path"), _ALL)
-async def test_where_passkeys_are_off_there_are_none(plain: House, method: str, path: str):
+async def test_where_passkeys_are_off_there_are_none(plain: AuthPool, method: str, path: str):
     signed = await plain.sign_up()
 
     told = await plain.refused(method, path, {"friendly_name": "x"}, signed.caller)
@@ -262,7 +268,7 @@ async def test_where_passkeys_are_off_there_are_none(plain: House, method: str, 
     assert told == (404, "passkey_disabled", "Passkeys are disabled")
 
 
-async def test_where_passkeys_are_off_admins_find_none(plain: House):
+async def test_where_passkeys_are_off_admins_find_none(plain: AuthPool):
     path = f"/admin/users/{uuid.uuid4()}/passkeys"
 
     assert (await plain.refused("GET", path, None, ADMIN))[:2] == (404, "passkey_disabled")
@@ -270,28 +276,28 @@ async def test_where_passkeys_are_off_admins_find_none(plain: House):
 
 
 @pytest.mark.parametrize(("method", "path"), [each for each in _ALL if AUTHENTICATION not in each[1]])
-async def test_without_a_token_only_signing_in_is_possible(open_house: House, method: str, path: str):
+async def test_without_a_token_only_signing_in_is_possible(open_auth_pool: AuthPool, method: str, path: str):
     body = {"friendly_name": "x", "challenge_id": "x", "credential": {}}
 
-    assert (await open_house.refused(method, path, body))[:2] == (401, "no_authorization")
+    assert (await open_auth_pool.refused(method, path, body))[:2] == (401, "no_authorization")
 
 
-async def test_anonymous_users_have_no_passkeys(open_house: House):
-    signed = open_house.signed(await open_house.ok("POST", "/signup", {}))
+async def test_anonymous_users_have_no_passkeys(open_auth_pool: AuthPool):
+    signed = open_auth_pool.signed(await open_auth_pool.ok("POST", "/signup", {}))
     body = {"challenge_id": str(uuid.uuid4()), "credential": {}}
 
     for path in ("options", "verify"):
-        told = await open_house.refused("POST", f"{REGISTRATION}/{path}", body, signed.caller)
+        told = await open_auth_pool.refused("POST", f"{REGISTRATION}/{path}", body, signed.caller)
         assert told[:2] == (403, "no_authorization")
 
 
-async def test_users_of_single_sign_on_have_no_passkeys(open_house: House):
-    signed = await open_house.sign_up()
-    await open_house.admin.execute(
+async def test_users_of_single_sign_on_have_no_passkeys(open_auth_pool: AuthPool):
+    signed = await open_auth_pool.sign_up()
+    await open_auth_pool.admin.execute(
         "update auth.users set is_sso_user = true where id = $1", uuid.UUID(signed.id)
     )
 
-    told = await open_house.refused("POST", f"{REGISTRATION}/options", {}, signed.caller)
+    told = await open_auth_pool.refused("POST", f"{REGISTRATION}/options", {}, signed.caller)
 
     assert told[:2] == (422, "user_sso_managed")
 
@@ -304,138 +310,141 @@ async def test_users_of_single_sign_on_have_no_passkeys(open_house: House):
         ("banned_until = now() + interval '1 day'", "user_banned"),
     ],
 )
-async def test_who_may_not_sign_in_may_not_with_a_passkey(open_house: House, change: str, code: str):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
-    await open_house.admin.execute(f"update auth.users set {change} where id = $1", uuid.UUID(signed.id))
+async def test_who_may_not_sign_in_may_not_with_a_passkey(open_auth_pool: AuthPool, change: str, code: str):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
+    await open_auth_pool.admin.execute(f"update auth.users set {change} where id = $1", uuid.UUID(signed.id))
 
-    told = await verify_refused(open_house, AUTHENTICATION, await entering(open_house, one))
+    told = await verify_refused(open_auth_pool, AUTHENTICATION, await entering(open_auth_pool, one))
 
     assert told[:2] == (403, code)
-    told = await open_house.refused("POST", f"{REGISTRATION}/options", {}, signed.caller)
+    told = await open_auth_pool.refused("POST", f"{REGISTRATION}/options", {}, signed.caller)
     assert told[:2] == (403, code)
 
 
-async def test_who_confirmed_one_address_needs_no_other(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await open_house.admin.execute(
+async def test_who_confirmed_one_address_needs_no_other(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await open_auth_pool.admin.execute(
         "update auth.users set phone = substr(id::text, 1, 8), phone_confirmed_at = now(), email_confirmed_at = null"
         " where id = $1",
         uuid.UUID(signed.id),
     )
 
-    await register(open_house, signed, one)
+    await register(open_auth_pool, signed, one)
 
-    assert (await enter(open_house, one)).id == signed.id
-
-
-async def test_a_deleted_user_has_no_passkeys(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
-    answer = await entering(open_house, one)
-    await open_house.ok("DELETE", f"/admin/users/{signed.id}", {"should_soft_delete": True}, ADMIN)
-
-    assert (await verify_refused(open_house, AUTHENTICATION, answer))[1] == "webauthn_verification_failed"
+    assert (await enter(open_auth_pool, one)).id == signed.id
 
 
-async def test_who_has_a_second_factor_needs_it_to_add_and_delete(open_house: House):
-    signed = await open_house.sign_up()
-    made = await register(open_house, signed, Authenticator())
-    late = await registering(open_house, signed, Authenticator())
-    _, raised = await enrolled(open_house, signed, Authenticator())
-    low = await open_house.sign_in(signed.email)
+async def test_a_deleted_user_has_no_passkeys(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
+    answer = await entering(open_auth_pool, one)
+    await open_auth_pool.ok("DELETE", f"/admin/users/{signed.id}", {"should_soft_delete": True}, ADMIN)
+
+    assert (await verify_refused(open_auth_pool, AUTHENTICATION, answer))[1] == "webauthn_verification_failed"
+
+
+async def test_who_has_a_second_factor_needs_it_to_add_and_delete(open_auth_pool: AuthPool):
+    signed = await open_auth_pool.sign_up()
+    made = await register(open_auth_pool, signed, Authenticator())
+    late = await registering(open_auth_pool, signed, Authenticator())
+    _, raised = await enrolled(open_auth_pool, signed, Authenticator())
+    low = await open_auth_pool.sign_in(signed.email)
     by_hand = UserCaller(b'{"sub":"%s","role":"authenticated"}' % signed.id.encode())
 
     for caller in (low.caller, by_hand):
-        assert await open_house.refused("POST", f"{REGISTRATION}/options", {}, caller) == LOW
-        assert await verify_refused(open_house, REGISTRATION, late, caller) == LOW
-        assert await open_house.refused("DELETE", f"/passkeys/{made['id']}", None, caller) == LOW
-        assert len(await open_house.ok("GET", "/passkeys", None, caller)) == 1
+        assert await open_auth_pool.refused("POST", f"{REGISTRATION}/options", {}, caller) == LOW
+        assert await verify_refused(open_auth_pool, REGISTRATION, late, caller) == LOW
+        assert await open_auth_pool.refused("DELETE", f"/passkeys/{made['id']}", None, caller) == LOW
+        assert len(await open_auth_pool.ok("GET", "/passkeys", None, caller)) == 1
 
-    await register(open_house, raised, Authenticator())
-    assert (await open_house.send("DELETE", f"/passkeys/{made['id']}", None, raised.caller)).status == 204
+    await register(open_auth_pool, raised, Authenticator())
+    assert (await open_auth_pool.send("DELETE", f"/passkeys/{made['id']}", None, raised.caller)).status == 204
 
 
-async def test_a_passkey_is_no_second_factor(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
-    await enrolled(open_house, signed, Authenticator())
+async def test_a_passkey_is_no_second_factor(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
+    await enrolled(open_auth_pool, signed, Authenticator())
 
-    assert claims_of((await enter(open_house, one)).caller)["aal"] == "aal1"
+    assert claims_of((await enter(open_auth_pool, one)).caller)["aal"] == "aal1"
 
 
 # --- Challenges --------------------------------------------------------------------------------------------------
 
 
-async def test_a_challenge_works_once_even_after_a_wrong_answer(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    right = await registering(open_house, signed, one)
+async def test_a_challenge_works_once_even_after_a_wrong_answer(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    right = await registering(open_auth_pool, signed, one)
 
     wrong = {**right, "credential": {}}
-    assert (await verify_refused(open_house, REGISTRATION, wrong, signed.caller))[:2] == UNVERIFIED
-    assert await verify_refused(open_house, REGISTRATION, right, signed.caller) == NO_CHALLENGE
+    assert (await verify_refused(open_auth_pool, REGISTRATION, wrong, signed.caller))[:2] == UNVERIFIED
+    assert await verify_refused(open_auth_pool, REGISTRATION, right, signed.caller) == NO_CHALLENGE
 
-    await register(open_house, signed, one)
-    answer = await entering(open_house, one)
-    await open_house.ok("POST", f"{AUTHENTICATION}/verify", answer)
-    assert await verify_refused(open_house, AUTHENTICATION, answer) == NO_CHALLENGE
+    await register(open_auth_pool, signed, one)
+    answer = await entering(open_auth_pool, one)
+    await open_auth_pool.ok("POST", f"{AUTHENTICATION}/verify", answer)
+    assert await verify_refused(open_auth_pool, AUTHENTICATION, answer) == NO_CHALLENGE
 
 
-async def test_of_ten_at_once_one_registers(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    answer = await registering(open_house, signed, one)
+async def test_of_ten_at_once_one_registers(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    answer = await registering(open_auth_pool, signed, one)
 
     responses = await asyncio.gather(
-        *(open_house.send("POST", f"{REGISTRATION}/verify", answer, signed.caller) for _ in range(10))
+        *(open_auth_pool.send("POST", f"{REGISTRATION}/verify", answer, signed.caller) for _ in range(10))
     )
 
     assert sorted(each.status for each in responses) == [200] + [400] * 9
-    assert len(await open_house.ok("GET", "/passkeys", None, signed.caller)) == 1
+    assert len(await open_auth_pool.ok("GET", "/passkeys", None, signed.caller)) == 1
 
 
 @pytest.mark.parametrize("counts", [True, False])
-async def test_of_ten_at_once_one_signs_in(open_house: House, counts: bool):
-    signed, one = await open_house.sign_up(), Authenticator(counts=counts)
-    await register(open_house, signed, one)
-    answer = await entering(open_house, one)
+async def test_of_ten_at_once_one_signs_in(open_auth_pool: AuthPool, counts: bool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator(counts=counts)
+    await register(open_auth_pool, signed, one)
+    answer = await entering(open_auth_pool, one)
 
     responses = await asyncio.gather(
-        *(open_house.send("POST", f"{AUTHENTICATION}/verify", answer) for _ in range(10))
+        *(open_auth_pool.send("POST", f"{AUTHENTICATION}/verify", answer) for _ in range(10))
     )
 
     assert sorted(each.status for each in responses) == [200] + [400] * 9
-    assert len(await open_house.sessions_of(signed.id)) == 2
+    assert len(await open_auth_pool.sessions_of(signed.id)) == 2
 
 
-async def test_of_two_uses_with_the_same_count_at_once_one_signs_in(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
+async def test_of_two_uses_with_the_same_count_at_once_one_signs_in(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
     answers = []
     for _ in range(4):
         one.held[0].count = 1
-        answers.append(await entering(open_house, one))
+        answers.append(await entering(open_auth_pool, one))
 
     responses = await asyncio.gather(
-        *(open_house.send("POST", f"{AUTHENTICATION}/verify", each) for each in answers)
+        *(open_auth_pool.send("POST", f"{AUTHENTICATION}/verify", each) for each in answers)
     )
 
     assert sorted(each.status for each in responses) == [200, 400, 400, 400]
 
 
-async def test_an_old_challenge_is_refused_and_gone(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
-    entered, made = await entering(open_house, one), await registering(open_house, signed, Authenticator())
+async def test_an_old_challenge_is_refused_and_gone(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
+    entered, made = (
+        await entering(open_auth_pool, one),
+        await registering(open_auth_pool, signed, Authenticator()),
+    )
 
-    open_house.clock.forward(seconds=301)
+    open_auth_pool.clock.forward(seconds=301)
 
-    assert await verify_refused(open_house, AUTHENTICATION, entered) == EXPIRED
-    assert await verify_refused(open_house, AUTHENTICATION, entered) == NO_CHALLENGE
-    assert await verify_refused(open_house, REGISTRATION, made, signed.caller) == EXPIRED
+    assert await verify_refused(open_auth_pool, AUTHENTICATION, entered) == EXPIRED
+    assert await verify_refused(open_auth_pool, AUTHENTICATION, entered) == NO_CHALLENGE
+    assert await verify_refused(open_auth_pool, REGISTRATION, made, signed.caller) == EXPIRED
 
 
-async def test_a_challenge_lasts_as_long_as_the_settings_say(open_house: House):
-    longer = open_house.having(webauthn__challenge_expiry_duration=600.0)
+async def test_a_challenge_lasts_as_long_as_the_settings_say(open_auth_pool: AuthPool):
+    longer = open_auth_pool.having(webauthn__challenge_expiry_duration=600.0)
     signed, one = await longer.sign_up(), Authenticator()
     await register(longer, signed, one)
     answer = await entering(longer, one)
@@ -445,46 +454,46 @@ async def test_a_challenge_lasts_as_long_as_the_settings_say(open_house: House):
     await longer.ok("POST", f"{AUTHENTICATION}/verify", answer)
 
 
-async def test_a_challenge_of_somebody_else_is_none(open_house: House):
-    signed, other = await open_house.sign_up(), await open_house.sign_up()
-    answer = await registering(open_house, signed, Authenticator())
+async def test_a_challenge_of_somebody_else_is_none(open_auth_pool: AuthPool):
+    signed, other = await open_auth_pool.sign_up(), await open_auth_pool.sign_up()
+    answer = await registering(open_auth_pool, signed, Authenticator())
 
-    assert await verify_refused(open_house, REGISTRATION, answer, other.caller) == NO_CHALLENGE
-    await open_house.ok("POST", f"{REGISTRATION}/verify", answer, signed.caller)
+    assert await verify_refused(open_auth_pool, REGISTRATION, answer, other.caller) == NO_CHALLENGE
+    await open_auth_pool.ok("POST", f"{REGISTRATION}/verify", answer, signed.caller)
 
 
-async def test_a_challenge_of_another_kind_is_none(open_house: House):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
-    making = await open_house.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
-    using = await open_house.ok("POST", f"{AUTHENTICATION}/options")
+async def test_a_challenge_of_another_kind_is_none(open_auth_pool: AuthPool):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
+    making = await open_auth_pool.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
+    using = await open_auth_pool.ok("POST", f"{AUTHENTICATION}/options")
     used = one.get({**using["options"], "challenge": making["options"]["challenge"]})
     made = one.create({**making["options"], "challenge": using["options"]["challenge"]})
 
     crossed = {"challenge_id": making["challenge_id"], "credential": used}
-    assert await verify_refused(open_house, AUTHENTICATION, crossed) == NO_CHALLENGE
+    assert await verify_refused(open_auth_pool, AUTHENTICATION, crossed) == NO_CHALLENGE
     crossed = {"challenge_id": using["challenge_id"], "credential": made}
-    assert await verify_refused(open_house, REGISTRATION, crossed, signed.caller) == NO_CHALLENGE
+    assert await verify_refused(open_auth_pool, REGISTRATION, crossed, signed.caller) == NO_CHALLENGE
 
 
 @pytest.mark.parametrize("id", ["x", str(uuid.uuid4()), "\0"])
-async def test_an_unknown_challenge_is_none(open_house: House, id: str):
-    signed = await open_house.sign_up()
+async def test_an_unknown_challenge_is_none(open_auth_pool: AuthPool, id: str):
+    signed = await open_auth_pool.sign_up()
     body = {"challenge_id": id, "credential": {"id": "x"}}
 
-    assert await verify_refused(open_house, AUTHENTICATION, body) == NO_CHALLENGE
-    assert await verify_refused(open_house, REGISTRATION, body, signed.caller) == NO_CHALLENGE
+    assert await verify_refused(open_auth_pool, AUTHENTICATION, body) == NO_CHALLENGE
+    assert await verify_refused(open_auth_pool, REGISTRATION, body, signed.caller) == NO_CHALLENGE
 
 
 @pytest.mark.parametrize(
     "body",
     [{}, {"challenge_id": str(uuid.uuid4())}, {"credential": {}}, {"challenge_id": "", "credential": {}}],
 )
-async def test_an_answer_needs_both_parts(open_house: House, body: object):
-    signed = await open_house.sign_up()
+async def test_an_answer_needs_both_parts(open_auth_pool: AuthPool, body: object):
+    signed = await open_auth_pool.sign_up()
 
     for where in (REGISTRATION, AUTHENTICATION):
-        told = await verify_refused(open_house, where, body, signed.caller)
+        told = await verify_refused(open_auth_pool, where, body, signed.caller)
         assert told == (400, "validation_failed", "challenge_id and credential are required")
 
 
@@ -500,78 +509,78 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_a_misbehaving_authenticator_registers_nothing(open_house: House, wrong: str):
-    signed = await open_house.sign_up()
-    answer = await registering(open_house, signed, replace(WRONG[wrong], held=[]))
+async def test_a_misbehaving_authenticator_registers_nothing(open_auth_pool: AuthPool, wrong: str):
+    signed = await open_auth_pool.sign_up()
+    answer = await registering(open_auth_pool, signed, replace(WRONG[wrong], held=[]))
 
-    assert (await verify_refused(open_house, REGISTRATION, answer, signed.caller))[:2] == UNVERIFIED
-    assert await open_house.ok("GET", "/passkeys", None, signed.caller) == []
+    assert (await verify_refused(open_auth_pool, REGISTRATION, answer, signed.caller))[:2] == UNVERIFIED
+    assert await open_auth_pool.ok("GET", "/passkeys", None, signed.caller) == []
 
 
 @pytest.mark.parametrize("wrong", [*WRONG, "counter", "foreign key", "no user", "user of somebody else"])
-async def test_a_misbehaving_authenticator_signs_nobody_in(open_house: House, wrong: str):
-    signed, one = await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
-    await enter(open_house, one)
+async def test_a_misbehaving_authenticator_signs_nobody_in(open_auth_pool: AuthPool, wrong: str):
+    signed, one = await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
+    await enter(open_auth_pool, one)
     held = replace(one.held[0])
     match wrong:
         case "counter":
             held.count = 1
         case "foreign key":
-            held.key = (await _other(open_house)).held[0].key
+            held.key = (await _other(open_auth_pool)).held[0].key
         case "no user":
             held.user_handle = b""
         case "user of somebody else":
-            held.user_handle = (await open_house.sign_up()).id.encode()
+            held.user_handle = (await open_auth_pool.sign_up()).id.encode()
     bad = replace(WRONG.get(wrong, one), held=[held])
 
-    told = await verify_refused(open_house, AUTHENTICATION, await entering(open_house, bad))
+    told = await verify_refused(open_auth_pool, AUTHENTICATION, await entering(open_auth_pool, bad))
 
     assert told[:2] == UNVERIFIED
-    assert len(await open_house.sessions_of(signed.id)) == 2
+    assert len(await open_auth_pool.sessions_of(signed.id)) == 2
 
 
-async def test_the_wrong_origin_is_told_so(open_house: House):
-    signed = await open_house.sign_up()
-    answer = await registering(open_house, signed, Authenticator(origin="http://localhost:3000"))
+async def test_the_wrong_origin_is_told_so(open_auth_pool: AuthPool):
+    signed = await open_auth_pool.sign_up()
+    answer = await registering(open_auth_pool, signed, Authenticator(origin="http://localhost:3000"))
 
-    assert await verify_refused(open_house, REGISTRATION, answer, signed.caller) == (
+    assert await verify_refused(open_auth_pool, REGISTRATION, answer, signed.caller) == (
         400,
         "webauthn_verification_failed",
         "Passkey could not be verified: the page's origin is not among auth.webauthn.rp_origins",
     )
 
 
-async def test_a_foreign_credential_for_ones_own_id_is_refused(open_house: House):
+async def test_a_foreign_credential_for_ones_own_id_is_refused(open_auth_pool: AuthPool):
     """Somebody answers with a passkey of his own and names another user: the passkey is its owner's."""
-    victim, thief = await open_house.sign_up(), await open_house.sign_up()
+    victim, thief = await open_auth_pool.sign_up(), await open_auth_pool.sign_up()
     theirs, own = Authenticator(), Authenticator()
-    await register(open_house, victim, theirs)
-    await register(open_house, thief, own)
+    await register(open_auth_pool, victim, theirs)
+    await register(open_auth_pool, thief, own)
     own.held[0].user_handle = victim.id.encode()
 
-    told = await verify_refused(open_house, AUTHENTICATION, await entering(open_house, own))
+    told = await verify_refused(open_auth_pool, AUTHENTICATION, await entering(open_auth_pool, own))
 
     assert told[:2] == UNVERIFIED
 
 
-async def test_a_credential_is_registered_once(open_house: House):
-    signed, other, one = await open_house.sign_up(), await open_house.sign_up(), Authenticator()
-    await register(open_house, signed, one)
+async def test_a_credential_is_registered_once(open_auth_pool: AuthPool):
+    signed, other, one = await open_auth_pool.sign_up(), await open_auth_pool.sign_up(), Authenticator()
+    await register(open_auth_pool, signed, one)
 
     for each in (signed, other):
-        answer = await registering(open_house, each, Authenticator(), id=one.held[0].id)
-        assert await verify_refused(open_house, REGISTRATION, answer, each.caller) == (
+        answer = await registering(open_auth_pool, each, Authenticator(), id=one.held[0].id)
+        assert await verify_refused(open_auth_pool, REGISTRATION, answer, each.caller) == (
             422, "webauthn_credential_exists", "This credential is registered already",
         )  # fmt: skip
-    assert (await enter(open_house, one)).id == signed.id
+    assert (await enter(open_auth_pool, one)).id == signed.id
 
 
 # --- How many ----------------------------------------------------------------------------------------------------
 
 
-async def test_a_user_has_so_many_passkeys_and_no_more(open_house: House):
-    few = open_house.having(passkey__max_passkeys_per_user=2)
+async def test_a_user_has_so_many_passkeys_and_no_more(open_auth_pool: AuthPool):
+    few = open_auth_pool.having(passkey__max_passkeys_per_user=2)
     signed, too_many = await few.sign_up(), (422, "too_many_passkeys", "A user can have at most 2 passkeys")
     answers = [await registering(few, signed, Authenticator()) for _ in range(5)]
 
@@ -587,8 +596,8 @@ async def test_a_user_has_so_many_passkeys_and_no_more(open_house: House):
     await register(few, signed, Authenticator())
 
 
-async def test_options_are_limited_for_each_address(open_house: House):
-    limited = open_house.having(rate_limit__passkey=30.0)
+async def test_options_are_limited_for_each_address(open_auth_pool: AuthPool):
+    limited = open_auth_pool.having(rate_limit__passkey=30.0)
     signed: Signed = await limited.sign_up()
     client = f"2001:db8::{uuid.uuid4().hex[:4]}"
 
@@ -601,7 +610,7 @@ async def test_options_are_limited_for_each_address(open_house: House):
     assert statuses[-1] == 429
 
 
-async def _other(house: House) -> Authenticator:
+async def _other(auth_pool: AuthPool) -> Authenticator:
     one = Authenticator()
-    await register(house, await house.sign_up(address()), one)
+    await register(auth_pool, await auth_pool.sign_up(address()), one)
     return one

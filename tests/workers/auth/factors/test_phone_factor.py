@@ -12,8 +12,8 @@ import pytest
 
 from schemas.keys.secret import Secret
 from schemas.settings.auth_delivery import Messagebird, TwilioVerifySettings
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, claims_of, number, told
 from tests.workers.auth.delivery.sms.provider import Provider, running_provider
-from tests.workers.auth.house import ADMIN, House, Signed, claims_of, number, told
 from tests.workers.auth.second_factors import OPEN_FACTORS, factors_of, settle
 from workers.auth.delivery.sms import messagebird, twilio_verify
 from workers.auth.delivery.sms.sender import SmsSender
@@ -26,7 +26,7 @@ WRONG = (422, "mfa_verification_failed", "Invalid MFA Phone code entered")
 class Phones:
     """A worker whose messages go to a stand-in of a provider."""
 
-    house: House
+    auth_pool: AuthPool
     provider: Provider
     session: aiohttp.ClientSession
 
@@ -39,10 +39,10 @@ class Phones:
 
     def by(self, sender: SmsSender, **settings: object) -> "Phones":
         """Give the same with another sender, and other settings."""
-        house = self.house.having(**settings)
-        context = house.context
+        auth_pool = self.auth_pool.having(**settings)
+        context = auth_pool.context
         made = replace(context, outbox=replace(context.outbox, sms=sender))
-        return replace(self, house=House(made, house.admin, house.clock))
+        return replace(self, auth_pool=AuthPool(made, auth_pool.admin, auth_pool.clock))
 
     def having(self, **settings: object) -> "Phones":
         account = Messagebird(access_key=Secret("key"), originator="Shop")
@@ -51,24 +51,24 @@ class Phones:
 
     async def enroll(self, signed: Signed, phone: str | None = None, **more: object) -> str:
         body = {"factor_type": "phone", "phone": phone or number(), **more}
-        return str((await self.house.ok("POST", "/factors", body, signed.caller))["id"])
+        return str((await self.auth_pool.ok("POST", "/factors", body, signed.caller))["id"])
 
     async def challenge(self, signed: Signed, id: str, **body: object) -> str:
-        made = await self.house.ok("POST", f"/factors/{id}/challenge", body, signed.caller)
+        made = await self.auth_pool.ok("POST", f"/factors/{id}/challenge", body, signed.caller)
         return str(made["id"])
 
     async def verify(self, signed: Signed, id: str, challenge: str, code: str) -> Signed:
         body = {"challenge_id": challenge, "code": code}
-        answer = await self.house.ok("POST", f"/factors/{id}/verify", body, signed.caller)
-        return self.house.signed(answer)
+        answer = await self.auth_pool.ok("POST", f"/factors/{id}/verify", body, signed.caller)
+        return self.auth_pool.signed(answer)
 
     async def refused(self, signed: Signed, id: str, challenge: str, code: str) -> tuple[int, str, str]:
         body = {"challenge_id": challenge, "code": code}
-        return await self.house.refused("POST", f"/factors/{id}/verify", body, signed.caller)
+        return await self.auth_pool.refused("POST", f"/factors/{id}/verify", body, signed.caller)
 
 
 @pytest.fixture
-async def phones(plain: House) -> AsyncIterator[Phones]:
+async def phones(plain: AuthPool) -> AsyncIterator[Phones]:
     async with running_provider() as (provider, session):
         provider.answers(201, {"id": "message-1", "recipients": {"totalDeliveryFailedCount": 0}})
         yield Phones(settle(plain.having(**OPEN_FACTORS)), provider, session).having()
@@ -80,21 +80,21 @@ def other(code: str) -> str:
 
 
 async def test_a_number_is_shown_as_it_is_kept(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
 
-    made = await phones.house.ok(
+    made = await phones.auth_pool.ok(
         "POST", "/factors", {"factor_type": "phone", "phone": "+49 151 234567", "friendly_name": "Mine"}, signed.caller
     )  # fmt: skip
 
     assert {**made, "id": ""} == {"id": "", "type": "phone", "friendly_name": "Mine", "phone": "49151234567"}
-    assert [(each["phone"], each["status"]) for each in await factors_of(phones.house, signed)] == [
+    assert [(each["phone"], each["status"]) for each in await factors_of(phones.auth_pool, signed)] == [
         ("49151234567", "unverified")
     ]
     assert phones.provider.asked == []
 
 
 async def test_a_code_that_was_sent_raises_the_session(phones: Phones):
-    signed, phone = await phones.house.sign_up(), number()
+    signed, phone = await phones.auth_pool.sign_up(), number()
     id = await phones.enroll(signed, phone)
     challenge = await phones.challenge(signed, id)
 
@@ -108,23 +108,23 @@ async def test_a_code_that_was_sent_raises_the_session(phones: Phones):
 
 
 async def test_a_code_is_not_in_clear_in_the_database(phones: Phones):
-    signed, phone = await phones.house.sign_up(), number()
+    signed, phone = await phones.auth_pool.sign_up(), number()
     id = await phones.enroll(signed, phone)
     challenge = await phones.challenge(signed, id)
 
-    row = await phones.house.admin.fetchrow(
+    row = await phones.auth_pool.admin.fetchrow(
         "select * from auth.mfa_challenges where id = $1", uuid.UUID(challenge)
     )
 
     assert row is not None
     assert re.fullmatch(r"[0-9a-f]{56}", row["otp_code"])
-    assert is_code_of(row["otp_code"], phones.last_code, phone, phones.house.context.code_key)
+    assert is_code_of(row["otp_code"], phones.last_code, phone, phones.auth_pool.context.code_key)
     assert str(row["ip_address"]) == "192.0.2.7"
 
 
 async def test_length_and_words_of_a_message_are_the_projects(phones: Phones):
     own = phones.having(mfa__phone__otp_length=9, mfa__phone__template="{{ .Code }} is for the shop")
-    signed = await own.house.sign_up()
+    signed = await own.auth_pool.sign_up()
 
     await own.challenge(signed, await own.enroll(signed))
 
@@ -132,7 +132,7 @@ async def test_length_and_words_of_a_message_are_the_projects(phones: Phones):
 
 
 async def test_a_wrong_code_is_told_in_the_words_that_clients_know(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
     challenge = await phones.challenge(signed, id)
     right = phones.last_code
@@ -144,11 +144,11 @@ async def test_a_wrong_code_is_told_in_the_words_that_clients_know(phones: Phone
 
 
 async def test_a_code_answers_its_own_challenge_only(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
     first = await phones.challenge(signed, id)
     old = phones.last_code
-    phones.house.clock.forward(seconds=6)
+    phones.auth_pool.clock.forward(seconds=6)
     second = await phones.challenge(signed, id)
     new = phones.last_code
 
@@ -159,12 +159,12 @@ async def test_a_code_answers_its_own_challenge_only(phones: Phones):
 
 
 async def test_a_code_works_once_even_at_once(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
     body = {"challenge_id": await phones.challenge(signed, id), "code": phones.last_code}
 
     answers = await asyncio.gather(
-        *(phones.house.send("POST", f"/factors/{id}/verify", body, signed.caller) for _ in range(20))
+        *(phones.auth_pool.send("POST", f"/factors/{id}/verify", body, signed.caller) for _ in range(20))
     )
 
     assert [each.status for each in answers].count(200) == 1
@@ -172,7 +172,7 @@ async def test_a_code_works_once_even_at_once(phones: Phones):
 
 
 async def test_a_code_dies_at_the_fifth_wrong_try(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
     challenge = await phones.challenge(signed, id)
     right = phones.last_code
@@ -183,27 +183,27 @@ async def test_a_code_dies_at_the_fifth_wrong_try(phones: Phones):
 
 
 async def test_a_user_waits_between_two_messages_whatever_the_number(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     one, two = await phones.enroll(signed), await phones.enroll(signed)
     await phones.challenge(signed, one)
 
     for id in (one, two):
-        status, code, message = await phones.house.refused(
+        status, code, message = await phones.auth_pool.refused(
             "POST", f"/factors/{id}/challenge", {}, signed.caller
         )
         assert (status, code) == (429, "over_sms_send_rate_limit")
         assert message == "For security purposes, you can only request this after 5 seconds."
-    phones.house.clock.forward(seconds=5)
+    phones.auth_pool.clock.forward(seconds=5)
     await phones.challenge(signed, two)
     assert len(phones.provider.asked) == 2
 
 
 async def test_of_many_challenges_at_once_one_sends(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
 
     answers = await asyncio.gather(
-        *(phones.house.send("POST", f"/factors/{id}/challenge", {}, signed.caller) for _ in range(10))
+        *(phones.auth_pool.send("POST", f"/factors/{id}/challenge", {}, signed.caller) for _ in range(10))
     )
 
     assert sorted(each.status for each in answers) == [200] + [429] * 9
@@ -211,58 +211,59 @@ async def test_of_many_challenges_at_once_one_sends(phones: Phones):
 
 
 async def test_a_number_that_was_begun_is_replaced(phones: Phones):
-    signed, phone = await phones.house.sign_up(), number()
+    signed, phone = await phones.auth_pool.sign_up(), number()
     few = phones.having(mfa__max_enrolled_factors=1)
     old = await few.enroll(signed, phone, friendly_name="Mine")
 
     new = await few.enroll(signed, f"+{phone}", friendly_name="Mine")
 
-    assert [each["id"] for each in await factors_of(few.house, signed)] == [new]
+    assert [each["id"] for each in await factors_of(few.auth_pool, signed)] == [new]
     assert old != new
 
 
 async def test_a_verified_number_is_not_taken_twice(phones: Phones):
-    signed, phone = await phones.house.sign_up(), number()
+    signed, phone = await phones.auth_pool.sign_up(), number()
     id = await phones.enroll(signed, phone)
     high = await phones.verify(signed, id, await phones.challenge(signed, id), phones.last_code)
 
     body = {"factor_type": "phone", "phone": phone}
-    assert (await phones.house.refused("POST", "/factors", body, high.caller))[:2] == (
+    assert (await phones.auth_pool.refused("POST", "/factors", body, high.caller))[:2] == (
         422, "mfa_verified_factor_exists",
     )  # fmt: skip
-    await phones.enroll(await phones.house.sign_up(), phone)
+    await phones.enroll(await phones.auth_pool.sign_up(), phone)
 
 
 async def test_a_channel_is_one_that_is_offered(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
 
     for channel in ("whatsapp", "pigeon"):
-        refused = await phones.house.refused(
+        refused = await phones.auth_pool.refused(
             "POST", f"/factors/{id}/challenge", {"channel": channel}, signed.caller
         )
         assert refused[0] == 400
     await phones.challenge(signed, id, channel="sms")
 
 
-async def test_without_a_sender_no_challenge_is_kept(plain: House):
-    house = plain.having(**OPEN_FACTORS)
-    signed = await house.sign_up()
+async def test_without_a_sender_no_challenge_is_kept(plain: AuthPool):
+    auth_pool = plain.having(**OPEN_FACTORS)
+    signed = await auth_pool.sign_up()
     body = {"factor_type": "phone", "phone": number()}
-    id = (await house.ok("POST", "/factors", body, signed.caller))["id"]
+    id = (await auth_pool.ok("POST", "/factors", body, signed.caller))["id"]
 
-    assert (await house.refused("POST", f"/factors/{id}/challenge", {}, signed.caller))[0] >= 400
+    assert (await auth_pool.refused("POST", f"/factors/{id}/challenge", {}, signed.caller))[0] >= 400
     assert (
-        await house.value("select count(*) from auth.mfa_challenges where factor_id = $1", uuid.UUID(id)) == 0
+        await auth_pool.value("select count(*) from auth.mfa_challenges where factor_id = $1", uuid.UUID(id))
+        == 0
     )
 
 
 async def test_a_message_that_is_not_taken_is_told(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
     phones.provider.answers(500, {"errors": [{"code": 1, "description": "out of order"}]})
 
-    refused = await phones.house.refused("POST", f"/factors/{id}/challenge", {}, signed.caller)
+    refused = await phones.auth_pool.refused("POST", f"/factors/{id}/challenge", {}, signed.caller)
 
     assert refused[0] == 422
 
@@ -270,7 +271,7 @@ async def test_a_message_that_is_not_taken_is_told(phones: Phones):
 async def test_a_test_number_has_a_fixed_code_and_gets_no_message(phones: Phones):
     phone = number()
     own = phones.having(sms__test_otp={phone: "424242"})
-    signed = await own.house.sign_up()
+    signed = await own.auth_pool.sign_up()
     id = await own.enroll(signed, phone)
     challenge = await own.challenge(signed, id)
 
@@ -283,7 +284,7 @@ async def test_a_fixed_code_ends_with_its_time(phones: Phones):
     phone = number()
     past = datetime(2020, 1, 1, tzinfo=UTC)
     own = phones.having(sms__test_otp={phone: "424242"}, sms__test_otp_valid_until=past)
-    signed = await own.house.sign_up()
+    signed = await own.auth_pool.sign_up()
     id = await own.enroll(signed, phone)
 
     await own.challenge(signed, id)
@@ -292,10 +293,10 @@ async def test_a_fixed_code_ends_with_its_time(phones: Phones):
 
 
 async def test_a_code_is_void_once_an_admin_changes_the_number(phones: Phones):
-    signed = await phones.house.sign_up()
+    signed = await phones.auth_pool.sign_up()
     id = await phones.enroll(signed)
     challenge = await phones.challenge(signed, id)
-    await phones.house.ok("PUT", f"/admin/users/{signed.id}/factors/{id}", {"phone": number()}, ADMIN)
+    await phones.auth_pool.ok("PUT", f"/admin/users/{signed.id}/factors/{id}", {"phone": number()}, ADMIN)
 
     assert await phones.refused(signed, id, challenge, phones.last_code) == WRONG
 
@@ -304,7 +305,7 @@ async def test_a_provider_that_makes_the_codes_is_asked(phones: Phones):
     account = TwilioVerifySettings(account_sid="AC1", auth_token=Secret("token"), message_service_sid="VA1")
     sender = twilio_verify.TwilioVerifySender(account, phones.session, base_url=phones.provider.url)
     own = phones.by(sender)
-    signed = await own.house.sign_up()
+    signed = await own.auth_pool.sign_up()
     id = await own.enroll(signed)
     own.provider.answers(201, {"sid": "VE1", "status": "pending"})
     challenge = await own.challenge(signed, id)
@@ -314,7 +315,7 @@ async def test_a_provider_that_makes_the_codes_is_asked(phones: Phones):
     own.provider.answers(200, {"status": "approved"})
     answers = await asyncio.gather(
         *(
-            own.house.send(
+            own.auth_pool.send(
                 "POST", f"/factors/{id}/verify", {"challenge_id": challenge, "code": "222222"}, signed.caller
             )
             for _ in range(4)
@@ -329,7 +330,7 @@ async def test_guesses_at_a_provider_that_makes_the_codes_are_counted(phones: Ph
     account = TwilioVerifySettings(account_sid="AC1", auth_token=Secret("token"), message_service_sid="VA1")
     sender = twilio_verify.TwilioVerifySender(account, phones.session, base_url=phones.provider.url)
     own = phones.by(sender)
-    signed = await own.house.sign_up()
+    signed = await own.auth_pool.sign_up()
     id = await own.enroll(signed)
     own.provider.answers(201, {"sid": "VE1", "status": "pending"})
     body = {"challenge_id": await own.challenge(signed, id), "code": "111111"}
@@ -337,7 +338,7 @@ async def test_guesses_at_a_provider_that_makes_the_codes_are_counted(phones: Ph
     sent = len(own.provider.asked)
 
     answers = await asyncio.gather(
-        *(own.house.send("POST", f"/factors/{id}/verify", body, signed.caller) for _ in range(12))
+        *(own.auth_pool.send("POST", f"/factors/{id}/verify", body, signed.caller) for _ in range(12))
     )
 
     codes = [told(each, "x-sb-error-code") for each in answers]

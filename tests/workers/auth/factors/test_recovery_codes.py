@@ -9,7 +9,7 @@ import pytest
 
 from schemas.settings.auth_factors import RecoveryCodes
 from schemas.settings.types import Duration
-from tests.workers.auth.house import House, Signed, claims_of, told
+from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of, told
 from tests.workers.auth.second_factors import (
     NOT_FOUND,
     OPEN_FACTORS,
@@ -27,25 +27,25 @@ SOLE = (422, "mfa_recovery_codes_sole_factor")
 
 
 @pytest.fixture
-def house(plain: House) -> House:
+def auth_pool(plain: AuthPool) -> AuthPool:
     """A worker where recovery codes are open."""
     return settle(plain.having(**OPEN_FACTORS))
 
 
-async def with_codes(house: House, **body: object) -> tuple[Signed, dict[str, Any], str]:
+async def with_codes(auth_pool: AuthPool, **body: object) -> tuple[Signed, dict[str, Any], str]:
     """Sign somebody up who has an app and codes; give his session, the codes, and the id of the app."""
-    high, app = await with_app(house)
-    return high, await house.ok("POST", CODES, body, high.caller), app.id
+    high, app = await with_app(auth_pool)
+    return high, await auth_pool.ok("POST", CODES, body, high.caller), app.id
 
 
-async def enter(house: House, email: str, code: str) -> Signed:
+async def enter(auth_pool: AuthPool, email: str, code: str) -> Signed:
     """Sign in, and reach aal2 by a code."""
-    low = await house.sign_in(email)
-    return house.signed(await house.ok("POST", f"{CODES}/verify", {"code": code}, low.caller))
+    low = await auth_pool.sign_in(email)
+    return auth_pool.signed(await auth_pool.ok("POST", f"{CODES}/verify", {"code": code}, low.caller))
 
 
-async def refused(house: House, signed: Signed, code: str) -> tuple[int, str, str]:
-    return await house.refused("POST", f"{CODES}/verify", {"code": code}, signed.caller)
+async def refused(auth_pool: AuthPool, signed: Signed, code: str) -> tuple[int, str, str]:
+    return await auth_pool.refused("POST", f"{CODES}/verify", {"code": code}, signed.caller)
 
 
 # Pure steps
@@ -84,25 +84,27 @@ def test_a_hash_depends_on_code_user_and_key():
 # Making
 
 
-async def test_codes_are_told_once(house: House):
-    high, made, app_id = await with_codes(house, friendly_name="Paper")
+async def test_codes_are_told_once(auth_pool: AuthPool):
+    high, made, app_id = await with_codes(auth_pool, friendly_name="Paper")
 
     assert set(made) == {"id", "type", "friendly_name", "total", "codes"}
     assert (made["type"], made["friendly_name"], made["total"]) == ("recovery_code", "Paper", 10)
     assert all(re.fullmatch(r"[a-z2-7]{16}", each) for each in made["codes"])
-    assert await house.ok("GET", CODES, None, high.caller) == {
+    assert await auth_pool.ok("GET", CODES, None, high.caller) == {
         "id": made["id"], "type": "recovery_code", "total": 10, "remaining": 10,
     }  # fmt: skip
-    assert [(each["id"], each["factor_type"], each["status"]) for each in await factors_of(house, high)] == [
+    assert [
+        (each["id"], each["factor_type"], each["status"]) for each in await factors_of(auth_pool, high)
+    ] == [
         (app_id, "totp", "verified"),
         (made["id"], "recovery_code", "verified"),
     ]
 
 
-async def test_codes_are_not_in_clear_in_the_database(house: House):
-    _, made, _ = await with_codes(house)
+async def test_codes_are_not_in_clear_in_the_database(auth_pool: AuthPool):
+    _, made, _ = await with_codes(auth_pool)
 
-    rows = await house.admin.fetch(
+    rows = await auth_pool.admin.fetch(
         "select codes.code_hash from auth.mfa_recovery_codes codes "
         "join auth.mfa_recovery_code_sets sets on sets.id = mfa_recovery_code_set_id where mfa_factor_id = $1",
         uuid.UUID(made["id"]),
@@ -112,42 +114,45 @@ async def test_codes_are_not_in_clear_in_the_database(house: House):
     assert all(re.fullmatch(r"[0-9a-f]{64}", row["code_hash"]) for row in rows)
 
 
-async def test_codes_stand_beside_another_factor(house: House):
-    signed = await house.sign_up()
+async def test_codes_stand_beside_another_factor(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
 
-    assert (await house.refused("POST", CODES, {}, signed.caller))[:2] == SOLE
-    assert await house.refused("GET", CODES, None, signed.caller) == NOT_FOUND
-
-
-async def test_codes_are_made_at_aal2_and_once(house: House):
-    high, _ = await with_app(house)
-    low = await house.sign_in(high.email)
-
-    assert (await house.refused("POST", CODES, {}, low.caller))[:2] == (403, "insufficient_aal")
-    await house.ok("POST", CODES, {}, high.caller)
-    assert (await house.refused("POST", CODES, {}, high.caller))[:2] == (422, "mfa_verified_factor_exists")
+    assert (await auth_pool.refused("POST", CODES, {}, signed.caller))[:2] == SOLE
+    assert await auth_pool.refused("GET", CODES, None, signed.caller) == NOT_FOUND
 
 
-async def test_of_many_wishes_at_once_one_makes_codes(house: House):
-    high, _ = await with_app(house)
+async def test_codes_are_made_at_aal2_and_once(auth_pool: AuthPool):
+    high, _ = await with_app(auth_pool)
+    low = await auth_pool.sign_in(high.email)
 
-    answers = await asyncio.gather(*(house.send("POST", CODES, {}, high.caller) for _ in range(8)))
+    assert (await auth_pool.refused("POST", CODES, {}, low.caller))[:2] == (403, "insufficient_aal")
+    await auth_pool.ok("POST", CODES, {}, high.caller)
+    assert (await auth_pool.refused("POST", CODES, {}, high.caller))[:2] == (
+        422,
+        "mfa_verified_factor_exists",
+    )
+
+
+async def test_of_many_wishes_at_once_one_makes_codes(auth_pool: AuthPool):
+    high, _ = await with_app(auth_pool)
+
+    answers = await asyncio.gather(*(auth_pool.send("POST", CODES, {}, high.caller) for _ in range(8)))
 
     assert sorted(each.status for each in answers) == [200] + [422] * 7
 
 
-async def test_a_name_of_another_factor_is_taken(house: House):
-    high, _ = await with_app(house)
-    await house.ok("POST", "/factors", {"factor_type": "totp", "friendly_name": "Paper"}, high.caller)
+async def test_a_name_of_another_factor_is_taken(auth_pool: AuthPool):
+    high, _ = await with_app(auth_pool)
+    await auth_pool.ok("POST", "/factors", {"factor_type": "totp", "friendly_name": "Paper"}, high.caller)
 
-    assert (await house.refused("POST", CODES, {"friendly_name": "Paper"}, high.caller))[:2] == (
+    assert (await auth_pool.refused("POST", CODES, {"friendly_name": "Paper"}, high.caller))[:2] == (
         422, "mfa_factor_name_conflict",
     )  # fmt: skip
 
 
-async def test_making_and_using_can_be_switched_off(house: House):
-    high, made, _ = await with_codes(house)
-    closed = house.having(
+async def test_making_and_using_can_be_switched_off(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
+    closed = auth_pool.having(
         mfa__recovery_codes__enroll_enabled=False, mfa__recovery_codes__verify_enabled=False
     )
 
@@ -163,37 +168,37 @@ async def test_making_and_using_can_be_switched_off(house: House):
 # Using
 
 
-async def test_a_code_raises_a_session(house: House):
-    high, made, _ = await with_codes(house)
+async def test_a_code_raises_a_session(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
 
-    raised = await enter(house, high.email, made["codes"][3])
+    raised = await enter(auth_pool, high.email, made["codes"][3])
 
     claims = claims_of(raised.caller)
     assert claims["aal"] == "aal2"
     assert {each["method"] for each in claims["amr"]} == {"password", "mfa/recovery_code"}
-    shown = await house.ok("GET", CODES, None, raised.caller)
+    shown = await auth_pool.ok("GET", CODES, None, raised.caller)
     assert (shown["total"], shown["remaining"]) == (10, 9)
-    await house.ok("PUT", "/user", {"password": "another one"}, raised.caller)
+    await auth_pool.ok("PUT", "/user", {"password": "another one"}, raised.caller)
 
 
-async def test_a_code_is_taken_however_it_is_written_down(house: House):
-    high, made, _ = await with_codes(house)
+async def test_a_code_is_taken_however_it_is_written_down(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
     code = made["codes"][0].upper()
 
-    raised = await enter(house, high.email, f" {code[:4]}-{code[4:8]} {code[8:]}")
+    raised = await enter(auth_pool, high.email, f" {code[:4]}-{code[4:8]} {code[8:]}")
 
     assert claims_of(raised.caller)["aal"] == "aal2"
 
 
-async def test_a_code_works_once(house: House):
-    high, made, _ = await with_codes(house)
-    await enter(house, high.email, made["codes"][0])
+async def test_a_code_works_once(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
+    await enter(auth_pool, high.email, made["codes"][0])
 
-    assert await refused(house, await house.sign_in(high.email), made["codes"][0]) == WRONG
+    assert await refused(auth_pool, await auth_pool.sign_in(high.email), made["codes"][0]) == WRONG
 
 
-async def test_of_one_code_in_many_sessions_at_once_one_wins(house: House):
-    loose = house.having(mfa__recovery_codes__max_verify_attempts=15)
+async def test_of_one_code_in_many_sessions_at_once_one_wins(auth_pool: AuthPool):
+    loose = auth_pool.having(mfa__recovery_codes__max_verify_attempts=15)
     high, made, _ = await with_codes(loose)
     lows = [await loose.sign_in(high.email) for _ in range(12)]
 
@@ -205,59 +210,59 @@ async def test_of_one_code_in_many_sessions_at_once_one_wins(house: House):
     assert (await loose.ok("GET", CODES, None, high.caller))["remaining"] == 9
 
 
-async def test_codes_are_their_owners_only(house: House):
-    _, foreign, _ = await with_codes(house)
-    own, _, _ = await with_codes(house)
+async def test_codes_are_their_owners_only(auth_pool: AuthPool):
+    _, foreign, _ = await with_codes(auth_pool)
+    own, _, _ = await with_codes(auth_pool)
 
-    assert await refused(house, await house.sign_in(own.email), foreign["codes"][0]) == WRONG
+    assert await refused(auth_pool, await auth_pool.sign_in(own.email), foreign["codes"][0]) == WRONG
 
 
-async def test_an_empty_code_is_none_and_counts_as_none(house: House):
-    high, made, _ = await with_codes(house)
-    low = await house.sign_in(high.email)
+async def test_an_empty_code_is_none_and_counts_as_none(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
+    low = await auth_pool.sign_in(high.email)
 
     for _ in range(6):
-        assert (await refused(house, low, " - "))[:2] == (400, "validation_failed")
-    await enter(house, high.email, made["codes"][0])
+        assert (await refused(auth_pool, low, " - "))[:2] == (400, "validation_failed")
+    await enter(auth_pool, high.email, made["codes"][0])
 
 
-async def test_wrong_codes_lock_the_set_for_a_time(house: House):
-    high, made, _ = await with_codes(house)
-    low = await house.sign_in(high.email)
+async def test_wrong_codes_lock_the_set_for_a_time(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
+    low = await auth_pool.sign_in(high.email)
     for _ in range(5):
-        assert await refused(house, low, "a" * 16) == WRONG
+        assert await refused(auth_pool, low, "a" * 16) == WRONG
 
-    locked = await house.send("POST", f"{CODES}/verify", {"code": made["codes"][0]}, low.caller)
+    locked = await auth_pool.send("POST", f"{CODES}/verify", {"code": made["codes"][0]}, low.caller)
 
     assert (locked.status, told(locked, "x-sb-error-code")) == (429, "mfa_recovery_codes_locked")
     assert 890 <= int(told(locked, "retry-after")) <= 900
-    house.clock.forward(seconds=901)
-    assert await refused(house, low, "a" * 16) == WRONG  # the first of the next five
-    await enter(house, high.email, made["codes"][0])
+    auth_pool.clock.forward(seconds=901)
+    assert await refused(auth_pool, low, "a" * 16) == WRONG  # the first of the next five
+    await enter(auth_pool, high.email, made["codes"][0])
 
 
-async def test_wrong_codes_at_once_are_all_counted(house: House):
-    high, _, _ = await with_codes(house)
-    low = await house.sign_in(high.email)
+async def test_wrong_codes_at_once_are_all_counted(auth_pool: AuthPool):
+    high, _, _ = await with_codes(auth_pool)
+    low = await auth_pool.sign_in(high.email)
 
     answers = await asyncio.gather(
-        *(house.send("POST", f"{CODES}/verify", {"code": "a" * 16}, low.caller) for _ in range(15))
+        *(auth_pool.send("POST", f"{CODES}/verify", {"code": "a" * 16}, low.caller) for _ in range(15))
     )
 
     assert sorted(each.status for each in answers) == [422] * 5 + [429] * 10
 
 
-async def test_a_right_code_forgets_the_wrong_ones(house: House):
-    high, made, _ = await with_codes(house)
+async def test_a_right_code_forgets_the_wrong_ones(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
     for at in range(3):
-        low = await house.sign_in(high.email)
+        low = await auth_pool.sign_in(high.email)
         for _ in range(4):
-            assert await refused(house, low, "a" * 16) == WRONG
-        await enter(house, high.email, made["codes"][at])
+            assert await refused(auth_pool, low, "a" * 16) == WRONG
+        await enter(auth_pool, high.email, made["codes"][at])
 
 
-async def test_how_many_tries_and_how_long_a_lock_are_set(house: House):
-    strict = house.having(
+async def test_how_many_tries_and_how_long_a_lock_are_set(auth_pool: AuthPool):
+    strict = auth_pool.having(
         mfa__recovery_codes__max_verify_attempts=3, mfa__recovery_codes__lockout_duration=Duration(60)
     )
     high, made, _ = await with_codes(strict)
@@ -270,90 +275,90 @@ async def test_how_many_tries_and_how_long_a_lock_are_set(house: House):
     await enter(strict, high.email, made["codes"][0])
 
 
-async def test_the_old_refresh_token_is_useless(house: House):
-    high, made, _ = await with_codes(house)
-    low = await house.sign_in(high.email)
-    await house.ok("POST", f"{CODES}/verify", {"code": made["codes"][0]}, low.caller)
+async def test_the_old_refresh_token_is_useless(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
+    low = await auth_pool.sign_in(high.email)
+    await auth_pool.ok("POST", f"{CODES}/verify", {"code": made["codes"][0]}, low.caller)
 
-    assert (await house.refresh_refused(low.refresh_token))[1] == "refresh_token_not_found"
+    assert (await auth_pool.refresh_refused(low.refresh_token))[1] == "refresh_token_not_found"
 
 
 # Renewal and removal
 
 
-async def test_new_codes_make_the_old_ones_void_and_end_a_lock(house: House):
-    high, made, _ = await with_codes(house)
-    low = await house.sign_in(high.email)
+async def test_new_codes_make_the_old_ones_void_and_end_a_lock(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
+    low = await auth_pool.sign_in(high.email)
     for _ in range(5):
-        await refused(house, low, "a" * 16)
+        await refused(auth_pool, low, "a" * 16)
 
-    renewed = await house.ok("POST", f"{CODES}/regenerate", {}, high.caller)
+    renewed = await auth_pool.ok("POST", f"{CODES}/regenerate", {}, high.caller)
 
     assert renewed["id"] == made["id"]
     assert set(renewed) == set(made)
     assert not set(renewed["codes"]) & set(made["codes"])
-    assert await refused(house, low, made["codes"][0]) == WRONG
-    await enter(house, high.email, renewed["codes"][0])
+    assert await refused(auth_pool, low, made["codes"][0]) == WRONG
+    await enter(auth_pool, high.email, renewed["codes"][0])
 
 
-async def test_new_codes_need_aal2_and_old_ones(house: House):
-    high, _, _ = await with_codes(house)
-    low = await house.sign_in(high.email)
-    bare, _ = await with_app(house)
+async def test_new_codes_need_aal2_and_old_ones(auth_pool: AuthPool):
+    high, _, _ = await with_codes(auth_pool)
+    low = await auth_pool.sign_in(high.email)
+    bare, _ = await with_app(auth_pool)
 
-    assert (await house.refused("POST", f"{CODES}/regenerate", {}, low.caller))[:2] == (
+    assert (await auth_pool.refused("POST", f"{CODES}/regenerate", {}, low.caller))[:2] == (
         403, "insufficient_aal",
     )  # fmt: skip
-    assert await house.refused("POST", f"{CODES}/regenerate", {}, bare.caller) == NOT_FOUND
+    assert await auth_pool.refused("POST", f"{CODES}/regenerate", {}, bare.caller) == NOT_FOUND
 
 
-async def test_codes_go_at_aal2_only_and_sessions_that_they_raised_drop(house: House):
-    high, made, _ = await with_codes(house)
-    raised = await enter(house, high.email, made["codes"][0])
-    low = await house.sign_in(high.email)
+async def test_codes_go_at_aal2_only_and_sessions_that_they_raised_drop(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
+    raised = await enter(auth_pool, high.email, made["codes"][0])
+    low = await auth_pool.sign_in(high.email)
 
-    assert (await house.refused("DELETE", CODES, None, low.caller))[:2] == (422, "insufficient_aal")
-    assert await house.ok("DELETE", CODES, None, high.caller) == {"id": made["id"]}
-    assert await aal_of(house, raised.session_id) == "aal1"
-    assert await aal_of(house, high.session_id) == "aal2"
-    assert await house.refused("DELETE", CODES, None, high.caller) == NOT_FOUND
+    assert (await auth_pool.refused("DELETE", CODES, None, low.caller))[:2] == (422, "insufficient_aal")
+    assert await auth_pool.ok("DELETE", CODES, None, high.caller) == {"id": made["id"]}
+    assert await aal_of(auth_pool, raised.session_id) == "aal1"
+    assert await aal_of(auth_pool, high.session_id) == "aal2"
+    assert await auth_pool.refused("DELETE", CODES, None, high.caller) == NOT_FOUND
     assert (
-        await house.value(
+        await auth_pool.value(
             "select count(*) from auth.mfa_recovery_code_sets where user_id = $1", uuid.UUID(high.id)
         )
         == 0
     )
 
 
-async def test_the_last_other_factor_stays_while_there_are_codes(house: House):
-    high, made, app_id = await with_codes(house)
+async def test_the_last_other_factor_stays_while_there_are_codes(auth_pool: AuthPool):
+    high, made, app_id = await with_codes(auth_pool)
 
-    assert (await house.refused("DELETE", f"/factors/{app_id}", None, high.caller))[:2] == SOLE
-    await house.ok("DELETE", f"/factors/{made['id']}", None, high.caller)
-    await house.ok("DELETE", f"/factors/{app_id}", None, high.caller)
-    assert await factors_of(house, high) == []
-
-
-async def test_who_comes_in_by_a_code_can_set_up_another_app(house: House):
-    high, made, app_id = await with_codes(house)
-    raised = await enter(house, high.email, made["codes"][0])
-    next_step(house)
-    new = await house.ok("POST", "/factors", {"factor_type": "totp"}, raised.caller)
-
-    assert {each["id"] for each in await factors_of(house, raised)} == {app_id, made["id"], new["id"]}
+    assert (await auth_pool.refused("DELETE", f"/factors/{app_id}", None, high.caller))[:2] == SOLE
+    await auth_pool.ok("DELETE", f"/factors/{made['id']}", None, high.caller)
+    await auth_pool.ok("DELETE", f"/factors/{app_id}", None, high.caller)
+    assert await factors_of(auth_pool, high) == []
 
 
-async def test_codes_have_no_challenge(house: House):
-    high, made, _ = await with_codes(house)
+async def test_who_comes_in_by_a_code_can_set_up_another_app(auth_pool: AuthPool):
+    high, made, app_id = await with_codes(auth_pool)
+    raised = await enter(auth_pool, high.email, made["codes"][0])
+    next_step(auth_pool)
+    new = await auth_pool.ok("POST", "/factors", {"factor_type": "totp"}, raised.caller)
+
+    assert {each["id"] for each in await factors_of(auth_pool, raised)} == {app_id, made["id"], new["id"]}
+
+
+async def test_codes_have_no_challenge(auth_pool: AuthPool):
+    high, made, _ = await with_codes(auth_pool)
 
     for rest in ("challenge", "verify"):
-        assert (await house.refused("POST", f"/factors/{made['id']}/{rest}", {}, high.caller))[:2] == (
+        assert (await auth_pool.refused("POST", f"/factors/{made['id']}/{rest}", {}, high.caller))[:2] == (
             400, "validation_failed",
         )  # fmt: skip
 
 
-async def test_codes_do_not_count_among_the_factors_a_user_may_have(house: House):
-    few = house.having(mfa__max_enrolled_factors=2, mfa__max_verified_factors=2)
+async def test_codes_do_not_count_among_the_factors_a_user_may_have(auth_pool: AuthPool):
+    few = auth_pool.having(mfa__max_enrolled_factors=2, mfa__max_verified_factors=2)
     high, _, _ = await with_codes(few)
 
     await few.ok("POST", "/factors", {"factor_type": "totp"}, high.caller)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of
 from tests.workers.auth.authenticator import (
     PRESENT,
     RP_ID,
@@ -19,7 +20,6 @@ from tests.workers.auth.authenticator import (
     base64url,
     unbase64url,
 )
-from tests.workers.auth.house import House, Signed, claims_of
 from tests.workers.auth.passkey_user import (
     PASSKEYS,
     answer_to,
@@ -37,15 +37,15 @@ NO_ANSWER = (
 
 
 @pytest.fixture
-def keyed(house: House) -> House:
-    return house.having(**PASSKEYS)
+def keyed(auth_pool: AuthPool) -> AuthPool:
+    return auth_pool.having(**PASSKEYS)
 
 
-async def refused(house: House, signed: Signed, id: str, answer: object) -> tuple[int, str, str]:
-    return await house.refused("POST", f"/factors/{id}/verify", answer, signed.caller)
+async def refused(auth_pool: AuthPool, signed: Signed, id: str, answer: object) -> tuple[int, str, str]:
+    return await auth_pool.refused("POST", f"/factors/{id}/verify", answer, signed.caller)
 
 
-async def test_a_key_is_enrolled_and_raises_the_session(keyed: House):
+async def test_a_key_is_enrolled_and_raises_the_session(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator(flags=PRESENT)
 
     asked = await keyed.ok(
@@ -68,7 +68,7 @@ async def test_a_key_is_enrolled_and_raises_the_session(keyed: House):
     }  # fmt: skip
 
 
-async def test_an_enrolled_key_raises_every_later_session(keyed: House):
+async def test_an_enrolled_key_raises_every_later_session(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     id, _ = await enrolled(keyed, signed, one)
 
@@ -82,7 +82,7 @@ async def test_an_enrolled_key_raises_every_later_session(keyed: House):
         assert (last["type"], last["user_verified"]) == ("request", True)
 
 
-async def test_the_first_challenge_makes_a_credential(keyed: House):
+async def test_the_first_challenge_makes_a_credential(keyed: AuthPool):
     signed, passkey = await keyed.sign_up(), Authenticator()
     await register(keyed, signed, passkey)
     id = await begun(keyed, signed)
@@ -99,7 +99,7 @@ async def test_the_first_challenge_makes_a_credential(keyed: House):
     assert [each["id"] for each in options["excludeCredentials"]] == [base64url(passkey.held[0].id)]
 
 
-async def test_a_later_challenge_asks_for_this_credential(keyed: House):
+async def test_a_later_challenge_asks_for_this_credential(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator(transports=["usb", "nfc"])
     id, _ = await enrolled(keyed, signed, one)
 
@@ -113,8 +113,8 @@ async def test_a_later_challenge_asks_for_this_credential(keyed: House):
     ]
 
 
-async def test_without_settings_of_its_own_the_site_is_the_party(house: House):
-    site = house.having(
+async def test_without_settings_of_its_own_the_site_is_the_party(auth_pool: AuthPool):
+    site = auth_pool.having(
         site_url="https://my.example.com/start",
         mfa__web_authn__enroll_enabled=True,
         mfa__web_authn__verify_enabled=True,
@@ -130,7 +130,7 @@ async def test_without_settings_of_its_own_the_site_is_the_party(house: House):
 
 
 @pytest.mark.parametrize("what", ["enroll", "verify"])
-async def test_keys_can_be_switched_off(keyed: House, what: str):
+async def test_keys_can_be_switched_off(keyed: AuthPool, what: str):
     signed, one = await keyed.sign_up(), Authenticator()
     id = await begun(keyed, signed)
     answer = await answering(keyed, signed, one, id)
@@ -155,7 +155,7 @@ async def test_keys_can_be_switched_off(keyed: House, what: str):
         {"type": "request", "credential_response": {}}, {"credential_response": {}},
     ],
 )  # fmt: skip
-async def test_an_answer_of_another_shape_is_none(keyed: House, webauthn: object):
+async def test_an_answer_of_another_shape_is_none(keyed: AuthPool, webauthn: object):
     signed = await keyed.sign_up()
     id = await begun(keyed, signed)
     asked = await challenged(keyed, signed, id)
@@ -175,7 +175,7 @@ MISBEHAVED = {
 
 
 @pytest.mark.parametrize("wrong", MISBEHAVED)
-async def test_a_misbehaving_key_is_not_enrolled(keyed: House, wrong: str):
+async def test_a_misbehaving_key_is_not_enrolled(keyed: AuthPool, wrong: str):
     signed = await keyed.sign_up()
     id = await begun(keyed, signed)
 
@@ -189,7 +189,7 @@ async def test_a_misbehaving_key_is_not_enrolled(keyed: House, wrong: str):
 @pytest.mark.parametrize(
     "wrong", [*MISBEHAVED, "counter", "foreign key", "another credential", "another user"]
 )
-async def test_a_misbehaving_key_raises_nothing(keyed: House, wrong: str):
+async def test_a_misbehaving_key_raises_nothing(keyed: AuthPool, wrong: str):
     signed, one = await keyed.sign_up(), Authenticator()
     id, _ = await enrolled(keyed, signed, one)
     low = await keyed.sign_in(signed.email)
@@ -213,7 +213,7 @@ async def test_a_misbehaving_key_raises_nothing(keyed: House, wrong: str):
     assert claims_of((await keyed.refresh(low.refresh_token)).caller)["aal"] == "aal1"
 
 
-async def test_a_key_that_names_no_user_is_enough_for_the_session_names_him(keyed: House):
+async def test_a_key_that_names_no_user_is_enough_for_the_session_names_him(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     id, _ = await enrolled(keyed, signed, one)
     low = await keyed.sign_in(signed.email)
@@ -222,7 +222,7 @@ async def test_a_key_that_names_no_user_is_enough_for_the_session_names_him(keye
     await keyed.ok("POST", f"/factors/{id}/verify", await answering(keyed, low, one, id), low.caller)
 
 
-async def test_a_challenge_works_once(keyed: House):
+async def test_a_challenge_works_once(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator(counts=False)
     id, _ = await enrolled(keyed, signed, one)
     low = await keyed.sign_in(signed.email)
@@ -237,7 +237,7 @@ async def test_a_challenge_works_once(keyed: House):
     assert (await refused(keyed, low, id, answer))[:2] == (422, "mfa_ip_address_mismatch")
 
 
-async def test_of_uses_with_the_same_count_at_once_one_is_right(keyed: House):
+async def test_of_uses_with_the_same_count_at_once_one_is_right(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     id, _ = await enrolled(keyed, signed, one)
     low, answers = await keyed.sign_in(signed.email), []
@@ -252,7 +252,7 @@ async def test_of_uses_with_the_same_count_at_once_one_is_right(keyed: House):
     assert sorted(each.status for each in responses) == [200, 422, 422]
 
 
-async def test_an_old_challenge_is_over(keyed: House):
+async def test_an_old_challenge_is_over(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     id = await begun(keyed, signed)
     answer = await answering(keyed, signed, one, id)
@@ -262,7 +262,7 @@ async def test_an_old_challenge_is_over(keyed: House):
     assert (await refused(keyed, signed, id, answer))[:2] == (422, "mfa_challenge_expired")
 
 
-async def test_a_challenge_of_another_factor_or_user_is_none(keyed: House):
+async def test_a_challenge_of_another_factor_or_user_is_none(keyed: AuthPool):
     signed, other = await keyed.sign_up(), await keyed.sign_up()
     mine, second = await begun(keyed, signed, "one"), await begun(keyed, signed, "two")
     theirs = await begun(keyed, other)
@@ -276,7 +276,7 @@ async def test_a_challenge_of_another_factor_or_user_is_none(keyed: House):
 # --- Ways around it ----------------------------------------------------------------------------------------------
 
 
-async def test_a_challenge_from_before_does_not_replace_the_credential(keyed: House):
+async def test_a_challenge_from_before_does_not_replace_the_credential(keyed: AuthPool):
     """Who knew the password asked for a challenge, too; it must not put a key of his in the place of the owner's."""
     signed, owners, thiefs = await keyed.sign_up(), Authenticator(), Authenticator()
     thief = await keyed.sign_in(signed.email)
@@ -292,7 +292,7 @@ async def test_a_challenge_from_before_does_not_replace_the_credential(keyed: Ho
     await keyed.ok("POST", f"/factors/{id}/verify", await answering(keyed, low, owners, id), low.caller)
 
 
-async def test_an_assertion_does_not_answer_a_creation(keyed: House):
+async def test_an_assertion_does_not_answer_a_creation(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     id, raised = await enrolled(keyed, signed, one)
     asked = await challenged(keyed, raised, id)
@@ -302,7 +302,7 @@ async def test_an_assertion_does_not_answer_a_creation(keyed: House):
     assert await refused(keyed, raised, id, turned) == NO_ANSWER
 
 
-async def test_a_passkey_of_the_user_does_not_become_his_factor(keyed: House):
+async def test_a_passkey_of_the_user_does_not_become_his_factor(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     await register(keyed, signed, one)
     id = await begun(keyed, signed)
@@ -318,7 +318,7 @@ async def test_a_passkey_of_the_user_does_not_become_his_factor(keyed: House):
     assert (await refused(keyed, signed, id, body))[:2] == (422, "webauthn_credential_exists")
 
 
-async def test_a_factor_does_not_sign_in_without_a_password(keyed: House):
+async def test_a_factor_does_not_sign_in_without_a_password(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     await enrolled(keyed, signed, one)
     asked = await keyed.ok("POST", "/passkeys/authentication/options")
@@ -329,7 +329,7 @@ async def test_a_factor_does_not_sign_in_without_a_password(keyed: House):
     assert told[:2] == (400, "webauthn_verification_failed")
 
 
-async def test_a_user_may_have_several_keys(keyed: House):
+async def test_a_user_may_have_several_keys(keyed: AuthPool):
     signed, one, other = await keyed.sign_up(), Authenticator(), Authenticator()
     _, raised = await enrolled(keyed, signed, one)
     second = await begun(keyed, raised, "second")
@@ -343,7 +343,7 @@ async def test_a_user_may_have_several_keys(keyed: House):
 # --- The row -----------------------------------------------------------------------------------------------------
 
 
-async def test_the_row_holds_the_credential_as_other_servers_write_it(keyed: House):
+async def test_the_row_holds_the_credential_as_other_servers_write_it(keyed: AuthPool):
     signed, one = await keyed.sign_up(), Authenticator()
     id, _ = await enrolled(keyed, signed, one)
 
@@ -361,7 +361,7 @@ async def test_the_row_holds_the_credential_as_other_servers_write_it(keyed: Hou
 @pytest.mark.parametrize(
     "credential", ["null", "{}", '{"id": 5}', '{"id": "AAAA", "publicKey": "AAAA"}', '"x"']
 )
-async def test_a_row_that_holds_no_credential_raises_nothing(keyed: House, credential: str):
+async def test_a_row_that_holds_no_credential_raises_nothing(keyed: AuthPool, credential: str):
     signed, one = await keyed.sign_up(), Authenticator()
     id, _ = await enrolled(keyed, signed, one)
     await keyed.admin.execute(

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.workers.auth.house import House, Signed, address, number
+from tests.workers.auth.auth_pool import AuthPool, Signed, address, number
 from tests.workers.auth.office import Office, Phones, landed
 from workers.auth.accounts.codes import code_messages, one_time
 from workers.auth.accounts.codes.code_messages import CodeText
@@ -26,34 +26,34 @@ BAD_CODE = (403, "otp_expired", "Token has expired or is invalid")
 
 
 @pytest.fixture
-def secure(mailed: House) -> House:
+def secure(mailed: AuthPool) -> AuthPool:
     """A worker where a change is confirmed from both addresses."""
     return mailed.having(email__double_confirm_changes=True)
 
 
-async def signed_up(house: House) -> Signed:
-    return await house.having(email__enable_confirmations=False).sign_up()
+async def signed_up(auth_pool: AuthPool) -> Signed:
+    return await auth_pool.having(email__enable_confirmations=False).sign_up()
 
 
-async def row(house: House, id: str) -> AuthUser:
-    async with house.context.transaction() as transaction:
+async def row(auth_pool: AuthPool, id: str) -> AuthUser:
+    async with auth_pool.context.transaction() as transaction:
         user = await users.find_by_id(transaction, UUID(id))
     assert user is not None
     return user
 
 
 async def change_email(
-    house: House, id: str, new: str, challenge: CodeChallenge | None = None
+    auth_pool: AuthPool, id: str, new: str, challenge: CodeChallenge | None = None
 ) -> OutgoingEmail:
-    user, context = await row(house, id), house.context
+    user, context = await row(auth_pool, id), auth_pool.context
     async with context.transaction() as transaction:
         mail = await address_changes.begin_email_change(context, transaction, user, new, SITE, challenge)
     await context.outbox.send(mail)
     return mail
 
 
-async def change_phone(house: House, id: str, new: str) -> CodeText:
-    user, context = await row(house, id), house.context
+async def change_phone(auth_pool: AuthPool, id: str, new: str) -> CodeText:
+    user, context = await row(auth_pool, id), auth_pool.context
     async with context.transaction() as transaction:
         text = await address_changes.begin_phone_change(context, transaction, user, new)
         await text.send(context, transaction)
@@ -63,7 +63,7 @@ async def change_phone(house: House, id: str, new: str) -> CodeText:
 @pytest.mark.parametrize("order", [("old", "new"), ("new", "old")])
 @pytest.mark.parametrize("by", ["link", "code", "hash"])
 async def test_a_secure_change_is_confirmed_from_both_in_any_order(
-    secure: House, office: Office, order: tuple[str, str], by: str
+    secure: AuthPool, office: Office, order: tuple[str, str], by: str
 ):
     signed, new = await signed_up(secure), address()
     await change_email(secure, signed.id, new)
@@ -94,7 +94,7 @@ async def test_a_secure_change_is_confirmed_from_both_in_any_order(
     await secure.sign_in(new)
 
 
-async def test_each_address_gets_a_code_of_its_own(secure: House, office: Office):
+async def test_each_address_gets_a_code_of_its_own(secure: AuthPool, office: Office):
     signed, new = await signed_up(secure), address()
     mail = await change_email(secure, signed.id, new)
     data = mail.email_data(SITE)
@@ -107,7 +107,7 @@ async def test_each_address_gets_a_code_of_its_own(secure: House, office: Office
     assert (await secure.ok("GET", "/user", None, signed.caller))["new_email"] == new
 
 
-async def test_the_code_of_one_address_is_not_that_of_the_other(secure: House, office: Office):
+async def test_the_code_of_one_address_is_not_that_of_the_other(secure: AuthPool, office: Office):
     signed, new = await signed_up(secure), address()
     await change_email(secure, signed.id, new)
 
@@ -118,7 +118,7 @@ async def test_the_code_of_one_address_is_not_that_of_the_other(secure: House, o
 
 
 async def test_who_has_only_the_new_address_does_not_get_the_account_by_asking_again(
-    secure: House, office: Office
+    secure: AuthPool, office: Office
 ):
     signed, new = await signed_up(secure), address()
     await change_email(secure, signed.id, new)
@@ -133,7 +133,7 @@ async def test_who_has_only_the_new_address_does_not_get_the_account_by_asking_a
     assert "access_token" in landed(await secure.send("GET", office.path(signed.email)))[2]
 
 
-async def test_another_change_makes_the_codes_of_the_first_void(secure: House, office: Office):
+async def test_another_change_makes_the_codes_of_the_first_void(secure: AuthPool, office: Office):
     signed, first, second = await signed_up(secure), address(), address()
     await change_email(secure, signed.id, first)
     await secure.send("GET", office.path(first))
@@ -147,7 +147,7 @@ async def test_another_change_makes_the_codes_of_the_first_void(secure: House, o
     assert (await row(secure, signed.id)).email == signed.email
 
 
-async def test_a_code_that_died_does_not_count_as_confirmed(secure: House, office: Office):
+async def test_a_code_that_died_does_not_count_as_confirmed(secure: AuthPool, office: Office):
     signed, new = await signed_up(secure), address()
     await change_email(secure, signed.id, new)
     for _ in range(5):
@@ -158,7 +158,7 @@ async def test_a_code_that_died_does_not_count_as_confirmed(secure: House, offic
     assert (await row(secure, signed.id)).email == signed.email
 
 
-async def test_without_the_secure_way_the_new_address_is_enough(mailed: House, office: Office):
+async def test_without_the_secure_way_the_new_address_is_enough(mailed: AuthPool, office: Office):
     signed, new = await signed_up(mailed), address()
     await change_email(mailed, signed.id, new)
 
@@ -170,7 +170,7 @@ async def test_without_the_secure_way_the_new_address_is_enough(mailed: House, o
     assert "new_email" not in session["user"]
 
 
-async def test_the_current_address_alone_never_changes_it(secure: House, mailed: House, office: Office):
+async def test_the_current_address_alone_never_changes_it(secure: AuthPool, mailed: AuthPool, office: Office):
     signed, new = await signed_up(secure), address()
     await change_email(secure, signed.id, new)
 
@@ -180,7 +180,7 @@ async def test_the_current_address_alone_never_changes_it(secure: House, mailed:
     assert (await row(secure, signed.id)).email == signed.email
 
 
-async def test_an_address_that_was_taken_meanwhile_is_not_given_twice(mailed: House, office: Office):
+async def test_an_address_that_was_taken_meanwhile_is_not_given_twice(mailed: AuthPool, office: Office):
     signed, new = await signed_up(mailed), address()
     await change_email(mailed, signed.id, new)
     await mailed.having(email__enable_confirmations=False).sign_up(new)
@@ -194,7 +194,7 @@ async def test_an_address_that_was_taken_meanwhile_is_not_given_twice(mailed: Ho
     assert answer[:2] == (422, "email_exists")
 
 
-async def test_a_change_in_a_flow_ends_with_a_code(secure: House, office: Office):
+async def test_a_change_in_a_flow_ends_with_a_code(secure: AuthPool, office: Office):
     signed, new = await signed_up(secure), address()
     await change_email(secure, signed.id, new, CodeChallenge(ChallengeMethod.S256, s256(VERIFIER)))
 
@@ -208,7 +208,7 @@ async def test_a_change_in_a_flow_ends_with_a_code(secure: House, office: Office
     assert secure.signed(session).caller.decoded()["amr"][0]["method"] == "email_change"  # type: ignore[union-attr,index]  # a user
 
 
-async def test_an_anonymous_user_becomes_permanent_by_an_address(secure: House, office: Office):
+async def test_an_anonymous_user_becomes_permanent_by_an_address(secure: AuthPool, office: Office):
     anonymous = secure.signed(await secure.ok("POST", "/signup", {}))
     new = address()
     await change_email(secure, anonymous.id, new)
@@ -221,7 +221,7 @@ async def test_an_anonymous_user_becomes_permanent_by_an_address(secure: House, 
     assert [each["provider"] for each in user["identities"]] == ["email"]
 
 
-async def test_a_new_number_is_confirmed_by_its_code(texted: House, phones: Phones):
+async def test_a_new_number_is_confirmed_by_its_code(texted: AuthPool, phones: Phones):
     anonymous = texted.signed(await texted.ok("POST", "/signup", {}))
     new = number()
     await change_phone(texted, anonymous.id, new)
@@ -238,7 +238,7 @@ async def test_a_new_number_is_confirmed_by_its_code(texted: House, phones: Phon
     assert await texted.refused("POST", "/verify", body) == BAD_CODE
 
 
-async def test_a_number_that_was_taken_meanwhile_is_not_given_twice(texted: House, phones: Phones):
+async def test_a_number_that_was_taken_meanwhile_is_not_given_twice(texted: AuthPool, phones: Phones):
     signed, new = await signed_up(texted), number()
     await change_phone(texted, signed.id, new)
     code = phones.code(new)
@@ -250,7 +250,7 @@ async def test_a_number_that_was_taken_meanwhile_is_not_given_twice(texted: Hous
     assert answer[:2] == (422, "phone_exists")
 
 
-async def test_a_change_that_is_waited_for_is_sent_again(texted: House, office: Office, phones: Phones):
+async def test_a_change_that_is_waited_for_is_sent_again(texted: AuthPool, office: Office, phones: Phones):
     signed, new = await signed_up(texted), address()
     automatic = texted.having(sms__enable_confirmations=False)
     phoned = automatic.signed(
@@ -270,7 +270,7 @@ async def test_a_change_that_is_waited_for_is_sent_again(texted: House, office: 
     assert (await texted.ok("POST", "/verify", body))["user"]["phone"] == other
 
 
-async def test_a_change_may_not_be_asked_for_without_a_pause(mailed: House):
+async def test_a_change_may_not_be_asked_for_without_a_pause(mailed: AuthPool):
     slow = mailed.having(email__max_frequency=60.0)
     signed = await signed_up(slow)
     await change_email(slow, signed.id, address())
@@ -281,7 +281,9 @@ async def test_a_change_may_not_be_asked_for_without_a_pause(mailed: House):
     assert (refused.value.status, refused.value.code.value) == (429, "over_email_send_rate_limit")
 
 
-async def test_a_code_to_prove_oneself_goes_to_the_mail_and_works_as_a_nonce(mailed: House, office: Office):
+async def test_a_code_to_prove_oneself_goes_to_the_mail_and_works_as_a_nonce(
+    mailed: AuthPool, office: Office
+):
     signed, context = await signed_up(mailed), mailed.context
     user = await row(mailed, signed.id)
     async with context.transaction() as transaction:

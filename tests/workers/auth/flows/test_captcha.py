@@ -11,8 +11,8 @@ from aiohttp import web
 from schemas.keys.secret import Secret
 from schemas.settings.types import Duration
 from tests.schemas.rsa_key import RSA_KEY
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address
 from tests.workers.auth.delivery.hooks.service import served
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address
 from workers.auth.model.context import ServiceUrls
 
 GRANT = "/token?grant_type=password"
@@ -52,18 +52,20 @@ async def riddles() -> AsyncIterator[Riddles]:
             one.hang.set()
 
 
-def guarded(house: House, riddles: Riddles, provider: str = "hcaptcha", **changes: object) -> House:
-    made = house.having(
+def guarded(auth_pool: AuthPool, riddles: Riddles, provider: str = "hcaptcha", **changes: object) -> AuthPool:
+    made = auth_pool.having(
         captcha__enabled=True, captcha__provider=provider, captcha__secret=Secret("geheim"), **changes
     )
     services = ServiceUrls(hcaptcha=f"{riddles.url}/h", turnstile=f"{riddles.url}/t")
-    return House(replace(made.context, services=services), made.admin, made.clock)
+    return AuthPool(replace(made.context, services=services), made.admin, made.clock)
 
 
 @pytest.mark.parametrize(("provider", "path"), [("hcaptcha", "/h"), ("turnstile", "/t")])
-async def test_a_riddle_that_was_solved_lets_in(house: House, riddles: Riddles, provider: str, path: str):
-    signed = await house.sign_up()
-    mine = guarded(house, riddles, provider)
+async def test_a_riddle_that_was_solved_lets_in(
+    auth_pool: AuthPool, riddles: Riddles, provider: str, path: str
+):
+    signed = await auth_pool.sign_up()
+    mine = guarded(auth_pool, riddles, provider)
 
     await mine.ok("POST", GRANT, {"email": signed.email, "password": PASSWORD, **TOKEN})
 
@@ -71,8 +73,8 @@ async def test_a_riddle_that_was_solved_lets_in(house: House, riddles: Riddles, 
     assert riddles.heard == [(path, asked)]
 
 
-async def test_a_wrong_answer_is_refused_with_the_words_of_the_service(house: House, riddles: Riddles):
-    mine = guarded(house, riddles)
+async def test_a_wrong_answer_is_refused_with_the_words_of_the_service(auth_pool: AuthPool, riddles: Riddles):
+    mine = guarded(auth_pool, riddles)
     body = {"email": address(), "password": PASSWORD, "gotrue_meta_security": {"captcha_token": "guess"}}
 
     answer = await mine.refused("POST", GRANT, body)
@@ -93,9 +95,9 @@ async def test_a_wrong_answer_is_refused_with_the_words_of_the_service(house: Ho
     ],
 )  # fmt: skip
 async def test_no_answer_is_refused_without_a_question(
-    house: House, riddles: Riddles, more: dict[str, object]
+    auth_pool: AuthPool, riddles: Riddles, more: dict[str, object]
 ):
-    mine = guarded(house, riddles)
+    mine = guarded(auth_pool, riddles)
 
     answer = await mine.refused("POST", GRANT, {"email": address(), "password": PASSWORD, **more})
 
@@ -107,47 +109,51 @@ async def test_no_answer_is_refused_without_a_question(
 @pytest.mark.parametrize(
     "given", [{"gotrue_meta_security": 1}, {"gotrue_meta_security": {"captcha_token": ["x"]}}]
 )
-async def test_another_shape_is_no_json_of_ours(house: House, riddles: Riddles, given: dict[str, object]):
-    answer = await guarded(house, riddles).refused(
+async def test_another_shape_is_no_json_of_ours(
+    auth_pool: AuthPool, riddles: Riddles, given: dict[str, object]
+):
+    answer = await guarded(auth_pool, riddles).refused(
         "POST", GRANT, {"email": address(), "password": "x", **given}
     )
 
     assert answer[:2] == (400, "bad_json")
 
 
-async def test_without_a_riddle_no_password_is_looked_at(house: House, riddles: Riddles):
-    mine = guarded(house, riddles)
-    signed = await house.sign_up()
+async def test_without_a_riddle_no_password_is_looked_at(auth_pool: AuthPool, riddles: Riddles):
+    mine = guarded(auth_pool, riddles)
+    signed = await auth_pool.sign_up()
 
     await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})
 
     assert mine.hashing.verified == 0
 
 
-async def test_admins_need_none(house: House, riddles: Riddles):
-    signed = await house.sign_up()
+async def test_admins_need_none(auth_pool: AuthPool, riddles: Riddles):
+    signed = await auth_pool.sign_up()
 
-    await guarded(house, riddles).ok("POST", GRANT, {"email": signed.email, "password": PASSWORD}, ADMIN)
+    await guarded(auth_pool, riddles).ok("POST", GRANT, {"email": signed.email, "password": PASSWORD}, ADMIN)
 
     assert not riddles.heard
 
 
-async def test_a_user_who_is_signed_in_needs_one(house: House, riddles: Riddles):
-    signed = await house.sign_up()
+async def test_a_user_who_is_signed_in_needs_one(auth_pool: AuthPool, riddles: Riddles):
+    signed = await auth_pool.sign_up()
     body = {"email": signed.email, "password": PASSWORD}
 
-    assert (await guarded(house, riddles).refused("POST", GRANT, body, signed.caller))[1] == "captcha_failed"
+    assert (await guarded(auth_pool, riddles).refused("POST", GRANT, body, signed.caller))[
+        1
+    ] == "captcha_failed"
 
 
-async def test_refreshes_need_none(house: House, riddles: Riddles):
-    signed = await house.sign_up()
+async def test_refreshes_need_none(auth_pool: AuthPool, riddles: Riddles):
+    signed = await auth_pool.sign_up()
 
-    await guarded(house, riddles).refresh(signed.refresh_token)
+    await guarded(auth_pool, riddles).refresh(signed.refresh_token)
 
 
-async def test_nothing_is_asked_when_it_is_off(house: House, riddles: Riddles):
-    signed = await house.sign_up()
-    mine = guarded(house, riddles).having(captcha__enabled=False)
+async def test_nothing_is_asked_when_it_is_off(auth_pool: AuthPool, riddles: Riddles):
+    signed = await auth_pool.sign_up()
+    mine = guarded(auth_pool, riddles).having(captcha__enabled=False)
 
     await mine.ok("POST", GRANT, {"email": signed.email, "password": PASSWORD, "gotrue_meta_security": {}})
 
@@ -162,32 +168,32 @@ async def test_nothing_is_asked_when_it_is_off(house: House, riddles: Riddles):
     ],
 )  # fmt: skip
 async def test_an_answer_that_cannot_be_read_lets_nobody_in(
-    house: House, riddles: Riddles, status: int, answer: bytes
+    auth_pool: AuthPool, riddles: Riddles, status: int, answer: bytes
 ):
     riddles.status, riddles.answer = status, answer
     body = {"email": address(), "password": PASSWORD, **TOKEN}
 
-    found = await guarded(house, riddles).refused("POST", GRANT, body)
+    found = await guarded(auth_pool, riddles).refused("POST", GRANT, body)
 
     assert found == (500, "unexpected_failure", "captcha verification process failed")
 
 
 @pytest.mark.parametrize("answer", [{}, {"success": False}, {"success": False, "error-codes": ["<b>", "é"]}])
-async def test_silence_is_no_consent(house: House, riddles: Riddles, answer: dict[str, object]):
+async def test_silence_is_no_consent(auth_pool: AuthPool, riddles: Riddles, answer: dict[str, object]):
     riddles.answer = answer
     body = {"email": address(), "password": PASSWORD, **TOKEN}
 
-    found = await guarded(house, riddles).refused("POST", GRANT, body)
+    found = await guarded(auth_pool, riddles).refused("POST", GRANT, body)
 
     assert found == (400, "captcha_failed", "captcha protection: request disallowed (not passed)")
 
 
-async def test_a_slow_or_missing_service_lets_nobody_in(house: House, riddles: Riddles):
+async def test_a_slow_or_missing_service_lets_nobody_in(auth_pool: AuthPool, riddles: Riddles):
     body = {"email": address(), "password": PASSWORD, **TOKEN}
     riddles.hang = asyncio.Event()
-    slow = await guarded(house, riddles, captcha__timeout=Duration(0.05)).refused("POST", GRANT, body)
+    slow = await guarded(auth_pool, riddles, captcha__timeout=Duration(0.05)).refused("POST", GRANT, body)
     riddles.url = "http://127.0.0.1:1"
-    missing = await guarded(house, riddles).refused("POST", GRANT, body)
+    missing = await guarded(auth_pool, riddles).refused("POST", GRANT, body)
 
     assert slow == missing == (500, "unexpected_failure", "captcha verification process failed")
 
@@ -216,10 +222,10 @@ GUARDED = [
 
 @pytest.mark.parametrize(("path", "body"), GUARDED, ids=[f"{n}{path}" for n, (path, _) in enumerate(GUARDED)])
 async def test_every_way_that_the_reference_lists_is_guarded(
-    house: House, riddles: Riddles, path: str, body: dict[str, object]
+    auth_pool: AuthPool, riddles: Riddles, path: str, body: dict[str, object]
 ):
     mine = guarded(
-        house,
+        auth_pool,
         riddles,
         passkey__enabled=True,
         webauthn__rp_id="example.org",

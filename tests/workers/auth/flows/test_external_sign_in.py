@@ -10,8 +10,8 @@ import pytest
 
 from schemas.settings.auth import Hook
 from schemas.settings.types import Duration
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address, number
 from tests.workers.auth.federation.social.people import claimed, person, unconfirmed, verified
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number
 from tests.workers.auth.office import AT_ANY_TIME, CONFIRMED, Office, open_office, with_office
 from tests.workers.auth.oidc_provider import OidcProvider, Person, running
 from tests.workers.auth.social_browser import (
@@ -42,35 +42,35 @@ async def office() -> AsyncIterator[Office]:
 
 
 @pytest.fixture
-def strict(house: House, realm: OidcProvider, office: Office) -> House:
+def strict(auth_pool: AuthPool, realm: OidcProvider, office: Office) -> AuthPool:
     """A worker where addresses must be confirmed."""
-    return with_office(open_for(house, realm, **CONFIRMED, **AT_ANY_TIME), office)
+    return with_office(open_for(auth_pool, realm, **CONFIRMED, **AT_ANY_TIME), office)
 
 
 @pytest.fixture
-def lax(house: House, realm: OidcProvider) -> House:
+def lax(auth_pool: AuthPool, realm: OidcProvider) -> AuthPool:
     """A worker where accounts are confirmed at once."""
-    return open_for(house, realm)
+    return open_for(auth_pool, realm)
 
 
 async def comes(
-    house: House, provider: str, who: ProviderUser, **more: Any
+    auth_pool: AuthPool, provider: str, who: ProviderUser, **more: Any
 ) -> external_sign_in.ExternalSignIn:
-    context = house.context
+    context = auth_pool.context
     async with context.transaction() as transaction:
         return await external_sign_in.sign_in(context, transaction, provider, who, **more)
 
 
-async def refusal(house: House, provider: str, who: ProviderUser, **more: Any) -> str:
+async def refusal(auth_pool: AuthPool, provider: str, who: ProviderUser, **more: Any) -> str:
     with pytest.raises(AuthError) as raised:
-        await comes(house, provider, who, **more)
+        await comes(auth_pool, provider, who, **more)
     return raised.value.code
 
 
 # Known identities
 
 
-async def test_the_same_person_enters_the_same_account_again(lax: House, realm: OidcProvider):
+async def test_the_same_person_enters_the_same_account_again(lax: AuthPool, realm: OidcProvider):
     first = await enters(lax)
     realm.person.name, realm.person.more = "Ada King", {"picture": "https://example.com/new.png"}
     realm.person.email = address()
@@ -85,14 +85,14 @@ async def test_the_same_person_enters_the_same_account_again(lax: House, realm: 
     assert user["user_metadata"]["avatar_url"] == "https://example.com/new.png"
 
 
-async def test_own_metadata_stay_where_the_provider_tells_nothing(lax: House):
+async def test_own_metadata_stay_where_the_provider_tells_nothing(lax: AuthPool):
     who = await enters(lax)
     await lax.ok("PUT", "/user", {"data": {"theme": "dark"}}, who.caller)
 
     assert (await user_of(lax, await enters(lax)))["user_metadata"]["theme"] == "dark"
 
 
-async def test_another_person_with_the_same_number_elsewhere_is_another(lax: House):
+async def test_another_person_with_the_same_number_elsewhere_is_another(lax: AuthPool):
     subject = uuid.uuid4().hex
     first = await comes(lax, "github", person(verified(address()), subject=subject))
     second = await comes(lax, "gitlab", person(verified(address()), subject=subject))
@@ -100,7 +100,7 @@ async def test_another_person_with_the_same_number_elsewhere_is_another(lax: Hou
     assert first.user.id != second.user.id
 
 
-async def test_of_many_sign_ins_at_once_one_makes_the_account(lax: House, realm: OidcProvider):
+async def test_of_many_sign_ins_at_once_one_makes_the_account(lax: AuthPool, realm: OidcProvider):
     queries = [await visits(await departs(lax)) for _ in range(5)]
 
     places = await asyncio.gather(*(returns(lax, query) for query in queries))
@@ -108,7 +108,7 @@ async def test_of_many_sign_ins_at_once_one_makes_the_account(lax: House, realm:
     assert len({signed(lax, place).id for place in places}) == 1
 
 
-async def test_of_many_providers_at_once_one_makes_the_account(lax: House):
+async def test_of_many_providers_at_once_one_makes_the_account(lax: AuthPool):
     email = address()
 
     entries = await asyncio.gather(*(comes(lax, f"custom:{n}", person(verified(email))) for n in range(6)))
@@ -121,7 +121,7 @@ async def test_of_many_providers_at_once_one_makes_the_account(lax: House):
 
 
 async def test_a_verified_address_leads_to_the_account_that_has_it(
-    strict: House, realm: OidcProvider, office: Office
+    strict: AuthPool, realm: OidcProvider, office: Office
 ):
     await strict.ok(
         "POST", "/signup", {"email": realm.person.email, "password": PASSWORD, "data": {"theme": "dark"}}
@@ -138,7 +138,7 @@ async def test_a_verified_address_leads_to_the_account_that_has_it(
     assert (await strict.sign_in(realm.person.email or "")).id == who.id
 
 
-async def test_the_first_provider_is_that_of_the_oldest_identity(strict: House):
+async def test_the_first_provider_is_that_of_the_oldest_identity(strict: AuthPool):
     email = address()
     for provider in ("github", "gitlab", "azure"):
         entry = await comes(strict, provider, person(verified(email)))
@@ -146,7 +146,7 @@ async def test_the_first_provider_is_that_of_the_oldest_identity(strict: House):
     assert entry.user.raw_app_meta_data == {"provider": "github", "providers": ["github", "gitlab", "azure"]}
 
 
-async def test_capitals_do_not_matter(strict: House):
+async def test_capitals_do_not_matter(strict: AuthPool):
     email = address()
     first = await comes(strict, "github", person(verified(email.upper())))
     second = await comes(strict, "gitlab", person(verified(email.title())))
@@ -154,7 +154,7 @@ async def test_capitals_do_not_matter(strict: House):
     assert (first.user.id, first.user.email) == (second.user.id, email)
 
 
-async def test_a_second_address_leads_to_its_account_too(strict: House):
+async def test_a_second_address_leads_to_its_account_too(strict: AuthPool):
     other = address()
     first = await comes(strict, "gitlab", person(verified(other)))
 
@@ -164,7 +164,7 @@ async def test_a_second_address_leads_to_its_account_too(strict: House):
     assert second.user.email == other
 
 
-async def test_an_identity_that_somebody_linked_leads_to_his_account(strict: House):
+async def test_an_identity_that_somebody_linked_leads_to_his_account(strict: AuthPool):
     email = address()
     first = await comes(strict, "gitlab", person(verified(email)))
     await strict.ok(
@@ -177,7 +177,7 @@ async def test_an_identity_that_somebody_linked_leads_to_his_account(strict: Hou
     assert second.user.email != email
 
 
-async def test_addresses_of_several_accounts_are_refused(strict: House):
+async def test_addresses_of_several_accounts_are_refused(strict: AuthPool):
     one, two = address(), address()
     for email in (one, two):
         await comes(strict, "gitlab", person(verified(email)))
@@ -185,7 +185,7 @@ async def test_addresses_of_several_accounts_are_refused(strict: House):
     assert await refusal(strict, "github", person(verified(one), verified(two))) == "unexpected_failure"
 
 
-async def test_deleted_accounts_are_not_entered(lax: House, realm: OidcProvider):
+async def test_deleted_accounts_are_not_entered(lax: AuthPool, realm: OidcProvider):
     first = await enters(lax)
     await lax.ok("DELETE", f"/admin/users/{first.id}", {"should_soft_delete": True}, ADMIN)
 
@@ -194,7 +194,7 @@ async def test_deleted_accounts_are_not_entered(lax: House, realm: OidcProvider)
     assert second.id != first.id
 
 
-async def test_accounts_of_another_audience_are_others(lax: House):
+async def test_accounts_of_another_audience_are_others(lax: AuthPool):
     email = address()
     first = await comes(lax, "github", person(verified(email)))
     await lax.admin.execute("update auth.users set aud = 'other' where id = $1", first.user.id)
@@ -206,7 +206,7 @@ async def test_accounts_of_another_audience_are_others(lax: House):
 
 
 async def test_who_is_not_verified_gets_a_mail_and_no_session(
-    strict: House, realm: OidcProvider, office: Office
+    strict: AuthPool, realm: OidcProvider, office: Office
 ):
     realm.person.email_verified = False
     email = realm.person.email or ""
@@ -224,7 +224,7 @@ async def test_who_is_not_verified_gets_a_mail_and_no_session(
     assert len(office.to(email)) == 1
 
 
-async def test_who_follows_the_mail_may_come_in(strict: House, realm: OidcProvider, office: Office):
+async def test_who_follows_the_mail_may_come_in(strict: AuthPool, realm: OidcProvider, office: Office):
     realm.person.email_verified = False
     await goes(strict)
 
@@ -234,7 +234,7 @@ async def test_who_follows_the_mail_may_come_in(strict: House, realm: OidcProvid
     assert (await user_of(strict, who))["email_confirmed_at"]
 
 
-async def test_who_is_verified_later_may_come_in_without_the_mail(strict: House, realm: OidcProvider):
+async def test_who_is_verified_later_may_come_in_without_the_mail(strict: AuthPool, realm: OidcProvider):
     realm.person.email_verified = False
     await goes(strict)
     realm.person.email_verified = True
@@ -243,22 +243,22 @@ async def test_who_is_verified_later_may_come_in_without_the_mail(strict: House,
 
 
 async def test_mails_are_not_sent_faster_for_who_tries_again(
-    strict: House, realm: OidcProvider, office: Office
+    strict: AuthPool, realm: OidcProvider, office: Office
 ):
-    house = with_office(strict.having(email__max_frequency=Duration(60)), office)
+    auth_pool = with_office(strict.having(email__max_frequency=Duration(60)), office)
     realm.person.email_verified = False
 
-    places = [await goes(house) for _ in range(3)]
+    places = [await goes(auth_pool) for _ in range(3)]
 
     assert {place.error[1] for place in places} == {"provider_email_needs_verification"}
     assert len(office.to(realm.person.email or "")) == 1
 
 
-async def test_settings_may_let_him_in_without(strict: House, realm: OidcProvider, office: Office):
-    house = with_office(strict.having(email__allow_unverified_email_sign_ins=True), office)
+async def test_settings_may_let_him_in_without(strict: AuthPool, realm: OidcProvider, office: Office):
+    auth_pool = with_office(strict.having(email__allow_unverified_email_sign_ins=True), office)
     realm.person.email_verified = False
 
-    user = await user_of(house, await enters(house))
+    user = await user_of(auth_pool, await enters(auth_pool))
 
     assert user["email"] == realm.person.email
     assert "email_confirmed_at" not in user
@@ -266,7 +266,7 @@ async def test_settings_may_let_him_in_without(strict: House, realm: OidcProvide
 
 
 async def test_an_unverified_address_of_somebody_is_not_given_away(
-    strict: House, realm: OidcProvider, office: Office
+    strict: AuthPool, realm: OidcProvider, office: Office
 ):
     """Takeover: whoever says at a provider that the victim's address is his."""
     victim = await enters(strict)
@@ -287,19 +287,19 @@ async def test_an_unverified_address_of_somebody_is_not_given_away(
 
 
 async def test_even_where_unverified_users_come_in_they_do_not_get_the_address(
-    strict: House, realm: OidcProvider, office: Office
+    strict: AuthPool, realm: OidcProvider, office: Office
 ):
-    house = with_office(strict.having(email__allow_unverified_email_sign_ins=True), office)
-    victim = await enters(house)
+    auth_pool = with_office(strict.having(email__allow_unverified_email_sign_ins=True), office)
+    victim = await enters(auth_pool)
     realm.person = Person(email=victim.email, email_verified=False)
 
-    thief = await enters(house)
+    thief = await enters(auth_pool)
 
     assert thief.id != victim.id
     assert thief.email == ""
 
 
-async def test_a_change_at_the_provider_confirms_no_other_address(strict: House, realm: OidcProvider):
+async def test_a_change_at_the_provider_confirms_no_other_address(strict: AuthPool, realm: OidcProvider):
     """Takeover: an account waits with the victim's address; then the provider verifies the attacker's own."""
     victim = realm.person.email
     realm.person.email_verified = False
@@ -312,7 +312,7 @@ async def test_a_change_at_the_provider_confirms_no_other_address(strict: House,
     assert await strict.value("select count(*) from auth.users where email = $1", victim) == 0
 
 
-async def test_an_identity_with_a_foreign_address_draws_nobody_in(strict: House, realm: OidcProvider):
+async def test_an_identity_with_a_foreign_address_draws_nobody_in(strict: AuthPool, realm: OidcProvider):
     """Takeover: the attacker links an identity with the victim's address, and waits for the victim."""
     victim = address()
     thief = await comes(strict, "github", person(verified(address())))
@@ -330,15 +330,15 @@ async def test_an_identity_with_a_foreign_address_draws_nobody_in(strict: House,
 
 
 async def test_the_owner_of_an_address_finds_nobody_else_in_his_account(
-    strict: House, realm: OidcProvider, office: Office
+    strict: AuthPool, realm: OidcProvider, office: Office
 ):
     """Pre-hijacking: the attacker signs up with the victim's address, and stays signed in by all means there are."""
-    house = with_office(strict.having(email__allow_unverified_email_sign_ins=True), office)
+    auth_pool = with_office(strict.having(email__allow_unverified_email_sign_ins=True), office)
     email = realm.person.email or ""
     realm.person.email_verified = False
-    thief = await enters(house)
+    thief = await enters(auth_pool)
     id = uuid.UUID(thief.id)
-    await house.admin.execute("update auth.users set encrypted_password = $2, phone_change = '1', "
+    await auth_pool.admin.execute("update auth.users set encrypted_password = $2, phone_change = '1', "
         "raw_user_meta_data = '{\"note\": \"mine\"}', recovery_token = 'r' || gen_random_uuid() where id = $1", id, "$2a$x")  # fmt: skip
     for statement in (
         "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) "
@@ -348,13 +348,13 @@ async def test_the_owner_of_an_address_finds_nobody_else_in_his_account(
         "insert into auth.flow_state (id, user_id, auth_code, provider_type, authentication_method, created_at) "
         "values (gen_random_uuid(), $1, 'x' || gen_random_uuid(), 'email', 'magiclink', now())",
     ):
-        await house.admin.execute(statement, id)
+        await auth_pool.admin.execute(statement, id)
 
     realm.person = Person(email=email, email_verified=True)
-    owner = await enters(house)
-    row = await house.admin.fetchrow("select * from auth.users where id = $1", id)
+    owner = await enters(auth_pool)
+    row = await auth_pool.admin.fetchrow("select * from auth.users where id = $1", id)
     left = {
-        table: await house.value(f"select count(*) from auth.{table} where user_id = $1", id)
+        table: await auth_pool.value(f"select count(*) from auth.{table} where user_id = $1", id)
         for table in ("identities", "sessions", "mfa_factors", "one_time_tokens", "flow_state")
     }
 
@@ -363,11 +363,11 @@ async def test_the_owner_of_an_address_finds_nobody_else_in_his_account(
     assert (row["encrypted_password"], row["recovery_token"], row["phone_change"]) == ("", "", "")
     assert "note" not in json.loads(row["raw_user_meta_data"])
     assert left == {"identities": 1, "sessions": 1, "mfa_factors": 0, "one_time_tokens": 0, "flow_state": 0}
-    assert (await house.refresh_refused(thief.refresh_token))[1] == "refresh_token_not_found"
-    assert (await user_of(house, owner))["app_metadata"]["providers"] == ["keycloak"]
+    assert (await auth_pool.refresh_refused(thief.refresh_token))[1] == "refresh_token_not_found"
+    assert (await user_of(auth_pool, owner))["app_metadata"]["providers"] == ["keycloak"]
 
 
-async def test_a_password_that_waited_opens_nothing(strict: House, realm: OidcProvider):
+async def test_a_password_that_waited_opens_nothing(strict: AuthPool, realm: OidcProvider):
     body = {"email": realm.person.email, "password": PASSWORD, "data": {"note": "mine"}}
     await strict.ok("POST", "/signup", body)
 
@@ -379,7 +379,7 @@ async def test_a_password_that_waited_opens_nothing(strict: House, realm: OidcPr
     assert refused[:2] == (400, "invalid_credentials")
 
 
-async def test_an_account_that_has_proven_a_phone_keeps_all_but_the_address(strict: House):
+async def test_an_account_that_has_proven_a_phone_keeps_all_but_the_address(strict: AuthPool):
     email, phone = address(), number()
     phoned = await unconfirmed(strict, email, phone)
 
@@ -395,7 +395,7 @@ async def test_an_account_that_has_proven_a_phone_keeps_all_but_the_address(stri
     assert await strict.value("select count(*) from auth.identities where user_id = $1", phoned) == 0
 
 
-async def test_an_account_that_nobody_has_confirmed_becomes_its_owners(strict: House):
+async def test_an_account_that_nobody_has_confirmed_becomes_its_owners(strict: AuthPool):
     email = address()
     waiting = await unconfirmed(strict, email)
 
@@ -409,42 +409,42 @@ async def test_an_account_that_nobody_has_confirmed_becomes_its_owners(strict: H
 # What the project is asked
 
 
-async def hooked(house: House, point: str, body: str) -> House:
+async def hooked(auth_pool: AuthPool, point: str, body: str) -> AuthPool:
     """Set a function of the database at a point."""
     name = f"hook_{uuid.uuid4().hex}"
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         f"create function public.{name}(event jsonb) returns jsonb language plpgsql as $$ begin {body} end $$; "
         f"grant execute on function public.{name} to supabase_auth_admin; "
         "grant usage on schema public to supabase_auth_admin"
     )
     hook = Hook(enabled=True, uri=f"pg-functions://postgres/public/{name}")
-    return house.having(**{f"hook__{point}": hook})
+    return auth_pool.having(**{f"hook__{point}": hook})
 
 
-async def test_the_project_may_refuse_a_new_account(lax: House, realm: OidcProvider):
+async def test_the_project_may_refuse_a_new_account(lax: AuthPool, realm: OidcProvider):
     answer = """return jsonb_build_object('error', jsonb_build_object('http_code', 403, 'message',
         event -> 'user' ->> 'email' || ' by ' || (event -> 'user' -> 'app_metadata' ->> 'provider')));"""
-    house = await hooked(lax, "before_user_created", answer)
+    auth_pool = await hooked(lax, "before_user_created", answer)
     email = realm.person.email
 
-    refused = await goes(house)
+    refused = await goes(auth_pool)
     known = await enters(lax)
 
     assert refused.error[::2] == ("access_denied", f"{email} by keycloak")
     assert await lax.value("select count(*) from auth.users where email = $1", email) == 1
-    assert (await enters(house)).id == known.id
+    assert (await enters(auth_pool)).id == known.id
 
 
-async def test_the_project_is_told_of_a_new_account(lax: House, realm: OidcProvider):
+async def test_the_project_is_told_of_a_new_account(lax: AuthPool, realm: OidcProvider):
     table = f"told_{uuid.uuid4().hex}"
     await lax.admin.execute(
         f"create table public.{table} (id uuid); grant insert on public.{table} to supabase_auth_admin"
     )
     body = f"insert into public.{table} values ((event -> 'user' ->> 'id')::uuid); return '{{}}';"
-    house = await hooked(lax, "after_user_created", body)
+    auth_pool = await hooked(lax, "after_user_created", body)
 
-    who = await enters(house)
-    await enters(house)
+    who = await enters(auth_pool)
+    await enters(auth_pool)
     rows = await lax.admin.fetch(f"select id::text from public.{table}")
 
     assert [row["id"] for row in rows] == [who.id]
@@ -453,18 +453,18 @@ async def test_the_project_is_told_of_a_new_account(lax: House, realm: OidcProvi
 # Domains, single sign-on, wallets
 
 
-async def test_a_provider_of_another_domain_has_accounts_of_its_own(lax: House):
-    house = lax.having(linking_domains={"gitlab": "work"})
+async def test_a_provider_of_another_domain_has_accounts_of_its_own(lax: AuthPool):
+    auth_pool = lax.having(linking_domains={"gitlab": "work"})
     email = address()
-    usual = await comes(house, "github", person(verified(email)))
+    usual = await comes(auth_pool, "github", person(verified(email)))
 
-    entry = await comes(house, "gitlab", person(verified(email)))
+    entry = await comes(auth_pool, "gitlab", person(verified(email)))
 
     assert entry.user.id != usual.user.id
     assert (entry.user.email, entry.rejection) == (None, None)
 
 
-async def test_single_sign_on_has_accounts_of_its_own(lax: House):
+async def test_single_sign_on_has_accounts_of_its_own(lax: AuthPool):
     email = address()
     usual = await comes(lax, "github", person(verified(email)))
     first = await comes(lax, "sso:1", person(verified(email), subject="s1" + email))
@@ -478,7 +478,7 @@ async def test_single_sign_on_has_accounts_of_its_own(lax: House):
     assert first.user.email_confirmed_at is not None
 
 
-async def test_a_wallet_needs_no_address(lax: House):
+async def test_a_wallet_needs_no_address(lax: AuthPool):
     who = person(subject=f"web3:{uuid.uuid4()}")
 
     first = await comes(lax, "web3", who, is_email_optional=True)
@@ -489,7 +489,7 @@ async def test_a_wallet_needs_no_address(lax: House):
     assert await refusal(lax, "github", person()) == "email_address_not_provided"
 
 
-async def test_who_hides_his_address_later_is_not_let_in_unconfirmed(strict: House):
+async def test_who_hides_his_address_later_is_not_let_in_unconfirmed(strict: AuthPool):
     who = person(claimed(address()))
     first = await comes(strict, "github", who, is_email_optional=True)
 
@@ -503,21 +503,21 @@ async def test_who_hides_his_address_later_is_not_let_in_unconfirmed(strict: Hou
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", {"a\0": ["\udfff", {"b": "\0"}]}])
-async def test_characters_that_cannot_be_kept_are_replaced(lax: House, name: object):
+async def test_characters_that_cannot_be_kept_are_replaced(lax: AuthPool, name: object):
     entry = await comes(lax, "github", person(verified(address()), name=name))
 
     assert "\ufffd" in str(entry.user.identities[0].identity_data["name"])
 
 
 @pytest.mark.parametrize("subject", ["", "  ", "a\0", "\ud800", "x" * 1025])
-async def test_a_person_without_an_id_is_nobody(lax: House, subject: str):
+async def test_a_person_without_an_id_is_nobody(lax: AuthPool, subject: str):
     """Or all to whom it happens would be the same person."""
     who = ProviderUser(subject, (verified(address()),))
 
     assert await refusal(lax, "github", who) == "unexpected_failure"
 
 
-async def test_the_account_is_as_triggers_of_the_project_leave_it(lax: House):
+async def test_the_account_is_as_triggers_of_the_project_leave_it(lax: AuthPool):
     name, email = f"mark_{uuid.uuid4().hex}", address()
     await lax.admin.execute(
         f"create function public.{name}() returns trigger language plpgsql as "

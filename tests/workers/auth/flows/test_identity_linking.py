@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.workers.auth.auth_pool import AuthPool, address
 from tests.workers.auth.federation.social.people import unconfirmed
-from tests.workers.auth.house import House, address
 from tests.workers.auth.office import AT_ANY_TIME, CONFIRMED
 from tests.workers.auth.oidc_provider import OidcProvider, Person, running
 from tests.workers.auth.social_browser import departs, enters, goes, open_for, returns, user_of, visits
@@ -20,15 +20,15 @@ async def realm() -> AsyncIterator[OidcProvider]:
 
 
 @pytest.fixture
-def strict(house: House, realm: OidcProvider) -> House:
-    return open_for(house, realm, **CONFIRMED, **AT_ANY_TIME)
+def strict(auth_pool: AuthPool, realm: OidcProvider) -> AuthPool:
+    return open_for(auth_pool, realm, **CONFIRMED, **AT_ANY_TIME)
 
 
-async def invited(house: House, email: str) -> tuple[str, str]:
+async def invited(auth_pool: AuthPool, email: str) -> tuple[str, str]:
     """Invite somebody, and give his id and the token of the link."""
-    id = await unconfirmed(house, email)
-    await house.admin.execute("update auth.users set invited_at = now() where id = $1", id)
-    context = house.context
+    id = await unconfirmed(auth_pool, email)
+    await auth_pool.admin.execute("update auth.users set invited_at = now() where id = $1", id)
+    context = auth_pool.context
     async with context.transaction() as transaction:
         made = await one_time.issue(
             transaction, context.code_key, id, one_time.CodeKind.CONFIRMATION, email, now=context.now()
@@ -36,20 +36,20 @@ async def invited(house: House, email: str) -> tuple[str, str]:
     return str(id), made.link
 
 
-async def test_who_is_invited_comes_in_by_a_provider(strict: House, realm: OidcProvider):
-    house = strict.having(enable_signup=False)
-    id, token = await invited(house, realm.person.email or "")
+async def test_who_is_invited_comes_in_by_a_provider(strict: AuthPool, realm: OidcProvider):
+    auth_pool = strict.having(enable_signup=False)
+    id, token = await invited(auth_pool, realm.person.email or "")
     realm.person.email_verified = False
 
-    who = await enters(house, invite_token=token)
-    user = await user_of(house, who)
+    who = await enters(auth_pool, invite_token=token)
+    user = await user_of(auth_pool, who)
 
     assert who.id == id
     assert user["email_confirmed_at"]
     assert [each["provider"] for each in user["identities"]] == ["keycloak"]
 
 
-async def test_an_invitation_works_once(strict: House, realm: OidcProvider):
+async def test_an_invitation_works_once(strict: AuthPool, realm: OidcProvider):
     _, token = await invited(strict, realm.person.email or "")
     queries = [await visits(await departs(strict, invite_token=token)) for _ in range(4)]
 
@@ -61,7 +61,7 @@ async def test_an_invitation_works_once(strict: House, realm: OidcProvider):
     assert late[:2] == (404, "user_not_found")
 
 
-async def test_an_invitation_is_for_its_address_only(strict: House, realm: OidcProvider):
+async def test_an_invitation_is_for_its_address_only(strict: AuthPool, realm: OidcProvider):
     email = address()
     _, token = await invited(strict, email)
 
@@ -74,14 +74,14 @@ async def test_an_invitation_is_for_its_address_only(strict: House, realm: OidcP
     assert (await enters(strict, invite_token=token)).email == email
 
 
-async def test_an_invitation_does_not_stand_in_the_flow_in_clear(strict: House, realm: OidcProvider):
+async def test_an_invitation_does_not_stand_in_the_flow_in_clear(strict: AuthPool, realm: OidcProvider):
     _, token = await invited(strict, realm.person.email or "")
     await departs(strict, invite_token=token)
 
     assert await strict.value("select count(*) from auth.flow_state where invite_token = $1", token) == 0
 
 
-async def test_an_invitation_is_over_after_its_time(strict: House, realm: OidcProvider):
+async def test_an_invitation_is_over_after_its_time(strict: AuthPool, realm: OidcProvider):
     _, token = await invited(strict, realm.person.email or "")
     strict.clock.forward(hours=2)
 

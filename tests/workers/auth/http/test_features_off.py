@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.workers.auth.house import House, Signed
+from tests.workers.auth.auth_pool import AuthPool, Signed
 
 OFF: list[tuple[str, str, object, Mapping[str, object], tuple[int, str]]] = [
     ("POST", "/signup", b"no json", {"enable_signup": False}, (422, "signup_disabled")),
@@ -46,14 +46,14 @@ OFF: list[tuple[str, str, object, Mapping[str, object], tuple[int, str]]] = [
 
 @pytest.mark.parametrize(("method", "target", "body", "settings", "answer"), OFF)
 async def test_a_feature_that_is_off_is_named_first(
-    house: House,
+    auth_pool: AuthPool,
     method: str,
     target: str,
     body: object,
     settings: Mapping[str, object],
     answer: tuple[int, str],
 ):
-    guarded = house.having(captcha__enabled=True, **settings)
+    guarded = auth_pool.having(captcha__enabled=True, **settings)
 
     assert (await guarded.refused(method, target, body))[:2] == answer
 
@@ -62,21 +62,21 @@ ROW = "update auth.users set banned_until = now() + interval '1 day' where id = 
 
 
 @pytest.fixture
-async def banned(house: House) -> Signed:
+async def banned(auth_pool: AuthPool) -> Signed:
     """A user who is banned after the sign-in."""
-    signed = await house.sign_up()
-    await house.admin.execute(ROW, signed.id)
+    signed = await auth_pool.sign_up()
+    await auth_pool.admin.execute(ROW, signed.id)
     return signed
 
 
-async def test_a_banned_user_gets_400_of_every_grant_and_403_elsewhere(house: House, banned: Signed):
+async def test_a_banned_user_gets_400_of_every_grant_and_403_elsewhere(auth_pool: AuthPool, banned: Signed):
     grants = (
         ("password", {"email": banned.email, "password": "correct horse"}),
         ("refresh_token", {"refresh_token": banned.refresh_token}),
     )
 
     for grant, body in grants:
-        answer = await house.refused("POST", f"/token?grant_type={grant}", body)
+        answer = await auth_pool.refused("POST", f"/token?grant_type={grant}", body)
         assert answer == (400, "user_banned", "User is banned")
     for method, path in (
         ("GET", "/user"),
@@ -84,5 +84,5 @@ async def test_a_banned_user_gets_400_of_every_grant_and_403_elsewhere(house: Ho
         ("GET", "/reauthenticate"),
         ("POST", "/factors"),
     ):
-        answer = await house.refused(method, path, None if method == "GET" else {}, banned.caller)
+        answer = await auth_pool.refused(method, path, None if method == "GET" else {}, banned.caller)
         assert answer == (403, "user_banned", "User is banned")

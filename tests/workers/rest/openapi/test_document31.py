@@ -13,7 +13,7 @@ from schemas.caller import AnonymousCaller, Caller
 from schemas.http import header
 from schemas.settings.tree import Api
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
-from tests.workers.rest.house import LOGIN, OPTIONS, SERVICE, House, user
+from tests.workers.rest.rest_pool import LOGIN, OPTIONS, SERVICE, RestPool, user
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.rest.state import RestState
 
@@ -25,7 +25,7 @@ Document = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-async def atlas(server) -> AsyncIterator[House]:
+async def atlas(server) -> AsyncIterator[RestPool]:
     """A worker that exposes `atlas`, and `annex` behind it."""
     options = {**OPTIONS, "schemas": ["atlas"]}
     roles = login_role(LOGIN, "rest_anon", "rest_user", "rest_service")
@@ -33,12 +33,12 @@ async def atlas(server) -> AsyncIterator[House]:
         catalog = await catalog_of(as_role(url, LOGIN), ["atlas", "annex"])
         pool = await ConnectionPool.open(as_role(url, LOGIN), 2)
         api = Api(**options)  # type: ignore[arg-type]  # names and values of the settings
-        yield House(pool, RestState(api, catalog), api)
+        yield RestPool(pool, RestState(api, catalog), api)
         await pool.close()
 
 
 async def described(
-    atlas: House, caller: Caller = SERVICE, headers: dict[str, str] | None = None, **options: object
+    atlas: RestPool, caller: Caller = SERVICE, headers: dict[str, str] | None = None, **options: object
 ) -> Document:
     """Ask for the document and hold it against the specification."""
     chosen = atlas.with_options(**{"schemas": ["atlas"], **options})
@@ -52,7 +52,7 @@ async def described(
 
 
 @pytest.fixture(scope="module")
-async def document(atlas: House) -> Document:
+async def document(atlas: RestPool) -> Document:
     """All of `atlas`, as a trusted server sees it."""
     return await described(atlas)
 
@@ -84,7 +84,7 @@ def schemas(document: Document) -> Document:
         ("", SWAGGER),
     ],
 )
-async def test_the_document_is_for_those_who_ask(atlas: House, accept: str, expected: str) -> None:
+async def test_the_document_is_for_those_who_ask(atlas: RestPool, accept: str, expected: str) -> None:
     answer = await atlas.with_options(schemas=["atlas"]).send("GET", "/", accept=accept)
 
     assert (answer.status, header(answer.headers, "content-type")) == (200, expected)
@@ -101,20 +101,20 @@ async def test_the_document_is_for_those_who_ask(atlas: House, accept: str, expe
     ],
 )
 async def test_other_versions_and_other_paths_have_no_document(
-    atlas: House, target: str, accept: str
+    atlas: RestPool, target: str, accept: str
 ) -> None:
     answer = await atlas.with_options(schemas=["atlas"]).send("GET", target, accept=accept)
 
     assert answer.status == 406
 
 
-async def test_head_gives_the_headers_alone(atlas: House) -> None:
+async def test_head_gives_the_headers_alone(atlas: RestPool) -> None:
     answer = await atlas.with_options(schemas=["atlas"]).send("HEAD", "/", accept=ASKED)
 
     assert (answer.status, header(answer.headers, "content-type"), answer.body) == (200, GIVEN, b"")
 
 
-async def test_a_disabled_root_gives_nothing(atlas: House) -> None:
+async def test_a_disabled_root_gives_nothing(atlas: RestPool) -> None:
     answer = await atlas.with_options(schemas=["atlas"], openapi_mode="disabled").send(
         "GET", "/", accept=ASKED
     )
@@ -122,7 +122,7 @@ async def test_a_disabled_root_gives_nothing(atlas: House) -> None:
     assert (answer.status, json.loads(answer.body)["code"]) == (404, "RESTERR126")
 
 
-async def test_a_role_sees_what_it_may_use(atlas: House) -> None:
+async def test_a_role_sees_what_it_may_use(atlas: RestPool) -> None:
     anonymous = await described(atlas, AnonymousCaller())
     signed_in = await described(atlas, user("ada"))
     everything = await described(atlas, AnonymousCaller(), openapi_mode="ignore-privileges")
@@ -135,7 +135,7 @@ async def test_a_role_sees_what_it_may_use(atlas: House) -> None:
     assert {"/hidden", "/rpc/not_for_all", "/every_type"} <= set(everything["paths"])
 
 
-async def test_only_the_schema_asked_for_is_described(atlas: House) -> None:
+async def test_only_the_schema_asked_for_is_described(atlas: RestPool) -> None:
     both = ["atlas", "annex"]
     first = await described(atlas, schemas=both)
     second = await described(atlas, schemas=both, headers={"accept_profile": "annex"})
@@ -153,14 +153,14 @@ async def test_only_the_schema_asked_for_is_described(atlas: House) -> None:
     ]
 
 
-async def test_a_schema_that_is_not_there_is_described_as_empty_in_swagger_too(atlas: House) -> None:
+async def test_a_schema_that_is_not_there_is_described_as_empty_in_swagger_too(atlas: RestPool) -> None:
     answer = await atlas.with_options(schemas=["not_there"]).send("GET", "/")
 
     assert (answer.status, list(json.loads(answer.body)["paths"])) == (200, ["/"])
 
 
 async def test_the_address_is_where_the_document_is_unless_a_proxy_is_named(
-    atlas: House, document: Document
+    atlas: RestPool, document: Document
 ) -> None:
     proxied = await described(atlas, openapi_server_proxy_uri="https://api.example.org/rest/v1")
 
@@ -168,7 +168,7 @@ async def test_the_address_is_where_the_document_is_unless_a_proxy_is_named(
     assert proxied["servers"] == [{"url": "https://api.example.org/rest/v1"}]
 
 
-async def test_security_is_described_when_it_is_wanted(atlas: House, document: Document) -> None:
+async def test_security_is_described_when_it_is_wanted(atlas: RestPool, document: Document) -> None:
     secured = await described(atlas, openapi_security_active=True)
 
     assert "security" not in document
@@ -179,7 +179,7 @@ async def test_security_is_described_when_it_is_wanted(atlas: House, document: D
     assert (schemes["bearer"]["type"], schemes["bearer"]["scheme"]) == ("http", "bearer")
 
 
-async def test_titles_come_from_comments(atlas: House, document: Document) -> None:
+async def test_titles_come_from_comments(atlas: RestPool, document: Document) -> None:
     plain = await described(atlas, schemas=["annex"])
 
     assert document["info"] == {
@@ -342,7 +342,7 @@ BARE = {
 
 @pytest.mark.parametrize("row", [FULL, BARE], ids=["full", "bare"])
 async def test_what_fits_the_insert_is_stored_and_what_is_read_fits_the_row(
-    atlas: House, document: Document, row: Document
+    atlas: RestPool, document: Document, row: Document
 ) -> None:
     def validator(schema: str) -> Draft202012Validator:
         root = {**document, "$ref": f"#/components/schemas/{schema}"}
@@ -432,7 +432,7 @@ def test_a_column_stands_before_a_parameter_of_its_name(document: Document) -> N
         assert {("query", "key"), ("query", "cursor")} <= set(names) or method == "patch"
 
 
-async def test_errors_have_their_schema(atlas: House, document: Document) -> None:
+async def test_errors_have_their_schema(atlas: RestPool, document: Document) -> None:
     minimal = await described(atlas, error_verbosity="minimal")
 
     for name, response in document["components"]["responses"].items():
@@ -468,7 +468,7 @@ def test_odd_names_are_spelled_as_a_url_takes_them(document: Document) -> None:
     assert len(ids) == len(set(ids))
 
 
-async def test_the_filters_described_are_understood(atlas: House, document: Document) -> None:
+async def test_the_filters_described_are_understood(atlas: RestPool, document: Document) -> None:
     parameters = document["components"]["parameters"]
     names = [each["name"] for key, each in parameters.items() if key.startswith("rowFilter.odd")]
     asked = "&".join(f"{name}=is.null" for name in names)

@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from tests.workers.storage.house import House
+from tests.workers.storage.storage_pool import StoragePool
 from workers.storage.buckets import rows
 from workers.storage.buckets.emptying import BATCH, empty_batch, start_emptying, sweep_emptyings
 
 
-async def fill(house: House, bucket: str, count: int, prefix: str = "n") -> None:
+async def fill(storage_pool: StoragePool, bucket: str, count: int, prefix: str = "n") -> None:
     """Put rows into a bucket, without bytes."""
-    await house.admin.execute(
+    await storage_pool.admin.execute(
         "insert into storage.objects (bucket_id, name) select $1, $3 || i from generate_series(1, $2::int) i",
         bucket,
         count,
@@ -19,119 +19,125 @@ async def fill(house: House, bucket: str, count: int, prefix: str = "n") -> None
     )
 
 
-async def left(house: House, bucket: str) -> int:
-    return int(await house.value("select count(*) from storage.emptyings where bucket_id = $1", bucket))
+async def left(storage_pool: StoragePool, bucket: str) -> int:
+    return int(
+        await storage_pool.value("select count(*) from storage.emptyings where bucket_id = $1", bucket)
+    )
 
 
-async def swept(house: House, bucket: str) -> None:
+async def swept(storage_pool: StoragePool, bucket: str) -> None:
     """Sweep until nothing is left of a bucket's emptying: what was cut off may hold it for a moment."""
     async with asyncio.timeout(20):
-        while await left(house, bucket):
-            await sweep_emptyings(house.store.database)
+        while await left(storage_pool, bucket):
+            await sweep_emptyings(storage_pool.store.database)
 
 
-async def test_small_bucket_is_empty_when_the_answer_leaves(house: House) -> None:
-    name = await house.bucket()
-    await fill(house, name, BATCH + 7)
+async def test_small_bucket_is_empty_when_the_answer_leaves(storage_pool: StoragePool) -> None:
+    name = await storage_pool.bucket()
+    await fill(storage_pool, name, BATCH + 7)
 
-    await house.ok("POST", f"/bucket/{name}/empty")
+    await storage_pool.ok("POST", f"/bucket/{name}/empty")
 
-    assert (await house.count(name), await left(house, name)) == (0, 0)
-    assert await house.ok("DELETE", f"/bucket/{name}") == {"message": "Successfully deleted"}
+    assert (await storage_pool.count(name), await left(storage_pool, name)) == (0, 0)
+    assert await storage_pool.ok("DELETE", f"/bucket/{name}") == {"message": "Successfully deleted"}
 
 
 async def test_another_worker_goes_on_when_the_first_one_dies(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = await house.bucket()
+    name = await storage_pool.bucket()
     monkeypatch.setattr(rows, "EMPTIED_AT_ONCE", BATCH)
-    await fill(house, name, 3 * BATCH)
+    await fill(storage_pool, name, 3 * BATCH)
 
-    await house.ok("POST", f"/bucket/{name}/empty")
-    await house.store.tasks.close(grace_s=0)  # what was under way ends as it does when the process is killed
-    rest = await house.count(name)
+    await storage_pool.ok("POST", f"/bucket/{name}/empty")
+    await storage_pool.store.tasks.close(
+        grace_s=0
+    )  # what was under way ends as it does when the process is killed
+    rest = await storage_pool.count(name)
     assert rest > 0
-    assert await left(house, name) == 1
-    await swept(house, name)
+    assert await left(storage_pool, name) == 1
+    await swept(storage_pool, name)
 
-    assert (await house.count(name), await left(house, name)) == (0, 0)
+    assert (await storage_pool.count(name), await left(storage_pool, name)) == (0, 0)
 
 
-async def test_batch_that_is_cut_off_is_done_again(house: House) -> None:
-    name = await house.bucket()
-    await fill(house, name, 2 * BATCH)
-    emptying = await start_emptying(house.store.database, name, "req-1")
+async def test_batch_that_is_cut_off_is_done_again(storage_pool: StoragePool) -> None:
+    name = await storage_pool.bucket()
+    await fill(storage_pool, name, 2 * BATCH)
+    emptying = await start_emptying(storage_pool.store.database, name, "req-1")
 
     lock = 'select 1 from storage.objects where bucket_id = $1 order by name collate "C" limit 1 for update'
-    async with house.admin.transaction():
-        await house.admin.execute(lock.replace("$1", f"'{name}'"))
-        batch = asyncio.ensure_future(empty_batch(house.store.database, emptying))
-        while not await house.value("select exists (select from pg_locks where not granted)"):
+    async with storage_pool.admin.transaction():
+        await storage_pool.admin.execute(lock.replace("$1", f"'{name}'"))
+        batch = asyncio.ensure_future(empty_batch(storage_pool.store.database, emptying))
+        while not await storage_pool.value("select exists (select from pg_locks where not granted)"):
             await asyncio.sleep(0.01)
         batch.cancel()
         await asyncio.gather(batch, return_exceptions=True)
-    assert await house.count(name) == 2 * BATCH
-    await swept(house, name)
+    assert await storage_pool.count(name) == 2 * BATCH
+    await swept(storage_pool, name)
 
-    assert await house.count(name) == 0
+    assert await storage_pool.count(name) == 0
 
 
-async def test_what_was_written_or_moved_in_later_stays(house: House) -> None:
-    name, other = await house.bucket(), await house.bucket()
-    await house.uploaded(f"/object/{name}/old")
-    await house.uploaded(f"/object/{name}/again", b"first")
-    await house.uploaded(f"/object/{other}/moved")
-    emptying = await start_emptying(house.store.database, name, "req-1")
-    await house.uploaded(f"/object/{name}/new")
-    await house.put(f"/object/{name}/again", b"second", method="PUT")
-    await house.ok(
+async def test_what_was_written_or_moved_in_later_stays(storage_pool: StoragePool) -> None:
+    name, other = await storage_pool.bucket(), await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{name}/old")
+    await storage_pool.uploaded(f"/object/{name}/again", b"first")
+    await storage_pool.uploaded(f"/object/{other}/moved")
+    emptying = await start_emptying(storage_pool.store.database, name, "req-1")
+    await storage_pool.uploaded(f"/object/{name}/new")
+    await storage_pool.put(f"/object/{name}/again", b"second", method="PUT")
+    await storage_pool.ok(
         "POST",
         "/object/move",
         {"bucketId": other, "sourceKey": "moved", "destinationKey": "moved", "destinationBucket": name},
     )
 
-    assert await empty_batch(house.store.database, emptying)
+    assert await empty_batch(storage_pool.store.database, emptying)
 
-    names = await house.value(
+    names = await storage_pool.value(
         "select array_agg(name order by name) from storage.objects where bucket_id = $1", name
     )
     assert names == ["again", "moved", "new"]
-    assert await house.got(f"/object/{name}/again") == b"second"
+    assert await storage_pool.got(f"/object/{name}/again") == b"second"
 
 
-async def test_rows_without_a_name_or_a_date_go_too(house: House) -> None:
-    name = await house.bucket()
-    await house.admin.execute(
+async def test_rows_without_a_name_or_a_date_go_too(storage_pool: StoragePool) -> None:
+    name = await storage_pool.bucket()
+    await storage_pool.admin.execute(
         "insert into storage.objects (bucket_id, name, created_at, updated_at)"
         " values ($1, null, now(), now()), ($1, 'undated', null, null)",
         name,
     )
 
-    await house.ok("POST", f"/bucket/{name}/empty")
+    await storage_pool.ok("POST", f"/bucket/{name}/empty")
 
-    assert await house.count(name) == 0
-
-
-async def test_workers_that_empty_the_same_bucket_do_not_get_into_each_others_way(house: House) -> None:
-    name = await house.bucket()
-    await fill(house, name, 4 * BATCH)
-    await start_emptying(house.store.database, name, "req-1")
-    await start_emptying(house.store.database, name, "req-2")
-
-    await asyncio.gather(*(sweep_emptyings(house.store.database) for _ in range(3)))
-    await swept(house, name)
-
-    assert (await house.count(name), await left(house, name)) == (0, 0)
+    assert await storage_pool.count(name) == 0
 
 
-async def test_events_name_the_request_whoever_goes_on(house: House) -> None:
-    name = await house.bucket()
-    await fill(house, name, 1)
-    await start_emptying(house.store.database, name, "req-of-old")
+async def test_workers_that_empty_the_same_bucket_do_not_get_into_each_others_way(
+    storage_pool: StoragePool,
+) -> None:
+    name = await storage_pool.bucket()
+    await fill(storage_pool, name, 4 * BATCH)
+    await start_emptying(storage_pool.store.database, name, "req-1")
+    await start_emptying(storage_pool.store.database, name, "req-2")
 
-    await swept(house, name)
+    await asyncio.gather(*(sweep_emptyings(storage_pool.store.database) for _ in range(3)))
+    await swept(storage_pool, name)
 
-    told = await house.value(
+    assert (await storage_pool.count(name), await left(storage_pool, name)) == (0, 0)
+
+
+async def test_events_name_the_request_whoever_goes_on(storage_pool: StoragePool) -> None:
+    name = await storage_pool.bucket()
+    await fill(storage_pool, name, 1)
+    await start_emptying(storage_pool.store.database, name, "req-of-old")
+
+    await swept(storage_pool, name)
+
+    told = await storage_pool.value(
         "select payload ->> 'reqId' from storage.events_outbox"
         " where event = 'ObjectRemoved:Delete' and payload ->> 'bucketId' = $1",
         name,

@@ -8,7 +8,7 @@ from msgspec import Struct
 from broker.nats.connection import NatsConnection
 from tests.broker.server import NatsServer, running_server
 from tests.workers.storage.events.stream import Stream
-from tests.workers.storage.house import House
+from tests.workers.storage.storage_pool import StoragePool
 from workers.storage.events import drain, outbox, publish, webhooks
 
 
@@ -35,10 +35,10 @@ async def stream(nats: NatsServer) -> AsyncIterator[Stream]:
 
 
 @pytest.fixture
-async def quiet(house: House) -> House:
+async def quiet(storage_pool: StoragePool) -> StoragePool:
     """A worker whose outbox is empty: buckets that a test makes before it begins are not told."""
-    await house.admin.execute("delete from storage.events_outbox")
-    return house
+    await storage_pool.admin.execute("delete from storage.events_outbox")
+    return storage_pool
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from schemas.settings.storage import Storage
 from schemas.settings.tree import Broker, Db, Settings
 from tests.broker.server import NatsServer, running_server
 from tests.workers.storage.events.webhook_server import WebhookServer
-from tests.workers.storage.house import House, request_of
+from tests.workers.storage.storage_pool import StoragePool, request_of
 from workers.resources import open_resources
 from workers.storage.pool import serve_pool
 
@@ -56,7 +56,7 @@ async def served(settings: Settings) -> AsyncIterator[None]:
 
 
 async def test_a_request_is_told_on_nats_and_to_the_webhook(
-    guarded: NatsServer, quiet: House, database: str, tmp_path: Path
+    guarded: NatsServer, quiet: StoragePool, database: str, tmp_path: Path
 ) -> None:
     server = WebhookServer()
     await server.start()

@@ -13,7 +13,7 @@ from broker.nats.connection import NatsConnection
 from schemas.storage_events import StorageEvent
 from tests.broker.server import NatsServer
 from tests.workers.storage.events.stream import Stream, until
-from tests.workers.storage.house import ALICE, ALICE_ID, House
+from tests.workers.storage.storage_pool import ALICE, ALICE_ID, StoragePool
 from workers.database.errors import DatabaseError, Disconnected
 from workers.storage.events import drain as module
 from workers.storage.events import outbox
@@ -29,8 +29,8 @@ from workers.storage.events.publish import EventStreamLimits, PublishResult, ens
 LIMITS = EventStreamLimits(86400, 16 * 1024 * 1024)
 
 
-def drain_of(house: House, connection: NatsConnection) -> OutboxDrain:
-    return OutboxDrain(house.store.database, connection, lambda: ensure_events(connection, LIMITS))
+def drain_of(storage_pool: StoragePool, connection: NatsConnection) -> OutboxDrain:
+    return OutboxDrain(storage_pool.store.database, connection, lambda: ensure_events(connection, LIMITS))
 
 
 @contextlib.asynccontextmanager
@@ -44,14 +44,14 @@ async def running(drain: OutboxDrain) -> AsyncIterator[OutboxDrain]:
             await task
 
 
-async def waiting(house: House) -> int:
-    return int(await house.value("select count(*) from storage.events_outbox"))
+async def waiting(storage_pool: StoragePool) -> int:
+    return int(await storage_pool.value("select count(*) from storage.events_outbox"))
 
 
-async def write(house: House, bucket: str, names: list[str]) -> None:
+async def write(storage_pool: StoragePool, bucket: str, names: list[str]) -> None:
     """Write events of objects as the triggers do, by name."""
     payloads = [json.dumps({"bucketId": bucket, "name": name}) for name in names]
-    await house.admin.execute(
+    await storage_pool.admin.execute(
         "insert into storage.events_outbox (event, payload)"
         " select 'ObjectCreated:Put', each::jsonb from unnest($1::text[]) with ordinality t (each, n) order by n",
         payloads,
@@ -59,7 +59,7 @@ async def write(house: House, bucket: str, names: list[str]) -> None:
 
 
 async def test_the_life_of_an_object_is_told(
-    quiet: House, connection: NatsConnection, stream: Stream
+    quiet: StoragePool, connection: NatsConnection, stream: Stream
 ) -> None:
     bucket = await quiet.bucket()
     await quiet.policy(bucket, "all")
@@ -100,7 +100,7 @@ async def test_the_life_of_an_object_is_told(
 
 
 async def test_rows_changed_by_plain_sql_are_told_by_themselves(
-    quiet: House, connection: NatsConnection, stream: Stream
+    quiet: StoragePool, connection: NatsConnection, stream: Stream
 ) -> None:
     bucket = await quiet.bucket()
     async with running(drain_of(quiet, connection)):
@@ -114,7 +114,7 @@ async def test_rows_changed_by_plain_sql_are_told_by_themselves(
 
 
 async def test_what_is_rolled_back_is_not_told(
-    quiet: House, connection: NatsConnection, stream: Stream
+    quiet: StoragePool, connection: NatsConnection, stream: Stream
 ) -> None:
     bucket = await quiet.bucket()
     transaction = quiet.admin.transaction()
@@ -128,7 +128,7 @@ async def test_what_is_rolled_back_is_not_told(
 
 
 async def test_a_thousand_events_are_told_in_order_by_several_workers(
-    quiet: House, nats: NatsServer, stream: Stream
+    quiet: StoragePool, nats: NatsServer, stream: Stream
 ) -> None:
     bucket = f"b-{uuid.uuid4().hex}"
     names = [f"{number % 7}" for number in range(1000)]
@@ -148,13 +148,13 @@ async def test_a_thousand_events_are_told_in_order_by_several_workers(
     assert len({each.id for each in events}) == 1000
 
 
-async def until_empty(house: House) -> None:
+async def until_empty(storage_pool: StoragePool) -> None:
     async with asyncio.timeout(30):
-        while await waiting(house):
+        while await waiting(storage_pool):
             await asyncio.sleep(0.02)
 
 
-async def test_an_object_is_in_one_hand_at_a_time(quiet: House) -> None:
+async def test_an_object_is_in_one_hand_at_a_time(quiet: StoragePool) -> None:
     await write(quiet, "b", ["hot", "hot", "cold", "hot"])
     database = quiet.store.database
 
@@ -172,7 +172,7 @@ async def test_an_object_is_in_one_hand_at_a_time(quiet: House) -> None:
 
 
 async def test_a_worker_that_dies_before_it_forgets_tells_nothing_twice(
-    quiet: House, connection: NatsConnection, stream: Stream, monkeypatch: pytest.MonkeyPatch
+    quiet: StoragePool, connection: NatsConnection, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await write(quiet, "b", ["x"] * 5)
 
@@ -198,7 +198,7 @@ async def test_a_worker_that_dies_before_it_forgets_tells_nothing_twice(
 
 
 async def test_events_wait_for_a_broker_that_is_away(
-    quiet: House, nats: NatsServer, connection: NatsConnection, stream: Stream, seen: list[Struct]
+    quiet: StoragePool, nats: NatsServer, connection: NatsConnection, stream: Stream, seen: list[Struct]
 ) -> None:
     drain = drain_of(quiet, connection)
     async with running(drain):
@@ -218,7 +218,7 @@ async def test_events_wait_for_a_broker_that_is_away(
 
 
 async def test_a_stream_that_is_gone_is_made_again(
-    quiet: House, connection: NatsConnection, stream: Stream
+    quiet: StoragePool, connection: NatsConnection, stream: Stream
 ) -> None:
     drain = drain_of(quiet, connection)
     await write(quiet, "b", ["one"])
@@ -232,7 +232,7 @@ async def test_a_stream_that_is_gone_is_made_again(
 
 
 async def test_rows_that_tell_nothing_do_not_keep_others_back(
-    quiet: House, connection: NatsConnection, stream: Stream, seen: list[Struct]
+    quiet: StoragePool, connection: NatsConnection, stream: Stream, seen: list[Struct]
 ) -> None:
     await quiet.admin.execute(
         """
@@ -255,7 +255,7 @@ async def test_rows_that_tell_nothing_do_not_keep_others_back(
 
 
 async def test_metadata_too_long_for_a_message_is_left_out(
-    quiet: House, connection: NatsConnection, stream: Stream
+    quiet: StoragePool, connection: NatsConnection, stream: Stream
 ) -> None:
     await quiet.admin.execute(
         "insert into storage.events_outbox (event, payload) values ('ObjectUpdated:Metadata', jsonb_build_object("
@@ -269,7 +269,7 @@ async def test_metadata_too_long_for_a_message_is_left_out(
 
 
 async def test_the_depth_is_known_while_the_broker_is_away(
-    quiet: House, nats: NatsServer, connection: NatsConnection, stream: Stream
+    quiet: StoragePool, nats: NatsServer, connection: NatsConnection, stream: Stream
 ) -> None:
     nats.kill()
     await write(quiet, "b", ["x"] * 3)

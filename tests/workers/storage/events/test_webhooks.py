@@ -15,7 +15,7 @@ from tests.broker.server import NatsServer
 from tests.workers.storage.events.events import event_of
 from tests.workers.storage.events.stream import until
 from tests.workers.storage.events.webhook_server import WebhookServer
-from tests.workers.storage.house import Clock
+from tests.workers.storage.storage_pool import Clock
 from workers.http_client.client import HttpClient
 from workers.storage.events import webhooks as module
 from workers.storage.events.observations import (

@@ -13,7 +13,7 @@ from broker.blobs import blob_names
 from broker.blobs.model import BlobInfo
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
-from tests.workers.storage.house import House
+from tests.workers.storage.storage_pool import StoragePool
 from workers.storage.renditions import cache_sweep
 from workers.storage.renditions.cache_sweep import RenditionCacheLimits, oldest_beyond, sweep_renditions
 
@@ -54,49 +54,54 @@ def aged(monkeypatch: pytest.MonkeyPatch, blobs: BlobStore, ages_s: dict[blob_na
 
 
 async def test_oldest_go_when_there_is_too_much(
-    house: House, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [await picture(blobs, 100) for _ in range(5)]
     aged(monkeypatch, blobs, {place: (5 - number) * 3600.0 for number, place in enumerate(made)})
 
-    gone = await sweep_renditions(house.store.database, blobs, RenditionCacheLimits(250, 30 * DAY_S))
+    gone = await sweep_renditions(storage_pool.store.database, blobs, RenditionCacheLimits(250, 30 * DAY_S))
 
     assert gone == 3
     assert await kept(blobs) == set(made[3:])
 
 
-async def test_what_is_too_old_goes(house: House, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_too_old_goes(
+    storage_pool: StoragePool, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old, young = await picture(blobs, 10), await picture(blobs, 10)
     aged(monkeypatch, blobs, {old: 31 * DAY_S, young: 29 * DAY_S})
 
-    assert await sweep_renditions(house.store.database, blobs, RenditionCacheLimits(PLENTY, 30 * DAY_S)) == 1
+    assert (
+        await sweep_renditions(storage_pool.store.database, blobs, RenditionCacheLimits(PLENTY, 30 * DAY_S))
+        == 1
+    )
     assert await kept(blobs) == {young}
 
 
 async def test_of_one_minute_only_so_many_go_as_are_too_much(
-    house: House, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [await picture(blobs, 100) for _ in range(6)]
     monkeypatch.setattr(cache_sweep, "_minute", lambda _: 7)
     aged(monkeypatch, blobs, dict.fromkeys(made, 3600.0))
 
-    await sweep_renditions(house.store.database, blobs, RenditionCacheLimits(300, DAY_S))
+    await sweep_renditions(storage_pool.store.database, blobs, RenditionCacheLimits(300, DAY_S))
 
     assert len(await kept(blobs)) == 3
 
 
-async def test_what_was_made_just_now_stays(house: House, blobs: BlobStore) -> None:
+async def test_what_was_made_just_now_stays(storage_pool: StoragePool, blobs: BlobStore) -> None:
     made = await picture(blobs, 100)
 
-    assert await sweep_renditions(house.store.database, blobs, RenditionCacheLimits(0, 0)) == 0
+    assert await sweep_renditions(storage_pool.store.database, blobs, RenditionCacheLimits(0, 0)) == 0
     assert await kept(blobs) == {made}
 
 
-async def test_what_is_being_written_stays(house: House, blobs: BlobStore) -> None:
+async def test_what_is_being_written_stays(storage_pool: StoragePool, blobs: BlobStore) -> None:
     place = blob_names.transform(uuid.uuid4(), "key")
     async with blobs.stage(place, limit=100) as staging:
         await staging.write(b"first half")
-        await sweep_renditions(house.store.database, blobs, RenditionCacheLimits(0, 0, young_s=-60))
+        await sweep_renditions(storage_pool.store.database, blobs, RenditionCacheLimits(0, 0, young_s=-60))
         await staging.write(b"second half")
         staged = await staging.finish()
     await blobs.promote(staged)
@@ -106,7 +111,7 @@ async def test_what_is_being_written_stays(house: House, blobs: BlobStore) -> No
 
 
 async def test_nothing_is_looked_through_twice_where_all_has_room(
-    house: House, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, blobs: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await picture(blobs, 100)
     looks = 0
@@ -118,22 +123,25 @@ async def test_nothing_is_looked_through_twice_where_all_has_room(
         return listed(folder)
 
     monkeypatch.setattr(blobs._backend, "list", counted)
-    await sweep_renditions(house.store.database, blobs, RenditionCacheLimits(PLENTY, DAY_S))
+    await sweep_renditions(storage_pool.store.database, blobs, RenditionCacheLimits(PLENTY, DAY_S))
 
     assert looks == 1
 
 
-async def test_one_worker_at_a_time_looks(house: House, blobs: BlobStore) -> None:
+async def test_one_worker_at_a_time_looks(storage_pool: StoragePool, blobs: BlobStore) -> None:
     made = await picture(blobs, 100)
     key = "hashtextextended('headwater storage renditions', 0)"
 
-    await house.admin.execute(f"select pg_advisory_lock({key})")
+    await storage_pool.admin.execute(f"select pg_advisory_lock({key})")
     try:
         assert (
-            await sweep_renditions(house.store.database, blobs, RenditionCacheLimits(0, 0, young_s=-60)) == 0
+            await sweep_renditions(
+                storage_pool.store.database, blobs, RenditionCacheLimits(0, 0, young_s=-60)
+            )
+            == 0
         )
     finally:
-        await house.admin.execute(f"select pg_advisory_unlock({key})")
+        await storage_pool.admin.execute(f"select pg_advisory_unlock({key})")
 
     assert await kept(blobs) == {made}
 

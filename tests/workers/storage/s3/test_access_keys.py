@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 
 from schemas.caller import Caller
-from tests.workers.storage.house import ALICE, ALICE_ID, ANON, House
 from tests.workers.storage.s3.test_credentials import KEYRING, ask, request
+from tests.workers.storage.storage_pool import ALICE, ALICE_ID, ANON, StoragePool
 
 
 @pytest.fixture
-def s3(house: House) -> House:
+def s3(storage_pool: StoragePool) -> StoragePool:
     """The worker with what seals secrets."""
-    return replace(house, store=replace(house.store, keyring=KEYRING))
+    return replace(storage_pool, store=replace(storage_pool.store, keyring=KEYRING))
 
 
-async def test_a_key_is_made_used_listed_and_taken_away(s3: House) -> None:
+async def test_a_key_is_made_used_listed_and_taken_away(s3: StoragePool) -> None:
     made = await s3.ok("POST", "/s3-keys")
     id, secret = made["access_key_id"], made["secret_access_key"]
 
@@ -33,7 +33,7 @@ async def test_a_key_is_made_used_listed_and_taken_away(s3: House) -> None:
     assert await s3.refused("DELETE", f"/s3-keys/{id}") == (404, "NoSuchKey", "Access key not found")
 
 
-async def test_a_key_has_the_claims_it_was_given(s3: House) -> None:
+async def test_a_key_has_the_claims_it_was_given(s3: StoragePool) -> None:
     bucket = await s3.bucket()
     await s3.uploaded(f"/object/{bucket}/{ALICE_ID}/a")
     await s3.uploaded(f"/object/{bucket}/other/b")
@@ -53,7 +53,7 @@ async def test_a_key_has_the_claims_it_was_given(s3: House) -> None:
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/s3-keys"), ("GET", "/s3-keys"), ("DELETE", "/s3-keys/x")]
 )
-async def test_nobody_else_may(s3: House, caller: Caller, method: str, path: str) -> None:
+async def test_nobody_else_may(s3: StoragePool, caller: Caller, method: str, path: str) -> None:
     response = await s3.send(method, path, None, caller)
 
     assert response.status == 403
@@ -64,11 +64,11 @@ async def test_nobody_else_may(s3: House, caller: Caller, method: str, path: str
     "claims",
     [{}, {"role": ""}, {"role": 1}, {"role": "a\0"}, {"role": "x" * 64}, {"role": "anon", "sub": 1}, [], "x"],
 )
-async def test_claims_must_name_a_role(s3: House, claims: object) -> None:
+async def test_claims_must_name_a_role(s3: StoragePool, claims: object) -> None:
     assert (await s3.refused("POST", "/s3-keys", {"claims": claims}))[:2] == (400, "InvalidRequest")
 
 
-async def test_claims_are_short(s3: House) -> None:
+async def test_claims_are_short(s3: StoragePool) -> None:
     claims = {"role": "anon", "more": "x" * 9000}
 
     assert (await s3.refused("POST", "/s3-keys", {"claims": claims}))[:2] == (400, "InvalidRequest")

@@ -10,7 +10,7 @@ import pytest
 from schemas.http import Request, Response
 from schemas.keys.secret import Secret
 from schemas.settings.storage import S3Protocol
-from tests.workers.storage.house import ALICE, ALICE_ID, NOBODY, House
+from tests.workers.storage.storage_pool import ALICE, ALICE_ID, NOBODY, StoragePool
 from workers.storage.model.s3_keyring import S3Keyring, S3SecretSealer
 from workers.storage.s3.credentials import create_key
 from workers.storage.s3.protocol import sigv4
@@ -25,9 +25,9 @@ SIGNED = ("host", "x-amz-content-sha256", "x-amz-date")
 
 
 @pytest.fixture
-def s3(house: House) -> House:
+def s3(storage_pool: StoragePool) -> StoragePool:
     """The worker with keys, a configured pair, and an address behind a proxy."""
-    own = house.having(
+    own = storage_pool.having(
         s3_protocol=S3Protocol(access_key_id=Secret("pair"), secret_access_key=Secret("of the pair")),
         public_url="https://public.example.org/base/storage/v1",
     )
@@ -57,12 +57,12 @@ def request(
     return Request("r", "GET", plain, query, sent, NOBODY)
 
 
-async def ask(s3: House, asked: Request) -> tuple[int, str]:
+async def ask(s3: StoragePool, asked: Request) -> tuple[int, str]:
     answer: Response = await s3.ask(asked)
     return answer.status, answer.body.decode()
 
 
-async def test_a_stored_key_has_its_own_claims(s3: House) -> None:
+async def test_a_stored_key_has_its_own_claims(s3: StoragePool) -> None:
     bucket = await s3.bucket()
     await s3.uploaded(f"/object/{bucket}/{ALICE_ID}/a")
     await s3.uploaded(f"/object/{bucket}/other/b")
@@ -83,7 +83,7 @@ async def test_a_stored_key_has_its_own_claims(s3: House) -> None:
     await s3.admin.execute("delete from storage.s3_access_keys")
 
 
-async def test_a_revoked_key_is_no_key(s3: House) -> None:
+async def test_a_revoked_key_is_no_key(s3: StoragePool) -> None:
     await create_key(s3.store, KEYRING, "gone-key", "its secret", {"role": "service_role"})
     assert (await ask(s3, request("/s3", "gone-key", "its secret")))[0] == 200
 
@@ -93,7 +93,7 @@ async def test_a_revoked_key_is_no_key(s3: House) -> None:
 
 
 @pytest.mark.parametrize("secret", ["anon key", "sb_publishable_x"])
-async def test_every_public_key_is_a_secret_of_session_tokens(s3: House, secret: str) -> None:
+async def test_every_public_key_is_a_secret_of_session_tokens(s3: StoragePool, secret: str) -> None:
     asked = msgspec.structs.replace(request("/s3", "project", secret, token="t"), caller=ALICE)
 
     assert (await ask(s3, asked))[0] == 200
@@ -101,7 +101,7 @@ async def test_every_public_key_is_a_secret_of_session_tokens(s3: House, secret:
     assert "InvalidToken" in (await ask(s3, nobody))[1]
 
 
-async def test_the_public_address_may_have_been_signed(s3: House) -> None:
+async def test_the_public_address_may_have_been_signed(s3: StoragePool) -> None:
     public = request("/s3", "pair", "of the pair", path="/base/storage/v1", host="public.example.org")
     other = request("/s3", "pair", "of the pair", path="/storage/v1", host="other.example.org")
 
@@ -109,12 +109,12 @@ async def test_the_public_address_may_have_been_signed(s3: House) -> None:
     assert "SignatureDoesNotMatch" in (await ask(s3, other))[1]
 
 
-async def test_it_can_be_switched_off(s3: House) -> None:
+async def test_it_can_be_switched_off(s3: StoragePool) -> None:
     off = s3.having(s3_protocol=S3Protocol(enabled=False))
 
     assert "FeatureNotEnabled" in (await ask(off, request("/s3", "pair", "of the pair")))[1]
 
 
-async def test_secrets_do_not_show_themselves(s3: House) -> None:
+async def test_secrets_do_not_show_themselves(s3: StoragePool) -> None:
     assert "platform secret" not in repr(KEYRING)
     assert "anon key" not in repr(KEYRING)

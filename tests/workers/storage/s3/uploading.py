@@ -8,7 +8,7 @@ from broker.blobs import blob_names
 from broker.blobs.store import BlobStore
 from schemas.blobs import StoredBody
 from schemas.http import Request
-from tests.workers.storage.house import SERVICE as CALLER
+from tests.workers.storage.storage_pool import SERVICE as CALLER
 from workers.storage.requests.context import StorageContext
 from workers.storage.requests.identity import SERVICE
 from workers.storage.requests.storage_request import StorageRequest

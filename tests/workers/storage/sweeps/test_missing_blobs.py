@@ -3,7 +3,7 @@
 import pytest
 
 from broker.blobs.blob_names import blob
-from tests.workers.storage.house import House
+from tests.workers.storage.storage_pool import StoragePool
 from workers.storage.model.observations import BlobsMissing
 from workers.storage.sweeps import missing_blobs as module
 from workers.storage.sweeps.missing_blobs import MissingBlobsSearch
@@ -17,12 +17,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[BlobsMissing]:
     return seen
 
 
-async def filled(house: House, count: int) -> tuple[str, list[str]]:
+async def filled(storage_pool: StoragePool, count: int) -> tuple[str, list[str]]:
     """Make objects in a bucket of their own, and give their versions. Whatever other tests left is looked at first."""
-    bucket = await house.bucket()
+    bucket = await storage_pool.bucket()
     for number in range(count):
-        await house.uploaded(f"/object/{bucket}/{number}")
-    return bucket, [await house.version(bucket, str(number)) or "" for number in range(count)]
+        await storage_pool.uploaded(f"/object/{bucket}/{number}")
+    return bucket, [await storage_pool.version(bucket, str(number)) or "" for number in range(count)]
 
 
 async def looked(looking: MissingBlobsSearch, told: list[BlobsMissing]) -> set[str]:
@@ -34,48 +34,50 @@ async def looked(looking: MissingBlobsSearch, told: list[BlobsMissing]) -> set[s
 
 
 async def test_rows_whose_bytes_are_gone_are_told(
-    house: House, told: list[BlobsMissing], monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, told: list[BlobsMissing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_MOST_TOLD", 1000)
-    bucket, versions = await filled(house, 5)
-    looking = MissingBlobsSearch(house.store.database, house.blobs, age_s=-60)
+    bucket, versions = await filled(storage_pool, 5)
+    looking = MissingBlobsSearch(storage_pool.store.database, storage_pool.blobs, age_s=-60)
     before = await looked(looking, told)
-    await house.blobs.delete([blob(bucket, versions[1]), blob(bucket, versions[3])])
+    await storage_pool.blobs.delete([blob(bucket, versions[1]), blob(bucket, versions[3])])
 
     assert await looked(looking, told) - before == {versions[1], versions[3]}
-    assert await looked(MissingBlobsSearch(house.store.database, house.blobs), told) == set(), (
+    assert await looked(MissingBlobsSearch(storage_pool.store.database, storage_pool.blobs), told) == set(), (
         "they are young yet"
     )
-    await house.ok("DELETE", f"/object/{bucket}", {"prefixes": ["1", "3"]})
+    await storage_pool.ok("DELETE", f"/object/{bucket}", {"prefixes": ["1", "3"]})
     assert not await looked(looking, told) & set(versions)
 
 
 async def test_every_turn_goes_on_behind_the_last_one(
-    house: House, told: list[BlobsMissing], monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, told: list[BlobsMissing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_BATCH", 2)
     monkeypatch.setattr(module, "_BATCHES", 1)
     monkeypatch.setattr(module, "_MOST_TOLD", 1000)
-    bucket, versions = await filled(house, 3)
-    await house.blobs.delete([blob(bucket, version) for version in versions])
-    looking = MissingBlobsSearch(house.store.database, house.blobs, age_s=-60)
+    bucket, versions = await filled(storage_pool, 3)
+    await storage_pool.blobs.delete([blob(bucket, version) for version in versions])
+    looking = MissingBlobsSearch(storage_pool.store.database, storage_pool.blobs, age_s=-60)
 
     found: set[str] = set()
-    rows = await house.value("select count(*) from storage.objects")
+    rows = await storage_pool.value("select count(*) from storage.objects")
     for _ in range(rows // 2 + 1):
         found |= await looked(looking, told)
 
     assert set(versions) <= found
 
 
-async def test_a_row_that_got_other_bytes_meanwhile_is_not_told(house: House) -> None:
-    bucket, [version] = await filled(house, 1)
+async def test_a_row_that_got_other_bytes_meanwhile_is_not_told(storage_pool: StoragePool) -> None:
+    bucket, [version] = await filled(storage_pool, 1)
     row = module._Row(
-        str(await house.value("select id from storage.objects where version = $1", version)), bucket, version
+        str(await storage_pool.value("select id from storage.objects where version = $1", version)),
+        bucket,
+        version,
     )
-    looking = MissingBlobsSearch(house.store.database, house.blobs)
+    looking = MissingBlobsSearch(storage_pool.store.database, storage_pool.blobs)
     assert await looking._still([row]) == [version]
 
-    await house.uploaded(f"/object/{bucket}/0", x_upsert="true")
+    await storage_pool.uploaded(f"/object/{bucket}/0", x_upsert="true")
 
     assert await looking._still([row]) == []

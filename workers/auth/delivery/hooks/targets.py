@@ -33,7 +33,7 @@ class HookTarget(Protocol):
     async def ask(self, id: str, body: bytes, transaction: Transaction | None = None) -> bytes:
         """Send a payload as JSON and return the JSON of the answer. Raises: AuthError.
 
-        `transaction` is that of the request, if the hook is called within one: a function of the database runs in it.
+        `transaction` is the transaction of the request, if there is one: a function of the database runs in it.
         """
         ...
 

@@ -24,7 +24,7 @@ _NO_HASH = hash_token("")
 
 @dataclass(frozen=True, slots=True)
 class ClientCredentials:
-    """The credentials of a request; `id` is None unless it is a UUID."""
+    """The credentials of a request; `id` is None if the text is not a UUID."""
 
     id: UUID | None
     method: str

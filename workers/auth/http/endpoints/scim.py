@@ -71,7 +71,7 @@ async def schema(context: EndpointContext, request: AuthRequest) -> Response:
 async def _base(context: EndpointContext, request: AuthRequest) -> str:
     """Return the base URL of SCIM.
 
-    Raises: AuthError (404) if it is disabled, (401, 403) for a caller who is no administrator, (403) for a filter (RFC 7644, 4).
+    Raises: AuthError (404) if it is disabled, (401, 403) for a caller without the rights of an administrator, (403) for a filter (RFC 7644, 4).
     """
     if not context.settings.scim.enabled:
         raise rejections.SCIM_DISABLED()

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address, number, told
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address, number, told
 from workers.auth.accounts.codes import guessing
 from workers.auth.accounts.codes.guessing import (
     FREE,
@@ -44,19 +44,21 @@ def some_guess(client: str = "192.0.2.7") -> PasswordAttempt:
     return password_attempt(KEY, "email", "authenticated", uuid.uuid4().hex, address=client)
 
 
-async def tried(house: House, email: str, password: str = "wrong one", client: str = "192.0.2.7") -> int:
+async def tried(
+    auth_pool: AuthPool, email: str, password: str = "wrong one", client: str = "192.0.2.7"
+) -> int:
     """Try a password; give the hours to wait, 0 if it was looked at."""
     body = {"email": email, "password": password}
-    response = await house.send("POST", GRANT, body, client=client)
+    response = await auth_pool.send("POST", GRANT, body, client=client)
     if response.status != 429:
         return 0
     assert told(response, "x-sb-error-code") == "over_request_rate_limit"
     return hours(int(told(response, "retry-after")))
 
 
-async def past(house: House, guess: PasswordAttempt | None = None, *, hours: float) -> None:
+async def past(auth_pool: AuthPool, guess: PasswordAttempt | None = None, *, hours: float) -> None:
     """Let time pass for what is counted: of one try, or of all."""
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         """update auth.rate_limits set updated_at = updated_at - $1 * interval '1 hour'
            where name = any($2) or ($2 is null and name like 'guess:%')""",
         float(hours),
@@ -64,19 +66,19 @@ async def past(house: House, guess: PasswordAttempt | None = None, *, hours: flo
     )
 
 
-async def fail(house: House, guess: PasswordAttempt) -> int:
+async def fail(auth_pool: AuthPool, guess: PasswordAttempt) -> int:
     """Count a wrong one; give the hours to wait, 0 if it was counted."""
     try:
-        async with house.context.transaction() as transaction:
+        async with auth_pool.context.transaction() as transaction:
             await guess.failed(transaction)
     except AuthError as error:
         return hours(error.retry_after_s or -3600)
     return 0
 
 
-async def succeed(house: House, guess: PasswordAttempt) -> bool:
+async def succeed(auth_pool: AuthPool, guess: PasswordAttempt) -> bool:
     try:
-        async with house.context.transaction() as transaction:
+        async with auth_pool.context.transaction() as transaction:
             await guess.succeeded(transaction)
     except AuthError:
         return False
@@ -93,80 +95,80 @@ def test_waits_double_up_to_a_minute(monkeypatch: pytest.MonkeyPatch):
     assert (guessing.FREE_OF_ALL, guessing.WINDOW_OF_ALL_S) == (100, 86400)
 
 
-async def test_ten_are_free_and_then_waits_grow_to_the_last(house: House):
+async def test_ten_are_free_and_then_waits_grow_to_the_last(auth_pool: AuthPool):
     guess, waits = some_guess(), []
     for _ in range(FREE):
-        assert await fail(house, guess) == 0
+        assert await fail(auth_pool, guess) == 0
 
     for _ in range(6):
-        waits.append(await fail(house, guess))
-        await past(house, guess, hours=waits[-1])
-        assert await fail(house, guess) == 0
+        waits.append(await fail(auth_pool, guess))
+        await past(auth_pool, guess, hours=waits[-1])
+        assert await fail(auth_pool, guess) == 0
 
     assert waits == [1, 2, 4, 60, 60, 60]
 
 
-async def test_what_is_not_looked_at_does_not_make_the_wait_longer(house: House):
+async def test_what_is_not_looked_at_does_not_make_the_wait_longer(auth_pool: AuthPool):
     guess = some_guess()
     for _ in range(FREE + 1):
-        await fail(house, guess)
+        await fail(auth_pool, guess)
 
-    assert {await fail(house, guess) for _ in range(5)} == {1}
+    assert {await fail(auth_pool, guess) for _ in range(5)} == {1}
 
 
-async def test_all_is_forgotten_after_a_while(house: House):
+async def test_all_is_forgotten_after_a_while(auth_pool: AuthPool):
     guess = some_guess()
     for _ in range(FREE):
-        await fail(house, guess)
-    await past(house, guess, hours=201)
+        await fail(auth_pool, guess)
+    await past(auth_pool, guess, hours=201)
 
-    assert [await fail(house, guess) for _ in range(FREE + 1)] == [0] * FREE + [1]
+    assert [await fail(auth_pool, guess) for _ in range(FREE + 1)] == [0] * FREE + [1]
 
 
-async def test_a_right_one_clears_but_not_during_a_wait(house: House):
+async def test_a_right_one_clears_but_not_during_a_wait(auth_pool: AuthPool):
     guess = some_guess()
     for _ in range(FREE - 1):
-        await fail(house, guess)
-    assert await succeed(house, guess)
+        await fail(auth_pool, guess)
+    assert await succeed(auth_pool, guess)
     for _ in range(FREE):
-        assert await fail(house, guess) == 0
+        assert await fail(auth_pool, guess) == 0
 
-    assert not await succeed(house, guess)
-    await past(house, guess, hours=1)
-    assert await succeed(house, guess)
-    left = await house.admin.fetch(
+    assert not await succeed(auth_pool, guess)
+    await past(auth_pool, guess, hours=1)
+    assert await succeed(auth_pool, guess)
+    left = await auth_pool.admin.fetch(
         "select name from auth.rate_limits where name = any($1)", list(guess.names)
     )
     assert [row["name"] for row in left] == [guess.account]  # what others guess is not forgotten
 
 
-async def test_networks_together_count_for_the_account(house: House):
+async def test_networks_together_count_for_the_account(auth_pool: AuthPool):
     account = uuid.uuid4().hex
     guesses = [password_attempt(KEY, account, address=f"192.0.2.{n}") for n in range(FREE_OF_ALL + 1)]
 
-    assert [await fail(house, guess) for guess in guesses] == [0] * FREE_OF_ALL + [1]
+    assert [await fail(auth_pool, guess) for guess in guesses] == [0] * FREE_OF_ALL + [1]
 
 
-async def test_a_known_network_is_not_kept_waiting_by_others(house: House):
-    user, account = await house.sign_up(), uuid.uuid4().hex
+async def test_a_known_network_is_not_kept_waiting_by_others(auth_pool: AuthPool):
+    user, account = await auth_pool.sign_up(), uuid.uuid4().hex
     name = uuid.uuid4().hex * 2
     sql = "insert into auth.known_networks (network_hash, user_id, seen_at) values ($1, $2, now() - $3::interval)"
-    await house.admin.execute(sql, name, uuid.UUID(user.id), timedelta(days=59))
+    await auth_pool.admin.execute(sql, name, uuid.UUID(user.id), timedelta(days=59))
     owner = password_attempt(KEY, account, address="198.51.100.1", network=name)
     for n in range(FREE_OF_ALL):
-        await fail(house, password_attempt(KEY, account, address=f"192.0.2.{n}"))
+        await fail(auth_pool, password_attempt(KEY, account, address=f"192.0.2.{n}"))
 
-    assert await fail(house, password_attempt(KEY, account, address="203.0.113.1")) == 1
-    assert [await fail(house, owner) for _ in range(FREE)] == [0] * FREE
-    assert await fail(house, owner) == 1  # its own wrong ones count
+    assert await fail(auth_pool, password_attempt(KEY, account, address="203.0.113.1")) == 1
+    assert [await fail(auth_pool, owner) for _ in range(FREE)] == [0] * FREE
+    assert await fail(auth_pool, owner) == 1  # its own wrong ones count
 
     older = "update auth.known_networks set seen_at = now() - interval '61 days' where network_hash = $1"
-    await house.admin.execute(older, name)
-    await house.admin.execute("delete from auth.rate_limits where name = $1", owner.pair)
-    assert await fail(house, owner) == 1  # not known any more, so those of all count
+    await auth_pool.admin.execute(older, name)
+    await auth_pool.admin.execute("delete from auth.rate_limits where name = $1", owner.pair)
+    assert await fail(auth_pool, owner) == 1  # not known any more, so those of all count
 
 
-async def test_a_wait_at_one_network_is_nobody_else_s(plain: House):
+async def test_a_wait_at_one_network_is_nobody_else_s(plain: AuthPool):
     signed = await plain.sign_up()
     for _ in range(FREE + 1):
         await tried(plain, signed.email, client="203.0.113.9")
@@ -175,7 +177,7 @@ async def test_a_wait_at_one_network_is_nobody_else_s(plain: House):
     assert await tried(plain, signed.email, PASSWORD, client="198.51.100.7") == 0
 
 
-async def test_whoever_signed_in_before_comes_in_while_many_guess(plain: House):
+async def test_whoever_signed_in_before_comes_in_while_many_guess(plain: AuthPool):
     signed = await plain.sign_up()  # from 192.0.2.7
     for n in range(FREE_OF_ALL + 1):
         await tried(plain, signed.email, client=f"203.0.113.{n}")
@@ -184,31 +186,31 @@ async def test_whoever_signed_in_before_comes_in_while_many_guess(plain: House):
     assert await tried(plain, signed.email, PASSWORD) == 0
 
 
-async def test_the_owners_sign_in_does_not_help_who_guesses_elsewhere(house: House):
+async def test_the_owners_sign_in_does_not_help_who_guesses_elsewhere(auth_pool: AuthPool):
     account = uuid.uuid4().hex
     owner, other = (password_attempt(KEY, account, address=client) for client in ("192.0.2.1", "192.0.2.2"))
     for _ in range(FREE):
-        await fail(house, other)
-    await past(house, owner, hours=1)
+        await fail(auth_pool, other)
+    await past(auth_pool, owner, hours=1)
 
-    assert await succeed(house, owner)
-    assert await fail(house, owner) == 0
-    assert await fail(house, other) > 0
+    assert await succeed(auth_pool, owner)
+    assert await fail(auth_pool, owner) == 0
+    assert await fail(auth_pool, other) > 0
 
 
-async def test_many_at_once_are_not_all_free(house: House):
+async def test_many_at_once_are_not_all_free(auth_pool: AuthPool):
     guess = some_guess()
 
-    waits = await asyncio.gather(*(fail(house, guess) for _ in range(60)))
+    waits = await asyncio.gather(*(fail(auth_pool, guess) for _ in range(60)))
 
     assert waits.count(0) == FREE
 
 
-async def test_right_and_wrong_ones_at_once_do_not_lock_each_other(house: House):
+async def test_right_and_wrong_ones_at_once_do_not_lock_each_other(auth_pool: AuthPool):
     guess = some_guess()
 
     async with asyncio.timeout(20):
-        await asyncio.gather(*((fail if n % 2 else succeed)(house, guess) for n in range(80)))
+        await asyncio.gather(*((fail if n % 2 else succeed)(auth_pool, guess) for n in range(80)))
 
 
 def test_no_address_can_be_read_from_the_names():
@@ -233,7 +235,7 @@ def test_no_address_can_be_read_from_the_names():
 
 
 @pytest.mark.parametrize("who", ["known", "unknown", "ill-formed", "without password"])
-async def test_every_address_is_slowed_down_alike(plain: House, who: str):
+async def test_every_address_is_slowed_down_alike(plain: AuthPool, who: str):
     email = {"ill-formed": uuid.uuid4().hex}.get(who, address())
     if who == "known":
         await plain.sign_up(email)
@@ -247,7 +249,7 @@ async def test_every_address_is_slowed_down_alike(plain: House, who: str):
     assert waits == [0] * FREE + [1, 1, 1]
 
 
-async def test_a_right_password_is_not_looked_at_during_a_wait(plain: House):
+async def test_a_right_password_is_not_looked_at_during_a_wait(plain: AuthPool):
     signed = await plain.sign_up()
     for _ in range(FREE):
         await tried(plain, signed.email)
@@ -258,7 +260,7 @@ async def test_a_right_password_is_not_looked_at_during_a_wait(plain: House):
     assert await plain.sessions_of(signed.id) == {signed.session_id}
 
 
-async def test_after_the_wait_the_owner_comes_in_and_all_is_forgotten(plain: House):
+async def test_after_the_wait_the_owner_comes_in_and_all_is_forgotten(plain: AuthPool):
     signed = await plain.sign_up()
     for _ in range(FREE):
         await tried(plain, signed.email)
@@ -269,7 +271,7 @@ async def test_after_the_wait_the_owner_comes_in_and_all_is_forgotten(plain: Hou
     assert [await tried(plain, signed.email) for _ in range(FREE)] == [0] * FREE
 
 
-async def test_spellings_of_one_address_count_together(plain: House):
+async def test_spellings_of_one_address_count_together(plain: AuthPool):
     signed = await plain.sign_up()
     spellings = [signed.email.upper(), signed.email, signed.email.title()]
 
@@ -278,19 +280,19 @@ async def test_spellings_of_one_address_count_together(plain: House):
     assert waits == [0] * FREE + [1]
 
 
-async def test_phones_are_slowed_down_too(house: House):
+async def test_phones_are_slowed_down_too(auth_pool: AuthPool):
     phone = number()
     spellings = [phone, f"+{phone}"]
     for n in range(FREE):
-        await house.send("POST", GRANT, {"phone": spellings[n % 2], "password": "x"})
+        await auth_pool.send("POST", GRANT, {"phone": spellings[n % 2], "password": "x"})
 
-    assert (await house.refused("POST", GRANT, {"phone": phone, "password": "x"}))[:2] == (
+    assert (await auth_pool.refused("POST", GRANT, {"phone": phone, "password": "x"}))[:2] == (
         429,
         "over_request_rate_limit",
     )
 
 
-async def test_others_are_not_slowed_down(plain: House):
+async def test_others_are_not_slowed_down(plain: AuthPool):
     victim, other = await plain.sign_up(), await plain.sign_up()
     for _ in range(FREE + 1):
         await tried(plain, victim.email)
@@ -298,7 +300,7 @@ async def test_others_are_not_slowed_down(plain: House):
     await plain.sign_in(other.email)
 
 
-async def test_many_sign_ins_at_once_with_the_right_password_are_let_in(plain: House):
+async def test_many_sign_ins_at_once_with_the_right_password_are_let_in(plain: AuthPool):
     signed = await plain.sign_up()
     body = {"email": signed.email, "password": PASSWORD}
 
@@ -307,7 +309,7 @@ async def test_many_sign_ins_at_once_with_the_right_password_are_let_in(plain: H
     assert {each.status for each in answers} == {200}
 
 
-async def test_a_burst_of_guesses_learns_no_more_than_ten_answers(plain: House):
+async def test_a_burst_of_guesses_learns_no_more_than_ten_answers(plain: AuthPool):
     signed = await plain.sign_up()
     passwords = [f"guess {n}" for n in range(60)]
 
@@ -316,18 +318,18 @@ async def test_a_burst_of_guesses_learns_no_more_than_ten_answers(plain: House):
     assert waits.count(0) == FREE
 
 
-async def test_who_is_banned_or_not_confirmed_is_not_told_so_during_a_wait(house: House):
+async def test_who_is_banned_or_not_confirmed_is_not_told_so_during_a_wait(auth_pool: AuthPool):
     email = address()
-    made = await house.ok("POST", "/admin/users", {"email": email, "password": PASSWORD}, ADMIN)
-    await house.ok("PUT", f"/admin/users/{made['id']}", {"ban_duration": "1h"}, ADMIN)
+    made = await auth_pool.ok("POST", "/admin/users", {"email": email, "password": PASSWORD}, ADMIN)
+    await auth_pool.ok("PUT", f"/admin/users/{made['id']}", {"ban_duration": "1h"}, ADMIN)
     for _ in range(FREE):
-        await tried(house, email)
+        await tried(auth_pool, email)
 
-    assert await tried(house, email, PASSWORD) == 1
+    assert await tried(auth_pool, email, PASSWORD) == 1
 
 
-async def test_a_stolen_token_does_not_serve_to_find_the_password(house: House):
-    strict = house.having(email__require_current_password=True)
+async def test_a_stolen_token_does_not_serve_to_find_the_password(auth_pool: AuthPool):
+    strict = auth_pool.having(email__require_current_password=True)
     signed = await strict.sign_up()
     body = {"password": "another horse", "current_password": "wrong one"}
     for _ in range(FREE):
@@ -338,11 +340,11 @@ async def test_a_stolen_token_does_not_serve_to_find_the_password(house: House):
         429,
         "over_request_rate_limit",
     )
-    await past(house, hours=1)
+    await past(auth_pool, hours=1)
     await strict.ok("PUT", "/user", right, signed.caller)
 
 
-async def test_a_right_one_that_comes_out_during_a_wait_begins_no_session(plain: House):
+async def test_a_right_one_that_comes_out_during_a_wait_begins_no_session(plain: AuthPool):
     signed, guess = await plain.sign_up(), some_guess()
     async with plain.context.transaction() as transaction:
         user = await users.find_by_email(transaction, signed.email, "authenticated")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 from aiohttp import web
 
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address
 from tests.workers.auth.delivery.hooks.service import served
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address
 from workers.auth.accounts.passwords import leaked
 from workers.auth.model.context import ServiceUrls
 
@@ -57,14 +57,14 @@ async def breaches() -> AsyncIterator[Breaches]:
             one.hang.set()
 
 
-def careful(house: House, breaches: Breaches, **changes: object) -> House:
-    made = house.having(password__hibp__enabled=True, **changes)
+def careful(auth_pool: AuthPool, breaches: Breaches, **changes: object) -> AuthPool:
+    made = auth_pool.having(password__hibp__enabled=True, **changes)
     services = ServiceUrls(leaked_passwords=breaches.url)
-    return House(replace(made.context, services=services), made.admin, made.clock)
+    return AuthPool(replace(made.context, services=services), made.admin, made.clock)
 
 
-async def test_a_leaked_password_is_refused_wherever_one_is_set(house: House, breaches: Breaches):
-    mine = careful(house, breaches)
+async def test_a_leaked_password_is_refused_wherever_one_is_set(auth_pool: AuthPool, breaches: Breaches):
+    mine = careful(auth_pool, breaches)
     signed = await mine.sign_up(password=GOOD)
     body = {"password": LEAKED}
 
@@ -75,16 +75,16 @@ async def test_a_leaked_password_is_refused_wherever_one_is_set(house: House, br
     await mine.sign_in(signed.email, GOOD)
 
 
-async def test_the_reason_has_a_word(house: House, breaches: Breaches):
-    response = await careful(house, breaches, minimum_password_length=50).send(
+async def test_the_reason_has_a_word(auth_pool: AuthPool, breaches: Breaches):
+    response = await careful(auth_pool, breaches, minimum_password_length=50).send(
         "POST", "/signup", {"email": address(), "password": LEAKED}
     )
 
     assert json.loads(response.body)["weak_password"] == {"reasons": ["length", "pwned"]}
 
 
-async def test_only_five_digits_of_the_hash_leave_the_house(house: House, breaches: Breaches):
-    await careful(house, breaches).sign_up(password=GOOD)
+async def test_only_five_digits_of_the_hash_leave_the_house(auth_pool: AuthPool, breaches: Breaches):
+    await careful(auth_pool, breaches).sign_up(password=GOOD)
 
     (request,) = breaches.heard
     assert (request.method, request.path, request.query_string) == ("GET", f"/range/{digest(GOOD)[:5]}", "")
@@ -93,15 +93,15 @@ async def test_only_five_digits_of_the_hash_leave_the_house(house: House, breach
     assert digest(GOOD)[5:] not in str(request.headers)
 
 
-async def test_the_settings_may_name_us_otherwise(house: House, breaches: Breaches):
-    await careful(house, breaches, password__hibp__user_agent="my-app").sign_up()
+async def test_the_settings_may_name_us_otherwise(auth_pool: AuthPool, breaches: Breaches):
+    await careful(auth_pool, breaches, password__hibp__user_agent="my-app").sign_up()
 
     assert breaches.heard[0].headers["user-agent"] == "my-app"
 
 
 @pytest.mark.parametrize("how", ["busy", "garbled", "redirect", "long", "missing"])
 async def test_a_list_that_is_away_keeps_nobody_out_unless_it_shall(
-    house: House, breaches: Breaches, how: str
+    auth_pool: AuthPool, breaches: Breaches, how: str
 ):
     match how:
         case "busy":
@@ -116,49 +116,51 @@ async def test_a_list_that_is_away_keeps_nobody_out_unless_it_shall(
             breaches.url = "http://127.0.0.1:1/range/"
     body = {"email": address(), "password": LEAKED}
 
-    strict = careful(house, breaches, password__hibp__fail_closed=True)
+    strict = careful(auth_pool, breaches, password__hibp__fail_closed=True)
     assert await strict.refused("POST", "/signup", body) == AWAY
-    await careful(house, breaches).ok("POST", "/signup", body)
+    await careful(auth_pool, breaches).ok("POST", "/signup", body)
 
 
 async def test_a_slow_list_keeps_nobody_out(
-    house: House, breaches: Breaches, monkeypatch: pytest.MonkeyPatch
+    auth_pool: AuthPool, breaches: Breaches, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(leaked, "_TIMEOUT_S", 0.05)
     breaches.hang = asyncio.Event()
 
-    await careful(house, breaches).sign_up(password=LEAKED)
+    await careful(auth_pool, breaches).sign_up(password=LEAKED)
 
 
-async def test_a_sign_in_with_a_password_that_has_leaked_since_is_told_so(house: House, breaches: Breaches):
-    signed = await house.sign_up(password=LEAKED)
+async def test_a_sign_in_with_a_password_that_has_leaked_since_is_told_so(
+    auth_pool: AuthPool, breaches: Breaches
+):
+    signed = await auth_pool.sign_up(password=LEAKED)
 
-    again = await careful(house, breaches).sign_in(signed.email, LEAKED)
+    again = await careful(auth_pool, breaches).sign_in(signed.email, LEAKED)
 
     assert again.body["weak_password"] == {"message": REFUSED[2], "reasons": ["pwned"]}
 
 
-async def test_at_a_sign_in_a_list_that_is_away_does_not_matter(house: House, breaches: Breaches):
-    signed = await house.sign_up()
+async def test_at_a_sign_in_a_list_that_is_away_does_not_matter(auth_pool: AuthPool, breaches: Breaches):
+    signed = await auth_pool.sign_up()
     breaches.status = 500
 
-    again = await careful(house, breaches, password__hibp__fail_closed=True).sign_in(signed.email)
+    again = await careful(auth_pool, breaches, password__hibp__fail_closed=True).sign_in(signed.email)
 
     assert "weak_password" not in again.body
 
 
-async def test_a_wrong_password_is_not_looked_up(house: House, breaches: Breaches):
-    signed = await house.sign_up()
+async def test_a_wrong_password_is_not_looked_up(auth_pool: AuthPool, breaches: Breaches):
+    signed = await auth_pool.sign_up()
 
-    await careful(house, breaches).refused(
+    await careful(auth_pool, breaches).refused(
         "POST", "/token?grant_type=password", {"email": signed.email, "password": LEAKED}
     )
 
     assert not breaches.heard
 
 
-async def test_nothing_is_asked_when_it_is_off(house: House, breaches: Breaches):
-    mine = careful(house, breaches).having(password__hibp__enabled=False)
+async def test_nothing_is_asked_when_it_is_off(auth_pool: AuthPool, breaches: Breaches):
+    mine = careful(auth_pool, breaches).having(password__hibp__enabled=False)
 
     await mine.sign_up(password=PASSWORD)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.settings.types import Duration
-from tests.workers.auth.house import ADMIN, House, Signed, claims_of
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, claims_of
 from tests.workers.auth.second_factors import enroll_app
 from workers.auth.accounts.sessions.refresh import new_key, read_key, read_token
 from workers.auth.accounts.sessions.refresh_rows import hash_row_token, is_token, make_token
@@ -24,7 +24,7 @@ KEY = read_key(new_key())
 
 
 @pytest.fixture
-def rows(plain: House) -> House:
+def rows(plain: AuthPool) -> AuthPool:
     """A worker that issues tokens of version 1."""
     return plain.having(**ROWS)
 
@@ -33,17 +33,17 @@ def some_token() -> str:
     return "".join(secrets.choice("abcdefghijklmnopqrstuvwxyz234567") for _ in range(12))
 
 
-async def imported(house: House, *tokens: str, revoked: tuple[str, ...] = ()) -> Signed:
+async def imported(auth_pool: AuthPool, *tokens: str, revoked: tuple[str, ...] = ()) -> Signed:
     """Give somebody whose session came from elsewhere, with its tokens in clear text, each the child of the last."""
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     session = uuid.UUID(signed.session_id)
-    await house.admin.execute("delete from auth.refresh_tokens where session_id = $1", session)
-    await house.admin.execute(
+    await auth_pool.admin.execute("delete from auth.refresh_tokens where session_id = $1", session)
+    await auth_pool.admin.execute(
         "update auth.sessions set refresh_token_hmac_key = null, refresh_token_counter = null where id = $1",
         session,
     )
     for parent, token in zip((None, *tokens), tokens, strict=False):
-        await house.admin.execute(
+        await auth_pool.admin.execute(
             "insert into auth.refresh_tokens (token, user_id, revoked, created_at, updated_at, parent, session_id) "
             "values ($1, $2, $3, now(), now() - case when $3 then interval '1 hour' else interval '0' end, $4, $5)",
             token, signed.id, token in revoked, parent, session,
@@ -51,17 +51,17 @@ async def imported(house: House, *tokens: str, revoked: tuple[str, ...] = ()) ->
     return signed
 
 
-async def kept(house: House, signed: Signed) -> list[tuple[str, str | None, bool]]:
+async def kept(auth_pool: AuthPool, signed: Signed) -> list[tuple[str, str | None, bool]]:
     """Give the rows of a session, the oldest first."""
-    found = await house.admin.fetch(
+    found = await auth_pool.admin.fetch(
         "select token, parent, revoked from auth.refresh_tokens where session_id = $1 order by id",
         uuid.UUID(signed.session_id),
     )
     return [tuple(each) for each in found]
 
 
-async def headers_of(house: House, token: str) -> dict[str, str]:
-    response = await house.send("POST", "/token?grant_type=refresh_token", {"refresh_token": token})
+async def headers_of(auth_pool: AuthPool, token: str) -> dict[str, str]:
+    response = await auth_pool.send("POST", "/token?grant_type=refresh_token", {"refresh_token": token})
     assert response.status == 200, response
     return {name: value for name, value in response.headers if name.startswith("sb-auth-")}
 
@@ -96,7 +96,7 @@ def test_what_is_no_token_is_told_from_one(text: str):
 # Imported
 
 
-async def test_an_imported_token_is_exchanged_once(plain: House):
+async def test_an_imported_token_is_exchanged_once(plain: AuthPool):
     old = some_token()
     signed = await imported(plain, old)
 
@@ -113,7 +113,7 @@ async def test_an_imported_token_is_exchanged_once(plain: House):
     ]
 
 
-async def test_a_refresh_by_row_is_noted_with_its_device(plain: House):
+async def test_a_refresh_by_row_is_noted_with_its_device(plain: AuthPool):
     old = some_token()
     signed = await imported(plain, old)
 
@@ -137,7 +137,7 @@ async def test_a_refresh_by_row_is_noted_with_its_device(plain: House):
     assert row["refresh_token_hmac_key"].startswith("{")
 
 
-async def test_of_an_imported_family_the_token_before_the_last_may_come_again(plain: House):
+async def test_of_an_imported_family_the_token_before_the_last_may_come_again(plain: AuthPool):
     """Its client has failed to keep the last one; neither it nor who has kept it is out."""
     before, last = some_token(), some_token()
     await imported(plain, before, last, revoked=(before,))
@@ -148,7 +148,7 @@ async def test_of_an_imported_family_the_token_before_the_last_may_come_again(pl
     assert is_token((await plain.refresh(again.refresh_token)).refresh_token)
 
 
-async def test_of_an_imported_family_an_older_token_ends_it(plain: House):
+async def test_of_an_imported_family_an_older_token_ends_it(plain: AuthPool):
     tokens = some_token(), some_token(), some_token()
     signed = await imported(plain, *tokens, revoked=tokens[:2])
 
@@ -157,7 +157,7 @@ async def test_of_an_imported_family_an_older_token_ends_it(plain: House):
     assert [revoked for *_, revoked in await kept(plain, signed)] == [True] * 3
 
 
-async def test_a_token_that_is_older_than_sessions_has_none(plain: House):
+async def test_a_token_that_is_older_than_sessions_has_none(plain: AuthPool):
     token = some_token()
     await plain.admin.execute(
         "insert into auth.refresh_tokens (token, user_id, revoked) values ($1, 'u', false)", token
@@ -166,14 +166,14 @@ async def test_a_token_that_is_older_than_sessions_has_none(plain: House):
     assert await plain.refresh_refused(token) == NO_SESSION
 
 
-async def test_a_token_whose_session_was_ended_is_not_found(rows: House):
+async def test_a_token_whose_session_was_ended_is_not_found(rows: AuthPool):
     signed = await rows.sign_up()
     await rows.ok("POST", "/logout", None, signed.caller)
 
     assert await rows.refresh_refused(signed.refresh_token) == NOT_FOUND
 
 
-async def test_the_hash_of_a_token_is_no_token(rows: House):
+async def test_the_hash_of_a_token_is_no_token(rows: AuthPool):
     signed = await rows.sign_up()
 
     assert await rows.refresh_refused(hash_row_token(signed.refresh_token)) == MALFORMED
@@ -183,24 +183,24 @@ async def test_the_hash_of_a_token_is_no_token(rows: House):
 # Issued
 
 
-async def test_tokens_of_version_1_are_issued_where_the_settings_want_them(plain: House):
+async def test_tokens_of_version_1_are_issued_where_the_settings_want_them(plain: AuthPool):
     for version in (0, 1):
-        house = plain.having(refresh_token_algorithm_version=version)
-        signed = await house.sign_up()
+        auth_pool = plain.having(refresh_token_algorithm_version=version)
+        signed = await auth_pool.sign_up()
 
-        assert await kept(house, signed) == [(hash_row_token(signed.refresh_token), None, False)]
-        assert is_token((await house.refresh(signed.refresh_token)).refresh_token)
+        assert await kept(auth_pool, signed) == [(hash_row_token(signed.refresh_token), None, False)]
+        assert is_token((await auth_pool.refresh(signed.refresh_token)).refresh_token)
     assert read_token((await plain.sign_up()).refresh_token) is not None
 
 
-async def test_sessions_keep_the_tokens_that_they_began_with(plain: House, rows: House):
+async def test_sessions_keep_the_tokens_that_they_began_with(plain: AuthPool, rows: AuthPool):
     counting, listed = await plain.sign_up(), await rows.sign_up()
 
     assert read_token((await rows.refresh(counting.refresh_token)).refresh_token) is not None
     assert is_token((await plain.refresh(listed.refresh_token)).refresh_token)
 
 
-async def test_who_reads_the_database_finds_no_token(rows: House):
+async def test_who_reads_the_database_finds_no_token(rows: AuthPool):
     signed = await rows.sign_up()
     second = await rows.refresh(signed.refresh_token)
 
@@ -216,7 +216,7 @@ async def test_who_reads_the_database_finds_no_token(rows: House):
 # Older tokens
 
 
-async def test_the_previous_row_gives_the_current_token_however_late(rows: House):
+async def test_the_previous_row_gives_the_current_token_however_late(rows: AuthPool):
     first = await rows.sign_up()
     second = await rows.refresh(first.refresh_token)
     rows.clock.forward(days=30)
@@ -225,7 +225,7 @@ async def test_the_previous_row_gives_the_current_token_however_late(rows: House
     assert (await rows.refresh(first.refresh_token)).refresh_token == second.refresh_token
 
 
-async def test_an_older_row_gives_the_current_token_within_the_reuse_interval(rows: House):
+async def test_an_older_row_gives_the_current_token_within_the_reuse_interval(rows: AuthPool):
     first = await rows.sign_up()
     third = await rows.refresh((await rows.refresh(first.refresh_token)).refresh_token)
     rows.clock.forward(seconds=5)
@@ -233,7 +233,7 @@ async def test_an_older_row_gives_the_current_token_within_the_reuse_interval(ro
     assert (await rows.refresh(first.refresh_token)).refresh_token == third.refresh_token
 
 
-async def test_the_reuse_interval_counts_from_when_the_old_row_was_replaced(rows: House):
+async def test_the_reuse_interval_counts_from_when_the_old_row_was_replaced(rows: AuthPool):
     first = await rows.sign_up()
     second = await rows.refresh(first.refresh_token)
     await rows.admin.execute(
@@ -246,43 +246,43 @@ async def test_the_reuse_interval_counts_from_when_the_old_row_was_replaced(rows
 
 
 @pytest.mark.parametrize("interval", [0, 10])
-async def test_a_row_that_is_long_replaced_ends_its_family(rows: House, interval: int):
-    house = rows.having(refresh_token_reuse_interval=interval)
-    first = await house.sign_up()
-    other = await house.sign_in(first.email)
-    second = await house.refresh(first.refresh_token)
-    third = await house.refresh(second.refresh_token)
-    house.clock.forward(seconds=interval + 1)
+async def test_a_row_that_is_long_replaced_ends_its_family(rows: AuthPool, interval: int):
+    auth_pool = rows.having(refresh_token_reuse_interval=interval)
+    first = await auth_pool.sign_up()
+    other = await auth_pool.sign_in(first.email)
+    second = await auth_pool.refresh(first.refresh_token)
+    third = await auth_pool.refresh(second.refresh_token)
+    auth_pool.clock.forward(seconds=interval + 1)
 
-    assert await house.refresh_refused(first.refresh_token) == USED
+    assert await auth_pool.refresh_refused(first.refresh_token) == USED
 
-    assert [revoked for *_, revoked in await kept(house, first)] == [True] * 3
-    house.clock.ahead_s = 0  # within the interval after the end of the family
-    assert await house.refresh_refused(third.refresh_token) == USED
-    assert await house.refresh_refused(second.refresh_token) == USED
-    assert (await house.refresh(other.refresh_token)).id == first.id
-
-
-async def test_without_rotation_a_reused_row_is_refused_and_nobody_is_out(rows: House):
-    house = rows.having(enable_refresh_token_rotation=False)
-    first = await house.sign_up()
-    third = await house.refresh((await house.refresh(first.refresh_token)).refresh_token)
-    house.clock.forward(minutes=1)
-
-    assert await house.refresh_refused(first.refresh_token) == USED
-    assert is_token((await house.refresh(third.refresh_token)).refresh_token)
+    assert [revoked for *_, revoked in await kept(auth_pool, first)] == [True] * 3
+    auth_pool.clock.ahead_s = 0  # within the interval after the end of the family
+    assert await auth_pool.refresh_refused(third.refresh_token) == USED
+    assert await auth_pool.refresh_refused(second.refresh_token) == USED
+    assert (await auth_pool.refresh(other.refresh_token)).id == first.id
 
 
-async def test_a_project_may_take_older_rows_for_ever(rows: House):
-    house = rows.having(refresh_token_allow_reuse=True)
-    first = await house.sign_up()
-    third = await house.refresh((await house.refresh(first.refresh_token)).refresh_token)
-    house.clock.forward(days=1)
+async def test_without_rotation_a_reused_row_is_refused_and_nobody_is_out(rows: AuthPool):
+    auth_pool = rows.having(enable_refresh_token_rotation=False)
+    first = await auth_pool.sign_up()
+    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
+    auth_pool.clock.forward(minutes=1)
 
-    assert (await house.refresh(first.refresh_token)).refresh_token == third.refresh_token
+    assert await auth_pool.refresh_refused(first.refresh_token) == USED
+    assert is_token((await auth_pool.refresh(third.refresh_token)).refresh_token)
 
 
-async def test_where_the_key_of_a_session_is_lost_the_current_row_is_replaced(rows: House):
+async def test_a_project_may_take_older_rows_for_ever(rows: AuthPool):
+    auth_pool = rows.having(refresh_token_allow_reuse=True)
+    first = await auth_pool.sign_up()
+    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
+    auth_pool.clock.forward(days=1)
+
+    assert (await auth_pool.refresh(first.refresh_token)).refresh_token == third.refresh_token
+
+
+async def test_where_the_key_of_a_session_is_lost_the_current_row_is_replaced(rows: AuthPool):
     first = await rows.sign_up()
     second = await rows.refresh(first.refresh_token)
     other = await rows.sign_up()
@@ -301,7 +301,7 @@ async def test_where_the_key_of_a_session_is_lost_the_current_row_is_replaced(ro
 # The rules of sessions
 
 
-async def test_who_is_banned_does_not_refresh_by_row(rows: House):
+async def test_who_is_banned_does_not_refresh_by_row(rows: AuthPool):
     signed = await rows.sign_up()
     await rows.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
 
@@ -310,15 +310,15 @@ async def test_who_is_banned_does_not_refresh_by_row(rows: House):
     assert is_token((await rows.refresh(signed.refresh_token)).refresh_token)
 
 
-async def test_a_session_with_rows_ends_when_its_time_is_over(rows: House):
-    house = rows.having(sessions__timebox=Duration("1h"))
-    signed = await house.sign_up()
-    house.clock.forward(hours=2)
+async def test_a_session_with_rows_ends_when_its_time_is_over(rows: AuthPool):
+    auth_pool = rows.having(sessions__timebox=Duration("1h"))
+    signed = await auth_pool.sign_up()
+    auth_pool.clock.forward(hours=2)
 
-    assert (await house.refresh_refused(signed.refresh_token))[1] == "session_expired"
+    assert (await auth_pool.refresh_refused(signed.refresh_token))[1] == "session_expired"
 
 
-async def test_the_row_of_an_oauth_client_is_exchanged_elsewhere(rows: House):
+async def test_the_row_of_an_oauth_client_is_exchanged_elsewhere(rows: AuthPool):
     signed = await rows.sign_up()
     client = await rows.value(
         "insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method) "
@@ -337,7 +337,7 @@ async def test_the_row_of_an_oauth_client_is_exchanged_elsewhere(rows: House):
     assert (await kept(rows, signed))[0][2] is False
 
 
-async def test_a_second_factor_voids_every_row_from_before(rows: House):
+async def test_a_second_factor_voids_every_row_from_before(rows: AuthPool):
     first = await rows.sign_up()
     second = await rows.refresh(first.refresh_token)
     up = await (await enroll_app(rows, second)).verify(second)
@@ -349,7 +349,7 @@ async def test_a_second_factor_voids_every_row_from_before(rows: House):
     assert claims_of(again.caller)["aal"] == "aal2"
 
 
-async def test_the_end_of_all_sessions_voids_their_rows(rows: House):
+async def test_the_end_of_all_sessions_voids_their_rows(rows: AuthPool):
     first = await rows.sign_up()
     second = await rows.sign_in(first.email)
     await rows.ok("POST", "/logout?scope=others", None, second.caller)
@@ -361,31 +361,31 @@ async def test_the_end_of_all_sessions_voids_their_rows(rows: House):
 # Moving on
 
 
-async def test_a_session_moves_on_to_counting(plain: House):
+async def test_a_session_moves_on_to_counting(plain: AuthPool):
     old = some_token()
     signed = await imported(plain, old)
-    house = plain.having(**MOVING)
+    auth_pool = plain.having(**MOVING)
 
-    second = await house.refresh(old)
+    second = await auth_pool.refresh(old)
 
     found = read_token(second.refresh_token)
     assert found is not None
     assert (found.counter, str(found.session_id)) == (0, signed.session_id)
-    assert await kept(house, signed) == [(hash_row_token(old), None, True)]
-    third = read_token((await house.refresh(second.refresh_token)).refresh_token)
+    assert await kept(auth_pool, signed) == [(hash_row_token(old), None, True)]
+    third = read_token((await auth_pool.refresh(second.refresh_token)).refresh_token)
     assert third is not None
     assert third.counter == 1
 
 
 @pytest.mark.parametrize("version", [0, 1])
-async def test_sessions_do_not_move_to_what_is_not_issued(plain: House, version: int):
-    house = plain.having(refresh_token_algorithm_version=version, refresh_token_upgrade_percentage=100)
-    signed = await house.sign_up()
+async def test_sessions_do_not_move_to_what_is_not_issued(plain: AuthPool, version: int):
+    auth_pool = plain.having(refresh_token_algorithm_version=version, refresh_token_upgrade_percentage=100)
+    signed = await auth_pool.sign_up()
 
-    assert is_token((await house.refresh(signed.refresh_token)).refresh_token)
+    assert is_token((await auth_pool.refresh(signed.refresh_token)).refresh_token)
 
 
-async def test_a_share_of_the_sessions_moves_on_and_it_is_always_the_same(plain: House, rows: House):
+async def test_a_share_of_the_sessions_moves_on_and_it_is_always_the_same(plain: AuthPool, rows: AuthPool):
     half = plain.having(**{**MOVING, "refresh_token_upgrade_percentage": 50})
     people = [await rows.sign_up() for _ in range(12)]
 
@@ -403,35 +403,35 @@ async def test_a_share_of_the_sessions_moves_on_and_it_is_always_the_same(plain:
 
 
 async def test_what_a_session_had_before_it_moved_on_gives_the_current_token_once_lost(
-    rows: House, plain: House
+    rows: AuthPool, plain: AuthPool
 ):
-    house = plain.having(**MOVING)
+    auth_pool = plain.having(**MOVING)
     first = await rows.sign_up()
     second = await rows.refresh(first.refresh_token)
-    third = await house.refresh(second.refresh_token)
-    house.clock.forward(days=1)
+    third = await auth_pool.refresh(second.refresh_token)
+    auth_pool.clock.forward(days=1)
 
-    assert (await house.refresh(second.refresh_token)).refresh_token == third.refresh_token
-    assert await house.refresh_refused(first.refresh_token) == USED
-    assert await house.refresh_refused(third.refresh_token) == NOT_FOUND
-    assert await house.sessions_of(first.id) == set()
+    assert (await auth_pool.refresh(second.refresh_token)).refresh_token == third.refresh_token
+    assert await auth_pool.refresh_refused(first.refresh_token) == USED
+    assert await auth_pool.refresh_refused(third.refresh_token) == NOT_FOUND
+    assert await auth_pool.sessions_of(first.id) == set()
 
 
-async def test_a_row_is_long_replaced_once_the_session_has_counted_on(rows: House, plain: House):
-    house = plain.having(**MOVING)
+async def test_a_row_is_long_replaced_once_the_session_has_counted_on(rows: AuthPool, plain: AuthPool):
+    auth_pool = plain.having(**MOVING)
     first = await rows.sign_up()
-    third = await house.refresh((await house.refresh(first.refresh_token)).refresh_token)
+    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
 
-    assert (await house.refresh(first.refresh_token)).refresh_token == third.refresh_token
-    house.clock.forward(seconds=11)
-    assert await house.refresh_refused(first.refresh_token) == USED
-    assert await house.sessions_of(first.id) == set()
+    assert (await auth_pool.refresh(first.refresh_token)).refresh_token == third.refresh_token
+    auth_pool.clock.forward(seconds=11)
+    assert await auth_pool.refresh_refused(first.refresh_token) == USED
+    assert await auth_pool.sessions_of(first.id) == set()
 
 
 # What the headers tell
 
 
-async def test_headers_tell_how_a_token_was_exchanged(rows: House):
+async def test_headers_tell_how_a_token_was_exchanged(rows: AuthPool):
     signed = await rows.sign_up()
     whose = {"sb-auth-user-id": signed.id, "sb-auth-session-id": signed.session_id}
 
@@ -454,20 +454,24 @@ async def test_headers_tell_how_a_token_was_exchanged(rows: House):
 
 
 @pytest.mark.parametrize("settings", [{}, MOVING])
-async def test_of_many_who_come_with_one_row_at_once_nobody_is_out(plain: House, settings: dict[str, object]):
-    house = plain.having(**settings)
+async def test_of_many_who_come_with_one_row_at_once_nobody_is_out(
+    plain: AuthPool, settings: dict[str, object]
+):
+    auth_pool = plain.having(**settings)
     old = some_token()
-    signed = await imported(house, old)
+    signed = await imported(auth_pool, old)
 
-    found = await asyncio.gather(*(house.refresh(old) for _ in range(50)))
+    found = await asyncio.gather(*(auth_pool.refresh(old) for _ in range(50)))
 
     assert len({each.refresh_token for each in found}) == 1
     assert {each.session_id for each in found} == {signed.session_id}
-    assert [revoked for *_, revoked in await kept(house, signed)] == ([True] if settings else [True, False])
-    assert (await house.refresh(found[0].refresh_token)).id == signed.id
+    assert [revoked for *_, revoked in await kept(auth_pool, signed)] == (
+        [True] if settings else [True, False]
+    )
+    assert (await auth_pool.refresh(found[0].refresh_token)).id == signed.id
 
 
-async def test_who_comes_while_a_family_ends_does_not_outlive_it(rows: House):
+async def test_who_comes_while_a_family_ends_does_not_outlive_it(rows: AuthPool):
     first = await rows.sign_up()
     second = await rows.refresh(first.refresh_token)
     third = await rows.refresh(second.refresh_token)

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.http import Response
 from schemas.settings.types import Duration
-from tests.workers.auth.house import ADMIN, PASSWORD, House, Signed, claims_of
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, claims_of
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key, read_token
 
 MALFORMED = (400, "validation_failed", "Refresh token is not valid")
@@ -31,18 +31,18 @@ def counter(signed: Signed) -> int:
     return found.counter
 
 
-async def key_of(house: House, signed: Signed) -> bytes:
-    kept = await house.value(
+async def key_of(auth_pool: AuthPool, signed: Signed) -> bytes:
+    kept = await auth_pool.value(
         "select refresh_token_hmac_key from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
-    return read_key(house.context.vault.open(kept, uuid.UUID(signed.session_id)))
+    return read_key(auth_pool.context.vault.open(kept, uuid.UUID(signed.session_id)))
 
 
-async def tagged(house: House, email: str, tag: str) -> Signed:
+async def tagged(auth_pool: AuthPool, email: str, tag: str) -> Signed:
     """Sign in, and say what kind of device it is."""
     body = {"email": email, "password": PASSWORD}
-    response = await house.send("POST", "/token?grant_type=password", body, x_supabase_session_tag=tag)
-    return house.signed(json.loads(response.body))
+    response = await auth_pool.send("POST", "/token?grant_type=password", body, x_supabase_session_tag=tag)
+    return auth_pool.signed(json.loads(response.body))
 
 
 def headers_of(response: Response) -> dict[str, str]:
@@ -54,15 +54,15 @@ def headers_of(response: Response) -> dict[str, str]:
     }
 
 
-async def make_factor(house: House, signed: Signed) -> None:
-    await house.admin.execute(
+async def make_factor(auth_pool: AuthPool, signed: Signed) -> None:
+    await auth_pool.admin.execute(
         "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) "
         "values (gen_random_uuid(), $1, 'totp', 'verified', now(), now())",
         uuid.UUID(signed.id),
     )
 
 
-async def test_who_reads_the_database_cannot_make_tokens(plain: House):
+async def test_who_reads_the_database_cannot_make_tokens(plain: AuthPool):
     signed = await plain.sign_up()
     row = await plain.value(
         "select to_jsonb(s)::text from auth.sessions s where id = $1", uuid.UUID(signed.session_id)
@@ -72,7 +72,7 @@ async def test_who_reads_the_database_cannot_make_tokens(plain: House):
     assert signed.refresh_token not in row
 
 
-async def test_a_session_whose_key_cannot_be_opened_is_over(plain: House):
+async def test_a_session_whose_key_cannot_be_opened_is_over(plain: AuthPool):
     signed = await plain.sign_up()
     other = await plain.sign_up()
     await plain.admin.execute(
@@ -88,7 +88,7 @@ async def test_a_session_whose_key_cannot_be_opened_is_over(plain: House):
 # Rotation
 
 
-async def test_a_refresh_gives_the_next_token_of_the_same_session(plain: House):
+async def test_a_refresh_gives_the_next_token_of_the_same_session(plain: AuthPool):
     first = await plain.sign_up()
 
     second = await plain.refresh(first.refresh_token)
@@ -101,7 +101,7 @@ async def test_a_refresh_gives_the_next_token_of_the_same_session(plain: House):
     assert await plain.sessions_of(first.id) == {first.session_id}
 
 
-async def test_a_refresh_is_noted_with_its_device(plain: House):
+async def test_a_refresh_is_noted_with_its_device(plain: AuthPool):
     signed = await plain.sign_up()
     response = await plain.send(
         "POST", "/token?grant_type=refresh_token", {"refresh_token": signed.refresh_token},
@@ -118,7 +118,7 @@ async def test_a_refresh_is_noted_with_its_device(plain: House):
     assert abs(row["refreshed_at"].replace(tzinfo=UTC) - datetime.now(UTC)) < timedelta(minutes=1)
 
 
-async def test_the_access_token_tells_of_the_user_as_he_is_now(plain: House):
+async def test_the_access_token_tells_of_the_user_as_he_is_now(plain: AuthPool):
     signed = await plain.sign_up()
     await plain.ok("PUT", f"/admin/users/{signed.id}", {"app_metadata": {"plan": "gold"}}, ADMIN)
 
@@ -128,7 +128,7 @@ async def test_the_access_token_tells_of_the_user_as_he_is_now(plain: House):
 # Older tokens
 
 
-async def test_the_previous_token_gives_the_current_one_however_late(plain: House):
+async def test_the_previous_token_gives_the_current_one_however_late(plain: AuthPool):
     first = await plain.sign_up()
     second = await plain.refresh(first.refresh_token)
     plain.clock.forward(days=30)
@@ -139,7 +139,7 @@ async def test_the_previous_token_gives_the_current_one_however_late(plain: Hous
     assert counter(await plain.refresh(second.refresh_token)) == 2
 
 
-async def test_an_older_token_gives_the_current_one_within_the_reuse_interval(plain: House):
+async def test_an_older_token_gives_the_current_one_within_the_reuse_interval(plain: AuthPool):
     first = await plain.sign_up()
     third = await plain.refresh((await plain.refresh(first.refresh_token)).refresh_token)
     plain.clock.forward(seconds=5)
@@ -148,49 +148,49 @@ async def test_an_older_token_gives_the_current_one_within_the_reuse_interval(pl
 
 
 @pytest.mark.parametrize("interval", [0, 10])
-async def test_a_token_that_is_long_replaced_ends_its_family(plain: House, interval: int):
-    house = plain.having(refresh_token_reuse_interval=interval)
-    first = await house.sign_up()
-    other = await house.sign_in(first.email)
-    third = await house.refresh((await house.refresh(first.refresh_token)).refresh_token)
-    house.clock.forward(seconds=interval + 1)
+async def test_a_token_that_is_long_replaced_ends_its_family(plain: AuthPool, interval: int):
+    auth_pool = plain.having(refresh_token_reuse_interval=interval)
+    first = await auth_pool.sign_up()
+    other = await auth_pool.sign_in(first.email)
+    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
+    auth_pool.clock.forward(seconds=interval + 1)
 
-    assert await house.refresh_refused(first.refresh_token) == USED
+    assert await auth_pool.refresh_refused(first.refresh_token) == USED
 
-    assert await house.sessions_of(first.id) == {other.session_id}
-    assert await house.refresh_refused(third.refresh_token) == NOT_FOUND
-    assert (await house.refused("GET", "/user", None, third.caller))[1] == "session_not_found"
-    assert (await house.refresh(other.refresh_token)).id == first.id
-
-
-async def test_without_rotation_a_reused_token_is_refused_and_nobody_is_out(plain: House):
-    house = plain.having(enable_refresh_token_rotation=False)
-    first = await house.sign_up()
-    third = await house.refresh((await house.refresh(first.refresh_token)).refresh_token)
-    house.clock.forward(minutes=1)
-
-    assert await house.refresh_refused(first.refresh_token) == USED
-    assert counter(await house.refresh(third.refresh_token)) == 3
+    assert await auth_pool.sessions_of(first.id) == {other.session_id}
+    assert await auth_pool.refresh_refused(third.refresh_token) == NOT_FOUND
+    assert (await auth_pool.refused("GET", "/user", None, third.caller))[1] == "session_not_found"
+    assert (await auth_pool.refresh(other.refresh_token)).id == first.id
 
 
-async def test_a_project_may_take_older_tokens_for_ever(plain: House):
-    house = plain.having(refresh_token_allow_reuse=True)
-    first = await house.sign_up()
-    third = await house.refresh((await house.refresh(first.refresh_token)).refresh_token)
-    house.clock.forward(days=1)
+async def test_without_rotation_a_reused_token_is_refused_and_nobody_is_out(plain: AuthPool):
+    auth_pool = plain.having(enable_refresh_token_rotation=False)
+    first = await auth_pool.sign_up()
+    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
+    auth_pool.clock.forward(minutes=1)
 
-    assert (await house.refresh(first.refresh_token)).refresh_token == third.refresh_token
+    assert await auth_pool.refresh_refused(first.refresh_token) == USED
+    assert counter(await auth_pool.refresh(third.refresh_token)) == 3
+
+
+async def test_a_project_may_take_older_tokens_for_ever(plain: AuthPool):
+    auth_pool = plain.having(refresh_token_allow_reuse=True)
+    first = await auth_pool.sign_up()
+    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
+    auth_pool.clock.forward(days=1)
+
+    assert (await auth_pool.refresh(first.refresh_token)).refresh_token == third.refresh_token
 
 
 # Tokens that are not the session's
 
 
 @pytest.mark.parametrize("text", ["", "short", "x" * 11, "ABCDEFGH2345", "abcdefgh234\n", "x" * 51, "é" * 12])
-async def test_what_is_no_token_is_refused(plain: House, text: str):
+async def test_what_is_no_token_is_refused(plain: AuthPool, text: str):
     assert await plain.refresh_refused(text) == MALFORMED
 
 
-async def test_a_token_with_a_wrong_checksum_is_refused(plain: House):
+async def test_a_token_with_a_wrong_checksum_is_refused(plain: AuthPool):
     signed = await plain.sign_up()
     text = signed.refresh_token
 
@@ -198,12 +198,12 @@ async def test_a_token_with_a_wrong_checksum_is_refused(plain: House):
 
 
 @pytest.mark.parametrize("text", ["abcdefgh2345", issue_token(uuid.uuid4(), 0, bytes(32))])
-async def test_a_token_of_no_session_is_not_found(plain: House, text: str):
+async def test_a_token_of_no_session_is_not_found(plain: AuthPool, text: str):
     assert await plain.refresh_refused(text) == NOT_FOUND
 
 
 @pytest.mark.parametrize("number", [0, 1, 99])
-async def test_a_token_that_another_key_signed_is_not_found_and_ends_nothing(plain: House, number: int):
+async def test_a_token_that_another_key_signed_is_not_found_and_ends_nothing(plain: AuthPool, number: int):
     signed = await plain.sign_up()
     third = await plain.refresh((await plain.refresh(signed.refresh_token)).refresh_token)
     plain.clock.forward(minutes=1)
@@ -213,7 +213,7 @@ async def test_a_token_that_another_key_signed_is_not_found_and_ends_nothing(pla
     assert counter(await plain.refresh(third.refresh_token)) == 3
 
 
-async def test_a_forged_token_does_not_tell_how_the_session_stands(plain: House):
+async def test_a_forged_token_does_not_tell_how_the_session_stands(plain: AuthPool):
     signed = await plain.sign_up()
     forged = issue_token(uuid.UUID(signed.session_id), 0, read_key(new_key()))
     await plain.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
@@ -223,7 +223,7 @@ async def test_a_forged_token_does_not_tell_how_the_session_stands(plain: House)
     assert await short.refresh_refused(forged) == NOT_FOUND
 
 
-async def test_a_token_ahead_of_the_session_was_never_given(plain: House):
+async def test_a_token_ahead_of_the_session_was_never_given(plain: AuthPool):
     signed = await plain.sign_up()
     ahead = issue_token(uuid.UUID(signed.session_id), 1, await key_of(plain, signed))
 
@@ -231,7 +231,7 @@ async def test_a_token_ahead_of_the_session_was_never_given(plain: House):
     assert counter(await plain.refresh(signed.refresh_token)) == 1
 
 
-async def test_a_session_without_a_key_is_not_found(plain: House):
+async def test_a_session_without_a_key_is_not_found(plain: AuthPool):
     signed = await plain.sign_up()
     id = uuid.UUID(signed.session_id)
     await plain.admin.execute("update auth.sessions set refresh_token_hmac_key = null where id = $1", id)
@@ -240,7 +240,7 @@ async def test_a_session_without_a_key_is_not_found(plain: House):
     assert await plain.refresh_refused(issue_token(id, 0, b"")) == NOT_FOUND
 
 
-async def test_a_session_of_an_oauth_client_is_refreshed_elsewhere(plain: House):
+async def test_a_session_of_an_oauth_client_is_refreshed_elsewhere(plain: AuthPool):
     signed = await plain.sign_up()
     client = await plain.value(
         "insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method) "
@@ -258,7 +258,7 @@ async def test_a_session_of_an_oauth_client_is_refreshed_elsewhere(plain: House)
     assert b'"error":"invalid_client"' in response.body
 
 
-async def test_who_is_banned_does_not_refresh(plain: House):
+async def test_who_is_banned_does_not_refresh(plain: AuthPool):
     signed = await plain.sign_up()
     await plain.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
 
@@ -270,17 +270,17 @@ async def test_who_is_banned_does_not_refresh(plain: House):
 # Limits
 
 
-async def test_a_session_ends_when_its_time_is_over(plain: House):
-    house = plain.having(sessions__timebox=Duration("1h"))
-    signed = await house.sign_up()
-    house.clock.forward(minutes=59)
-    second = await house.refresh(signed.refresh_token)
-    house.clock.forward(minutes=2)
+async def test_a_session_ends_when_its_time_is_over(plain: AuthPool):
+    auth_pool = plain.having(sessions__timebox=Duration("1h"))
+    signed = await auth_pool.sign_up()
+    auth_pool.clock.forward(minutes=59)
+    second = await auth_pool.refresh(signed.refresh_token)
+    auth_pool.clock.forward(minutes=2)
 
-    assert await house.refresh_refused(second.refresh_token) == EXPIRED
+    assert await auth_pool.refresh_refused(second.refresh_token) == EXPIRED
 
 
-async def test_a_session_ends_at_the_time_it_was_given(plain: House):
+async def test_a_session_ends_at_the_time_it_was_given(plain: AuthPool):
     signed = await plain.sign_up()
     await plain.admin.execute(
         "update auth.sessions set not_after = now() + interval '1 hour' where id = $1",
@@ -292,67 +292,67 @@ async def test_a_session_ends_at_the_time_it_was_given(plain: House):
     assert await plain.refresh_refused(second.refresh_token) == EXPIRED
 
 
-async def test_a_session_ends_when_it_is_not_refreshed(plain: House):
-    house = plain.having(sessions__inactivity_timeout=Duration("1h"))
-    signed = await house.sign_up()
-    await house.admin.execute(
+async def test_a_session_ends_when_it_is_not_refreshed(plain: AuthPool):
+    auth_pool = plain.having(sessions__inactivity_timeout=Duration("1h"))
+    signed = await auth_pool.sign_up()
+    await auth_pool.admin.execute(
         "update auth.sessions set created_at = now() - interval '2 hours', "
         "refreshed_at = (now() - interval '50 minutes') at time zone 'UTC' where id = $1",
         uuid.UUID(signed.session_id),
     )
-    second = await house.refresh(signed.refresh_token)
-    house.clock.forward(minutes=61)
+    second = await auth_pool.refresh(signed.refresh_token)
+    auth_pool.clock.forward(minutes=61)
 
-    assert await house.refresh_refused(second.refresh_token) == INACTIVE
-
-
-async def test_a_session_that_was_never_refreshed_counts_from_its_begin(plain: House):
-    house = plain.having(sessions__inactivity_timeout=Duration("1h"))
-    signed = await house.sign_up()
-    house.clock.forward(minutes=61)
-
-    assert await house.refresh_refused(signed.refresh_token) == INACTIVE
+    assert await auth_pool.refresh_refused(second.refresh_token) == INACTIVE
 
 
-async def test_a_limit_of_nothing_is_none(plain: House):
+async def test_a_session_that_was_never_refreshed_counts_from_its_begin(plain: AuthPool):
+    auth_pool = plain.having(sessions__inactivity_timeout=Duration("1h"))
+    signed = await auth_pool.sign_up()
+    auth_pool.clock.forward(minutes=61)
+
+    assert await auth_pool.refresh_refused(signed.refresh_token) == INACTIVE
+
+
+async def test_a_limit_of_nothing_is_none(plain: AuthPool):
     none = Duration(0)
-    house = plain.having(
+    auth_pool = plain.having(
         sessions__timebox=none, sessions__inactivity_timeout=none, sessions__allow_low_aal=none
     )
-    signed = await house.sign_up()
-    await make_factor(house, signed)
-    house.clock.forward(days=3650)
+    signed = await auth_pool.sign_up()
+    await make_factor(auth_pool, signed)
+    auth_pool.clock.forward(days=3650)
 
-    assert (await house.refresh(signed.refresh_token)).body["expires_in"] == 3600
+    assert (await auth_pool.refresh(signed.refresh_token)).body["expires_in"] == 3600
 
 
-async def test_who_has_a_second_factor_stays_without_it_only_so_long(plain: House):
-    house = plain.having(sessions__allow_low_aal=Duration("1h"))
-    signed = await house.sign_up()
-    await make_factor(house, signed)
-    house.clock.forward(minutes=45)
+async def test_who_has_a_second_factor_stays_without_it_only_so_long(plain: AuthPool):
+    auth_pool = plain.having(sessions__allow_low_aal=Duration("1h"))
+    signed = await auth_pool.sign_up()
+    await make_factor(auth_pool, signed)
+    auth_pool.clock.forward(minutes=45)
 
-    second = await house.refresh(signed.refresh_token)
+    second = await auth_pool.refresh(signed.refresh_token)
     assert 14 * 60 < second.body["expires_in"] <= 15 * 60
     assert claims_of(second.caller)["exp"] == second.body["expires_at"]
-    house.clock.forward(minutes=16)
-    assert await house.refresh_refused(second.refresh_token) == LOW_AAL
+    auth_pool.clock.forward(minutes=16)
+    assert await auth_pool.refresh_refused(second.refresh_token) == LOW_AAL
 
 
-async def test_who_has_used_the_second_factor_stays(plain: House):
-    house = plain.having(sessions__allow_low_aal=Duration("1h"))
-    signed = await house.sign_up()
-    await make_factor(house, signed)
+async def test_who_has_used_the_second_factor_stays(plain: AuthPool):
+    auth_pool = plain.having(sessions__allow_low_aal=Duration("1h"))
+    signed = await auth_pool.sign_up()
+    await make_factor(auth_pool, signed)
     id = uuid.UUID(signed.session_id)
-    await house.admin.execute("update auth.sessions set aal = 'aal2' where id = $1", id)
-    await house.admin.execute(
+    await auth_pool.admin.execute("update auth.sessions set aal = 'aal2' where id = $1", id)
+    await auth_pool.admin.execute(
         "insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method) "
         "values (gen_random_uuid(), $1, now(), now(), 'totp')",
         id,
     )
-    house.clock.forward(hours=2)
+    auth_pool.clock.forward(hours=2)
 
-    second = await house.refresh(signed.refresh_token)
+    second = await auth_pool.refresh(signed.refresh_token)
 
     claims = claims_of(second.caller)
     assert (claims["aal"], second.body["expires_in"]) == ("aal2", 3600)
@@ -360,83 +360,84 @@ async def test_who_has_used_the_second_factor_stays(plain: House):
     assert [each["status"] for each in second.body["user"]["factors"]] == ["verified"]
 
 
-async def test_who_has_no_second_factor_needs_none(plain: House):
-    house = plain.having(sessions__allow_low_aal=Duration("1h"))
-    signed = await house.sign_up()
-    house.clock.forward(hours=2)
+async def test_who_has_no_second_factor_needs_none(plain: AuthPool):
+    auth_pool = plain.having(sessions__allow_low_aal=Duration("1h"))
+    signed = await auth_pool.sign_up()
+    auth_pool.clock.forward(hours=2)
 
-    assert counter(await house.refresh(signed.refresh_token)) == 1
-
-
-async def test_with_one_session_a_user_the_last_sign_in_wins(plain: House):
-    house = plain.having(sessions__single_per_user=True)
-    first = await house.sign_up()
-    second = await house.sign_in(first.email)
-
-    assert await house.refresh_refused(first.refresh_token) == REPLACED
-    assert counter(await house.refresh(second.refresh_token)) == 1
+    assert counter(await auth_pool.refresh(signed.refresh_token)) == 1
 
 
-async def test_a_newer_session_that_has_ended_is_in_nobodys_way(plain: House):
-    house = plain.having(sessions__single_per_user=True)
-    first = await house.sign_up()
-    second = await house.sign_in(first.email)
-    await house.ok("POST", "/logout?scope=local", None, second.caller)
+async def test_with_one_session_a_user_the_last_sign_in_wins(plain: AuthPool):
+    auth_pool = plain.having(sessions__single_per_user=True)
+    first = await auth_pool.sign_up()
+    second = await auth_pool.sign_in(first.email)
 
-    assert counter(await house.refresh(first.refresh_token)) == 1
+    assert await auth_pool.refresh_refused(first.refresh_token) == REPLACED
+    assert counter(await auth_pool.refresh(second.refresh_token)) == 1
 
 
-async def test_sessions_of_different_tags_do_not_replace_each_other(plain: House):
-    house = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
-    first = await house.sign_up()
-    second = await house.sign_in(first.email)
-    await house.admin.execute(
+async def test_a_newer_session_that_has_ended_is_in_nobodys_way(plain: AuthPool):
+    auth_pool = plain.having(sessions__single_per_user=True)
+    first = await auth_pool.sign_up()
+    second = await auth_pool.sign_in(first.email)
+    await auth_pool.ok("POST", "/logout?scope=local", None, second.caller)
+
+    assert counter(await auth_pool.refresh(first.refresh_token)) == 1
+
+
+async def test_sessions_of_different_tags_do_not_replace_each_other(plain: AuthPool):
+    auth_pool = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
+    first = await auth_pool.sign_up()
+    second = await auth_pool.sign_in(first.email)
+    await auth_pool.admin.execute(
         "update auth.sessions set tag = 'phone' where id = $1", uuid.UUID(second.session_id)
     )
 
-    assert counter(await house.refresh(first.refresh_token)) == 1
-    assert counter(await house.refresh(second.refresh_token)) == 1
+    assert counter(await auth_pool.refresh(first.refresh_token)) == 1
+    assert counter(await auth_pool.refresh(second.refresh_token)) == 1
 
 
-async def test_a_sign_in_names_its_tag(plain: House):
-    house = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
-    email = (await house.sign_up()).email
-    phone, web = await tagged(house, email, "phone"), await tagged(house, email, "web")
-    newer = await tagged(house, email, "web")
+async def test_a_sign_in_names_its_tag(plain: AuthPool):
+    auth_pool = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
+    email = (await auth_pool.sign_up()).email
+    phone, web = await tagged(auth_pool, email, "phone"), await tagged(auth_pool, email, "web")
+    newer = await tagged(auth_pool, email, "web")
 
-    assert await house.refresh_refused(web.refresh_token) == REPLACED
-    assert counter(await house.refresh(phone.refresh_token)) == 1
-    assert counter(await house.refresh(newer.refresh_token)) == 1
+    assert await auth_pool.refresh_refused(web.refresh_token) == REPLACED
+    assert counter(await auth_pool.refresh(phone.refresh_token)) == 1
+    assert counter(await auth_pool.refresh(newer.refresh_token)) == 1
 
 
 @pytest.mark.parametrize("tag", ["", "watch", "Phone"])
-async def test_a_tag_that_the_settings_do_not_know_counts_as_the_first(plain: House, tag: str):
-    house = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
-    email = (await house.sign_up()).email
-    web, phone = await tagged(house, email, "web"), await tagged(house, email, "phone")
-    newer = await tagged(house, email, tag)
+async def test_a_tag_that_the_settings_do_not_know_counts_as_the_first(plain: AuthPool, tag: str):
+    auth_pool = plain.having(sessions__single_per_user=True, sessions__tags=["web", "phone"])
+    email = (await auth_pool.sign_up()).email
+    web, phone = await tagged(auth_pool, email, "web"), await tagged(auth_pool, email, "phone")
+    newer = await tagged(auth_pool, email, tag)
 
-    assert await house.refresh_refused(web.refresh_token) == REPLACED
-    assert counter(await house.refresh(phone.refresh_token)) == 1
-    assert counter(await house.refresh(newer.refresh_token)) == 1
+    assert await auth_pool.refresh_refused(web.refresh_token) == REPLACED
+    assert counter(await auth_pool.refresh(phone.refresh_token)) == 1
+    assert counter(await auth_pool.refresh(newer.refresh_token)) == 1
     assert (
-        await house.value("select tag from auth.sessions where id = $1", uuid.UUID(newer.session_id)) is None
+        await auth_pool.value("select tag from auth.sessions where id = $1", uuid.UUID(newer.session_id))
+        is None
     )
 
 
-async def test_without_tags_in_the_settings_all_sessions_are_of_one_kind(plain: House):
-    house = plain.having(sessions__single_per_user=True)
-    email = (await house.sign_up()).email
-    phone, web = await tagged(house, email, "phone"), await tagged(house, email, "web")
+async def test_without_tags_in_the_settings_all_sessions_are_of_one_kind(plain: AuthPool):
+    auth_pool = plain.having(sessions__single_per_user=True)
+    email = (await auth_pool.sign_up()).email
+    phone, web = await tagged(auth_pool, email, "phone"), await tagged(auth_pool, email, "web")
 
-    assert await house.refresh_refused(phone.refresh_token) == REPLACED
-    assert counter(await house.refresh(web.refresh_token)) == 1
+    assert await auth_pool.refresh_refused(phone.refresh_token) == REPLACED
+    assert counter(await auth_pool.refresh(web.refresh_token)) == 1
 
 
 # What the headers tell
 
 
-async def test_headers_of_a_sign_in_tell_whose_session_it_is(plain: House):
+async def test_headers_of_a_sign_in_tell_whose_session_it_is(plain: AuthPool):
     email = (await plain.sign_up()).email
 
     response = await plain.send("POST", "/token?grant_type=password", {"email": email, "password": PASSWORD})
@@ -447,15 +448,15 @@ async def test_headers_of_a_sign_in_tell_whose_session_it_is(plain: House):
     }  # fmt: skip
 
 
-async def test_headers_of_a_refresh_tell_how_the_token_was_exchanged(plain: House):
-    house = plain.having(refresh_token_allow_reuse=True)
-    signed = await house.sign_up()
+async def test_headers_of_a_refresh_tell_how_the_token_was_exchanged(plain: AuthPool):
+    auth_pool = plain.having(refresh_token_allow_reuse=True)
+    signed = await auth_pool.sign_up()
     told = []
-    for token in (signed.refresh_token, signed.refresh_token, (await house.sign_up()).refresh_token):
+    for token in (signed.refresh_token, signed.refresh_token, (await auth_pool.sign_up()).refresh_token):
         body = {"refresh_token": token}
-        told.append(headers_of(await house.send("POST", "/token?grant_type=refresh_token", body)))
-    house.clock.forward(days=1)
-    late = await house.send(
+        told.append(headers_of(await auth_pool.send("POST", "/token?grant_type=refresh_token", body)))
+    auth_pool.clock.forward(days=1)
+    late = await auth_pool.send(
         "POST", "/token?grant_type=refresh_token", {"refresh_token": signed.refresh_token}
     )
 
@@ -474,7 +475,7 @@ async def test_headers_of_a_refresh_tell_how_the_token_was_exchanged(plain: Hous
 # Many at once
 
 
-async def test_of_many_who_refresh_with_one_token_at_once_nobody_is_out(plain: House):
+async def test_of_many_who_refresh_with_one_token_at_once_nobody_is_out(plain: AuthPool):
     signed = await plain.sign_up()
 
     found = await asyncio.gather(*(plain.refresh(signed.refresh_token) for _ in range(50)))
@@ -487,7 +488,7 @@ async def test_of_many_who_refresh_with_one_token_at_once_nobody_is_out(plain: H
 
 
 async def test_who_cannot_have_the_session_in_time_is_told_to_come_back(
-    plain: House, monkeypatch: pytest.MonkeyPatch
+    plain: AuthPool, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("workers.auth.http.grants.refresh._LOCK_WAIT_S", 0.05)
     signed = await plain.sign_up()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.auth.house import PASSWORD, House, Signed, address, claims_of, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, Signed, address, claims_of, number
 from tests.workers.auth.office import AT_ANY_TIME, CONFIRMED, Office, open_office, with_office
 from tests.workers.auth.oidc_provider import OidcProvider, Person, running
 from tests.workers.auth.social_browser import (
@@ -42,22 +42,22 @@ async def office() -> AsyncIterator[Office]:
 
 
 @pytest.fixture
-def lax(house: House, realm: OidcProvider) -> House:
-    return open_for(house, realm)
+def lax(auth_pool: AuthPool, realm: OidcProvider) -> AuthPool:
+    return open_for(auth_pool, realm)
 
 
 @pytest.fixture
-def strict(house: House, realm: OidcProvider, office: Office) -> House:
-    return with_office(open_for(house, realm, **CONFIRMED, **AT_ANY_TIME), office)
+def strict(auth_pool: AuthPool, realm: OidcProvider, office: Office) -> AuthPool:
+    return with_office(open_for(auth_pool, realm, **CONFIRMED, **AT_ANY_TIME), office)
 
 
-async def anonymous(house: House) -> Signed:
-    return house.signed(await house.ok("POST", "/signup", {}))
+async def anonymous(auth_pool: AuthPool) -> Signed:
+    return auth_pool.signed(await auth_pool.ok("POST", "/signup", {}))
 
 
-async def add_identity(house: House, user_id: str, provider: str, **data: object) -> str:
+async def add_identity(auth_pool: AuthPool, user_id: str, provider: str, **data: object) -> str:
     """Give a user an identity that he got somewhere else; it is younger than those he has."""
-    found: str = await house.value(
+    found: str = await auth_pool.value(
         "insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, updated_at) "
         "values ($1, $2, $3, $4, clock_timestamp(), now()) returning id::text",
         uuid.uuid4().hex, uuid.UUID(user_id), json.dumps(data), provider,
@@ -65,24 +65,24 @@ async def add_identity(house: House, user_id: str, provider: str, **data: object
     return found
 
 
-async def identity_of(house: House, who: Signed, provider: str) -> str:
-    found = [each for each in (await user_of(house, who))["identities"] if each["provider"] == provider]
+async def identity_of(auth_pool: AuthPool, who: Signed, provider: str) -> str:
+    found = [each for each in (await user_of(auth_pool, who))["identities"] if each["provider"] == provider]
     return str(found[0]["identity_id"])
 
 
-async def unlinks(house: House, who: Signed, id: str) -> dict[str, Any]:
-    assert await house.ok("DELETE", f"/user/identities/{id}", caller=who.caller) == {}
-    return await user_of(house, who)
+async def unlinks(auth_pool: AuthPool, who: Signed, id: str) -> dict[str, Any]:
+    assert await auth_pool.ok("DELETE", f"/user/identities/{id}", caller=who.caller) == {}
+    return await user_of(auth_pool, who)
 
 
-async def refused(house: House, who: Signed, id: str) -> tuple[int, str, str]:
-    return await house.refused("DELETE", f"/user/identities/{id}", caller=who.caller)
+async def refused(auth_pool: AuthPool, who: Signed, id: str) -> tuple[int, str, str]:
+    return await auth_pool.refused("DELETE", f"/user/identities/{id}", caller=who.caller)
 
 
 # Linking
 
 
-async def test_an_identity_is_added_to_the_caller(lax: House, realm: OidcProvider):
+async def test_an_identity_is_added_to_the_caller(lax: AuthPool, realm: OidcProvider):
     who = await lax.sign_up()
 
     place = await links(lax, who)
@@ -98,7 +98,7 @@ async def test_an_identity_is_added_to_the_caller(lax: House, realm: OidcProvide
     assert (await enters(lax)).id == who.id
 
 
-async def test_without_the_flag_the_browser_is_sent_there(lax: House, realm: OidcProvider):
+async def test_without_the_flag_the_browser_is_sent_there(lax: AuthPool, realm: OidcProvider):
     who = await lax.sign_up()
 
     response = await lax.send("GET", "/user/identities/authorize?provider=keycloak", caller=who.caller)
@@ -106,7 +106,7 @@ async def test_without_the_flag_the_browser_is_sent_there(lax: House, realm: Oid
     assert response.status == 302
 
 
-async def test_a_pkce_linking_gives_a_code(lax: House):
+async def test_a_pkce_linking_gives_a_code(lax: AuthPool):
     who = await lax.sign_up()
 
     place = await links(lax, who, code_challenge=s256(VERIFIER), code_challenge_method="s256")
@@ -116,16 +116,16 @@ async def test_a_pkce_linking_gives_a_code(lax: House):
     assert again.id == who.id
 
 
-async def test_linking_is_off_by_default(lax: House, realm: OidcProvider):
-    house = lax.having(enable_manual_linking=False)
-    who = await house.sign_up()
+async def test_linking_is_off_by_default(lax: AuthPool, realm: OidcProvider):
+    auth_pool = lax.having(enable_manual_linking=False)
+    who = await auth_pool.sign_up()
     query = "/user/identities/authorize?provider=keycloak"
 
-    assert await house.refused("GET", query, caller=who.caller) == DISABLED
-    assert await refused(house, who, str(uuid.uuid4())) == DISABLED
+    assert await auth_pool.refused("GET", query, caller=who.caller) == DISABLED
+    assert await refused(auth_pool, who, str(uuid.uuid4())) == DISABLED
 
 
-async def test_linking_that_was_switched_off_meanwhile_adds_nothing(lax: House):
+async def test_linking_that_was_switched_off_meanwhile_adds_nothing(lax: AuthPool):
     who = await lax.sign_up()
     url = (await lax.ok("GET", "/user/identities/authorize?provider=keycloak&skip_http_redirect=true",
         caller=who.caller))["url"]  # fmt: skip
@@ -136,21 +136,21 @@ async def test_linking_that_was_switched_off_meanwhile_adds_nothing(lax: House):
     assert len((await user_of(lax, who))["identities"]) == 1
 
 
-async def test_nobody_links_without_being_signed_in(lax: House):
+async def test_nobody_links_without_being_signed_in(lax: AuthPool):
     query = "/user/identities/authorize?provider=keycloak"
 
     assert (await lax.refused("GET", query))[:2] == (401, "no_authorization")
     assert (await lax.refused("DELETE", f"/user/identities/{uuid.uuid4()}"))[:2] == (401, "no_authorization")
 
 
-async def test_an_unknown_provider_is_refused(lax: House):
+async def test_an_unknown_provider_is_refused(lax: AuthPool):
     who = await lax.sign_up()
     query = "/user/identities/authorize?provider=nobody&skip_http_redirect=true"
 
     assert (await lax.refused("GET", query, caller=who.caller))[:2] == (400, "validation_failed")
 
 
-async def test_an_identity_is_linked_once(lax: House):
+async def test_an_identity_is_linked_once(lax: AuthPool):
     who, other = await lax.sign_up(), await lax.sign_up()
     await links(lax, who)
 
@@ -163,7 +163,7 @@ async def test_an_identity_is_linked_once(lax: House):
     assert len((await user_of(lax, other))["identities"]) == 1
 
 
-async def test_the_target_is_who_asked_and_not_who_comes_back(lax: House, realm: OidcProvider):
+async def test_the_target_is_who_asked_and_not_who_comes_back(lax: AuthPool, realm: OidcProvider):
     """The flag of linking stands in the flow: nobody makes a linking of a sign-in, or the other way round."""
     who = await lax.sign_up()
     address_there = await departs(lax, linking_target_id=who.id, user_id=who.id)
@@ -176,7 +176,7 @@ async def test_the_target_is_who_asked_and_not_who_comes_back(lax: House, realm:
     ) is None  # fmt: skip
 
 
-async def test_somebody_anonymous_becomes_permanent_with_the_address(lax: House, realm: OidcProvider):
+async def test_somebody_anonymous_becomes_permanent_with_the_address(lax: AuthPool, realm: OidcProvider):
     who = await anonymous(lax)
 
     again = signed(lax, await links(lax, who))
@@ -189,8 +189,10 @@ async def test_somebody_anonymous_becomes_permanent_with_the_address(lax: House,
     assert user["app_metadata"] == {"provider": "keycloak", "providers": ["keycloak"]}
 
 
-async def test_somebody_anonymous_becomes_permanent_without_an_address_too(house: House, realm: OidcProvider):
-    lax = open_for(house, realm, email_optional=True)
+async def test_somebody_anonymous_becomes_permanent_without_an_address_too(
+    auth_pool: AuthPool, realm: OidcProvider
+):
+    lax = open_for(auth_pool, realm, email_optional=True)
     realm.person.email = None
     who = await anonymous(lax)
 
@@ -199,7 +201,7 @@ async def test_somebody_anonymous_becomes_permanent_without_an_address_too(house
     assert (await user_of(lax, who))["is_anonymous"] is False
 
 
-async def test_an_address_of_somebody_else_is_not_taken(lax: House, realm: OidcProvider):
+async def test_an_address_of_somebody_else_is_not_taken(lax: AuthPool, realm: OidcProvider):
     other = await lax.sign_up()
     realm.person.email = other.email
     who = await anonymous(lax)
@@ -211,7 +213,7 @@ async def test_an_address_of_somebody_else_is_not_taken(lax: House, realm: OidcP
 
 
 async def test_an_unverified_address_is_linked_and_asked_to_be_confirmed(
-    strict: House, realm: OidcProvider, office: Office
+    strict: AuthPool, realm: OidcProvider, office: Office
 ):
     realm.person.email_verified = False
     email = realm.person.email or ""
@@ -233,7 +235,7 @@ async def test_an_unverified_address_is_linked_and_asked_to_be_confirmed(
     assert (await user_of(strict, await enters(strict)))["is_anonymous"] is False
 
 
-async def test_who_has_an_address_keeps_it_whatever_the_provider_says(strict: House, realm: OidcProvider):
+async def test_who_has_an_address_keeps_it_whatever_the_provider_says(strict: AuthPool, realm: OidcProvider):
     who = await enters(strict)
     realm.person = Person(email_verified=False)
 
@@ -242,7 +244,7 @@ async def test_who_has_an_address_keeps_it_whatever_the_provider_says(strict: Ho
     assert (await user_of(strict, who))["email"] == who.email
 
 
-async def test_users_of_single_sign_on_are_managed_elsewhere(lax: House):
+async def test_users_of_single_sign_on_are_managed_elsewhere(lax: AuthPool):
     who = await lax.sign_up()
     await lax.admin.execute("update auth.users set is_sso_user = true where id = $1", uuid.UUID(who.id))
     query = "/user/identities/authorize?provider=keycloak"
@@ -250,9 +252,9 @@ async def test_users_of_single_sign_on_are_managed_elsewhere(lax: House):
     assert (await lax.refused("GET", query, caller=who.caller))[:2] == (422, "user_sso_managed")
 
 
-async def test_a_user_is_told_of_a_new_identity(house: House, realm: OidcProvider, office: Office):
+async def test_a_user_is_told_of_a_new_identity(auth_pool: AuthPool, realm: OidcProvider, office: Office):
     lax = open_for(
-        house, realm,
+        auth_pool, realm,
         email__notification__identity_linked__enabled=True, email__notification__identity_unlinked__enabled=True,
     )  # fmt: skip
     lax = with_office(lax, office)
@@ -267,7 +269,7 @@ async def test_a_user_is_told_of_a_new_identity(house: House, realm: OidcProvide
     ]
 
 
-async def test_what_happened_stands_in_the_audit_log(lax: House):
+async def test_what_happened_stands_in_the_audit_log(lax: AuthPool):
     who = await lax.sign_up()
 
     await links(lax, who)
@@ -285,7 +287,7 @@ async def test_what_happened_stands_in_the_audit_log(lax: House):
 # Unlinking
 
 
-async def test_an_identity_is_taken_away(lax: House, realm: OidcProvider):
+async def test_an_identity_is_taken_away(lax: AuthPool, realm: OidcProvider):
     who = await lax.sign_up()
     await links(lax, who)
 
@@ -298,7 +300,7 @@ async def test_an_identity_is_taken_away(lax: House, realm: OidcProvider):
     assert entered.id != who.id
 
 
-async def test_the_last_identity_stays(lax: House):
+async def test_the_last_identity_stays(lax: AuthPool):
     who = await enters(lax)
 
     assert await refused(lax, who, await identity_of(lax, who, "keycloak")) == (
@@ -306,7 +308,7 @@ async def test_the_last_identity_stays(lax: House):
     )  # fmt: skip
 
 
-async def test_only_own_identities_are_taken_away(lax: House, realm: OidcProvider):
+async def test_only_own_identities_are_taken_away(lax: AuthPool, realm: OidcProvider):
     who, other = await lax.sign_up(), await lax.sign_up()
     await links(lax, who)
     foreign = await identity_of(lax, other, "email")
@@ -317,7 +319,7 @@ async def test_only_own_identities_are_taken_away(lax: House, realm: OidcProvide
     assert await identity_of(lax, other, "email") == foreign
 
 
-async def test_a_request_for_another_audience_takes_nothing_away(lax: House):
+async def test_a_request_for_another_audience_takes_nothing_away(lax: AuthPool):
     who = await lax.sign_up()
     await links(lax, who)
     id = await identity_of(lax, who, "keycloak")
@@ -328,7 +330,7 @@ async def test_a_request_for_another_audience_takes_nothing_away(lax: House):
     assert await identity_of(lax, who, "keycloak") == id
 
 
-async def test_another_identity_supplies_the_address_verified_first_then_oldest(lax: House):
+async def test_another_identity_supplies_the_address_verified_first_then_oldest(lax: AuthPool):
     who = await lax.sign_up()
     one, two, three = address(), address(), address()
     await add_identity(lax, who.id, "spotify", email=one, email_verified=False)
@@ -342,7 +344,7 @@ async def test_another_identity_supplies_the_address_verified_first_then_oldest(
     assert user["app_metadata"] == {"provider": "spotify", "providers": ["spotify", "github", "gitlab"]}
 
 
-async def test_an_address_that_is_not_verified_is_not_confirmed(lax: House):
+async def test_an_address_that_is_not_verified_is_not_confirmed(lax: AuthPool):
     who = await lax.sign_up()
     one = address()
     await add_identity(lax, who.id, "spotify", email=one, email_verified=False)
@@ -368,7 +370,7 @@ async def test_an_address_that_is_not_verified_is_not_confirmed(lax: House):
     assert tuple(row) == ("", "", 0)
 
 
-async def test_the_address_stays_while_another_identity_has_it(lax: House, realm: OidcProvider):
+async def test_the_address_stays_while_another_identity_has_it(lax: AuthPool, realm: OidcProvider):
     who = await lax.sign_up()
     await lax.admin.execute("delete from auth.unproven_addresses where user_id = $1", uuid.UUID(who.id))
     realm.person.email = who.email
@@ -380,7 +382,7 @@ async def test_the_address_stays_while_another_identity_has_it(lax: House, realm
     assert user["email_confirmed_at"]
 
 
-async def test_an_address_that_somebody_else_has_keeps_the_identity(lax: House):
+async def test_an_address_that_somebody_else_has_keeps_the_identity(lax: AuthPool):
     who, other = await lax.sign_up(), await lax.sign_up()
     await add_identity(lax, who.id, "spotify", email=other.email, email_verified=False)
 
@@ -391,7 +393,7 @@ async def test_an_address_that_somebody_else_has_keeps_the_identity(lax: House):
     assert len((await user_of(lax, who))["identities"]) == 2
 
 
-async def test_where_nothing_supplies_an_address_there_is_none(lax: House):
+async def test_where_nothing_supplies_an_address_there_is_none(lax: AuthPool):
     who = await lax.sign_up()
     await add_identity(lax, who.id, "web3", sub="0x1")
 
@@ -402,7 +404,7 @@ async def test_where_nothing_supplies_an_address_there_is_none(lax: House):
     assert "email" not in user["user_metadata"]
 
 
-async def test_a_phone_goes_with_its_identity(lax: House):
+async def test_a_phone_goes_with_its_identity(lax: AuthPool):
     phone = number()
     who = lax.signed(await lax.ok("POST", "/signup", {"phone": phone, "password": PASSWORD}))
     await links(lax, who)
@@ -414,7 +416,7 @@ async def test_a_phone_goes_with_its_identity(lax: House):
     assert [each["provider"] for each in user["identities"]] == ["keycloak"]
 
 
-async def test_of_two_identities_taken_away_at_once_one_stays(lax: House):
+async def test_of_two_identities_taken_away_at_once_one_stays(lax: AuthPool):
     who = await lax.sign_up()
     other = await add_identity(lax, who.id, "github", email=who.email, email_verified=True)
     ids = [await identity_of(lax, who, "email"), other]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.workers.auth.house import ADMIN, ANYBODY, PASSWORD, Clock, House
+from tests.workers.auth.auth_pool import ADMIN, ANYBODY, PASSWORD, AuthPool, Clock
 from tests.workers.auth.name_server import BROKEN, SILENT, NameServer, name_server
 from workers.auth.delivery.email import mail_hosts
 from workers.auth.delivery.email.mail_hosts import MailHosts
@@ -35,11 +35,11 @@ def hosts(server: NameServer) -> MailHosts:
 
 
 @pytest.fixture
-def strict(mailed: House, hosts: MailHosts) -> House:
+def strict(mailed: AuthPool, hosts: MailHosts) -> AuthPool:
     """A worker that looks hosts up before it sends mail."""
-    house = mailed.having(email__validation_extended=True)
-    outbox = replace(house.context.outbox, hosts=hosts, transport=mailed.context.outbox.transport)
-    return House(replace(house.context, outbox=outbox), house.admin, house.clock)
+    auth_pool = mailed.having(email__validation_extended=True)
+    outbox = replace(auth_pool.context.outbox, hosts=hosts, transport=mailed.context.outbox.transport)
+    return AuthPool(replace(auth_pool.context, outbox=outbox), auth_pool.admin, auth_pool.clock)
 
 
 @pytest.mark.parametrize("host", ["named.dev", "two.dev", "plain.dev", "six.dev"])
@@ -121,7 +121,9 @@ async def test_of_many_hosts_the_latest_are_kept(
         ("/invite", {"email": "a@unknown.dev"}),
     ],
 )
-async def test_nobody_is_written_to_whose_host_takes_no_mail(strict: House, path: str, body: dict[str, str]):
+async def test_nobody_is_written_to_whose_host_takes_no_mail(
+    strict: AuthPool, path: str, body: dict[str, str]
+):
     caller = ADMIN if path == "/invite" else ANYBODY
 
     assert await strict.refused("POST", path, body, caller) == (
@@ -130,7 +132,7 @@ async def test_nobody_is_written_to_whose_host_takes_no_mail(strict: House, path
     assert await strict.value("select count(*) from auth.users where email = 'a@unknown.dev'") == 0
 
 
-async def test_nobody_changes_to_an_address_whose_host_takes_no_mail(strict: House, mailed: House):
+async def test_nobody_changes_to_an_address_whose_host_takes_no_mail(strict: AuthPool, mailed: AuthPool):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
 
     refused = await strict.refused("PUT", "/user", {"email": "a@none.dev"}, signed.caller)
@@ -138,17 +140,19 @@ async def test_nobody_changes_to_an_address_whose_host_takes_no_mail(strict: Hou
     assert refused[:2] == (400, "email_address_invalid")
 
 
-async def test_who_has_a_host_that_takes_mail_is_written_to(strict: House):
+async def test_who_has_a_host_that_takes_mail_is_written_to(strict: AuthPool):
     await strict.ok("POST", "/otp", {"email": "a@named.dev"})
     await strict.ok("POST", "/otp", {"email": "a@silent.dev"})
 
     await strict.admin.execute("delete from auth.users where email in ('a@named.dev', 'a@silent.dev')")
 
 
-async def test_hosts_are_not_asked_about_where_the_settings_do_not_want_it(strict: House, server: NameServer):
+async def test_hosts_are_not_asked_about_where_the_settings_do_not_want_it(
+    strict: AuthPool, server: NameServer
+):
     loose = strict.having(email__validation_extended=False)
     outbox = replace(loose.context.outbox, hosts=strict.context.outbox.hosts)
-    loose = House(replace(loose.context, outbox=outbox), loose.admin, loose.clock)
+    loose = AuthPool(replace(loose.context, outbox=outbox), loose.admin, loose.clock)
 
     await loose.ok("POST", "/otp", {"email": "a@unknown.dev"})
 

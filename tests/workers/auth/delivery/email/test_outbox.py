@@ -9,7 +9,7 @@ import pytest
 from schemas.settings.auth import Auth
 from schemas.settings.auth_delivery import Smtp, Template
 from schemas.settings.types import Quota
-from tests.workers.auth.house import PASSWORD, House, address, number, told
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address, number, told
 from tests.workers.auth.office import CONFIRMED, Office, Phones, with_office, with_phones
 from workers.auth.accounts.codes import code_messages
 from workers.auth.accounts.users import users
@@ -23,19 +23,19 @@ from workers.auth.model.rows import AuthUser
 
 
 @pytest.fixture
-async def counted(mailed: House) -> House:
+async def counted(mailed: AuthPool) -> AuthPool:
     """A worker that counts what it sends; nothing was sent before."""
     await mailed.admin.execute("delete from auth.rate_limits where name in ('email_sent', 'sms_sent')")
     return mailed.having(rate_limit__email_sent=Quota("3"), rate_limit__sms_sent=Quota("2"))
 
 
-async def refusal(house: House, to: str, kind: EmailKind = EmailKind.PASSWORD_CHANGED) -> AuthError:
+async def refusal(auth_pool: AuthPool, to: str, kind: EmailKind = EmailKind.PASSWORD_CHANGED) -> AuthError:
     with pytest.raises(AuthError) as refused:
-        await house.context.outbox.mail(kind, to, TemplateValues(email=to))
+        await auth_pool.context.outbox.mail(kind, to, TemplateValues(email=to))
     return refused.value
 
 
-async def test_a_letter_is_written_and_sent(mailed: House, office: Office):
+async def test_a_letter_is_written_and_sent(mailed: AuthPool, office: Office):
     to = address()
     facts = TemplateValues(email=to, old_email="old@example.org", site_url="https://site.example")
 
@@ -48,14 +48,14 @@ async def test_a_letter_is_written_and_sent(mailed: House, office: Office):
     assert dict(letter.headers)["Auto-Submitted"] == "auto-generated"
 
 
-async def test_the_sender_is_that_of_the_settings(house: House, office: Office):
+async def test_the_sender_is_that_of_the_settings(auth_pool: AuthPool, office: Office):
     smtp = Smtp(
         host="127.0.0.1",
         admin_email="hello@corp.example",
         sender_name="Corp",
         headers={"X-Kind": ["$messageType"]},
     )
-    named = with_office(house, office).having(email__smtp=smtp)
+    named = with_office(auth_pool, office).having(email__smtp=smtp)
     to = address()
 
     await named.context.outbox.mail(EmailKind.PASSWORD_CHANGED, to, TemplateValues(email=to))
@@ -65,7 +65,7 @@ async def test_the_sender_is_that_of_the_settings(house: House, office: Office):
     assert dict(letter.headers)["X-Kind"] == "password_changed_notification"
 
 
-async def test_a_template_of_the_project_is_used(mailed: House, office: Office):
+async def test_a_template_of_the_project_is_used(mailed: AuthPool, office: Office):
     own = Template(subject="Hi {{ .Data.name }}", content="<p>{{ .Token }} for {{ .Data.name }}</p>")
     custom, email = mailed.having(email__template__confirmation=own), address()
 
@@ -76,7 +76,7 @@ async def test_a_template_of_the_project_is_used(mailed: House, office: Office):
     assert "&lt;b&gt;Ann&lt;/b&gt;" in letter.html
 
 
-async def test_the_path_of_links_may_be_the_project_s(mailed: House, office: Office):
+async def test_the_path_of_links_may_be_the_project_s(mailed: AuthPool, office: Office):
     custom, email = mailed.having(email__template__confirmation=Template(url_path="/v2/verify")), address()
 
     await custom.ok("POST", "/signup", {"email": email, "password": PASSWORD})
@@ -84,11 +84,11 @@ async def test_the_path_of_links_may_be_the_project_s(mailed: House, office: Off
     assert "/auth/v1/v2/verify?token=" in office.link(email)
 
 
-async def test_without_a_mail_server_the_caller_is_told(house: House):
-    with_none = House(
-        replace(house.context, outbox=replace(house.context.outbox, transport=NoTransport())),
-        house.admin,
-        house.clock,
+async def test_without_a_mail_server_the_caller_is_told(auth_pool: AuthPool):
+    with_none = AuthPool(
+        replace(auth_pool.context, outbox=replace(auth_pool.context.outbox, transport=NoTransport())),
+        auth_pool.admin,
+        auth_pool.clock,
     )
     demanding = with_none.having(**CONFIRMED)
 
@@ -100,10 +100,14 @@ async def test_without_a_mail_server_the_caller_is_told(house: House):
     assert isinstance(transport_of(Smtp(host="mail.example.org")), DirectTransport)
 
 
-async def test_a_server_that_is_away_is_told_in_few_words(house: House, capsys: pytest.CaptureFixture[str]):
+async def test_a_server_that_is_away_is_told_in_few_words(
+    auth_pool: AuthPool, capsys: pytest.CaptureFixture[str]
+):
     post = DirectTransport(Mailer(SmtpEndpoint("127.0.0.1", 1)))
-    away = House(
-        replace(house.context, outbox=replace(house.context.outbox, transport=post)), house.admin, house.clock
+    away = AuthPool(
+        replace(auth_pool.context, outbox=replace(auth_pool.context.outbox, transport=post)),
+        auth_pool.admin,
+        auth_pool.clock,
     )
     to = address()
 
@@ -115,14 +119,14 @@ async def test_a_server_that_is_away_is_told_in_few_words(house: House, capsys: 
 
 
 @pytest.mark.parametrize("to", ["nobody", "a@b@c", "a\r\nbcc: x@y.example@z.example"])
-async def test_what_is_no_address_gets_no_letter(mailed: House, office: Office, to: str):
+async def test_what_is_no_address_gets_no_letter(mailed: AuthPool, office: Office, to: str):
     error = await refusal(mailed, to)
 
     assert (error.status, error.code.value) == (400, "email_address_invalid")
     assert len(office.caught) == 0
 
 
-async def test_all_mails_are_counted_by_the_hour(counted: House, office: Office):
+async def test_all_mails_are_counted_by_the_hour(counted: AuthPool, office: Office):
     answers = [
         await counted.send("POST", "/signup", {"email": address(), "password": PASSWORD}) for _ in range(4)
     ]
@@ -137,7 +141,7 @@ async def test_all_mails_are_counted_by_the_hour(counted: House, office: Office)
     assert (await counted.send("POST", "/otp", {"email": address()})).status == 200
 
 
-async def test_nobody_is_made_and_nothing_noted_beyond_the_quota(counted: House):
+async def test_nobody_is_made_and_nothing_noted_beyond_the_quota(counted: AuthPool):
     for _ in range(3):
         await counted.ok("POST", "/otp", {"email": address()})
     email = address()
@@ -149,21 +153,21 @@ async def test_nobody_is_made_and_nothing_noted_beyond_the_quota(counted: House)
 
 
 async def test_text_messages_are_counted_for_themselves_and_test_numbers_never(
-    counted: House, phones: Phones
+    counted: AuthPool, phones: Phones
 ):
     tested = number()
-    house = with_phones(counted.having(sms__test_otp={tested: "123456"}), phones)
+    auth_pool = with_phones(counted.having(sms__test_otp={tested: "123456"}), phones)
     for _ in range(3):
-        await house.ok("POST", "/otp", {"phone": tested})
+        await auth_pool.ok("POST", "/otp", {"phone": tested})
 
-    answers = [await house.send("POST", "/otp", {"phone": number()}) for _ in range(3)]
+    answers = [await auth_pool.send("POST", "/otp", {"phone": number()}) for _ in range(3)]
 
     assert [each.status for each in answers] == [200, 200, 429]
     assert json.loads(answers[2].body)["error_code"] == "over_sms_send_rate_limit"
-    await house.ok("POST", "/otp", {"email": address()})
+    await auth_pool.ok("POST", "/otp", {"email": address()})
 
 
-async def test_nothing_is_counted_while_accounts_are_confirmed_at_once(counted: House, phones: Phones):
+async def test_nothing_is_counted_while_accounts_are_confirmed_at_once(counted: AuthPool, phones: Phones):
     automatic = with_phones(
         counted.having(email__enable_confirmations=False, sms__enable_confirmations=False), phones
     )
@@ -173,21 +177,21 @@ async def test_nothing_is_counted_while_accounts_are_confirmed_at_once(counted: 
         await automatic.ok("POST", "/otp", {"phone": number()})
 
 
-async def test_a_notice_and_a_second_factor_s_message_count_too(counted: House, phones: Phones):
-    house = with_phones(counted, phones)
-    outbox, to = house.context.outbox, address()
+async def test_a_notice_and_a_second_factor_s_message_count_too(counted: AuthPool, phones: Phones):
+    auth_pool = with_phones(counted, phones)
+    outbox, to = auth_pool.context.outbox, address()
     for _ in range(3):
         await outbox.mail(EmailKind.PASSWORD_CHANGED, to, TemplateValues(email=to))
     for _ in range(2):
         await outbox.text(number(), "123456", is_mfa=True)
 
-    assert (await refusal(house, to)).status == 429
+    assert (await refusal(auth_pool, to)).status == 429
     with pytest.raises(AuthError) as refused:
         await outbox.text(number(), "123456", is_mfa=True)
     assert refused.value.code.value == "over_sms_send_rate_limit"
 
 
-async def test_a_mail_of_two_letters_counts_as_two_or_is_not_sent(counted: House, office: Office):
+async def test_a_mail_of_two_letters_counts_as_two_or_is_not_sent(counted: AuthPool, office: Office):
     outbox, pair = (
         counted.context.outbox,
         (EmailDraft(address(), TemplateValues()), EmailDraft(address(), TemplateValues())),
@@ -211,18 +215,18 @@ async def test_a_mail_of_two_letters_counts_as_two_or_is_not_sent(counted: House
     ],
 )
 async def test_quotas_are_windows_or_buckets(
-    house: House, quota: Quota, numbers: list[int], waits: list[int]
+    auth_pool: AuthPool, quota: Quota, numbers: list[int], waits: list[int]
 ):
     name, found = f"test:{address()}", []
     for number_of in numbers:
-        async with house.context.transaction() as transaction:
+        async with auth_pool.context.transaction() as transaction:
             found.append(await rate_limits.count(transaction, name, quota, number_of))
 
     assert all(abs(wait - wanted) <= 5 for wait, wanted in zip(found, waits, strict=True)), found
     assert [wait > 0 for wait in found] == [wanted > 0 for wanted in waits]
 
 
-async def test_the_words_of_a_second_factor_are_its_own(texted: House, phones: Phones):
+async def test_the_words_of_a_second_factor_are_its_own(texted: AuthPool, phones: Phones):
     worded = texted.having(sms__template="Login {{ .Code }}", mfa__phone__template="Second {{ .Code }}")
     outbox = worded.context.outbox
 
@@ -245,7 +249,7 @@ def test_a_notice_tells_what_changed():
     }  # fmt: skip
 
 
-async def test_codes_and_links_do_not_show(mailed: House, office: Office):
+async def test_codes_and_links_do_not_show(mailed: AuthPool, office: Office):
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
     context = mailed.context
     async with context.transaction() as transaction:

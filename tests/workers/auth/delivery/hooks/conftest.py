@@ -1,4 +1,4 @@
-"""A hook service, and houses whose settings name it."""
+"""A hook service, and pools whose settings name it."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -7,8 +7,8 @@ import pytest
 
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Hook
+from tests.workers.auth.auth_pool import AuthPool
 from tests.workers.auth.delivery.hooks.service import SECRETS, HookService, served
-from tests.workers.auth.house import House
 from workers.auth.delivery.hooks.over_http import RetryLimits
 from workers.auth.delivery.hooks.points import HookPoint
 from workers.auth.delivery.hooks.runner import HookRunner
@@ -28,32 +28,34 @@ async def service() -> AsyncIterator[HookService]:
 
 
 class Hooked:
-    """Makes houses whose hooks are set."""
+    """Makes pools whose hooks are set."""
 
-    def __init__(self, house: House, service: HookService) -> None:
-        self.house, self.service = house, service
+    def __init__(self, auth_pool: AuthPool, service: HookService) -> None:
+        self.auth_pool, self.service = auth_pool, service
 
-    def over_http(self, *points: HookPoint, limits: RetryLimits = QUICK, **changes: object) -> House:
-        """Give a house that asks the service at some points."""
+    def over_http(self, *points: HookPoint, limits: RetryLimits = QUICK, **changes: object) -> AuthPool:
+        """Give a pool auth that asks the service at some points."""
         hook = Hook(enabled=True, uri=self.service.url, secrets=Secret(SECRETS))
         return self._house({point: hook for point in points}, limits, changes)
 
-    def in_database(self, point: HookPoint, name: str, **changes: object) -> House:
-        """Give a house that asks a function of the schema `public` at a point."""
+    def in_database(self, point: HookPoint, name: str, **changes: object) -> AuthPool:
+        """Give a pool auth that asks a function of the schema `public` at a point."""
         return self._house(
             {point: Hook(enabled=True, uri=f"pg-functions://postgres/public/{name}")}, QUICK, changes
         )
 
-    def _house(self, hooks: dict[HookPoint, Hook], limits: RetryLimits, changes: dict[str, object]) -> House:
+    def _house(
+        self, hooks: dict[HookPoint, Hook], limits: RetryLimits, changes: dict[str, object]
+    ) -> AuthPool:
         named = {f"hook__{point.value}": hook for point, hook in hooks.items()}
-        made = self.house.having(**named, **changes)
+        made = self.auth_pool.having(**named, **changes)
         context = made.context
         services = read_hook_targets(context.settings.hook, context.database, context.outgoing, limits=limits)
         hooks = HookRunner(services)
         outbox = replace(context.outbox, hooks=hooks)
-        return House(replace(context, hooks=hooks, outbox=outbox), made.admin, made.clock)
+        return AuthPool(replace(context, hooks=hooks, outbox=outbox), made.admin, made.clock)
 
 
 @pytest.fixture
-def hooked(house: House, service: HookService) -> Hooked:
-    return Hooked(house, service)
+def hooked(auth_pool: AuthPool, service: HookService) -> Hooked:
+    return Hooked(auth_pool, service)

@@ -11,9 +11,9 @@ import pytest
 import structlog
 
 from broker.observability import observe
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address, claims_of
 from tests.workers.auth.delivery.hooks.conftest import Hooked
 from tests.workers.auth.delivery.hooks.service import KEY, HookService
-from tests.workers.auth.house import ADMIN, PASSWORD, House, address, claims_of
 from workers.auth.delivery.hooks.over_http import RetryLimits
 from workers.auth.delivery.hooks.points import EmailData, HookPoint, SmsData
 from workers.auth.model.claims import SignInMethod
@@ -24,18 +24,18 @@ GRANT = "/token?grant_type=password"
 REJECT = {"decision": "reject", "message": "not today"}
 
 
-async def users_of(house: House, email: str) -> int:
-    return int(await house.value("select count(*) from auth.users where email = $1", email))
+async def users_of(auth_pool: AuthPool, email: str) -> int:
+    return int(await auth_pool.value("select count(*) from auth.users where email = $1", email))
 
 
 # --- Accounts ----------------------------------------------------------------------------------------------------
 
 
 async def test_a_new_account_is_shown_before_and_after(hooked: Hooked, service: HookService):
-    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
+    auth_pool = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
     email = address()
 
-    made = await house.ok("POST", "/admin/users", {"email": email, "user_metadata": {"a": 1}}, ADMIN)
+    made = await auth_pool.ok("POST", "/admin/users", {"email": email, "user_metadata": {"a": 1}}, ADMIN)
 
     before, after = service.heard
     assert before["metadata"]["name"] == "before-user-created"
@@ -50,51 +50,51 @@ async def test_a_new_account_is_shown_before_and_after(hooked: Hooked, service: 
 
 
 async def test_an_account_that_is_refused_is_not_made(hooked: Hooked, service: HookService):
-    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
+    auth_pool = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
     service.says({"error": {"http_code": 403, "message": "no such addresses"}})
     email = address()
 
-    answer = await house.refused("POST", "/admin/users", {"email": email}, ADMIN)
+    answer = await auth_pool.refused("POST", "/admin/users", {"email": email}, ADMIN)
 
     assert answer == (403, "unknown", "no such addresses")
-    assert (await users_of(house, email), len(service.heard)) == (0, 1)
+    assert (await users_of(auth_pool, email), len(service.heard)) == (0, 1)
 
 
 async def test_a_sign_up_that_is_refused_makes_nobody(hooked: Hooked, service: HookService):
-    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED)
+    auth_pool = hooked.over_http(HookPoint.BEFORE_USER_CREATED)
     service.says({"error": {"http_code": 400, "message": "only example.com"}})
-    email, before = address(), await house.value("select count(*) from auth.users")
+    email, before = address(), await auth_pool.value("select count(*) from auth.users")
 
     for body in ({"email": email, "password": PASSWORD}, {"data": {"a": 1}}):
-        assert await house.refused("POST", "/signup", body) == (400, "unknown", "only example.com")
+        assert await auth_pool.refused("POST", "/signup", body) == (400, "unknown", "only example.com")
 
-    assert await house.value("select count(*) from auth.users") == before
+    assert await auth_pool.value("select count(*) from auth.users") == before
     assert [each["user"]["is_anonymous"] for each in service.heard] == [False, True]
     assert [each["user"]["email"] for each in service.heard] == [email, ""]
 
 
 async def test_a_sign_up_is_told_before_and_after(hooked: Hooked, service: HookService):
-    house = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
+    auth_pool = hooked.over_http(HookPoint.BEFORE_USER_CREATED, HookPoint.AFTER_USER_CREATED)
 
-    signed = await house.sign_up(data={"name": "Ada"})
+    signed = await auth_pool.sign_up(data={"name": "Ada"})
 
     assert [each["user"]["id"] for each in service.heard] == [signed.id] * 2
     assert service.heard[0]["user"]["user_metadata"]["name"] == "Ada"
 
 
 async def test_words_that_come_too_late_are_told_but_the_account_stays(hooked: Hooked, service: HookService):
-    house = hooked.over_http(HookPoint.AFTER_USER_CREATED)
+    auth_pool = hooked.over_http(HookPoint.AFTER_USER_CREATED)
     service.says({"error": {"http_code": 402, "message": "pay first"}})
     email = address()
 
-    answer = await house.refused("POST", "/signup", {"email": email, "password": PASSWORD})
+    answer = await auth_pool.refused("POST", "/signup", {"email": email, "password": PASSWORD})
 
     assert answer == (402, "unknown", "pay first")
-    assert await users_of(house, email) == 1
+    assert await users_of(auth_pool, email) == 1
 
 
-async def test_the_hook_is_asked_outside_of_any_transaction(house: House, hooked: Hooked):
-    await house.admin.execute("""create or replace function public.lonely(event jsonb) returns jsonb language plpgsql as $$
+async def test_the_hook_is_asked_outside_of_any_transaction(auth_pool: AuthPool, hooked: Hooked):
+    await auth_pool.admin.execute("""create or replace function public.lonely(event jsonb) returns jsonb language plpgsql as $$
         begin
           if exists (select from pg_stat_activity where state = 'idle in transaction' and usename = current_user) then
             raise exception 'somebody waits';
@@ -112,17 +112,17 @@ async def test_the_hook_is_asked_outside_of_any_transaction(house: House, hooked
 
 
 async def test_a_sign_up_whose_token_fails_leaves_no_session(hooked: Hooked, service: HookService):
-    house = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
+    auth_pool = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     email = address()
 
-    status, _, _ = await house.refused("POST", "/signup", {"email": email, "password": PASSWORD})
+    status, _, _ = await auth_pool.refused("POST", "/signup", {"email": email, "password": PASSWORD})
 
-    id = await house.value("select id::text from auth.users where email = $1", email)
-    assert (status, await house.sessions_of(id)) == (500, set())
+    id = await auth_pool.value("select id::text from auth.users where email = $1", email)
+    assert (status, await auth_pool.sessions_of(id)) == (500, set())
 
 
-async def test_nothing_is_asked_without_a_hook(house: House, service: HookService):
-    await house.sign_up()
+async def test_nothing_is_asked_without_a_hook(auth_pool: AuthPool, service: HookService):
+    await auth_pool.sign_up()
 
     assert not service.heard
 
@@ -142,8 +142,8 @@ def saying(service: HookService, change: Any) -> None:
     service.answer = answer  # type: ignore[method-assign]  # the server calls through the instance
 
 
-async def test_claims_are_replaced(house: House, hooked: Hooked, service: HookService):
-    signed = await house.sign_up()
+async def test_claims_are_replaced(auth_pool: AuthPool, hooked: Hooked, service: HookService):
+    signed = await auth_pool.sign_up()
     mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
     claims = claims_of(signed.caller)
     wanted = {name: claims[name] for name in claims if name not in ("user_metadata", "amr")}
@@ -159,9 +159,11 @@ async def test_claims_are_replaced(house: House, hooked: Hooked, service: HookSe
     assert again.body["expires_at"] == told["exp"] == claims["exp"] + 100
 
 
-async def test_the_hook_is_told_how_the_user_signed_in(hooked: Hooked, service: HookService, house: House):
+async def test_the_hook_is_told_how_the_user_signed_in(
+    hooked: Hooked, service: HookService, auth_pool: AuthPool
+):
     mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says({"claims": claims_of(signed.caller)})
 
     await mine.sign_in(signed.email)
@@ -184,17 +186,17 @@ WRONG: dict[str, list[object]] = {
 
 @pytest.mark.parametrize("name", REQUIRED)
 async def test_a_required_claim_may_not_go_and_no_session_stays(
-    house: House, hooked: Hooked, service: HookService, name: str
+    auth_pool: AuthPool, hooked: Hooked, service: HookService, name: str
 ):
     mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says({"claims": {key: value for key, value in claims_of(signed.caller).items() if key != name}})
 
     status, code, message = await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})
 
     assert (status, code) == (500, "unexpected_failure")
     assert name in message
-    assert await house.sessions_of(signed.id) == {signed.session_id}
+    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
 @pytest.mark.parametrize(
@@ -202,26 +204,26 @@ async def test_a_required_claim_may_not_go_and_no_session_stays(
     [pytest.param(name, value, id=f"{name}-{n}") for name in WRONG for n, value in enumerate(WRONG[name])],
 )
 async def test_a_claim_of_another_type_is_refused(
-    house: House, hooked: Hooked, service: HookService, name: str, value: object
+    auth_pool: AuthPool, hooked: Hooked, service: HookService, name: str, value: object
 ):
     mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says({"claims": {**claims_of(signed.caller), name: value}})
 
     status, code, _ = await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})
 
     assert (status, code) == (500, "unexpected_failure")
-    assert await house.sessions_of(signed.id) == {signed.session_id}
+    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
 @pytest.mark.parametrize(
     "said", [{}, {"claims": None}, {"claims": []}, {"claims": {}}, [], "x", {"error": {"http_code": 402, "message": "pay"}}]
 )  # fmt: skip
 async def test_another_answer_is_refused_and_the_old_session_stays(
-    house: House, hooked: Hooked, service: HookService, said: object
+    auth_pool: AuthPool, hooked: Hooked, service: HookService, said: object
 ):
     mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says(said)
 
     refused = [await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})]
@@ -229,15 +231,15 @@ async def test_another_answer_is_refused_and_the_old_session_stays(
 
     expected = (402, "unknown") if isinstance(said, dict) and "error" in said else (500, "unexpected_failure")
     assert [each[:2] for each in refused] == [expected, expected]
-    assert await house.sessions_of(signed.id) == {signed.session_id}
-    assert (await house.refresh(signed.refresh_token)).session_id == signed.session_id
+    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
+    assert (await auth_pool.refresh(signed.refresh_token)).session_id == signed.session_id
 
 
 async def test_a_request_that_is_given_up_leaves_no_session(
-    house: House, hooked: Hooked, service: HookService
+    auth_pool: AuthPool, hooked: Hooked, service: HookService
 ):
     mine = hooked.over_http(HookPoint.CUSTOM_ACCESS_TOKEN)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.hang = asyncio.Event()
     asking = asyncio.create_task(mine.send("POST", GRANT, {"email": signed.email, "password": PASSWORD}))
     while not service.heard:
@@ -247,14 +249,14 @@ async def test_a_request_that_is_given_up_leaves_no_session(
     with pytest.raises(asyncio.CancelledError):
         await asking
 
-    assert await house.sessions_of(signed.id) == {signed.session_id}
+    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
-async def test_a_function_of_the_database_gives_claims(house: House, hooked: Hooked):
-    await house.admin.execute("""create or replace function public.claims(event jsonb) returns jsonb language sql stable
+async def test_a_function_of_the_database_gives_claims(auth_pool: AuthPool, hooked: Hooked):
+    await auth_pool.admin.execute("""create or replace function public.claims(event jsonb) returns jsonb language sql stable
         as $$ select jsonb_build_object('claims', event -> 'claims' || '{"tier": "gold"}') $$""")
     mine = hooked.in_database(HookPoint.CUSTOM_ACCESS_TOKEN, "claims")
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
 
     again = await mine.sign_in(signed.email)
     refreshed = await mine.refresh(again.refresh_token)
@@ -265,9 +267,9 @@ async def test_a_function_of_the_database_gives_claims(house: House, hooked: Hoo
 # --- Passwords ---------------------------------------------------------------------------------------------------
 
 
-async def test_each_check_of_a_password_is_told(house: House, hooked: Hooked, service: HookService):
+async def test_each_check_of_a_password_is_told(auth_pool: AuthPool, hooked: Hooked, service: HookService):
     mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
 
     await mine.sign_in(signed.email)
     await mine.refused("POST", GRANT, {"email": signed.email, "password": "wrong one"})
@@ -284,21 +286,21 @@ async def test_each_check_of_a_password_is_told(house: House, hooked: Hooked, se
 @pytest.mark.parametrize("password", [PASSWORD, "wrong one"])
 @pytest.mark.parametrize("ends_sessions", [True, False])
 async def test_a_rejected_attempt_is_refused_in_the_words_of_the_hook(
-    house: House, hooked: Hooked, service: HookService, password: str, ends_sessions: bool
+    auth_pool: AuthPool, hooked: Hooked, service: HookService, password: str, ends_sessions: bool
 ):
     mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says({**REJECT, "should_logout_user": ends_sessions})
 
     answer = await mine.refused("POST", GRANT, {"email": signed.email, "password": password})
 
     assert answer == (400, "invalid_credentials", "not today")
-    assert await house.sessions_of(signed.id) == (set() if ends_sessions else {signed.session_id})
+    assert await auth_pool.sessions_of(signed.id) == (set() if ends_sessions else {signed.session_id})
 
 
-async def test_a_rejection_without_words_has_ours(house: House, hooked: Hooked, service: HookService):
+async def test_a_rejection_without_words_has_ours(auth_pool: AuthPool, hooked: Hooked, service: HookService):
     mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says({"decision": "reject"})
 
     answer = await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})
@@ -307,10 +309,10 @@ async def test_a_rejection_without_words_has_ours(house: House, hooked: Hooked, 
 
 
 async def test_consent_to_a_wrong_password_does_not_make_it_right(
-    house: House, hooked: Hooked, service: HookService
+    auth_pool: AuthPool, hooked: Hooked, service: HookService
 ):
     mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says({"decision": "continue", "valid": True})
 
     answer = await mine.refused("POST", GRANT, {"email": signed.email, "password": "wrong one"})
@@ -320,21 +322,21 @@ async def test_consent_to_a_wrong_password_does_not_make_it_right(
 
 @pytest.mark.parametrize("said", [{"decision": "perhaps"}, [], "continue", {"decision": None, "message": 1}])
 async def test_a_decision_that_is_none_lets_nobody_in(
-    house: House, hooked: Hooked, service: HookService, said: object
+    auth_pool: AuthPool, hooked: Hooked, service: HookService, said: object
 ):
     mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION)
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.says(said)
 
     status, code, _ = await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})
 
     assert (status, code) == (500, "unexpected_failure")
-    assert await house.sessions_of(signed.id) == {signed.session_id}
+    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
-async def test_a_slow_service_lets_nobody_in(house: House, hooked: Hooked, service: HookService):
+async def test_a_slow_service_lets_nobody_in(auth_pool: AuthPool, hooked: Hooked, service: HookService):
     mine = hooked.over_http(HookPoint.PASSWORD_VERIFICATION, limits=RetryLimits(total_s=0.05))
-    signed = await house.sign_up()
+    signed = await auth_pool.sign_up()
     service.hang = asyncio.Event()
 
     status, code, _ = await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})
@@ -348,8 +350,8 @@ async def test_a_slow_service_lets_nobody_in(house: House, hooked: Hooked, servi
 async def test_messages_and_factors_are_told_as_the_reference_lists_them(
     hooked: Hooked, service: HookService
 ):
-    house = hooked.over_http(HookPoint.SEND_EMAIL, HookPoint.SEND_SMS, HookPoint.MFA_VERIFICATION)
-    hooks, user = house.context.hooks, AuthUser(id=uuid4(), email="a@b.org")
+    auth_pool = hooked.over_http(HookPoint.SEND_EMAIL, HookPoint.SEND_SMS, HookPoint.MFA_VERIFICATION)
+    hooks, user = auth_pool.context.hooks, AuthUser(id=uuid4(), email="a@b.org")
     mail = EmailData("1", "h1", "https://x", "email_change", "https://s", "2", "h2", "old@b.org")
 
     await hooks.send_email(user, mail, "192.0.2.9")
@@ -377,8 +379,8 @@ async def test_messages_and_factors_are_told_as_the_reference_lists_them(
     assert decision.is_rejected
 
 
-async def test_without_hooks_everything_goes_on(house: House):
-    hooks, id = house.context.hooks, uuid4()
+async def test_without_hooks_everything_goes_on(auth_pool: AuthPool):
+    hooks, id = auth_pool.context.hooks, uuid4()
     claims: dict[str, object] = {"sub": "x"}
 
     assert await hooks.custom_access_token(id, claims, SignInMethod.PASSWORD, "") is claims
@@ -402,17 +404,17 @@ def logging_restored() -> Iterator[None]:
 async def test_a_failure_is_logged_without_what_is_secret(
     hooked: Hooked, service: HookService, capsys: pytest.CaptureFixture[str]
 ):
-    house = hooked.over_http(HookPoint.SEND_EMAIL)
+    auth_pool = hooked.over_http(HookPoint.SEND_EMAIL)
     service.usual = lambda: (_ for _ in ()).throw(RuntimeError)  # a broken service
     observe.configure("debug", "json")
     with pytest.raises(AuthError) as raised:
-        await house.context.hooks.send_email(
+        await auth_pool.context.hooks.send_email(
             AuthUser(id=uuid4(), email="somebody@example.org"),
             EmailData("123456", "hash-of-it", email_action_type="signup"),
             "192.0.2.9",
         )
 
-    told = capsys.readouterr().err + str(raised.value) + repr(house.context.hooks)
+    told = capsys.readouterr().err + str(raised.value) + repr(auth_pool.context.hooks)
     assert '"hook":"send_email"' in told
     for secret in ("123456", "hash-of-it", "somebody@", KEY.removeprefix("whsec_"), service.url):
         assert secret not in told

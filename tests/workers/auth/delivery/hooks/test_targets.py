@@ -5,16 +5,16 @@ import pytest
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Hook
 from schemas.settings.tree import SettingsError
+from tests.workers.auth.auth_pool import AuthPool
 from tests.workers.auth.delivery.hooks.service import SECRETS
-from tests.workers.auth.house import House
 from workers.auth.delivery.hooks.in_database import DatabaseHook
 from workers.auth.delivery.hooks.over_http import HttpHook
 from workers.auth.delivery.hooks.points import HookPoint
 
 
-def at(house: House, uri: str, secrets: str | None = SECRETS) -> object:
+def at(auth_pool: AuthPool, uri: str, secrets: str | None = SECRETS) -> object:
     hook = Hook(enabled=True, uri=uri, secrets=None if secrets is None else Secret(secrets))
-    made = house.having(hook__send_email=hook)
+    made = auth_pool.having(hook__send_email=hook)
     return made.context.hooks.services[HookPoint.SEND_EMAIL]
 
 
@@ -25,8 +25,8 @@ def at(house: House, uri: str, secrets: str | None = SECRETS) -> object:
         ("pg-functions://postgres/My%20Schema/a%22b", ("My Schema", 'a"b')),
     ],
 )
-def test_a_function_is_named_by_schema_and_name(house: House, uri: str, names: tuple[str, str]):
-    found = at(house, uri, None)
+def test_a_function_is_named_by_schema_and_name(auth_pool: AuthPool, uri: str, names: tuple[str, str]):
+    found = at(auth_pool, uri, None)
 
     assert isinstance(found, DatabaseHook)
     assert (found.schema, found.function) == names
@@ -39,8 +39,8 @@ def test_a_function_is_named_by_schema_and_name(house: House, uri: str, names: t
         "http://127.9.9.9/x", "http://[::1]:80/x", "http://host.docker.internal:54321/functions/v1/x",
     ],
 )  # fmt: skip
-def test_a_service_is_asked_by_https_or_on_this_machine(house: House, uri: str):
-    found = at(house, uri)
+def test_a_service_is_asked_by_https_or_on_this_machine(auth_pool: AuthPool, uri: str):
+    found = at(auth_pool, uri)
 
     assert isinstance(found, HttpHook)
     assert found.url == uri
@@ -63,20 +63,22 @@ def test_a_service_is_asked_by_https_or_on_this_machine(house: House, uri: str):
         "pg-functions://postgres/a/%00", "pg-functions://postgres/a/" + "x" * 64, "pg-functions:///public/hook",
     ],
 )  # fmt: skip
-def test_every_other_uri_stops_the_start(house: House, uri: str):
+def test_every_other_uri_stops_the_start(auth_pool: AuthPool, uri: str):
     with pytest.raises(SettingsError, match=r"auth\.hook\.send_email\.uri"):
-        at(house, uri)
+        at(auth_pool, uri)
 
 
 @pytest.mark.parametrize("secrets", [None, "", "v1,whsec_c2hvcnQ=", "plain-secret", SECRETS + "|x"])
-def test_a_service_without_good_keys_stops_the_start_and_none_is_shown(house: House, secrets: str | None):
+def test_a_service_without_good_keys_stops_the_start_and_none_is_shown(
+    auth_pool: AuthPool, secrets: str | None
+):
     with pytest.raises(SettingsError, match=r"auth\.hook\.send_email\.secrets") as raised:
-        at(house, "https://example.com/hook", secrets)
+        at(auth_pool, "https://example.com/hook", secrets)
 
     assert not secrets or secrets not in str(raised.value)
 
 
-def test_a_hook_that_is_off_may_be_anything(house: House):
-    made = house.having(hook__send_sms=Hook(enabled=False, uri="ftp://x", secrets=Secret("x")))
+def test_a_hook_that_is_off_may_be_anything(auth_pool: AuthPool):
+    made = auth_pool.having(hook__send_sms=Hook(enabled=False, uri="ftp://x", secrets=Secret("x")))
 
     assert not made.context.hooks.services

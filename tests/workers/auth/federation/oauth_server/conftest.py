@@ -1,4 +1,4 @@
-"""A house whose OAuth server is on, with the shared secret as its key, and one with a key of its own kind."""
+"""A pool auth whose OAuth server is on, with the shared secret as its key, and one with a key of its own kind."""
 
 import json
 from dataclasses import replace
@@ -8,23 +8,23 @@ from joserfc.jwk import ECKey
 
 from schemas.keys.secret import Secret
 from schemas.keys.signing import public_keys
+from tests.workers.auth.auth_pool import AuthPool
 from tests.workers.auth.federation.oauth_server.flow import ON, Flow
-from tests.workers.auth.house import House
 from workers.auth.build import key_text, signing_key
 
 
 @pytest.fixture
-def flow(house: House) -> Flow:
+def flow(auth_pool: AuthPool) -> Flow:
     """The server with access tokens signed by a shared secret."""
-    return Flow(house.having(**ON))
+    return Flow(auth_pool.having(**ON))
 
 
 @pytest.fixture
-def asymmetric(house: House) -> Flow:
+def asymmetric(auth_pool: AuthPool) -> Flow:
     """The server with a key whose public half everybody may know."""
     key = ECKey.generate_key("P-256", {"kid": "k1", "alg": "ES256", "key_ops": ["sign"]}, private=True)
-    made = house.having(**ON, jwt_keys=Secret(json.dumps([key.as_dict(private=True)])))
+    made = auth_pool.having(**ON, jwt_keys=Secret(json.dumps([key.as_dict(private=True)])))
     own = made.context.settings
     text = key_text(own)
     context = replace(made.context, key=signing_key(own, text), public_keys=tuple(public_keys(text)))
-    return Flow(House(context, made.admin, made.clock))
+    return Flow(AuthPool(context, made.admin, made.clock))

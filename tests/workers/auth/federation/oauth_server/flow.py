@@ -1,4 +1,4 @@
-"""A client that signs people in at a house: its requests, in the order of a sign-in, and each of them alone."""
+"""A client that signs people in at a pool auth: its requests, in the order of a sign-in, and each of them alone."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from schemas.caller import Caller
 from schemas.http import Response
 from schemas.keys.tokens import Verifier, read_keys
-from tests.workers.auth.house import ADMIN, ANYBODY, House, Signed, told
+from tests.workers.auth.auth_pool import ADMIN, ANYBODY, AuthPool, Signed, told
 
 REDIRECT = "https://client.example/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -30,14 +30,14 @@ Client = dict[str, Any]
 
 @dataclass
 class Flow:
-    """A house whose OAuth server is on."""
+    """A pool auth whose OAuth server is on."""
 
-    house: House
+    auth_pool: AuthPool
 
     async def client(self, **told: object) -> Client:
         """Make a client by an admin's hand."""
         body = {"redirect_uris": [REDIRECT], "client_name": "An application", **told}
-        return self._made(await self.house.send("POST", "/admin/oauth/clients", body, ADMIN))
+        return self._made(await self.auth_pool.send("POST", "/admin/oauth/clients", body, ADMIN))
 
     async def public(self, **told: object) -> Client:
         return await self.client(token_endpoint_auth_method="none", **told)
@@ -54,23 +54,23 @@ class Flow:
             **changes,
         }
         given = urlencode({name: value for name, value in query.items() if value is not None})
-        return await self.house.send("GET", f"/oauth/authorize?{given}")
+        return await self.auth_pool.send("GET", f"/oauth/authorize?{given}")
 
     async def question(self, client: Client, **changes: str | None) -> str:
         """Give the id under which the user is asked."""
         response = await self.authorize(client, **changes)
         assert response.status == 302, response
         location = told(response, "location")
-        assert location.startswith(self.house.context.settings.site_url), location
+        assert location.startswith(self.auth_pool.context.settings.site_url), location
         return query_of(location)["authorization_id"]
 
     async def details(self, id: str, signed: Signed) -> Any:
-        return await self.house.ok("GET", f"/oauth/authorizations/{id}", None, signed.caller)
+        return await self.auth_pool.ok("GET", f"/oauth/authorizations/{id}", None, signed.caller)
 
     async def decide(self, id: str, signed: Signed, action: str = "approve") -> dict[str, str]:
         """Give the query that the client gets."""
         path = f"/oauth/authorizations/{id}/consent"
-        body = await self.house.ok("POST", path, {"action": action}, signed.caller)
+        body = await self.auth_pool.ok("POST", path, {"action": action}, signed.caller)
         return query_of(body["redirect_url"])
 
     async def code(self, client: Client, signed: Signed, **changes: str | None) -> str:
@@ -95,7 +95,7 @@ class Flow:
                 case _:
                     fields |= {"client_id": client["client_id"]}
         headers.setdefault("content_type", FORM)
-        response = await self.house.send("POST", "/oauth/token", urlencode(fields).encode(), **headers)
+        response = await self.auth_pool.send("POST", "/oauth/token", urlencode(fields).encode(), **headers)
         return response.status, json.loads(response.body)
 
     async def exchange(self, client: Client, code: str, /, **changes: str) -> tuple[int, Any]:
@@ -121,17 +121,17 @@ class Flow:
 
     def caller(self, access_token: str) -> Caller:
         """Give who a token speaks for, as the door finds out."""
-        context = self.house.context
+        context = self.auth_pool.context
         keys = read_keys(context.settings.jwt_secret.reveal())
         if context.public_keys:
             keys = keys + read_keys(json.dumps({"keys": list(context.public_keys)}))
-        return Verifier(keys).verify(access_token, self.house.clock())
+        return Verifier(keys).verify(access_token, self.auth_pool.clock())
 
     async def userinfo(self, access_token: str) -> Any:
-        return await self.house.ok("GET", "/oauth/userinfo", None, self.caller(access_token))
+        return await self.auth_pool.ok("GET", "/oauth/userinfo", None, self.caller(access_token))
 
     async def refused(self, method: str, target: str, caller: Caller = ANYBODY, body: object = None) -> Any:
-        return await self.house.refused(method, target, body, caller)
+        return await self.auth_pool.refused(method, target, body, caller)
 
     @staticmethod
     def _made(response: Response) -> Client:

@@ -7,8 +7,8 @@ import uuid
 import pytest
 
 from schemas.caller import AnonymousCaller
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, told
 from tests.workers.auth.federation.oauth_server.flow import CHALLENGE, REDIRECT, Flow, query_of
-from tests.workers.auth.house import ADMIN, House, told
 
 NOT_FOUND = (404, "oauth_authorization_not_found", "authorization not found")
 DECIDED = (400, "validation_failed", "authorization request cannot be processed")
@@ -18,10 +18,10 @@ DECIDED = (400, "validation_failed", "authorization request cannot be processed"
 
 
 async def test_the_browser_is_sent_to_the_page_of_the_project(flow: Flow):
-    house = flow.house.having(site_url="https://site.example/app/")
+    auth_pool = flow.auth_pool.having(site_url="https://site.example/app/")
     client = await flow.client()
 
-    response = await Flow(house).authorize(client)
+    response = await Flow(auth_pool).authorize(client)
     location = told(response, "location")
 
     assert response.status == 302
@@ -104,7 +104,7 @@ async def test_every_other_fault_is_told_to_the_client(flow: Flow, changes: dict
     assert query["error"] == "invalid_request"
     assert query["error_description"]
     assert query["state"] == "a state"
-    assert query["iss"] == flow.house.context.settings.external_url
+    assert query["iss"] == flow.auth_pool.context.settings.external_url
     assert "code" not in query
 
 
@@ -117,8 +117,8 @@ async def test_a_state_that_is_too_long_is_told_too(flow: Flow):
 async def test_a_deleted_client_asks_nobody(flow: Flow):
     client = await flow.client()
     id = await flow.question(client)
-    signed = await flow.house.sign_up()
-    await flow.house.ok("DELETE", f"/admin/oauth/clients/{client['client_id']}", None, ADMIN)
+    signed = await flow.auth_pool.sign_up()
+    await flow.auth_pool.ok("DELETE", f"/admin/oauth/clients/{client['client_id']}", None, ADMIN)
 
     assert (await flow.authorize(client)).status == 400
     assert await flow.refused("GET", f"/oauth/authorizations/{id}", signed.caller) == NOT_FOUND
@@ -129,7 +129,7 @@ async def test_a_deleted_client_asks_nobody(flow: Flow):
 
 async def test_the_page_learns_what_is_asked(flow: Flow):
     client = await flow.client(client_uri="https://client.example/", logo_uri="https://client.example/l.png")
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
     id = await flow.question(client, scope="openid email", resource="https://api.example/")
 
     assert await flow.details(id, signed) == {
@@ -148,15 +148,19 @@ async def test_the_page_learns_what_is_asked(flow: Flow):
 
 
 async def test_the_usual_scope_is_that_of_the_settings(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
-    other = Flow(flow.house.having(oauth_server__default_scope="openid phone"))
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
+    other = Flow(flow.auth_pool.having(oauth_server__default_scope="openid phone"))
 
     assert (await flow.details(await flow.question(client), signed))["scope"] == "email"
     assert (await flow.details(await other.question(client, scope=""), signed))["scope"] == "openid phone"
 
 
 async def test_a_question_belongs_to_who_looked_at_it_first(flow: Flow):
-    client, first, second = await flow.client(), await flow.house.sign_up(), await flow.house.sign_up()
+    client, first, second = (
+        await flow.client(),
+        await flow.auth_pool.sign_up(),
+        await flow.auth_pool.sign_up(),
+    )
     id = await flow.question(client)
     await flow.details(id, first)
     path = f"/oauth/authorizations/{id}"
@@ -169,17 +173,17 @@ async def test_a_question_belongs_to_who_looked_at_it_first(flow: Flow):
 
 
 async def test_an_unknown_question_is_not_found(flow: Flow):
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
 
     for id in ("x" * 32, str(uuid.uuid4()), "%27--"):
         assert await flow.refused("GET", f"/oauth/authorizations/{id}", signed.caller) == NOT_FOUND
 
 
 async def test_a_question_lives_as_long_as_the_settings_say(flow: Flow):
-    signed, id = await flow.house.sign_up(), await flow.question(await flow.client())
-    flow.house.clock.forward(minutes=9)
+    signed, id = await flow.auth_pool.sign_up(), await flow.question(await flow.client())
+    flow.auth_pool.clock.forward(minutes=9)
     await flow.details(id, signed)
-    flow.house.clock.forward(minutes=1)
+    flow.auth_pool.clock.forward(minutes=1)
     path = f"/oauth/authorizations/{id}"
 
     assert await flow.refused("GET", path, signed.caller) == NOT_FOUND
@@ -196,24 +200,26 @@ async def test_the_page_needs_a_user(flow: Flow):
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1.evil.example"])
 async def test_another_page_is_told_nothing_and_decides_nothing(flow: Flow, origin: str):
-    signed, id = await flow.house.sign_up(), await flow.question(await flow.client())
+    signed, id = await flow.auth_pool.sign_up(), await flow.question(await flow.client())
     path = f"/oauth/authorizations/{id}"
 
     for method, target in (("GET", path), ("POST", f"{path}/consent")):
-        refused = await flow.house.refused(
+        refused = await flow.auth_pool.refused(
             method, target, {"action": "approve"}, signed.caller, origin=origin
         )
         assert refused == (400, "validation_failed", "unauthorized request origin")
 
 
 async def test_the_projects_own_pages_may_ask(flow: Flow):
-    house = flow.house.having(
+    auth_pool = flow.auth_pool.having(
         site_url="https://site.example", additional_redirect_urls=["https://*.other.example/**"]
     )
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
     for origin in ("https://site.example", "https://a.other.example"):
-        id = await Flow(house).question(await flow.client())
-        response = await house.send("GET", f"/oauth/authorizations/{id}", None, signed.caller, origin=origin)
+        id = await Flow(auth_pool).question(await flow.client())
+        response = await auth_pool.send(
+            "GET", f"/oauth/authorizations/{id}", None, signed.caller, origin=origin
+        )
         assert response.status == 200, origin
 
 
@@ -221,38 +227,38 @@ async def test_the_projects_own_pages_may_ask(flow: Flow):
 
 
 async def test_a_yes_gives_the_client_a_code(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client(redirect_uris=[REDIRECT + "?a=b"])
+    signed, client = await flow.auth_pool.sign_up(), await flow.client(redirect_uris=[REDIRECT + "?a=b"])
     id = await flow.question(client, state="ä &=")
     query = await flow.decide(id, signed)
-    kept = await flow.house.value(
+    kept = await flow.auth_pool.value(
         "select authorization_code from auth.oauth_authorizations where authorization_id = $1", id
     )
 
     assert set(query) == {"a", "code", "state", "iss"}
     assert query["state"] == "ä &="
-    assert query["iss"] == flow.house.context.settings.external_url
+    assert query["iss"] == flow.auth_pool.context.settings.external_url
     assert query["code"] not in kept
 
 
 async def test_without_a_state_none_comes_back(flow: Flow):
     id = await flow.question(await flow.client(), state=None)
 
-    assert set(await flow.decide(id, await flow.house.sign_up())) == {"code", "iss"}
+    assert set(await flow.decide(id, await flow.auth_pool.sign_up())) == {"code", "iss"}
 
 
 async def test_a_no_is_told_to_the_client(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
 
     query = await flow.decide(await flow.question(client), signed, "deny")
 
     assert (query["error"], query["state"]) == ("access_denied", "a state")
     assert "code" not in query
-    assert await flow.house.ok("GET", "/user/oauth/grants", None, signed.caller) == []
+    assert await flow.auth_pool.ok("GET", "/user/oauth/grants", None, signed.caller) == []
 
 
 @pytest.mark.parametrize("action", ["approve", "deny"])
 async def test_a_question_is_decided_once(flow: Flow, action: str):
-    signed, id = await flow.house.sign_up(), await flow.question(await flow.client())
+    signed, id = await flow.auth_pool.sign_up(), await flow.question(await flow.client())
     await flow.decide(id, signed, action)
     path = f"/oauth/authorizations/{id}"
 
@@ -262,10 +268,10 @@ async def test_a_question_is_decided_once(flow: Flow, action: str):
 
 
 async def test_ten_answers_at_once_are_one(flow: Flow):
-    signed, id = await flow.house.sign_up(), await flow.question(await flow.client())
+    signed, id = await flow.auth_pool.sign_up(), await flow.question(await flow.client())
     path = f"/oauth/authorizations/{id}/consent"
     answered = await asyncio.gather(
-        *(flow.house.send("POST", path, {"action": "approve"}, signed.caller) for _ in range(10))
+        *(flow.auth_pool.send("POST", path, {"action": "approve"}, signed.caller) for _ in range(10))
     )
 
     assert sorted(each.status for each in answered) == [200] + [400] * 9
@@ -273,7 +279,7 @@ async def test_ten_answers_at_once_are_one(flow: Flow):
 
 @pytest.mark.parametrize("body", [{}, {"action": "APPROVE"}, {"action": ""}])
 async def test_an_answer_is_yes_or_no(flow: Flow, body: dict[str, str]):
-    signed, id = await flow.house.sign_up(), await flow.question(await flow.client())
+    signed, id = await flow.auth_pool.sign_up(), await flow.question(await flow.client())
 
     refused = await flow.refused("POST", f"/oauth/authorizations/{id}/consent", signed.caller, body)
 
@@ -281,7 +287,7 @@ async def test_an_answer_is_yes_or_no(flow: Flow, body: dict[str, str]):
 
 
 async def test_what_was_allowed_before_is_not_asked_again(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     await flow.decide(await flow.question(client, scope="openid email"), signed)
 
     same = await flow.details(await flow.question(client, scope="email"), signed)
@@ -296,7 +302,7 @@ async def test_what_was_allowed_before_is_not_asked_again(flow: Flow):
 
 
 async def test_consents_add_up(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     for scope in ("email", "phone"):
         await flow.decide(await flow.question(client, scope=scope), signed)
 
@@ -304,7 +310,7 @@ async def test_consents_add_up(flow: Flow):
 
 
 async def test_a_client_cannot_allow_itself_more(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     caller = flow.caller((await flow.tokens(client, signed))["access_token"])
     path = f"/oauth/authorizations/{await flow.question(client, scope='openid profile email phone')}"
     refusal = (403, "no_authorization", "OAuth clients are not allowed to perform these actions")
@@ -337,8 +343,8 @@ async def test_a_client_cannot_allow_itself_more(flow: Flow):
         ("POST", f"/admin/oauth/clients/{uuid.uuid4()}/regenerate_secret"),
     ],
 )
-async def test_the_server_is_off_unless_it_is_switched_on(house: House, method: str, path: str):
-    assert await house.refused(method, path, {}, ADMIN) == (
+async def test_the_server_is_off_unless_it_is_switched_on(auth_pool: AuthPool, method: str, path: str):
+    assert await auth_pool.refused(method, path, {}, ADMIN) == (
         404, "feature_disabled", "OAuth server is disabled",
     )  # fmt: skip
 
@@ -346,7 +352,7 @@ async def test_the_server_is_off_unless_it_is_switched_on(house: House, method: 
 async def test_without_a_consent_page_the_request_is_refused_and_says_what_to_set(flow: Flow):
     client = await flow.client()
 
-    response = await Flow(flow.house.having(oauth_server__authorization_url_path="")).authorize(client)
+    response = await Flow(flow.auth_pool.having(oauth_server__authorization_url_path="")).authorize(client)
 
     assert response.status == 500
     assert "auth.oauth_server.authorization_url_path" in json.loads(response.body)["msg"]

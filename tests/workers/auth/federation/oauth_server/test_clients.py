@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.workers.auth.auth_pool import ADMIN, told
 from tests.workers.auth.federation.oauth_server.flow import REDIRECT, Client, Flow
-from tests.workers.auth.house import ADMIN, told
 
 PATH = "/admin/oauth/clients"
 NOT_FOUND = (404, "oauth_client_not_found", "OAuth client not found")
@@ -26,8 +26,8 @@ async def test_the_secret_is_told_once(flow: Flow):
 
     assert made["registration_type"] == "manual"
     assert len(made["client_secret"]) == 43
-    assert await flow.house.ok("GET", path_of(made), None, ADMIN) == without_secret(made)
-    everything = await flow.house.value("select to_jsonb(c)::text from auth.oauth_clients c where id = $1",
+    assert await flow.auth_pool.ok("GET", path_of(made), None, ADMIN) == without_secret(made)
+    everything = await flow.auth_pool.value("select to_jsonb(c)::text from auth.oauth_clients c where id = $1",
                                         uuid.UUID(made["client_id"]))  # fmt: skip
     assert made["client_secret"] not in everything
 
@@ -42,18 +42,18 @@ async def test_a_change_takes_what_is_given(flow: Flow):
     made = await flow.client(client_uri="https://client.example/")
     changes = {"client_name": "Another name", "redirect_uris": ["myapp://callback"], "client_uri": ""}
 
-    changed = await flow.house.ok("PUT", path_of(made), changes, ADMIN)
+    changed = await flow.auth_pool.ok("PUT", path_of(made), changes, ADMIN)
 
     assert changed.pop("updated_at") >= made["updated_at"]
     expected = without_secret(made) | {"client_name": "Another name", "redirect_uris": ["myapp://callback"]}
     del expected["client_uri"], expected["updated_at"]
     assert changed == expected
-    assert (await flow.house.ok("GET", path_of(made), None, ADMIN))["client_name"] == "Another name"
+    assert (await flow.auth_pool.ok("GET", path_of(made), None, ADMIN))["client_name"] == "Another name"
 
 
 async def test_an_address_that_was_taken_away_gets_nothing_more(flow: Flow):
     client = await flow.client()
-    await flow.house.ok("PUT", path_of(client), {"redirect_uris": ["myapp://callback"]}, ADMIN)
+    await flow.auth_pool.ok("PUT", path_of(client), {"redirect_uris": ["myapp://callback"]}, ADMIN)
 
     assert (await flow.authorize(client)).status == 400
 
@@ -68,7 +68,7 @@ async def test_a_change_is_checked_as_a_registration_is(flow: Flow, body: dict[s
 async def test_a_new_secret_is_told_once_too(flow: Flow):
     made = await flow.client()
 
-    renewed = await flow.house.ok("POST", path_of(made, "/regenerate_secret"), None, ADMIN)
+    renewed = await flow.auth_pool.ok("POST", path_of(made, "/regenerate_secret"), None, ADMIN)
 
     assert renewed["client_secret"] != made["client_secret"]
     assert renewed["updated_at"] >= made["updated_at"]
@@ -84,8 +84,8 @@ async def test_a_public_client_gets_no_secret(flow: Flow):
 
 async def test_a_deleted_client_is_gone_but_its_row_stays(flow: Flow):
     made = await flow.client()
-    response = await flow.house.send("DELETE", path_of(made), None, ADMIN)
-    deleted_at = await flow.house.value(
+    response = await flow.auth_pool.send("DELETE", path_of(made), None, ADMIN)
+    deleted_at = await flow.auth_pool.value(
         "select deleted_at from auth.oauth_clients where id = $1", uuid.UUID(made["client_id"])
     )
 
@@ -97,7 +97,7 @@ async def test_a_deleted_client_is_gone_but_its_row_stays(flow: Flow):
 
 async def test_the_list_is_paged_newest_first(flow: Flow):
     made = [await flow.client(client_name=str(number)) for number in range(3)]
-    response = await flow.house.send("GET", f"{PATH}?page=1&per_page=2", None, ADMIN)
+    response = await flow.auth_pool.send("GET", f"{PATH}?page=1&per_page=2", None, ADMIN)
     total = int(told(response, "x-total-count"))
     shown = json.loads(response.body)
 
@@ -127,7 +127,7 @@ async def test_a_client_of_another_id_is_not_found(flow: Flow):
     ],
 )
 async def test_users_have_no_business_here(flow: Flow, method: str, path: str):
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
 
     refused = await flow.refused(method, PATH + path, signed.caller, {"redirect_uris": [REDIRECT]})
 

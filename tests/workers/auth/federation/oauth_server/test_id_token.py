@@ -16,8 +16,8 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 
 from schemas.http import Headers, Request
+from tests.workers.auth.auth_pool import ANYBODY, PASSWORD, Signed, address
 from tests.workers.auth.federation.oauth_server.flow import REDIRECT, Flow, query_of
-from tests.workers.auth.house import ANYBODY, PASSWORD, Signed, address
 from tests.workers.rest.bodies import Inline
 from workers.auth.worker import AuthWorker
 
@@ -42,27 +42,27 @@ async def reachable(flow: Flow) -> AsyncIterator[Flow]:
             body=data,
             client="192.0.2.8",
         )
-        given = await AuthWorker(there.house.context).answer(asked, Inline(data))  # type: ignore[arg-type]  # as Body is read
+        given = await AuthWorker(there.auth_pool.context).answer(asked, Inline(data))  # type: ignore[arg-type]  # as Body is read
         return web.Response(status=given.status, headers=given.headers, body=given.body)
 
     async with RawTestServer(handle) as server:
-        there = Flow(flow.house.having(external_url=str(server.make_url("/auth/v1"))))
+        there = Flow(flow.auth_pool.having(external_url=str(server.make_url("/auth/v1"))))
         yield there
 
 
 async def sign_up(flow: Flow) -> Signed:
-    """Make an account in a house whose tokens have a key of their own."""
-    body = await flow.house.ok("POST", "/signup", {"email": address(), "password": PASSWORD})
+    """Make an account in a pool auth whose tokens have a key of their own."""
+    body = await flow.auth_pool.ok("POST", "/signup", {"email": address(), "password": PASSWORD})
     return Signed(body, flow.caller(body["access_token"]))
 
 
 async def claims_by(flow: Flow, id_token: str, client_id: str) -> dict[str, Any]:
     """Verify an ID token as a client does, with nothing but the public keys."""
-    keys = KeySet.import_key_set(await flow.house.ok("GET", "/.well-known/jwks.json"))
+    keys = KeySet.import_key_set(await flow.auth_pool.ok("GET", "/.well-known/jwks.json"))
     token = jwt.decode(id_token, keys, algorithms=["ES256"])
-    options = {"iss": {"value": flow.house.context.settings.external_url}, "aud": {"value": client_id}}
+    options = {"iss": {"value": flow.auth_pool.context.settings.external_url}, "aud": {"value": client_id}}
     claims = CodeIDToken(token.claims, token.header, options)
-    claims.validate(now=int(flow.house.clock()))
+    claims.validate(now=int(flow.auth_pool.clock()))
     return dict(token.claims)
 
 
@@ -85,7 +85,7 @@ def library(document: dict[str, Any], method: str) -> OAuth2Session:
 async def test_a_client_library_goes_the_whole_way(asymmetric: Flow, method: str):
     async with reachable(asymmetric) as flow:
         signed = await sign_up(flow)
-        issuer = flow.house.context.settings.external_url
+        issuer = flow.auth_pool.context.settings.external_url
         found = await asyncio.to_thread(
             requests.get, f"{issuer}/.well-known/openid-configuration", timeout=10
         )
@@ -98,7 +98,7 @@ async def test_a_client_library_goes_the_whole_way(asymmetric: Flow, method: str
         id = query_of(sent.headers["location"])["authorization_id"]
         shown = await flow.details(id, signed)
         path = f"/oauth/authorizations/{id}/consent"
-        back = await flow.house.ok("POST", path, {"action": "approve"}, signed.caller)
+        back = await flow.auth_pool.ok("POST", path, {"action": "approve"}, signed.caller)
 
         token = await asyncio.to_thread(
             client.fetch_token,
@@ -123,7 +123,7 @@ async def test_a_client_library_goes_the_whole_way(asymmetric: Flow, method: str
 
 async def test_an_id_token_tells_when_the_user_signed_in(asymmetric: Flow):
     flow, signed, client = asymmetric, await sign_up(asymmetric), await asymmetric.client()
-    kept = (await flow.house.ok("GET", "/user", None, signed.caller))["last_sign_in_at"]
+    kept = (await flow.auth_pool.ok("GET", "/user", None, signed.caller))["last_sign_in_at"]
     body = await flow.tokens(client, signed, scope="openid")
 
     claims = await claims_by(flow, body["id_token"], client["client_id"])
@@ -139,7 +139,7 @@ async def test_without_openid_there_is_none(asymmetric: Flow):
 
 
 async def test_a_shared_secret_signs_none(flow: Flow):
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
 
     body = await flow.tokens(await flow.client(), signed, scope="openid email")
 

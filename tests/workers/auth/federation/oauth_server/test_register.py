@@ -11,7 +11,7 @@ from workers.auth.model.codes import hash_token
 
 
 async def register(flow: Flow, **told: object) -> tuple[int, Any]:
-    response = await flow.house.send("POST", "/oauth/clients/register", told)
+    response = await flow.auth_pool.send("POST", "/oauth/clients/register", told)
     return response.status, json.loads(response.body)
 
 
@@ -24,7 +24,7 @@ async def test_a_client_registers_itself(flow: Flow):
         logo_uri="https://client.example/logo.png",
         contacts=["nobody reads this"],
     )
-    kept = await flow.house.value(
+    kept = await flow.auth_pool.value(
         "select client_secret_hash from auth.oauth_clients where id = $1", uuid.UUID(made["client_id"])
     )
 
@@ -78,7 +78,7 @@ async def test_what_is_wrong_is_told_as_clients_read_it(flow: Flow, told: dict[s
 
 
 async def test_registration_has_a_switch_of_its_own(flow: Flow):
-    closed = flow.house.having(oauth_server__allow_dynamic_registration=False)
+    closed = flow.auth_pool.having(oauth_server__allow_dynamic_registration=False)
 
     assert await closed.refused("POST", "/oauth/clients/register", {"redirect_uris": [REDIRECT]}) == (
         403, "oauth_dynamic_client_registration_disabled", "Dynamic client registration is disabled",
@@ -86,7 +86,7 @@ async def test_registration_has_a_switch_of_its_own(flow: Flow):
 
 
 async def test_registration_has_a_limit_of_its_own(flow: Flow):
-    limited = flow.house.having(rate_limit__oauth_dynamic_client_register=1.0)
+    limited = flow.auth_pool.having(rate_limit__oauth_dynamic_client_register=1.0)
 
     async def one() -> int:
         sent = await limited.send(

@@ -6,15 +6,15 @@ import pytest
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
 from authlib.oidc.discovery import OpenIDProviderMetadata
 
+from tests.workers.auth.auth_pool import told
 from tests.workers.auth.federation.oauth_server.flow import BASE, Flow
-from tests.workers.auth.house import told
 
 NAMES = ["openid-configuration", "oauth-authorization-server"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_document_names_every_endpoint(flow: Flow, name: str):
-    shown = await flow.house.ok("GET", f"/.well-known/{name}")
+    shown = await flow.auth_pool.ok("GET", f"/.well-known/{name}")
 
     assert {name: value for name, value in shown.items() if isinstance(value, str)} == {
         "issuer": BASE,
@@ -38,7 +38,7 @@ async def test_the_document_names_every_endpoint(flow: Flow, name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_library_of_clients_takes_it(asymmetric: Flow, name: str):
-    response = await asymmetric.house.send("GET", f"/.well-known/{name}")
+    response = await asymmetric.auth_pool.send("GET", f"/.well-known/{name}")
     shown = json.loads(response.body)
     kind = OpenIDProviderMetadata if name == NAMES[0] else AuthorizationServerMetadata
 
@@ -48,21 +48,23 @@ async def test_a_library_of_clients_takes_it(asymmetric: Flow, name: str):
 
 
 async def test_registration_is_named_only_where_it_is_on(flow: Flow):
-    closed = flow.house.having(oauth_server__allow_dynamic_registration=False)
+    closed = flow.auth_pool.having(oauth_server__allow_dynamic_registration=False)
 
     assert "registration_endpoint" not in await closed.ok("GET", "/.well-known/openid-configuration")
 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_the_document_stands_at_the_root_with_the_path_of_the_issuer(flow: Flow, name: str):
-    house = flow.house
+    auth_pool = flow.auth_pool
 
-    assert (await house.ok("GET", f"/.well-known/{name}/auth/v1"))["issuer"] == BASE
+    assert (await auth_pool.ok("GET", f"/.well-known/{name}/auth/v1"))["issuer"] == BASE
     for path in ("auth/v2", "auth", "auth/v1/more"):
-        assert (await house.refused("GET", f"/.well-known/{name}/{path}"))[0] == 404
+        assert (await auth_pool.refused("GET", f"/.well-known/{name}/{path}"))[0] == 404
 
 
 async def test_the_issuer_is_that_of_the_tokens(flow: Flow):
-    house = flow.house.having(jwt_issuer="https://issuer.example")
+    auth_pool = flow.auth_pool.having(jwt_issuer="https://issuer.example")
 
-    assert (await house.ok("GET", "/.well-known/openid-configuration"))["issuer"] == "https://issuer.example"
+    assert (await auth_pool.ok("GET", "/.well-known/openid-configuration"))[
+        "issuer"
+    ] == "https://issuer.example"

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from schemas.settings.auth import Hook
+from tests.workers.auth.auth_pool import ADMIN, claims_of
 from tests.workers.auth.federation.oauth_server.flow import (
     CHALLENGE,
     FORM,
@@ -19,7 +20,6 @@ from tests.workers.auth.federation.oauth_server.flow import (
     basic,
     error_of,
 )
-from tests.workers.auth.house import ADMIN, claims_of
 
 BAD_GRANT = (400, "invalid_grant")
 BAD_CLIENT = (400, "invalid_client")
@@ -32,7 +32,7 @@ METHODS = ["client_secret_basic", "client_secret_post", "none"]
 
 @pytest.mark.parametrize("method", METHODS)
 async def test_a_code_gives_tokens(flow: Flow, method: str):
-    signed, client = await flow.house.sign_up(), await flow.client(token_endpoint_auth_method=method)
+    signed, client = await flow.auth_pool.sign_up(), await flow.client(token_endpoint_auth_method=method)
 
     body = await flow.tokens(client, signed, scope="email profile")
     claims = claims_of(flow.caller(body["access_token"]))
@@ -48,32 +48,32 @@ async def test_a_code_gives_tokens(flow: Flow, method: str):
 
 async def test_the_answer_is_kept_by_nobody(flow: Flow):
     client = await flow.public()
-    code = await flow.code(client, await flow.house.sign_up())
+    code = await flow.code(client, await flow.auth_pool.sign_up())
     fields = flow.code_fields(code) | {"client_id": client["client_id"]}
 
-    response = await flow.house.send("POST", "/oauth/token", fields)
+    response = await flow.auth_pool.send("POST", "/oauth/token", fields)
 
     assert response.status == 200  # a JSON body does as well as a form
     assert ("cache-control", "no-store") in response.headers
 
 
 async def test_a_token_of_a_users_own_session_names_no_client(flow: Flow):
-    claims = claims_of((await flow.house.sign_up()).caller)
+    claims = claims_of((await flow.auth_pool.sign_up()).caller)
 
     assert "client_id" not in claims
     assert "scope" not in claims
 
 
 async def test_a_client_that_gets_tokens_is_no_sign_in(flow: Flow):
-    signed = await flow.house.sign_up()
-    before = (await flow.house.ok("GET", "/user", None, signed.caller))["last_sign_in_at"]
+    signed = await flow.auth_pool.sign_up()
+    before = (await flow.auth_pool.ok("GET", "/user", None, signed.caller))["last_sign_in_at"]
     await flow.tokens(await flow.client(), signed)
 
-    assert (await flow.house.ok("GET", "/user", None, signed.caller))["last_sign_in_at"] == before
+    assert (await flow.auth_pool.ok("GET", "/user", None, signed.caller))["last_sign_in_at"] == before
 
 
 async def test_a_code_works_once_and_the_second_use_ends_the_session(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     code = await flow.code(client, signed)
     _, first = await flow.exchange(client, code)
 
@@ -84,21 +84,21 @@ async def test_a_code_works_once_and_the_second_use_ends_the_session(flow: Flow)
     assert error_of(again) == BAD_GRANT
     assert error_of(refresh) == BAD_GRANT
     assert userinfo[:2] == (403, "session_not_found")
-    assert await flow.house.sessions_of(signed.id) == {signed.session_id}
+    assert await flow.auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
 async def test_ten_uses_at_once_give_one_session_at_most(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     code = await flow.code(client, signed)
 
     answered = await asyncio.gather(*(flow.exchange(client, code) for _ in range(10)))
 
     assert sorted(status for status, _ in answered) == [200] + [400] * 9
-    assert await flow.house.sessions_of(signed.id) == {signed.session_id}
+    assert await flow.auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
 async def test_another_client_gets_nothing_for_a_code_and_ends_nothing(flow: Flow):
-    signed, client, other = await flow.house.sign_up(), await flow.client(), await flow.client()
+    signed, client, other = await flow.auth_pool.sign_up(), await flow.client(), await flow.client()
     code = await flow.code(client, signed)
 
     before = await flow.exchange(other, code)
@@ -127,7 +127,7 @@ async def test_another_client_gets_nothing_for_a_code_and_ends_nothing(flow: Flo
     ],
 )
 async def test_a_code_is_for_the_request_it_was_asked_by(flow: Flow, changes: dict[str, str]):
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
     client = await flow.client(redirect_uris=[REDIRECT, "https://client.example/other"])
     code = await flow.code(client, signed)
 
@@ -136,7 +136,7 @@ async def test_a_code_is_for_the_request_it_was_asked_by(flow: Flow, changes: di
 
 
 async def test_the_address_need_not_come_again(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     bare, empty = flow.code_fields(await flow.code(client, signed)), await flow.code(client, signed)
     del bare["redirect_uri"]
 
@@ -145,7 +145,7 @@ async def test_the_address_need_not_come_again(flow: Flow):
 
 
 async def test_a_token_is_for_the_service_that_was_asked_for(flow: Flow):
-    signed, client, api = await flow.house.sign_up(), await flow.client(), "https://api.example/"
+    signed, client, api = await flow.auth_pool.sign_up(), await flow.client(), "https://api.example/"
     code = await flow.code(client, signed, resource=api)
     other = await flow.exchange(client, code, resource="https://other.example/")
     nowhere = await flow.exchange(client, await flow.code(client, signed), resource=api)
@@ -157,7 +157,7 @@ async def test_a_token_is_for_the_service_that_was_asked_for(flow: Flow):
 @pytest.mark.parametrize("name", ["code", "code_verifier"])
 async def test_neither_code_nor_verifier_can_be_left_out(flow: Flow, name: str):
     client = await flow.client()
-    code = await flow.code(client, await flow.house.sign_up())
+    code = await flow.code(client, await flow.auth_pool.sign_up())
     fields = flow.code_fields(code)
     del fields[name]
 
@@ -166,7 +166,7 @@ async def test_neither_code_nor_verifier_can_be_left_out(flow: Flow, name: str):
 
 
 async def test_the_method_of_pkce_is_that_of_the_question(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     hashed = await flow.code(client, signed)
     plain = await flow.code(client, signed, code_challenge_method="plain")
     downgraded = {"code_challenge_method": "plain", "code_verifier": CHALLENGE}
@@ -177,15 +177,15 @@ async def test_the_method_of_pkce_is_that_of_the_question(flow: Flow):
 
 
 async def test_a_code_lives_for_five_minutes(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     code = await flow.code(client, signed)
-    flow.house.clock.forward(minutes=5)
+    flow.auth_pool.clock.forward(minutes=5)
 
     assert error_of(await flow.exchange(client, code)) == BAD_GRANT
 
 
 async def test_the_id_of_a_question_is_no_code(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     id = await flow.question(client)
 
     assert error_of(await flow.exchange(client, id)) == BAD_GRANT
@@ -195,10 +195,10 @@ async def test_the_id_of_a_question_is_no_code(flow: Flow):
 
 @pytest.mark.parametrize("change", [{"ban_duration": "24h"}, None])
 async def test_a_code_of_a_user_who_is_banned_or_gone_is_void(flow: Flow, change: dict[str, str] | None):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     code = await flow.code(client, signed)
     body = change or {"should_soft_delete": True}
-    await flow.house.ok("PUT" if change else "DELETE", f"/admin/users/{signed.id}", body, ADMIN)
+    await flow.auth_pool.ok("PUT" if change else "DELETE", f"/admin/users/{signed.id}", body, ADMIN)
 
     assert error_of(await flow.exchange(client, code)) == BAD_GRANT
 
@@ -221,7 +221,7 @@ async def tries(flow: Flow, client: Client) -> list[tuple[str, dict[str, str], d
 @pytest.mark.parametrize("method", METHODS)
 async def test_a_client_that_shows_itself_otherwise_is_refused(flow: Flow, method: str):
     client = await flow.client(token_endpoint_auth_method=method)
-    code = await flow.code(client, await flow.house.sign_up())
+    code = await flow.code(client, await flow.auth_pool.sign_up())
 
     for name, fields, headers in await tries(flow, client):
         refused = await flow.post(flow.code_fields(code) | fields, None, **headers)
@@ -233,7 +233,7 @@ async def test_a_client_that_shows_itself_otherwise_is_refused(flow: Flow, metho
 @pytest.mark.parametrize("secret", ["", "another", "Ä"])
 async def test_a_wrong_secret_is_refused(flow: Flow, method: str, secret: str):
     client = await flow.client(token_endpoint_auth_method=method)
-    code = await flow.code(client, await flow.house.sign_up())
+    code = await flow.code(client, await flow.auth_pool.sign_up())
 
     assert error_of(await flow.exchange({**client, "client_secret": secret}, code)) == BAD_CLIENT
     assert (await flow.exchange(client, code))[0] == 200
@@ -250,20 +250,20 @@ async def test_unknown_and_wrong_clients_read_the_same(flow: Flow):
 
 
 async def test_a_deleted_client_gets_nothing_and_its_sessions_end(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.public()
+    signed, client = await flow.auth_pool.sign_up(), await flow.public()
     body, code = await flow.tokens(client, signed), await flow.code(client, signed)
-    await flow.house.ok("DELETE", f"/admin/oauth/clients/{client['client_id']}", None, ADMIN)
+    await flow.auth_pool.ok("DELETE", f"/admin/oauth/clients/{client['client_id']}", None, ADMIN)
 
     assert error_of(await flow.exchange(client, code)) == BAD_CLIENT
     assert error_of(await flow.refresh(client, body["refresh_token"])) == BAD_CLIENT
-    assert await flow.house.sessions_of(signed.id) == {signed.session_id}
+    assert await flow.auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
 async def test_an_old_secret_is_void_once_there_is_a_new_one(flow: Flow):
     client = await flow.client()
     path = f"/admin/oauth/clients/{client['client_id']}/regenerate_secret"
-    renewed = await flow.house.ok("POST", path, None, ADMIN)
-    code = await flow.code(client, await flow.house.sign_up())
+    renewed = await flow.auth_pool.ok("POST", path, None, ADMIN)
+    code = await flow.code(client, await flow.auth_pool.sign_up())
 
     assert error_of(await flow.exchange(client, code)) == BAD_CLIENT
     assert (await flow.exchange(renewed, code))[0] == 200
@@ -289,25 +289,27 @@ async def test_requests_that_are_none(flow: Flow, fields: dict[str, str], error:
 
 async def test_a_parameter_that_stands_there_twice_is_refused(flow: Flow):
     client = await flow.public()
-    code = await flow.code(client, await flow.house.sign_up())
+    code = await flow.code(client, await flow.auth_pool.sign_up())
     fields = [*flow.code_fields(code).items(), ("client_id", client["client_id"]), ("code", "another")]
-    response = await flow.house.send("POST", "/oauth/token", urlencode(fields).encode(), content_type=FORM)
+    response = await flow.auth_pool.send(
+        "POST", "/oauth/token", urlencode(fields).encode(), content_type=FORM
+    )
 
     assert error_of((response.status, json.loads(response.body))) == BAD_REQUEST
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"code": 1}'])
 async def test_bodies_that_cannot_be_read_are_refused_in_the_shape_of_oauth(flow: Flow, body: bytes):
-    response = await flow.house.send("POST", "/oauth/token", body)
+    response = await flow.auth_pool.send("POST", "/oauth/token", body)
 
     assert error_of((response.status, json.loads(response.body))) == BAD_REQUEST
 
 
 async def test_the_endpoint_has_a_limit_of_its_own(flow: Flow):
-    limited = Flow(flow.house.having(rate_limit__token_refresh=1.0))
+    limited = Flow(flow.auth_pool.having(rate_limit__token_refresh=1.0))
 
     async def one() -> int:
-        return (await limited.house.send("POST", "/oauth/token", {}, client="198.51.100.21")).status
+        return (await limited.auth_pool.send("POST", "/oauth/token", {}, client="198.51.100.21")).status
 
     answered = [await one() for _ in range(31)]
 
@@ -320,15 +322,15 @@ async def test_the_endpoint_has_a_limit_of_its_own(flow: Flow):
 async def with_hook(flow: Flow, body: str) -> Flow:
     """Ask a function of the database for the claims of access tokens."""
     name = f"claims_{uuid.uuid4().hex}"
-    await flow.house.admin.execute(
+    await flow.auth_pool.admin.execute(
         f"create function public.{name}(event jsonb) returns jsonb language plpgsql as $f$ {body} $f$"
     )
     uri = f"pg-functions://postgres/public/{name}"
-    return Flow(flow.house.having(hook__custom_access_token=Hook(enabled=True, uri=uri)))
+    return Flow(flow.auth_pool.having(hook__custom_access_token=Hook(enabled=True, uri=uri)))
 
 
 async def test_the_hook_is_told_of_the_client(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     hooked = await with_hook(
         flow,
         """begin return jsonb_build_object('claims', event->'claims' || jsonb_build_object(
@@ -342,7 +344,7 @@ async def test_the_hook_is_told_of_the_client(flow: Flow):
 
 
 async def test_a_hook_that_fails_is_no_fault_of_the_token(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     body, code = await flow.tokens(client, signed), await flow.code(client, signed)
     hooked = await with_hook(flow, "begin return jsonb_build_object('claims', 1); end")
 
@@ -353,7 +355,7 @@ async def test_a_hook_that_fails_is_no_fault_of_the_token(flow: Flow):
 
     assert [status for status, _ in (refreshed, exchanged)] == [500, 500]
     assert (await flow.refresh(client, body["refresh_token"]))[0] == 200
-    assert len(await flow.house.sessions_of(signed.id)) == 2
+    assert len(await flow.auth_pool.sessions_of(signed.id)) == 2
 
 
 # Refreshes
@@ -361,7 +363,7 @@ async def test_a_hook_that_fails_is_no_fault_of_the_token(flow: Flow):
 
 @pytest.mark.parametrize("method", METHODS)
 async def test_a_refresh_gives_the_next_tokens_of_the_session(flow: Flow, method: str):
-    signed, client = await flow.house.sign_up(), await flow.client(token_endpoint_auth_method=method)
+    signed, client = await flow.auth_pool.sign_up(), await flow.client(token_endpoint_auth_method=method)
     first = await flow.tokens(client, signed, scope="email profile")
 
     status, second = await flow.refresh(client, first["refresh_token"])
@@ -375,9 +377,9 @@ async def test_a_refresh_gives_the_next_tokens_of_the_session(flow: Flow, method
 
 
 async def test_a_session_of_a_client_refreshes_with_that_client_only(flow: Flow):
-    signed, client, other = await flow.house.sign_up(), await flow.public(), await flow.public()
+    signed, client, other = await flow.auth_pool.sign_up(), await flow.public(), await flow.public()
     body = await flow.tokens(client, signed)
-    response = await flow.house.send(
+    response = await flow.auth_pool.send(
         "POST", "/token?grant_type=refresh_token", {"refresh_token": body["refresh_token"]}
     )
 
@@ -387,14 +389,14 @@ async def test_a_session_of_a_client_refreshes_with_that_client_only(flow: Flow)
 
 
 async def test_a_session_of_a_user_refreshes_with_no_client(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.public()
+    signed, client = await flow.auth_pool.sign_up(), await flow.public()
 
     assert error_of(await flow.refresh(client, signed.refresh_token)) == BAD_CLIENT
-    await flow.house.refresh(signed.refresh_token)
+    await flow.auth_pool.refresh(signed.refresh_token)
 
 
 async def test_a_refresh_asks_for_less_but_never_for_more(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.client()
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     body = await flow.tokens(client, signed, scope="email phone")
     token = body["refresh_token"]
 
@@ -408,12 +410,12 @@ async def test_a_refresh_asks_for_less_but_never_for_more(flow: Flow):
 
 
 async def test_a_refresh_token_that_comes_back_ends_the_session(flow: Flow):
-    signed, client = await flow.house.sign_up(), await flow.public()
+    signed, client = await flow.auth_pool.sign_up(), await flow.public()
     first = (await flow.tokens(client, signed))["refresh_token"]
     token = first
     for _ in range(2):
         token = (await flow.refresh(client, token))[1]["refresh_token"]
-    flow.house.clock.forward(minutes=1)
+    flow.auth_pool.clock.forward(minutes=1)
 
     assert error_of(await flow.refresh(client, first)) == BAD_GRANT
     assert error_of(await flow.refresh(client, token)) == BAD_GRANT
@@ -425,7 +427,7 @@ async def test_refresh_tokens_that_are_none(flow: Flow, token: str):
 
 
 async def test_a_client_without_refreshes_gets_none(flow: Flow):
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
     client = await flow.client(grant_types=["authorization_code"])
     body = await flow.tokens(client, signed)
 
@@ -435,9 +437,9 @@ async def test_a_client_without_refreshes_gets_none(flow: Flow):
 
 @pytest.mark.parametrize("setting", [{"sessions__timebox": 60}, {"sessions__inactivity_timeout": 60}])
 async def test_the_limits_of_sessions_hold_for_clients_too(flow: Flow, setting: dict[str, Any]):
-    flow = Flow(flow.house.having(**setting))
-    signed, client = await flow.house.sign_up(), await flow.client()
+    flow = Flow(flow.auth_pool.having(**setting))
+    signed, client = await flow.auth_pool.sign_up(), await flow.client()
     body = await flow.tokens(client, signed)
-    flow.house.clock.forward(minutes=2)
+    flow.auth_pool.clock.forward(minutes=2)
 
     assert error_of(await flow.refresh(client, body["refresh_token"])) == BAD_GRANT

@@ -18,7 +18,7 @@ from tests.workers.auth.federation.oauth_server.flow import Flow
     ],
 )  # fmt: skip
 async def test_a_client_learns_what_its_scopes_allow(flow: Flow, scope: str, names: set[str]):
-    signed = await flow.house.sign_up(data={"name": "A B"})
+    signed = await flow.auth_pool.sign_up(data={"name": "A B"})
     body = await flow.tokens(await flow.client(), signed, scope=scope)
 
     shown = await flow.userinfo(body["access_token"])
@@ -31,7 +31,7 @@ async def test_a_client_learns_what_its_scopes_allow(flow: Flow, scope: str, nam
 
 async def test_a_token_for_less_tells_less(flow: Flow):
     client = await flow.client()
-    body = await flow.tokens(client, await flow.house.sign_up(), scope="email profile")
+    body = await flow.tokens(client, await flow.auth_pool.sign_up(), scope="email profile")
     _, fewer = await flow.refresh(client, body["refresh_token"], scope="profile")
 
     assert "email" not in await flow.userinfo(fewer["access_token"])
@@ -39,16 +39,16 @@ async def test_a_token_for_less_tells_less(flow: Flow):
 
 
 async def test_it_answers_posts_too(flow: Flow):
-    body = await flow.tokens(await flow.client(), await flow.house.sign_up())
+    body = await flow.tokens(await flow.client(), await flow.auth_pool.sign_up())
     caller = flow.caller(body["access_token"])
 
-    assert (await flow.house.ok("POST", "/oauth/userinfo", None, caller))["email"]
+    assert (await flow.auth_pool.ok("POST", "/oauth/userinfo", None, caller))["email"]
 
 
 async def test_a_users_own_session_has_no_scopes(flow: Flow):
-    signed = await flow.house.sign_up()
+    signed = await flow.auth_pool.sign_up()
 
-    assert await flow.house.ok("GET", "/oauth/userinfo", None, signed.caller) == {"sub": signed.id}
+    assert await flow.auth_pool.ok("GET", "/oauth/userinfo", None, signed.caller) == {"sub": signed.id}
 
 
 async def test_nobody_is_told_nothing(flow: Flow):

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from schemas.keys.secret import Secret
+from tests.workers.auth.auth_pool import AuthPool
 from tests.workers.auth.federation.providers.stand_ins import CLIENT, SECRET, Network, Rerouted
-from tests.workers.auth.house import House
 from workers.auth.federation.providers.registry import find_provider
 from workers.auth.federation.social.protocol import SocialProvider
 from workers.auth.http.context import EndpointContext
@@ -17,15 +17,15 @@ from workers.auth.http.context import EndpointContext
 class Abroad:
     """A worker, and the services that it can reach."""
 
-    house: House
+    auth_pool: AuthPool
     network: Network
 
     @property
     def context(self) -> EndpointContext:
-        return self.house.context
+        return self.auth_pool.context
 
     def having(self, **changes: object) -> "Abroad":
-        return Abroad(self.house.having(**changes), self.network)
+        return Abroad(self.auth_pool.having(**changes), self.network)
 
     def with_provider(self, name: str, **settings: object) -> "Abroad":
         """Give the same with a provider that is enabled."""
@@ -38,11 +38,11 @@ class Abroad:
 
 
 @pytest.fixture
-async def abroad(house: House) -> AsyncIterator[Abroad]:
+async def abroad(auth_pool: AuthPool) -> AsyncIterator[Abroad]:
     network = Network()
     await network.start()
     outgoing = Rerouted(network)
-    there = House(replace(house.context, outgoing=outgoing), house.admin, house.clock)
+    there = AuthPool(replace(auth_pool.context, outgoing=outgoing), auth_pool.admin, auth_pool.clock)
     yield Abroad(there, network)
     await outgoing.close()
     await network.stop()

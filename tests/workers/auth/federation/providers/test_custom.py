@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from tests.workers.auth.auth_pool import ADMIN
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import (
     CALLBACK,
@@ -19,7 +20,6 @@ from tests.workers.auth.federation.providers.stand_ins import (
     challenge_of,
     signed,
 )
-from tests.workers.auth.house import ADMIN
 from workers.auth.federation.providers.custom import read_custom
 from workers.auth.federation.social.protocol import (
     AuthorizationRequest,
@@ -60,7 +60,7 @@ async def add(there: Abroad, **more: object) -> str:
         **({} if more.get("provider_type") == "oauth2" else {"issuer": ISSUER}),
         **more,
     }
-    response = await there.house.send("POST", "/admin/custom-providers", body, ADMIN)
+    response = await there.auth_pool.send("POST", "/admin/custom-providers", body, ADMIN)
     assert response.status == 201, response.body
     return str(body["identifier"])
 
@@ -230,7 +230,7 @@ async def test_the_description_is_read_again_when_an_hour_has_passed(acme: Abroa
     acme.network.publish(ISSUER, RSA, authorization_endpoint=f"{ISSUER}/new")
 
     before = await (await acme.provider(name)).authorization_url(AuthorizationRequest("s", CALLBACK))
-    acme.house.clock.forward(minutes=61)
+    acme.auth_pool.clock.forward(minutes=61)
     after = await (await acme.provider(name)).authorization_url(AuthorizationRequest("s", CALLBACK))
 
     assert before.url.startswith(f"{ISSUER}/authorize?")
@@ -241,7 +241,7 @@ async def test_the_description_is_read_again_when_an_hour_has_passed(acme: Abroa
 async def test_a_description_that_turns_bad_is_not_used(acme: Abroad):
     name = await add(acme)
     acme.network.publish(ISSUER, RSA, token_endpoint="http://id.acme.example/token")
-    acme.house.clock.forward(minutes=61)
+    acme.auth_pool.clock.forward(minutes=61)
 
     with pytest.raises(ProviderError, match="https"):
         await (await acme.provider(name)).authorization_url(AuthorizationRequest("s", CALLBACK))
@@ -252,12 +252,12 @@ async def test_id_tokens_are_taken_for_any_of_its_clients(acme: Abroad):
     grant = "/token?grant_type=id_token"
     claims = {**CLAIMS, "sub": uuid.uuid4().hex, "email": f"{uuid.uuid4().hex}@acme.example"}
 
-    body: Any = await acme.house.ok(
+    body: Any = await acme.auth_pool.ok(
         "POST", grant, {"id_token": signed({**claims, "aud": "android"}), "provider": name}
     )
 
     assert body["user"]["app_metadata"]["provider"] == name
-    refused = await acme.house.send(
+    refused = await acme.auth_pool.send(
         "POST", grant, {"id_token": signed({**claims, "aud": "ios"}), "provider": name}
     )
     assert refused.status == 400
@@ -266,7 +266,7 @@ async def test_id_tokens_are_taken_for_any_of_its_clients(acme: Abroad):
 async def test_id_tokens_of_a_provider_that_is_switched_off_are_refused(acme: Abroad):
     body = {"id_token": signed(CLAIMS), "provider": await add(acme, enabled=False)}
 
-    answer = await acme.house.refused("POST", "/token?grant_type=id_token", body)
+    answer = await acme.auth_pool.refused("POST", "/token?grant_type=id_token", body)
 
     assert answer[:2] == (400, "provider_disabled")
     assert "not enabled" in answer[2]
@@ -275,6 +275,6 @@ async def test_id_tokens_of_a_provider_that_is_switched_off_are_refused(acme: Ab
 async def test_oauth_providers_have_no_id_tokens(acme: Abroad):
     body = {"id_token": signed(CLAIMS), "provider": await add(acme, **oauth2())}
 
-    answer = await acme.house.refused("POST", "/token?grant_type=id_token", body)
+    answer = await acme.auth_pool.refused("POST", "/token?grant_type=id_token", body)
 
     assert answer[:2] == (400, "validation_failed")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.workers.auth.auth_pool import ADMIN
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import RSA
-from tests.workers.auth.house import ADMIN
 
 PATH = "/admin/custom-providers"
 ISSUER = "https://id.acme.example"
@@ -46,7 +46,7 @@ def oauth2(host: str = ISSUER, **more: object) -> dict[str, object]:
 
 
 async def added(there: Abroad, body: dict[str, object]) -> dict[str, Any]:
-    response = await there.house.send("POST", PATH, body, ADMIN)
+    response = await there.auth_pool.send("POST", PATH, body, ADMIN)
     assert response.status == 201, response.body
     found: dict[str, Any] = json.loads(response.body)
     return found
@@ -55,7 +55,7 @@ async def added(there: Abroad, body: dict[str, object]) -> dict[str, Any]:
 async def refused(
     there: Abroad, body: dict[str, object], method: str = "POST", path: str = PATH
 ) -> tuple[int, str, str]:
-    return await there.house.refused(method, path, body, ADMIN)
+    return await there.auth_pool.refused(method, path, body, ADMIN)
 
 
 async def test_a_provider_of_openid_connect_is_added_and_shown_without_its_secret(acme: Abroad):
@@ -92,11 +92,11 @@ async def test_a_provider_of_oauth_is_added_and_shown(acme: Abroad):
 async def test_the_secret_is_sealed_and_never_shown(acme: Abroad):
     name = (await added(acme, oidc()))["identifier"]
 
-    stored = await acme.house.value(
+    stored = await acme.auth_pool.value(
         "select client_secret from auth.custom_oauth_providers where identifier = $1", name
     )
     texts = [
-        (await acme.house.send(method, path, body, ADMIN)).body.decode()
+        (await acme.auth_pool.send(method, path, body, ADMIN)).body.decode()
         for method, path, body in (
             ("GET", PATH, None),
             ("GET", f"{PATH}/{name}", None),
@@ -112,12 +112,12 @@ async def test_the_secret_is_sealed_and_never_shown(acme: Abroad):
 async def test_providers_are_listed_by_type(acme: Abroad):
     first, second = await added(acme, oidc()), await added(acme, oauth2())
 
-    every = [each["identifier"] for each in (await acme.house.ok("GET", PATH, caller=ADMIN))["providers"]]
-    of_oauth = (await acme.house.ok("GET", f"{PATH}?type=oauth2", caller=ADMIN))["providers"]
+    every = [each["identifier"] for each in (await acme.auth_pool.ok("GET", PATH, caller=ADMIN))["providers"]]
+    of_oauth = (await acme.auth_pool.ok("GET", f"{PATH}?type=oauth2", caller=ADMIN))["providers"]
 
     assert every.index(first["identifier"]) < every.index(second["identifier"])
     assert {each["provider_type"] for each in of_oauth} == {"oauth2"}
-    assert (await acme.house.refused("GET", f"{PATH}?type=saml", caller=ADMIN))[:2] == (
+    assert (await acme.auth_pool.refused("GET", f"{PATH}?type=saml", caller=ADMIN))[:2] == (
         400,
         "validation_failed",
     )
@@ -126,7 +126,7 @@ async def test_providers_are_listed_by_type(acme: Abroad):
 async def test_one_provider_is_shown_by_its_name(acme: Abroad):
     name = (await added(acme, oidc()))["identifier"]
 
-    assert (await acme.house.ok("GET", f"{PATH}/{name.replace(':', '%3A')}", caller=ADMIN))[
+    assert (await acme.auth_pool.ok("GET", f"{PATH}/{name.replace(':', '%3A')}", caller=ADMIN))[
         "identifier"
     ] == name
 
@@ -135,14 +135,14 @@ async def test_a_change_keeps_what_it_does_not_name(acme: Abroad):
     old = await added(acme, oidc(scopes=["email"], acceptable_client_ids=["x"]))
     path = f"{PATH}/{old['identifier']}"
 
-    new = await acme.house.ok(
+    new = await acme.auth_pool.ok(
         "PUT", path, {**old, "name": "New", "enabled": False, "scopes": ["profile"]}, ADMIN
     )
 
     changed = {name: new[name] for name in new if new[name] != old[name]}
     assert changed.pop("updated_at") > old["updated_at"]
     assert changed == {"name": "New", "enabled": False, "scopes": ["openid", "profile"]}
-    assert await acme.house.ok("GET", path, caller=ADMIN) == new
+    assert await acme.auth_pool.ok("GET", path, caller=ADMIN) == new
 
 
 async def test_a_new_issuer_is_asked_to_describe_itself(acme: Abroad):
@@ -151,7 +151,7 @@ async def test_a_new_issuer_is_asked_to_describe_itself(acme: Abroad):
 
     answer = await refused(acme, {"issuer": moved}, "PUT", f"{PATH}/{name}")
     acme.network.publish(moved, RSA)
-    shown = await acme.house.ok("PUT", f"{PATH}/{name}", {"issuer": moved}, ADMIN)
+    shown = await acme.auth_pool.ok("PUT", f"{PATH}/{name}", {"issuer": moved}, ADMIN)
 
     assert answer[:2] == (400, "validation_failed")
     assert (shown["issuer"], shown["discovery_document"]["jwks_uri"]) == (moved, f"{moved}/keys")
@@ -163,7 +163,7 @@ async def test_a_description_may_lie_elsewhere(acme: Abroad):
     }  # fmt: skip
 
     shown = await added(acme, oidc(discovery_url="https://cdn.acme.example/oidc.json"))
-    without = await acme.house.ok("PUT", f"{PATH}/{shown['identifier']}", {"discovery_url": ""}, ADMIN)
+    without = await acme.auth_pool.ok("PUT", f"{PATH}/{shown['identifier']}", {"discovery_url": ""}, ADMIN)
 
     assert shown["discovery_document"]["token_endpoint"] == f"{ISSUER}/t"
     assert "discovery_url" not in without
@@ -173,7 +173,7 @@ async def test_a_description_may_lie_elsewhere(acme: Abroad):
 async def test_a_provider_is_removed(acme: Abroad):
     path = f"{PATH}/{(await added(acme, oidc()))['identifier']}"
 
-    assert (await acme.house.send("DELETE", path, None, ADMIN)).status == 204
+    assert (await acme.auth_pool.send("DELETE", path, None, ADMIN)).status == 204
     for method in ("GET", "PUT", "DELETE"):
         assert (await refused(acme, {}, method, path))[:2] == (404, "custom_provider_not_found")
 
@@ -297,7 +297,7 @@ async def test_a_name_is_taken_once(acme: Abroad):
 
 
 async def test_there_are_no_more_than_the_quota(acme: Abroad):
-    count = await acme.house.value("select count(*) from auth.custom_oauth_providers")
+    count = await acme.auth_pool.value("select count(*) from auth.custom_oauth_providers")
     limited = acme.having(custom_oauth__max_providers=count + 1)
     await added(limited, oidc())
 
@@ -317,7 +317,7 @@ async def test_the_feature_may_be_switched_off(acme: Abroad):
 
 
 async def test_only_administrators_may_ask(acme: Abroad):
-    signed_in = await acme.house.sign_up()
+    signed_in = await acme.auth_pool.sign_up()
 
     for method, path in (
         ("GET", PATH),
@@ -326,5 +326,5 @@ async def test_only_administrators_may_ask(acme: Abroad):
         ("PUT", f"{PATH}/x"),
         ("DELETE", f"{PATH}/x"),
     ):
-        assert (await acme.house.refused(method, path, {}, signed_in.caller))[:2] == (403, "not_admin")
-        assert (await acme.house.refused(method, path, {}))[:2] == (401, "no_authorization")
+        assert (await acme.auth_pool.refused(method, path, {}, signed_in.caller))[:2] == (403, "not_admin")
+        assert (await acme.auth_pool.refused(method, path, {}))[:2] == (401, "no_authorization")

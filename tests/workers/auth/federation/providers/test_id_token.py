@@ -11,9 +11,9 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from schemas.http import Response
+from tests.workers.auth.auth_pool import ADMIN, claims_of
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import CLIENT, EC, RSA, by_hand, signed
-from tests.workers.auth.house import ADMIN, claims_of
 from tests.workers.auth.office import AT_ANY_TIME, CONFIRMED, Office, with_office
 
 GRANT = "/token?grant_type=id_token"
@@ -32,21 +32,21 @@ def person(issuer: str = GOOGLE, **more: object) -> dict[str, object]:
     return {"iss": issuer, "sub": name, "email": f"{name}@example.org", "email_verified": True, **more}
 
 
-async def bring(house: Abroad, token: str, provider: str = "google", **more: object) -> Response:
-    return await house.house.send("POST", GRANT, {"id_token": token, "provider": provider, **more})
+async def bring(auth_pool: Abroad, token: str, provider: str = "google", **more: object) -> Response:
+    return await auth_pool.auth_pool.send("POST", GRANT, {"id_token": token, "provider": provider, **more})
 
 
-async def entered(house: Abroad, token: str, provider: str = "google", **more: object) -> dict[str, Any]:
-    response = await bring(house, token, provider, **more)
+async def entered(auth_pool: Abroad, token: str, provider: str = "google", **more: object) -> dict[str, Any]:
+    response = await bring(auth_pool, token, provider, **more)
     assert response.status == 200, response.body
     body: dict[str, Any] = json.loads(response.body)
     return body
 
 
 async def refused(
-    house: Abroad, token: str, provider: str = "google", **more: object
+    auth_pool: Abroad, token: str, provider: str = "google", **more: object
 ) -> tuple[int, dict[str, Any]]:
-    response = await bring(house, token, provider, **more)
+    response = await bring(auth_pool, token, provider, **more)
     return response.status, json.loads(response.body)
 
 
@@ -70,7 +70,7 @@ async def test_a_token_gives_a_session_of_a_new_account(google: Abroad):
     assert identity["identity_data"]["custom_claims"] == {"hd": "example.org"}
     assert user["email_confirmed_at"]
     assert user["last_sign_in_at"]
-    assert [each["method"] for each in claims_of(google.house.signed(body).caller)["amr"]] == ["oauth"]
+    assert [each["method"] for each in claims_of(google.auth_pool.signed(body).caller)["amr"]] == ["oauth"]
 
 
 async def test_the_same_person_enters_the_same_account_again(google: Abroad):
@@ -84,7 +84,7 @@ async def test_the_same_person_enters_the_same_account_again(google: Abroad):
 
 async def test_a_verified_address_leads_to_the_account_that_has_it(google: Abroad):
     claims = person()
-    there = await google.house.sign_up(str(claims["email"]))
+    there = await google.auth_pool.sign_up(str(claims["email"]))
 
     body = await entered(google, signed(claims))
 
@@ -103,7 +103,7 @@ async def test_a_verified_address_leads_to_the_account_that_has_it(google: Abroa
     ],
 )
 async def test_what_is_missing_is_told(google: Abroad, body: dict[str, object], description: str):
-    response = await google.house.send("POST", GRANT, body)
+    response = await google.auth_pool.send("POST", GRANT, body)
 
     assert (response.status, json.loads(response.body)) == oauth(description)
 
@@ -111,14 +111,16 @@ async def test_what_is_missing_is_told(google: Abroad, body: dict[str, object], 
 async def test_a_provider_that_is_not_enabled_takes_nobody(google: Abroad):
     closed = google.with_provider("google", enabled=False)
 
-    answer = await closed.house.refused("POST", GRANT, {"id_token": signed(person()), "provider": "google"})
+    answer = await closed.auth_pool.refused(
+        "POST", GRANT, {"id_token": signed(person()), "provider": "google"}
+    )
 
     assert answer == (400, "provider_disabled", f'Provider (issuer "{GOOGLE}") is not enabled')
 
 
 @pytest.mark.parametrize("name", ["nobody", "github", "custom:nobody", "twitter", "__class__"])
 async def test_an_unknown_provider_is_refused(google: Abroad, name: str):
-    answer = await google.house.refused("POST", GRANT, {"id_token": signed(person()), "provider": name})
+    answer = await google.auth_pool.refused("POST", GRANT, {"id_token": signed(person()), "provider": name})
 
     assert answer == (400, "validation_failed", f'Custom OIDC provider "{name}" not allowed')
 
@@ -249,9 +251,9 @@ async def test_others_tokens_are_taken_too(
     told = {key: value.replace("$", own) if isinstance(value, str) else value for key, value in told.items()}
     if name == "vercel_marketplace":
         told["user_email"] = told.pop("email")
-    house = abroad.with_provider(name, url=REALM if name == "keycloak" else "")
+    auth_pool = abroad.with_provider(name, url=REALM if name == "keycloak" else "")
 
-    body = await entered(house, signed(told), name)
+    body = await entered(auth_pool, signed(told), name)
 
     (identity,) = body["user"]["identities"]
     assert (identity["provider"], identity["id"]) == (name, (subject or "$").replace("$", own))
@@ -277,10 +279,10 @@ async def test_a_customer_directory_of_azure_signs_for_itself(abroad: Abroad):
 async def test_the_issuer_may_stand_for_the_provider(google: Abroad):
     token = {"id_token": signed(person()), "client_id": "whichever", "issuer": GOOGLE}
 
-    body = await google.house.ok("POST", GRANT, token)
+    body = await google.auth_pool.ok("POST", GRANT, token)
 
     assert body["user"]["app_metadata"]["provider"] == "google"
-    answer = await google.with_provider("google", enabled=False).house.refused("POST", GRANT, token)
+    answer = await google.with_provider("google", enabled=False).auth_pool.refused("POST", GRANT, token)
     assert answer[:2] == (400, "provider_disabled")
 
 
@@ -290,20 +292,22 @@ async def test_a_clients_own_issuer_is_taken_only_if_the_settings_list_it(google
     token = {"id_token": signed(person(issuer, aud="app-7")), "client_id": "app-7", "issuer": issuer}
     listed = google.having(allowed_id_token_issuers=[issuer])
 
-    body = await listed.house.ok("POST", GRANT, token)
+    body = await listed.auth_pool.ok("POST", GRANT, token)
 
     assert body["user"]["app_metadata"]["provider"] == issuer
-    answer = await google.house.refused("POST", GRANT, token)
+    answer = await google.auth_pool.refused("POST", GRANT, token)
     assert answer == (400, "validation_failed", f'Custom OIDC provider "{issuer}" not allowed')
-    response = await listed.house.send("POST", GRANT, {**token, "client_id": "app-8"})
+    response = await listed.auth_pool.send("POST", GRANT, {**token, "client_id": "app-8"})
     assert json.loads(response.body)["error_description"] == "Unacceptable audience in id_token: [app-7]"
 
 
 async def test_an_unverified_address_waits_for_its_confirmation(google: Abroad, office: Office):
-    careful = Abroad(with_office(google.house, office).having(**CONFIRMED, **AT_ANY_TIME), google.network)
+    careful = Abroad(with_office(google.auth_pool, office).having(**CONFIRMED, **AT_ANY_TIME), google.network)
     claims = person(email_verified=False)
 
-    answer = await careful.house.refused("POST", GRANT, {"id_token": signed(claims), "provider": "google"})
+    answer = await careful.auth_pool.refused(
+        "POST", GRANT, {"id_token": signed(claims), "provider": "google"}
+    )
 
     assert answer[:2] == (422, "provider_email_needs_verification")
     assert len(office.to(str(claims["email"]))) == 1
@@ -312,7 +316,7 @@ async def test_an_unverified_address_waits_for_its_confirmation(google: Abroad, 
 async def test_a_person_without_an_address_enters_only_where_none_is_needed(google: Abroad):
     claims = person(email=None)
 
-    answer = await google.house.refused("POST", GRANT, {"id_token": signed(claims), "provider": "google"})
+    answer = await google.auth_pool.refused("POST", GRANT, {"id_token": signed(claims), "provider": "google"})
     body = await entered(google.with_provider("google", email_optional=True), signed(claims))
 
     assert answer == (
@@ -324,9 +328,9 @@ async def test_a_person_without_an_address_enters_only_where_none_is_needed(goog
 async def test_who_is_banned_stays_outside(google: Abroad):
     claims = person()
     id = (await entered(google, signed(claims)))["user"]["id"]
-    await google.house.ok("PUT", f"/admin/users/{id}", {"ban_duration": "1h"}, ADMIN)
+    await google.auth_pool.ok("PUT", f"/admin/users/{id}", {"ban_duration": "1h"}, ADMIN)
 
-    answer = await google.house.refused("POST", GRANT, {"id_token": signed(claims), "provider": "google"})
+    answer = await google.auth_pool.refused("POST", GRANT, {"id_token": signed(claims), "provider": "google"})
 
     assert answer == (400, "user_banned", "User is banned")
 
@@ -334,32 +338,34 @@ async def test_who_is_banned_stays_outside(google: Abroad):
 async def test_sign_ups_may_be_closed(google: Abroad):
     closed = google.having(enable_signup=False)
 
-    answer = await closed.house.refused("POST", GRANT, {"id_token": signed(person()), "provider": "google"})
+    answer = await closed.auth_pool.refused(
+        "POST", GRANT, {"id_token": signed(person()), "provider": "google"}
+    )
 
     assert answer[:2] == (422, "signup_disabled")
 
 
 async def test_an_identity_is_linked_to_the_caller(google: Abroad):
-    house = google.having(enable_manual_linking=True)
-    signed_in = await house.house.sign_up()
+    auth_pool = google.having(enable_manual_linking=True)
+    signed_in = await auth_pool.auth_pool.sign_up()
     body = {"id_token": signed(person()), "provider": "google", "link_identity": True}
 
-    linked = await house.house.ok("POST", GRANT, body, signed_in.caller)
+    linked = await auth_pool.auth_pool.ok("POST", GRANT, body, signed_in.caller)
 
     assert linked["user"]["id"] == signed_in.id
     assert sorted(each["provider"] for each in linked["user"]["identities"]) == ["email", "google"]
-    other = await house.house.sign_up()
-    again = await house.house.refused("POST", GRANT, body, other.caller)
+    other = await auth_pool.auth_pool.sign_up()
+    again = await auth_pool.auth_pool.refused("POST", GRANT, body, other.caller)
     assert again[:2] == (422, "identity_already_exists")
 
 
 async def test_nobody_is_linked_without_being_signed_in_or_where_it_is_off(google: Abroad):
     body = {"id_token": signed(person()), "provider": "google", "link_identity": True}
-    signed_in = await google.house.sign_up()
+    signed_in = await google.auth_pool.sign_up()
     off = google.having(enable_manual_linking=False)
 
-    assert (await google.house.refused("POST", GRANT, body))[:2] == (401, "no_authorization")
-    assert (await off.house.refused("POST", GRANT, body, signed_in.caller))[:2] == (
+    assert (await google.auth_pool.refused("POST", GRANT, body))[:2] == (401, "no_authorization")
+    assert (await off.auth_pool.refused("POST", GRANT, body, signed_in.caller))[:2] == (
         404,
         "manual_linking_disabled",
     )
@@ -368,7 +374,9 @@ async def test_nobody_is_linked_without_being_signed_in_or_where_it_is_off(googl
 async def test_an_issuer_that_cannot_be_asked_is_a_failure_of_its_own(google: Abroad):
     google.network.answers.clear()
 
-    answer = await google.house.refused("POST", GRANT, {"id_token": signed(person()), "provider": "google"})
+    answer = await google.auth_pool.refused(
+        "POST", GRANT, {"id_token": signed(person()), "provider": "google"}
+    )
 
     assert answer[:2] == (500, "unexpected_failure")
     assert "provider metadata" in answer[2]

@@ -201,7 +201,7 @@ async def test_keys_that_are_not_known_are_looked_for_again_but_not_at_every_tok
     with pytest.raises(BadIdToken):  # asked for within the minute
         await id_token_claims(client, signed(CLAIMS, newer), SIGNER)
     asked = len(abroad.network.asked(f"{ISSUER}/keys"))
-    abroad.house.clock.forward(seconds=61)
+    abroad.auth_pool.clock.forward(seconds=61)
     claims = await id_token_claims(client, signed(CLAIMS, newer), SIGNER)
 
     assert claims["sub"] == "ada"
@@ -210,7 +210,7 @@ async def test_keys_that_are_not_known_are_looked_for_again_but_not_at_every_tok
 
 async def test_documents_are_kept_for_an_hour(client: ProviderClient, abroad: Abroad):
     for minutes in (0, 30, 31):
-        abroad.house.clock.forward(minutes=minutes)
+        abroad.auth_pool.clock.forward(minutes=minutes)
         await id_token_claims(client, signed({**CLAIMS, "exp": int(time.time()) + 9999}), SIGNER)
 
     assert len(abroad.network.asked(f"{ISSUER}/.well-known/openid-configuration")) == 2
@@ -221,8 +221,8 @@ async def test_a_token_without_a_key_id_holds_if_only_one_key_fits(client: Provi
     assert await id_token_claims(client, signed(CLAIMS, RSA, kid=None), SIGNER)
 
     abroad.network.answers["GET", f"{ISSUER}/keys"] = key_set(RSA, STRANGER)
-    abroad.house.clock.forward(minutes=59, seconds=30)
-    abroad.house.clock.forward(minutes=1)
+    abroad.auth_pool.clock.forward(minutes=59, seconds=30)
+    abroad.auth_pool.clock.forward(minutes=1)
     with pytest.raises(BadIdToken):
         await id_token_claims(
             client, signed({**CLAIMS, "exp": int(time.time()) + 9999}, RSA, kid=None), SIGNER
@@ -311,7 +311,7 @@ async def test_a_key_that_is_marked_with_an_issuer_signs_for_that_one_only(
         abroad.network.answers["GET", f"{ISSUER}/keys"] = {
             "keys": [{**RSA.as_dict(private=False), "issuer": owner}]
         }
-        abroad.house.clock.forward(minutes=0 if holds else 59)
+        abroad.auth_pool.clock.forward(minutes=0 if holds else 59)
         fresh = replace(client, documents=type(client.documents)())
 
         if holds:

@@ -50,9 +50,9 @@ def test_every_provider_has_a_record():
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_sign_in_leads_from_the_browser_to_the_person(abroad: Abroad, name: str):
     record = recorded(name)
-    house = abroad.with_provider(name, url=record.get("url", ""))
+    auth_pool = abroad.with_provider(name, url=record.get("url", ""))
     install(abroad.network, record)
-    provider = await house.provider(name)
+    provider = await auth_pool.provider(name)
 
     departure = departing(record, uses_pkce=provider.uses_pkce, scopes=())
     destination = await provider.authorization_url(departure)

@@ -8,9 +8,9 @@ import pytest
 from aiohttp import web
 from authlib.oauth1.rfc5849.signature import construct_base_string, hmac_sha1_signature
 
+from tests.workers.auth.auth_pool import told
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import CALLBACK, CLIENT, SECRET, Seen
-from tests.workers.auth.house import told
 from workers.auth.federation.social.protocol import (
     AuthorizationRedirect,
     AuthorizationRequest,
@@ -162,15 +162,15 @@ async def test_a_browser_goes_all_the_way(abroad: Abroad, twitter: SocialProvide
         if is_signed(seen)
         else web.json_response(REFUSED, status=401)
     )
-    house = abroad.having(external_url="http://127.0.0.1:8000/auth/v1").with_provider("twitter").house
+    auth_pool = abroad.having(external_url="http://127.0.0.1:8000/auth/v1").with_provider("twitter").auth_pool
 
-    left = await house.send("GET", "/authorize?provider=twitter")
+    left = await auth_pool.send("GET", "/authorize?provider=twitter")
     (asked,) = network.asked(f"{API}/oauth/request_token")
     header = unquote(unquote(asked.headers["authorization"]))
     state = re.search(r"callback\?state=([0-9a-f-]{36})", header)
     assert state is not None
-    kept = await house.value("select string_agg(code_verifier, ' ') from auth.oauth_client_states")
-    back = await house.send(
+    kept = await auth_pool.value("select string_agg(code_verifier, ' ') from auth.oauth_client_states")
+    back = await auth_pool.send(
         "GET", f"/callback?state={state[1]}&oauth_token=request-1&oauth_verifier=verifier-1"
     )
 

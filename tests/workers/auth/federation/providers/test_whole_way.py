@@ -6,10 +6,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from schemas.http import Response
+from tests.workers.auth.auth_pool import told
 from tests.workers.auth.federation.providers.conftest import Abroad
 from tests.workers.auth.federation.providers.stand_ins import CODE, TokenEndpoint
 from tests.workers.auth.federation.providers.test_registry import NAMES, install, parted, recorded
-from tests.workers.auth.house import told
 
 EXTERNAL = "http://127.0.0.1:8000/auth/v1"
 
@@ -18,7 +18,7 @@ async def leave(there: Abroad, name: str, extra: dict[str, str]) -> dict[str, st
     """Send a browser away, and give what it takes along."""
     renamed = {f"workos_{key}" if key == "provider" else key: value for key, value in extra.items()}
     query = urlencode({"provider": name, **renamed})
-    response = await there.house.send("GET", f"/authorize?{query}")
+    response = await there.auth_pool.send("GET", f"/authorize?{query}")
     assert response.status == 302, response
     return parted(told(response, "location"))[1]
 
@@ -27,9 +27,9 @@ async def come_back(there: Abroad, record: dict[str, Any], fields: dict[str, str
     """Bring a browser back: by address, or by form where the provider wants it."""
     whole = urlencode({**fields, **record.get("callback", {})})
     if record["authorize"]["query"].get("response_mode") != "form_post":
-        return await there.house.send("GET", f"/callback?{whole}")
+        return await there.auth_pool.send("GET", f"/callback?{whole}")
     form = {"content_type": "application/x-www-form-urlencoded"}
-    return await there.house.send("POST", "/callback", whole.encode(), **form)
+    return await there.auth_pool.send("POST", "/callback", whole.encode(), **form)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,7 +51,9 @@ async def test_a_browser_goes_all_the_way(abroad: Abroad, name: str):
     assert response.status == 302
     fragment = dict(parse_qsl(urlsplit(told(response, "location")).fragment))
     assert fragment["provider_token"] == "access-1"
-    user = await there.house.ok("GET", "/user", caller=there.house.signed({**fragment, "user": {}}).caller)
+    user = await there.auth_pool.ok(
+        "GET", "/user", caller=there.auth_pool.signed({**fragment, "user": {}}).caller
+    )
     mine = next(each for each in user["identities"] if each["provider"] == name)
     assert mine["id"] == record["person"]["subject"]
     claims = record["person"]["claims"]

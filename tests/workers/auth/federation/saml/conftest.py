@@ -11,8 +11,8 @@ import pytest
 from schemas.http import Response
 from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, told
 from tests.workers.auth.federation.saml.idp import Element, Idp, Request, Says, packed, read_request
-from tests.workers.auth.house import ADMIN, House, Signed, told
 from workers.auth.federation.saml.service_provider import ServiceProvider, service_provider
 
 FORM = "application/x-www-form-urlencoded"
@@ -37,13 +37,13 @@ class Landing:
 class Organization:
     """A worker, an identity provider, and the row by which one knows the other."""
 
-    house: House
+    auth_pool: AuthPool
     idp: Idp
     id: str
 
     @property
     def us(self) -> ServiceProvider:
-        return service_provider(self.house.context.settings)
+        return service_provider(self.auth_pool.context.settings)
 
     @property
     def name(self) -> str:
@@ -52,7 +52,9 @@ class Organization:
     async def visit(self, **more: object) -> Request:
         """Ask to sign in, and give what the identity provider reads."""
         body = {"provider_id": self.id, "skip_http_redirect": True, **more}
-        return read_request(await self.house.go_on((await self.house.ok("POST", "/sso", body))["url"]))
+        return read_request(
+            await self.auth_pool.go_on((await self.auth_pool.ok("POST", "/sso", body))["url"])
+        )
 
     def says(self, request: Request | None = None, **more: Any) -> Says:
         """Give what an honest answer says."""
@@ -61,23 +63,23 @@ class Organization:
             "audience": self.us.entity_id,
             "acs": self.us.acs_url,
             "in_response_to": request.id if request else None,
-            "now": datetime.fromtimestamp(self.house.clock(), UTC),
+            "now": datetime.fromtimestamp(self.auth_pool.clock(), UTC),
             "name_id": f"u-{uuid.uuid4().hex}",
         }
         return Says(**{**usual, **more})
 
     async def arrive(
-        self, brought: Element | str, relay_state: str = "", house: House | None = None
+        self, brought: Element | str, relay_state: str = "", auth_pool: AuthPool | None = None
     ) -> Landing:
         """Bring an answer as a browser does, and give where it is sent."""
-        return landing_of(await self.bring(brought, relay_state, house))
+        return landing_of(await self.bring(brought, relay_state, auth_pool))
 
     async def bring(
-        self, brought: Element | str, relay_state: str = "", house: House | None = None
+        self, brought: Element | str, relay_state: str = "", auth_pool: AuthPool | None = None
     ) -> Response:
         text = brought if isinstance(brought, str) else packed(brought)
         form = urlencode({"SAMLResponse": text, "RelayState": relay_state}).encode()
-        return await (house or self.house).send("POST", "/sso/saml/acs", form, content_type=FORM)
+        return await (auth_pool or self.auth_pool).send("POST", "/sso/saml/acs", form, content_type=FORM)
 
     async def sign_in(self, **said: Any) -> Signed:
         """Sign somebody in by way of the identity provider."""
@@ -87,9 +89,9 @@ class Organization:
 
     async def signed(self, landing: Landing) -> Signed:
         """Give the session that a browser landed with."""
-        refreshed = await self.house.refresh(landing.fragment["refresh_token"])
+        refreshed = await self.auth_pool.refresh(landing.fragment["refresh_token"])
         body = {**refreshed.body, "access_token": landing.fragment["access_token"]}
-        return self.house.signed({**body, "refresh_token": refreshed.refresh_token})
+        return self.auth_pool.signed({**body, "refresh_token": refreshed.refresh_token})
 
 
 def landing_of(response: Response) -> Landing:
@@ -103,21 +105,21 @@ def landing_of(response: Response) -> Landing:
     )
 
 
-async def known(house: House, idp: Idp | None = None, **more: object) -> Organization:
+async def known(auth_pool: AuthPool, idp: Idp | None = None, **more: object) -> Organization:
     """Make an identity provider known."""
     idp = idp or Idp()
     body = {"type": "saml", "metadata_xml": idp.metadata(), **more}
-    response = await house.send("POST", "/admin/sso/providers", body, ADMIN)
+    response = await auth_pool.send("POST", "/admin/sso/providers", body, ADMIN)
     assert response.status == 201, response
-    shown = await house.ok("GET", "/admin/sso/providers", None, ADMIN)
+    shown = await auth_pool.ok("GET", "/admin/sso/providers", None, ADMIN)
     (id,) = [each["id"] for each in shown["items"] if each["saml"]["entity_id"] == idp.entity_id]
-    return Organization(house, idp, id)
+    return Organization(auth_pool, idp, id)
 
 
 @pytest.fixture
-def sso(house: House) -> House:
+def sso(auth_pool: AuthPool) -> AuthPool:
     """A worker with single sign-on."""
-    return house.having(
+    return auth_pool.having(
         saml__enabled=True,
         saml__private_key=Secret(RSA_KEY),
         saml__rate_limit_assertion=0.0,
@@ -127,6 +129,6 @@ def sso(house: House) -> House:
 
 
 @pytest.fixture
-async def organization(sso: House) -> Organization:
+async def organization(sso: AuthPool) -> Organization:
     """An organization whose users sign in by its identity provider."""
     return await known(sso)

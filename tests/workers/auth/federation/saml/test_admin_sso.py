@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.workers.auth.auth_pool import ADMIN, ANYBODY, AuthPool
 from tests.workers.auth.federation.saml.conftest import known
 from tests.workers.auth.federation.saml.idp import EMAIL_FORM, PERSISTENT, Idp
-from tests.workers.auth.house import ADMIN, ANYBODY, House
 
 PLACE = "/admin/sso/providers"
 MISSING = (404, "sso_provider_not_found", "SSO Identity Provider not found")
@@ -18,8 +18,8 @@ def body(idp: Idp | None = None, **more: object) -> dict[str, object]:
     return {"type": "saml", "metadata_xml": (idp or Idp()).metadata(), **more}
 
 
-async def made(house: House, given: dict[str, object]) -> dict[str, Any]:
-    response = await house.send("POST", PLACE, given, ADMIN)
+async def made(auth_pool: AuthPool, given: dict[str, object]) -> dict[str, Any]:
+    response = await auth_pool.send("POST", PLACE, given, ADMIN)
     assert response.status == 201, response
     shown: dict[str, Any] = json.loads(response.body)
     return shown
@@ -33,14 +33,14 @@ def domain() -> str:
     ("method", "target"),
     [("GET", PLACE), ("POST", PLACE), ("GET", f"{PLACE}/x"), ("PUT", f"{PLACE}/x"), ("DELETE", f"{PLACE}/x")],
 )
-async def test_only_admins_see_providers(sso: House, method: str, target: str):
+async def test_only_admins_see_providers(sso: AuthPool, method: str, target: str):
     signed = await sso.sign_up()
 
     assert (await sso.refused(method, target, {}, ANYBODY))[:2] == (401, "no_authorization")
     assert (await sso.refused(method, target, {}, signed.caller))[:2] == (403, "not_admin")
 
 
-async def test_a_provider_is_made_as_it_is_shown(sso: House):
+async def test_a_provider_is_made_as_it_is_shown(sso: AuthPool):
     idp, first, second = Idp(), domain(), domain()
     mapping = {
         "keys": {"name": {"name": "cn"}, "groups": {"names": ["a", "b"], "array": True, "default": []}}
@@ -74,7 +74,7 @@ async def test_a_provider_is_made_as_it_is_shown(sso: House):
     await sso.ok("DELETE", f"{PLACE}/{shown['id']}", None, ADMIN)
 
 
-async def test_the_list_leaves_the_long_metadata_out(sso: House):
+async def test_the_list_leaves_the_long_metadata_out(sso: AuthPool):
     organization = await known(sso)
 
     shown = await sso.ok("GET", PLACE, None, ADMIN)
@@ -85,8 +85,8 @@ async def test_the_list_leaves_the_long_metadata_out(sso: House):
 
 
 @pytest.mark.parametrize("without", [True, False])
-async def test_it_is_administered_with_saml_on_or_off(house: House, sso: House, without: bool):
-    shown = await made(house if without else sso, body())
+async def test_it_is_administered_with_saml_on_or_off(auth_pool: AuthPool, sso: AuthPool, without: bool):
+    shown = await made(auth_pool if without else sso, body())
 
     assert shown["disabled"] is False
 
@@ -116,7 +116,7 @@ async def test_it_is_administered_with_saml_on_or_off(house: House, sso: House, 
         (body(attribute_mapping={"keys": {"a": {"name": "x", "default": {"b": ["\0"]}}}}), "U+0000"),
     ],
 )
-async def test_what_cannot_be_a_provider_is_refused(sso: House, given: object, told: str):
+async def test_what_cannot_be_a_provider_is_refused(sso: AuthPool, given: object, told: str):
     status, code, message = await sso.refused("POST", PLACE, given, ADMIN)
 
     assert (status, code) == (400, "validation_failed")
@@ -127,11 +127,11 @@ async def test_what_cannot_be_a_provider_is_refused(sso: House, given: object, t
     "given",
     [b"[]", b"{", body(domains="a"), body(attribute_mapping=[]), body(attribute_mapping={"keys": {"a": 1}})],
 )
-async def test_a_body_of_another_shape_is_refused(sso: House, given: object):
+async def test_a_body_of_another_shape_is_refused(sso: AuthPool, given: object):
     assert (await sso.refused("POST", PLACE, given, ADMIN))[:2] == (400, "bad_json")
 
 
-async def test_names_are_taken_once(sso: House):
+async def test_names_are_taken_once(sso: AuthPool):
     idp, taken, resource = Idp(), domain(), uuid.uuid4().hex
     await made(sso, body(idp, domains=[taken], resource_id=resource))
 
@@ -147,7 +147,7 @@ async def test_names_are_taken_once(sso: House):
     )
 
 
-async def test_a_provider_that_was_refused_leaves_nothing(sso: House):
+async def test_a_provider_that_was_refused_leaves_nothing(sso: AuthPool):
     idp, taken = Idp(), domain()
     await made(sso, body(domains=[taken]))
     await sso.refused("POST", PLACE, body(idp, domains=[taken]), ADMIN)
@@ -157,13 +157,13 @@ async def test_a_provider_that_was_refused_leaves_nothing(sso: House):
 
 @pytest.mark.parametrize("id", [str(uuid.uuid4()), "x", "resource_x", "resource_", "%00"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_an_unknown_provider_is_not_found(sso: House, method: str, id: str):
+async def test_an_unknown_provider_is_not_found(sso: AuthPool, method: str, id: str):
     refusal = await sso.refused(method, f"{PLACE}/{id}", {}, ADMIN)
 
     assert refusal == MISSING or (id == "%00" and refusal[0] == 404)
 
 
-async def test_what_is_given_replaces_and_the_rest_stays(sso: House):
+async def test_what_is_given_replaces_and_the_rest_stays(sso: AuthPool):
     idp, first, second = Idp(), domain(), domain()
     mapping = {"keys": {"name": {"name": "cn"}}}
     before = await made(sso, body(idp, domains=[first], attribute_mapping=mapping, name_id_format=PERSISTENT))
@@ -186,7 +186,7 @@ async def test_what_is_given_replaces_and_the_rest_stays(sso: House):
     assert alone["disabled"] is True
 
 
-async def test_metadata_change_but_not_who_they_are_of(sso: House):
+async def test_metadata_change_but_not_who_they_are_of(sso: AuthPool):
     idp = Idp()
     before = await made(sso, body(idp))
     place = f"{PLACE}/{before['id']}"
@@ -205,7 +205,7 @@ async def test_metadata_change_but_not_who_they_are_of(sso: House):
     )
 
 
-async def test_names_of_others_cannot_be_taken_over(sso: House):
+async def test_names_of_others_cannot_be_taken_over(sso: AuthPool):
     taken, resource = domain(), uuid.uuid4().hex
     await made(sso, body(domains=[taken], resource_id=resource))
     mine = await made(sso, body(domains=[domain()]))
@@ -219,7 +219,7 @@ async def test_names_of_others_cannot_be_taken_over(sso: House):
     assert await sso.ok("GET", place, None, ADMIN) == mine
 
 
-async def test_another_type_is_refused(sso: House):
+async def test_another_type_is_refused(sso: AuthPool):
     mine = await made(sso, body())
 
     assert (await sso.refused("PUT", f"{PLACE}/{mine['id']}", {"type": "oidc"}, ADMIN))[:2] == (
@@ -227,7 +227,7 @@ async def test_another_type_is_refused(sso: House):
     )  # fmt: skip
 
 
-async def test_a_deleted_provider_is_given_once_more(sso: House):
+async def test_a_deleted_provider_is_given_once_more(sso: AuthPool):
     idp = Idp()
     mine = await made(sso, body(idp, domains=[domain()]))
 
@@ -238,7 +238,7 @@ async def test_a_deleted_provider_is_given_once_more(sso: House):
     assert (await made(sso, body(idp, domains=[mine["domains"][0]["domain"]])))["id"] != mine["id"]
 
 
-async def test_users_of_a_deleted_provider_stay_but_do_not_enter(sso: House):
+async def test_users_of_a_deleted_provider_stay_but_do_not_enter(sso: AuthPool):
     organization = await known(sso)
     signed = await organization.sign_in()
     tree = organization.idp.tree(organization.says())

@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.workers.auth.auth_pool import ADMIN, AuthPool
 from tests.workers.auth.federation.saml.conftest import Organization
 from tests.workers.auth.federation.saml.idp import Idp, rsa_pair
-from tests.workers.auth.house import ADMIN, House
 from workers.auth.federation.saml.metadata import read_metadata
 from workers.auth.federation.saml.metadata_refresh import is_stale
 from workers.auth.federation.saml.providers import SamlRegistration
@@ -67,22 +67,22 @@ async def place() -> AsyncIterator[Place]:
 
 
 @pytest.fixture
-async def routed(sso: House, place: Place) -> AsyncIterator[House]:
+async def routed(sso: AuthPool, place: Place) -> AsyncIterator[AuthPool]:
     """A worker for which the place is at public addresses."""
     outgoing = _Routed(place)
-    yield House(replace(sso.context, outgoing=outgoing), sso.admin, sso.clock)
+    yield AuthPool(replace(sso.context, outgoing=outgoing), sso.admin, sso.clock)
     await outgoing.close()
 
 
-async def by_url(house: House, place: Place) -> Organization:
-    response = await house.send(
+async def by_url(auth_pool: AuthPool, place: Place) -> Organization:
+    response = await auth_pool.send(
         "POST", "/admin/sso/providers", {"type": "saml", "metadata_url": place.url}, ADMIN
     )
     assert response.status == 201, response
-    id = await house.value(
+    id = await auth_pool.value(
         "select sso_provider_id::text from auth.saml_providers where entity_id = $1", place.idp.entity_id
     )
-    return Organization(house, place.idp, id)
+    return Organization(auth_pool, place.idp, id)
 
 
 async def enters(organization: Organization) -> bool:
@@ -134,7 +134,7 @@ def test_metadata_without_an_address_never_do():
         "https://2130706433/metadata",
     ],
 )
-async def test_private_hosts_are_not_asked(sso: House, url: str):
+async def test_private_hosts_are_not_asked(sso: AuthPool, url: str):
     refusal = await sso.refused("POST", "/admin/sso/providers", {"type": "saml", "metadata_url": url}, ADMIN)
 
     assert refusal[:2] == (400, "saml_metadata_fetch_failed")
@@ -143,13 +143,13 @@ async def test_private_hosts_are_not_asked(sso: House, url: str):
 @pytest.mark.parametrize(
     "url", ["http://a.example/metadata", "file:///etc/passwd", "ftp://a.example/", "metadata"]
 )
-async def test_only_https_is_asked(sso: House, url: str):
+async def test_only_https_is_asked(sso: AuthPool, url: str):
     refusal = await sso.refused("POST", "/admin/sso/providers", {"type": "saml", "metadata_url": url}, ADMIN)
 
     assert refusal == (400, "validation_failed", "SAML Metadata URL is not a HTTPS URL")
 
 
-async def test_a_provider_is_made_of_its_address(routed: House, place: Place):
+async def test_a_provider_is_made_of_its_address(routed: AuthPool, place: Place):
     organization = await by_url(routed, place)
 
     shown = await routed.ok("GET", f"/admin/sso/providers/{organization.id}", None, ADMIN)
@@ -172,7 +172,7 @@ async def test_a_provider_is_made_of_its_address(routed: House, place: Place):
     ],
 )
 async def test_what_is_not_there_makes_no_provider(
-    routed: House, place: Place, status: int, text: str | None, refusal: str
+    routed: AuthPool, place: Place, status: int, text: str | None, refusal: str
 ):
     place.status, place.text = status, text
 
@@ -187,7 +187,7 @@ async def test_what_is_not_there_makes_no_provider(
 # And again
 
 
-async def test_a_provider_may_change_its_key(routed: House, place: Place):
+async def test_a_provider_may_change_its_key(routed: AuthPool, place: Place):
     organization = await by_url(routed, place)
     place.idp.key = rsa_pair("changed")
 
@@ -200,7 +200,7 @@ async def test_a_provider_may_change_its_key(routed: House, place: Place):
     assert len(place.asked) == 2
 
 
-async def test_a_visit_asks_too(routed: House, place: Place):
+async def test_a_visit_asks_too(routed: AuthPool, place: Place):
     organization = await by_url(routed, place)
     place.idp.sso_url = "https://moved.example.org/sso"
     routed.clock.forward(hours=25)
@@ -211,7 +211,7 @@ async def test_a_visit_asks_too(routed: House, place: Place):
 
 
 @pytest.mark.parametrize("text", ["nothing", "<a/>", Idp().metadata()])
-async def test_what_cannot_be_had_leaves_what_is_there(routed: House, place: Place, text: str):
+async def test_what_cannot_be_had_leaves_what_is_there(routed: AuthPool, place: Place, text: str):
     organization = await by_url(routed, place)
     place.text = text
     routed.clock.forward(hours=25)

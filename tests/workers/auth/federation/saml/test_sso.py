@@ -15,6 +15,7 @@ from lxml import etree  # type: ignore[import-untyped]  # ships no types
 from schemas.keys.secret import Secret
 from schemas.settings.types import Duration
 from tests.schemas.rsa_key import rsa_key
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, address, claims_of, told
 from tests.workers.auth.federation.saml import wrapping
 from tests.workers.auth.federation.saml.conftest import FORM, Organization, known, landing_of
 from tests.workers.auth.federation.saml.idp import (
@@ -26,7 +27,6 @@ from tests.workers.auth.federation.saml.idp import (
     read_request,
     rsa_pair,
 )
-from tests.workers.auth.house import ADMIN, House, address, claims_of, told
 
 SITE = "http://127.0.0.1:3000"
 APP = "https://app.example.org/welcome"
@@ -37,7 +37,7 @@ PKCE = {"code_challenge": CHALLENGE, "code_challenge_method": "s256"}
 
 async def users_of(organization: Organization) -> int:
     return int(
-        await organization.house.value(
+        await organization.auth_pool.value(
             "select count(*) from auth.identities where provider = $1", organization.name
         )
     )
@@ -46,16 +46,16 @@ async def users_of(organization: Organization) -> int:
 # There
 
 
-async def test_without_saml_nothing_is_there(house: House):
+async def test_without_saml_nothing_is_there(auth_pool: AuthPool):
     off = (404, "saml_provider_disabled", "SAML 2.0 is disabled")
 
-    assert await house.refused("POST", "/sso", {"domain": "corp.example.org"}) == off
-    assert await house.refused("GET", "/sso/saml/metadata") == off
-    assert await house.refused("POST", "/sso/saml/acs") == off
-    assert (await house.ok("GET", "/settings"))["saml_enabled"] is False
+    assert await auth_pool.refused("POST", "/sso", {"domain": "corp.example.org"}) == off
+    assert await auth_pool.refused("GET", "/sso/saml/metadata") == off
+    assert await auth_pool.refused("POST", "/sso/saml/acs") == off
+    assert (await auth_pool.ok("GET", "/settings"))["saml_enabled"] is False
 
 
-async def test_the_settings_tell_that_it_is_there(sso: House):
+async def test_the_settings_tell_that_it_is_there(sso: AuthPool):
     shown = await sso.ok("GET", "/settings")
     changing = await sso.having(saml__private_key_next=Secret(rsa_key())).ok("GET", "/settings")
 
@@ -64,9 +64,9 @@ async def test_the_settings_tell_that_it_is_there(sso: House):
 
 
 async def test_a_browser_is_sent_to_the_provider_with_a_signed_request(organization: Organization):
-    response = await organization.house.send("POST", "/sso", {"provider_id": organization.id})
+    response = await organization.auth_pool.send("POST", "/sso", {"provider_id": organization.id})
 
-    address = await organization.house.go_on(told(response, "location"))
+    address = await organization.auth_pool.go_on(told(response, "location"))
     request = read_request(address)
 
     assert response.status == 303
@@ -78,13 +78,13 @@ async def test_a_browser_is_sent_to_the_provider_with_a_signed_request(organizat
 async def test_a_script_gets_the_address(organization: Organization):
     body = {"provider_id": organization.id, "skip_http_redirect": True}
 
-    shown = await organization.house.ok("POST", "/sso", body)
+    shown = await organization.auth_pool.ok("POST", "/sso", body)
 
     assert list(shown) == ["url"]
-    assert uuid.UUID(read_request(await organization.house.go_on(shown["url"])).relay_state)
+    assert uuid.UUID(read_request(await organization.auth_pool.go_on(shown["url"])).relay_state)
 
 
-async def test_a_provider_is_found_by_domain(sso: House):
+async def test_a_provider_is_found_by_domain(sso: AuthPool):
     domain = f"{uuid.uuid4().hex}.example.org"
     organization = await known(sso, domains=[domain])
 
@@ -114,11 +114,11 @@ async def test_a_provider_is_found_by_domain(sso: House):
         ),
     ],
 )
-async def test_what_cannot_be_asked_is_refused(sso: House, body: object, refusal: tuple[int, str, str]):
+async def test_what_cannot_be_asked_is_refused(sso: AuthPool, body: object, refusal: tuple[int, str, str]):
     assert await sso.refused("POST", "/sso", body) == refusal
 
 
-async def test_a_disabled_provider_is_refused(sso: House):
+async def test_a_disabled_provider_is_refused(sso: AuthPool):
     organization = await known(sso, disabled=True)
     refusal = (404, "sso_provider_disabled", "SSO provider is disabled")
 
@@ -128,7 +128,7 @@ async def test_a_disabled_provider_is_refused(sso: House):
     assert landing.refusal == refusal[1:]
 
 
-async def test_a_provider_that_takes_no_redirects_is_told(sso: House):
+async def test_a_provider_that_takes_no_redirects_is_told(sso: AuthPool):
     idp = Idp()
     post = '<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://i.example/"/>'
     organization = await known(sso, idp, metadata_xml=idp.metadata(bindings=post))
@@ -140,7 +140,7 @@ async def test_a_provider_that_takes_no_redirects_is_told(sso: House):
     assert "access_token" in landing.fragment
 
 
-async def test_a_captcha_is_asked_for_where_the_settings_want_one(sso: House):
+async def test_a_captcha_is_asked_for_where_the_settings_want_one(sso: AuthPool):
     guarded = sso.having(captcha__enabled=True, captcha__secret=Secret("riddle"))
 
     refusal = await guarded.refused("POST", "/sso", {"domain": "nobody.example"})
@@ -148,7 +148,7 @@ async def test_a_captcha_is_asked_for_where_the_settings_want_one(sso: House):
     assert refusal[:2] == (400, "captcha_failed")
 
 
-async def test_visits_are_limited(sso: House):
+async def test_visits_are_limited(sso: AuthPool):
     limited = sso.having(rate_limit__sso=1.0)
     client = str(uuid.uuid4())
     statuses = [
@@ -160,7 +160,7 @@ async def test_visits_are_limited(sso: House):
     assert statuses[-1] == 429
 
 
-async def test_arrivals_are_limited(sso: House):
+async def test_arrivals_are_limited(sso: AuthPool):
     limited = sso.having(saml__rate_limit_assertion=1.0)
     client = str(uuid.uuid4())
     statuses = [
@@ -175,7 +175,7 @@ async def test_arrivals_are_limited(sso: House):
 # Our metadata
 
 
-async def test_our_metadata_are_public(sso: House):
+async def test_our_metadata_are_public(sso: AuthPool):
     response = await sso.send("GET", "/sso/saml/metadata")
     file = await sso.send("GET", "/sso/saml/metadata?download=true")
     changing = await sso.having(saml__private_key_next=Secret(rsa_key())).send("GET", "/sso/saml/metadata")
@@ -195,7 +195,7 @@ async def test_our_metadata_are_public(sso: House):
 
 
 @pytest.mark.parametrize("signs", [("assertion",), ("response",), ("assertion", "response")])
-async def test_a_user_signs_in(sso: House, signs: tuple[str, ...]):
+async def test_a_user_signs_in(sso: AuthPool, signs: tuple[str, ...]):
     organization = await known(sso, Idp(signs=signs))
     request = await organization.visit(redirect_to=APP)
     email = address()
@@ -228,7 +228,7 @@ async def test_a_user_signs_in(sso: House, signs: tuple[str, ...]):
 async def test_the_provider_stays_in_the_claims_after_a_refresh(organization: Organization):
     signed = await organization.sign_in()
 
-    refreshed = await organization.house.refresh(signed.refresh_token)
+    refreshed = await organization.auth_pool.refresh(signed.refresh_token)
 
     assert claims_of(refreshed.caller)["amr"][0]["provider"] == organization.id
 
@@ -253,18 +253,18 @@ async def test_a_user_follows_his_provider_to_another_address(organization: Orga
 
 
 async def test_nobody_else_s_account_is_entered_by_an_address(organization: Organization):
-    plain = await organization.house.sign_up()
-    other = await known(organization.house)
+    plain = await organization.auth_pool.sign_up()
+    other = await known(organization.auth_pool)
 
     signed = await organization.sign_in(attributes=[("mail", [plain.email])])
     elsewhere = await other.sign_in(attributes=[("mail", [plain.email])])
 
     assert len({plain.id, signed.id, elsewhere.id}) == 3
     assert {signed.email, elsewhere.email} == {plain.email}
-    assert (await organization.house.sign_in(plain.email)).id == plain.id
+    assert (await organization.auth_pool.sign_in(plain.email)).id == plain.id
 
 
-async def test_a_provider_speaks_for_its_domains_alone(sso: House):
+async def test_a_provider_speaks_for_its_domains_alone(sso: AuthPool):
     domain = f"{uuid.uuid4().hex}.example.org"
     bound, free = await known(sso, domains=[domain]), await known(sso)
 
@@ -278,8 +278,8 @@ async def test_a_provider_speaks_for_its_domains_alone(sso: House):
 
 
 async def test_a_provider_without_domains_vouches_for_no_address_that_is_proven(organization: Organization):
-    owner = await organization.house.sign_up()
-    await organization.house.admin.execute(
+    owner = await organization.auth_pool.sign_up()
+    await organization.auth_pool.admin.execute(
         "delete from auth.unproven_addresses where user_id = $1", uuid.UUID(owner.id)
     )
 
@@ -296,7 +296,7 @@ async def test_an_answer_is_taken_from_the_browser_that_asked_alone(organization
     form = urlencode({"SAMLResponse": brought, "RelayState": request.relay_state}).encode()
 
     for cookie in ("", "headwater-browser-post=" + "x" * 43):
-        response = await organization.house.send(
+        response = await organization.auth_pool.send(
             "POST", "/sso/saml/acs", form, content_type=FORM, cookie=cookie
         )
         assert landing_of(response).refusal[0] == "saml_relay_state_not_found"
@@ -308,13 +308,13 @@ async def test_an_answer_is_taken_from_the_browser_that_asked_alone(organization
 async def test_without_sign_ups_only_those_who_are_known_enter(organization: Organization):
     name_id = uuid.uuid4().hex
     await organization.sign_in(name_id=name_id)
-    closed = organization.house.having(enable_signup=False)
+    closed = organization.auth_pool.having(enable_signup=False)
 
     known_one = await organization.arrive(
-        organization.idp.tree(organization.says(name_id=name_id)), house=closed
+        organization.idp.tree(organization.says(name_id=name_id)), auth_pool=closed
     )
     stranger = await organization.arrive(
-        organization.idp.tree(organization.says(attributes=[("mail", [address()])])), house=closed
+        organization.idp.tree(organization.says(attributes=[("mail", [address()])])), auth_pool=closed
     )
 
     assert "access_token" in known_one.fragment
@@ -324,7 +324,7 @@ async def test_without_sign_ups_only_those_who_are_known_enter(organization: Org
 
 async def test_a_banned_user_does_not_enter(organization: Organization):
     signed = await organization.sign_in(name_id="banned")
-    await organization.house.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
+    await organization.auth_pool.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
 
     landing = await organization.arrive(organization.idp.tree(organization.says(name_id="banned")))
 
@@ -332,20 +332,20 @@ async def test_a_banned_user_does_not_enter(organization: Organization):
 
 
 async def test_the_session_ends_when_the_provider_says(organization: Organization):
-    end = datetime.fromtimestamp(organization.house.clock(), UTC) + timedelta(minutes=30)
+    end = datetime.fromtimestamp(organization.auth_pool.clock(), UTC) + timedelta(minutes=30)
     signed = await organization.sign_in(session_ends_at=end)
-    kept = await organization.house.value(
+    kept = await organization.auth_pool.value(
         "select not_after from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
 
-    organization.house.clock.forward(minutes=31)
+    organization.auth_pool.clock.forward(minutes=31)
 
     assert abs(kept - end) < timedelta(milliseconds=1)
-    assert (await organization.house.refresh_refused(signed.refresh_token))[1] == "session_expired"
+    assert (await organization.auth_pool.refresh_refused(signed.refresh_token))[1] == "session_expired"
 
 
 async def test_a_client_exchanges_a_code(organization: Organization):
-    end = datetime.fromtimestamp(organization.house.clock(), UTC) + timedelta(minutes=30)
+    end = datetime.fromtimestamp(organization.auth_pool.clock(), UTC) + timedelta(minutes=30)
     request = await organization.visit(redirect_to=f"{APP}?x=1", **PKCE)
     said = organization.says(request, session_ends_at=end)
 
@@ -355,23 +355,25 @@ async def test_a_client_exchanges_a_code(organization: Organization):
     assert set(landing.query) == {"x", "code"}
     body = {"auth_code": landing.query["code"], "code_verifier": VERIFIER}
     wrong = {**body, "code_verifier": "w" * 43}
-    assert (await organization.house.refused("POST", "/token?grant_type=pkce", wrong))[
+    assert (await organization.auth_pool.refused("POST", "/token?grant_type=pkce", wrong))[
         1
     ] == "bad_code_verifier"
-    signed = organization.house.signed(await organization.house.ok("POST", "/token?grant_type=pkce", body))
+    signed = organization.auth_pool.signed(
+        await organization.auth_pool.ok("POST", "/token?grant_type=pkce", body)
+    )
     (used,) = claims_of(signed.caller)["amr"]
     assert (used["method"], used["provider"]) == ("sso/saml", organization.id)
-    organization.house.clock.forward(minutes=31)
-    assert (await organization.house.refresh_refused(signed.refresh_token))[1] == "session_expired"
+    organization.auth_pool.clock.forward(minutes=31)
+    assert (await organization.auth_pool.refresh_refused(signed.refresh_token))[1] == "session_expired"
 
 
-async def test_an_encrypted_assertion_is_taken_where_it_is_allowed(sso: House):
+async def test_an_encrypted_assertion_is_taken_where_it_is_allowed(sso: AuthPool):
     allowing = sso.having(saml__allow_encrypted_assertions=True)
     organization = await known(allowing)
     said = organization.says()
     tree = organization.idp.encrypted(said, organization.us.key.public_key())
 
-    refused = await organization.arrive(tree, house=sso)
+    refused = await organization.arrive(tree, auth_pool=sso)
     landing = await organization.arrive(tree)
 
     assert refused.refusal == (
@@ -426,10 +428,10 @@ async def test_a_visit_leads_back_within_what_is_allowed(organization: Organizat
 
 async def test_an_address_that_is_no_longer_allowed_is_not_visited(organization: Organization):
     request = await organization.visit(redirect_to=APP)
-    stricter = organization.house.having(additional_redirect_urls=[])
+    stricter = organization.auth_pool.having(additional_redirect_urls=[])
 
     landing = await organization.arrive(
-        organization.idp.tree(organization.says(request)), request.relay_state, house=stricter
+        organization.idp.tree(organization.says(request)), request.relay_state, auth_pool=stricter
     )
 
     assert landing.target == SITE
@@ -462,7 +464,7 @@ async def test_refusals_land_on_the_site(organization: Organization):
     ],
 )
 async def test_a_form_that_says_nothing_is_refused(
-    sso: House, form: dict[str, str], refusal: tuple[str, str]
+    sso: AuthPool, form: dict[str, str], refusal: tuple[str, str]
 ):
     response = await sso.send("POST", "/sso/saml/acs", urlencode(form).encode(), content_type=FORM)
 
@@ -485,7 +487,7 @@ async def test_an_unknown_relay_state_is_refused(organization: Organization):
 
 async def test_a_relay_state_is_over_after_a_while(organization: Organization):
     request = await organization.visit()
-    organization.house.clock.forward(seconds=121)
+    organization.auth_pool.clock.forward(seconds=121)
 
     landing = await organization.arrive(
         organization.idp.tree(organization.says(request)), request.relay_state
@@ -495,12 +497,12 @@ async def test_a_relay_state_is_over_after_a_while(organization: Organization):
 
 
 async def test_a_relay_state_lives_as_long_as_the_settings_say(organization: Organization):
-    patient = organization.house.having(saml__relay_state_validity_period=Duration(600))
+    patient = organization.auth_pool.having(saml__relay_state_validity_period=Duration(600))
     request = await organization.visit()
-    organization.house.clock.forward(seconds=500)
+    organization.auth_pool.clock.forward(seconds=500)
 
     landing = await organization.arrive(
-        organization.idp.tree(organization.says(request)), request.relay_state, house=patient
+        organization.idp.tree(organization.says(request)), request.relay_state, auth_pool=patient
     )
 
     assert "access_token" in landing.fragment
@@ -515,7 +517,7 @@ async def test_an_unknown_provider_is_refused(organization: Organization):
 
 
 async def test_the_provider_that_was_visited_must_answer(organization: Organization):
-    other = await known(organization.house, Idp(key=rsa_pair("other")))
+    other = await known(organization.auth_pool, Idp(key=rsa_pair("other")))
     request = await organization.visit()
 
     as_itself = await organization.arrive(other.idp.tree(other.says(request)), request.relay_state)
@@ -528,7 +530,7 @@ async def test_the_provider_that_was_visited_must_answer(organization: Organizat
 
 
 async def test_two_providers_with_one_key_are_told_apart(organization: Organization):
-    other = await known(organization.house, Idp(key=organization.idp.key))
+    other = await known(organization.auth_pool, Idp(key=organization.idp.key))
     request = await organization.visit()
 
     landing = await organization.arrive(other.idp.tree(other.says(request)), request.relay_state)
@@ -564,9 +566,9 @@ async def test_an_assertion_works_once(organization: Organization):
 
     first = await organization.arrive(tree)
     again = await organization.arrive(tree)
-    organization.house.clock.forward(seconds=330)
+    organization.auth_pool.clock.forward(seconds=330)
     late = await organization.arrive(tree)
-    organization.house.clock.forward(seconds=60)
+    organization.auth_pool.clock.forward(seconds=60)
     over = await organization.arrive(tree)
 
     assert "access_token" in first.fragment
@@ -578,7 +580,7 @@ async def test_an_assertion_works_once(organization: Organization):
 
 
 async def test_ids_of_assertions_are_each_provider_s_own(organization: Organization):
-    other = await known(organization.house)
+    other = await known(organization.auth_pool)
 
     first = await organization.arrive(organization.idp.tree(organization.says(assertion_id="a1")))
     second = await other.arrive(other.idp.tree(other.says(assertion_id="a1")))
@@ -588,7 +590,7 @@ async def test_ids_of_assertions_are_each_provider_s_own(organization: Organizat
 
 
 async def test_old_assertions_are_forgotten(organization: Organization):
-    await organization.house.admin.execute(
+    await organization.auth_pool.admin.execute(
         "insert into auth.saml_assertions select sha256(convert_to(n::text, 'UTF8')), now() - interval '1 day' "
         "from generate_series(1, 30) n on conflict do nothing"
     )
@@ -596,7 +598,7 @@ async def test_old_assertions_are_forgotten(organization: Organization):
     for _ in range(2):
         await organization.arrive(organization.idp.tree(organization.says()))
 
-    left = await organization.house.value(
+    left = await organization.auth_pool.value(
         "select count(*) from auth.saml_assertions where expires_at < now()"
     )
     assert left == 0
@@ -610,7 +612,7 @@ async def test_a_refused_sign_in_leaves_nothing(organization: Organization):
 
     assert landing.refusal == ("saml_assertion_no_email", "SAML assertion does not contain an email address")
     assert await users_of(organization) == 0
-    kept = await organization.house.value(
+    kept = await organization.auth_pool.value(
         "select count(*) from auth.saml_relay_states where id = $1", uuid.UUID(request.relay_state)
     )
     assert kept == 1
@@ -640,7 +642,7 @@ async def test_an_address_that_is_none_is_refused(organization: Organization):
 
 
 @pytest.mark.parametrize("wrap", [*wrapping.OF_RESPONSES, *wrapping.OF_ASSERTIONS])
-async def test_no_wrapped_signature_opens_a_session(sso: House, wrap: object):
+async def test_no_wrapped_signature_opens_a_session(sso: AuthPool, wrap: object):
     organization = await known(sso, Idp(signs=("assertion", "response")))
     assert callable(wrap)
 
@@ -650,7 +652,7 @@ async def test_no_wrapped_signature_opens_a_session(sso: House, wrap: object):
     assert await users_of(organization) == 0
 
 
-async def test_the_mapping_of_a_provider_fills_the_user(sso: House):
+async def test_the_mapping_of_a_provider_fills_the_user(sso: AuthPool):
     mapping = {
         "keys": {
             "name": {"names": ["displayName", "cn"]},
@@ -674,7 +676,7 @@ async def test_the_mapping_of_a_provider_fills_the_user(sso: House):
 async def test_the_account_is_managed_by_its_provider(organization: Organization):
     signed = await organization.sign_in()
 
-    refusal = await organization.house.refused("PUT", "/user", {"password": "another one"}, signed.caller)
+    refusal = await organization.auth_pool.refused("PUT", "/user", {"password": "another one"}, signed.caller)
 
     assert refusal[:2] == (422, "user_sso_managed")
 

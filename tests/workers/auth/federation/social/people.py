@@ -3,7 +3,7 @@
 import json
 import uuid
 
-from tests.workers.auth.house import House
+from tests.workers.auth.auth_pool import AuthPool
 from workers.auth.federation.social.protocol import ProviderEmail, ProviderUser
 
 _UNCONFIRMED = (
@@ -26,12 +26,12 @@ def claimed(email: str) -> ProviderEmail:
     return ProviderEmail(email, False, True)
 
 
-async def unconfirmed(house: House, email: str, phone: str | None = None) -> uuid.UUID:
+async def unconfirmed(auth_pool: AuthPool, email: str, phone: str | None = None) -> uuid.UUID:
     """Make an account that nobody has confirmed by its address."""
     id = uuid.uuid4()
-    await house.admin.execute(_UNCONFIRMED, id, email, phone)
+    await auth_pool.admin.execute(_UNCONFIRMED, id, email, phone)
     data = json.dumps({"sub": str(id), "email": email, "email_verified": False})
-    await house.admin.execute(
+    await auth_pool.admin.execute(
         "insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, updated_at) "
         "values ($1, $2, $3, 'email', now(), now())", str(id), id, data,
     )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from schemas.settings.auth import Hook
+from tests.workers.auth.auth_pool import AuthPool, claims_of, told
 from tests.workers.auth.federation.wallets.wallet import SITE, EthereumWallet, SolanaWallet, text
-from tests.workers.auth.house import House, claims_of, told
 
 ON = {
     "web3__ethereum__enabled": True,
@@ -28,30 +28,30 @@ BAD = (400, "invalid_grant")
 
 
 @pytest.fixture
-def open_house(house: House) -> House:
-    return house.having(**ON)
+def open_auth_pool(auth_pool: AuthPool) -> AuthPool:
+    return auth_pool.having(**ON)
 
 
-def body_of(house: House, wallet: EthereumWallet | SolanaWallet, **changes: Any) -> dict[str, str]:
+def body_of(auth_pool: AuthPool, wallet: EthereumWallet | SolanaWallet, **changes: Any) -> dict[str, str]:
     """Give a signed message; changes are of its lines."""
     chain = "ethereum" if isinstance(wallet, EthereumWallet) else "solana"
-    changes.setdefault("issued_at", house.context.now())
+    changes.setdefault("issued_at", auth_pool.context.now())
     message = text(wallet.address, chain.title(), **changes)
     return {"chain": chain, "message": message, "signature": wallet.sign(message)}
 
 
-async def refused(house: House, body: dict[str, str]) -> tuple[int, str]:
-    response = await house.send("POST", GRANT, body)
+async def refused(auth_pool: AuthPool, body: dict[str, str]) -> tuple[int, str]:
+    response = await auth_pool.send("POST", GRANT, body)
     shown = json.loads(response.body)
     assert response.status >= 400, shown
     return response.status, shown.get("error") or shown["error_code"]
 
 
 @pytest.mark.parametrize("chain", WALLETS)
-async def test_a_wallet_gives_a_session(open_house: House, chain: str):
+async def test_a_wallet_gives_a_session(open_auth_pool: AuthPool, chain: str):
     wallet = WALLETS[chain].new()
 
-    signed = open_house.signed(await open_house.ok("POST", GRANT, body_of(open_house, wallet)))
+    signed = open_auth_pool.signed(await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet)))
     user = signed.body["user"]
     (identity,) = user["identities"]
 
@@ -69,73 +69,76 @@ async def test_a_wallet_gives_a_session(open_house: House, chain: str):
 
 
 @pytest.mark.parametrize("chain", WALLETS)
-async def test_a_wallet_comes_back_to_its_account(open_house: House, chain: str):
+async def test_a_wallet_comes_back_to_its_account(open_auth_pool: AuthPool, chain: str):
     wallet, other = WALLETS[chain].new(), WALLETS[chain].new()
-    first = await open_house.ok("POST", GRANT, body_of(open_house, wallet, Nonce="first000"))
+    first = await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet, Nonce="first000"))
 
-    second = await open_house.ok("POST", GRANT, body_of(open_house, wallet, Nonce="second00"))
-    third = await open_house.ok("POST", GRANT, body_of(open_house, other, Nonce="first000"))
+    second = await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet, Nonce="second00"))
+    third = await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, other, Nonce="first000"))
 
     assert second["user"]["id"] == first["user"]["id"] != third["user"]["id"]
     assert len(second["user"]["identities"]) == 1
 
 
-async def test_the_case_of_an_address_makes_no_other_account(open_house: House):
+async def test_the_case_of_an_address_makes_no_other_account(open_auth_pool: AuthPool):
     wallet = EthereumWallet.new()
     users = set()
     for number, address in enumerate((wallet.address, "0x" + wallet.address[2:].upper())):
-        message = text(address, issued_at=open_house.context.now(), Nonce=f"nonce00{number}")
+        message = text(address, issued_at=open_auth_pool.context.now(), Nonce=f"nonce00{number}")
         body = {"chain": "ethereum", "message": message, "signature": wallet.sign(message)}
-        users.add((await open_house.ok("POST", GRANT, body))["user"]["id"])
+        users.add((await open_auth_pool.ok("POST", GRANT, body))["user"]["id"])
 
     assert len(users) == 1
 
 
 @pytest.mark.parametrize("chain", WALLETS)
 @pytest.mark.parametrize("nonce", ["abcdefgh", ""])
-async def test_a_message_works_once(open_house: House, chain: str, nonce: str):
-    body = body_of(open_house, WALLETS[chain].new(), Nonce=nonce)
-    await open_house.ok("POST", GRANT, body)
+async def test_a_message_works_once(open_auth_pool: AuthPool, chain: str, nonce: str):
+    body = body_of(open_auth_pool, WALLETS[chain].new(), Nonce=nonce)
+    await open_auth_pool.ok("POST", GRANT, body)
 
-    assert await refused(open_house, body) == BAD
-    open_house.clock.forward(minutes=9)
-    assert await refused(open_house, body) == BAD
-    open_house.clock.forward(minutes=2)
-    assert await refused(open_house, body) == BAD
+    assert await refused(open_auth_pool, body) == BAD
+    open_auth_pool.clock.forward(minutes=9)
+    assert await refused(open_auth_pool, body) == BAD
+    open_auth_pool.clock.forward(minutes=2)
+    assert await refused(open_auth_pool, body) == BAD
 
 
-async def test_a_nonce_works_once_whatever_else_is_signed(open_house: House):
+async def test_a_nonce_works_once_whatever_else_is_signed(open_auth_pool: AuthPool):
     wallet = EthereumWallet.new()
-    await open_house.ok("POST", GRANT, body_of(open_house, wallet, statement="one"))
+    await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet, statement="one"))
 
-    assert await refused(open_house, body_of(open_house, wallet, statement="another")) == BAD
-    open_house.clock.forward(minutes=11)
-    await open_house.ok("POST", GRANT, body_of(open_house, wallet))
+    assert await refused(open_auth_pool, body_of(open_auth_pool, wallet, statement="another")) == BAD
+    open_auth_pool.clock.forward(minutes=11)
+    await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet))
 
 
 @pytest.mark.parametrize("chain", WALLETS)
-async def test_ten_uses_at_once_are_one(open_house: House, chain: str):
-    body = body_of(open_house, WALLETS[chain].new())
+async def test_ten_uses_at_once_are_one(open_auth_pool: AuthPool, chain: str):
+    body = body_of(open_auth_pool, WALLETS[chain].new())
 
-    answered = await asyncio.gather(*(open_house.send("POST", GRANT, body) for _ in range(10)))
+    answered = await asyncio.gather(*(open_auth_pool.send("POST", GRANT, body) for _ in range(10)))
 
     assert sorted(each.status for each in answered) == [200] + [400] * 9
 
 
-async def test_a_message_that_was_refused_is_not_used_up(open_house: House):
-    closed = open_house.having(enable_signup=False)
-    body = body_of(open_house, SolanaWallet.new())
+async def test_a_message_that_was_refused_is_not_used_up(open_auth_pool: AuthPool):
+    closed = open_auth_pool.having(enable_signup=False)
+    body = body_of(open_auth_pool, SolanaWallet.new())
 
     assert (await refused(closed, body))[1] == "signup_disabled"
-    await open_house.ok("POST", GRANT, body)
+    await open_auth_pool.ok("POST", GRANT, body)
 
 
-async def test_who_guesses_a_nonce_cannot_use_it_up(open_house: House):
+async def test_who_guesses_a_nonce_cannot_use_it_up(open_auth_pool: AuthPool):
     wallet = EthereumWallet.new()
-    body = body_of(open_house, wallet)
+    body = body_of(open_auth_pool, wallet)
 
-    assert await refused(open_house, {**body, "signature": EthereumWallet.new().sign(body["message"])}) == BAD
-    await open_house.ok("POST", GRANT, body)
+    assert (
+        await refused(open_auth_pool, {**body, "signature": EthereumWallet.new().sign(body["message"])})
+        == BAD
+    )
+    await open_auth_pool.ok("POST", GRANT, body)
 
 
 @pytest.mark.parametrize(
@@ -165,16 +168,16 @@ async def test_who_guesses_a_nonce_cannot_use_it_up(open_house: House):
 )
 @pytest.mark.parametrize("chain", WALLETS)
 async def test_other_places_and_other_times_are_refused(
-    open_house: House, chain: str, changes: dict[str, Any]
+    open_auth_pool: AuthPool, chain: str, changes: dict[str, Any]
 ):
-    now, lines = open_house.context.now(), dict(changes)
+    now, lines = open_auth_pool.context.now(), dict(changes)
     for name, line in (("expires_in_s", "Expiration_Time"), ("begins_in_s", "Not_Before")):
         if name in lines:
             lines[line] = (now + timedelta(seconds=lines.pop(name))).isoformat()
     if "issued_in_s" in lines:
         lines["issued_at"] = now + timedelta(seconds=lines.pop("issued_in_s"))
 
-    assert await refused(open_house, body_of(open_house, WALLETS[chain].new(), **lines)) == BAD
+    assert await refused(open_auth_pool, body_of(open_auth_pool, WALLETS[chain].new(), **lines)) == BAD
 
 
 @pytest.mark.parametrize(
@@ -191,53 +194,58 @@ async def test_other_places_and_other_times_are_refused(
 )
 @pytest.mark.parametrize("chain", WALLETS)
 async def test_the_projects_own_places_and_times_near_now_are_fine(
-    open_house: House, chain: str, changes: dict[str, Any]
+    open_auth_pool: AuthPool, chain: str, changes: dict[str, Any]
 ):
     lines = dict(changes)
-    house = open_house.having(site_url=lines.pop("site_url", SITE))
+    auth_pool = open_auth_pool.having(site_url=lines.pop("site_url", SITE))
     if "issued_in_s" in lines:
-        lines["issued_at"] = house.context.now() + timedelta(seconds=lines.pop("issued_in_s"))
+        lines["issued_at"] = auth_pool.context.now() + timedelta(seconds=lines.pop("issued_in_s"))
 
-    assert (await house.ok("POST", GRANT, body_of(house, WALLETS[chain].new(), **lines)))["access_token"]
+    assert (await auth_pool.ok("POST", GRANT, body_of(auth_pool, WALLETS[chain].new(), **lines)))[
+        "access_token"
+    ]
 
 
 @pytest.mark.parametrize("chain", WALLETS)
-async def test_a_message_that_was_changed_is_refused(open_house: House, chain: str):
-    body = body_of(open_house, WALLETS[chain].new())
+async def test_a_message_that_was_changed_is_refused(open_auth_pool: AuthPool, chain: str):
+    body = body_of(open_auth_pool, WALLETS[chain].new())
     other = WALLETS[chain].new()
 
     for old, new in (("I accept", "I Accept"), ("https://app", "https://App"), ("Version: 1", "Version: 1 ")):
-        assert await refused(open_house, {**body, "message": body["message"].replace(old, new)}) == BAD
-    message = text(other.address, chain.title(), issued_at=open_house.context.now())
-    assert await refused(open_house, {**body, "message": message}) == BAD
-    assert await refused(open_house, {**body, "signature": ""}) == BAD
-    assert await refused(open_house, {**body, "message": ""}) == BAD
+        assert await refused(open_auth_pool, {**body, "message": body["message"].replace(old, new)}) == BAD
+    message = text(other.address, chain.title(), issued_at=open_auth_pool.context.now())
+    assert await refused(open_auth_pool, {**body, "message": message}) == BAD
+    assert await refused(open_auth_pool, {**body, "signature": ""}) == BAD
+    assert await refused(open_auth_pool, {**body, "message": ""}) == BAD
 
 
-async def test_a_message_for_one_chain_is_none_for_another(open_house: House):
+async def test_a_message_for_one_chain_is_none_for_another(open_auth_pool: AuthPool):
     ethereum, solana = EthereumWallet.new(), SolanaWallet.new()
 
-    for body, other in ((body_of(open_house, ethereum), "solana"), (body_of(open_house, solana), "ethereum")):
-        assert await refused(open_house, {**body, "chain": other}) == BAD
-    message = text(ethereum.address, "Solana", issued_at=open_house.context.now())
+    for body, other in (
+        (body_of(open_auth_pool, ethereum), "solana"),
+        (body_of(open_auth_pool, solana), "ethereum"),
+    ):
+        assert await refused(open_auth_pool, {**body, "chain": other}) == BAD
+    message = text(ethereum.address, "Solana", issued_at=open_auth_pool.context.now())
     body = {"chain": "solana", "message": message, "signature": ethereum.sign(message)}
-    assert await refused(open_house, body) == BAD
-    message = text(ethereum.address, "Ethereum", issued_at=open_house.context.now(), Chain_ID="mainnet")
+    assert await refused(open_auth_pool, body) == BAD
+    message = text(ethereum.address, "Ethereum", issued_at=open_auth_pool.context.now(), Chain_ID="mainnet")
     body = {"chain": "ethereum", "message": message, "signature": ethereum.sign(message)}
-    assert await refused(open_house, body) == BAD
+    assert await refused(open_auth_pool, body) == BAD
 
 
 @pytest.mark.parametrize("chain", ["", "bitcoin", "Ethereum", "web3", "__class__"])
-async def test_other_chains_are_not_supported(open_house: House, chain: str):
-    body = {**body_of(open_house, EthereumWallet.new()), "chain": chain}
+async def test_other_chains_are_not_supported(open_auth_pool: AuthPool, chain: str):
+    body = {**body_of(open_auth_pool, EthereumWallet.new()), "chain": chain}
 
-    assert await refused(open_house, body) == (400, "web3_unsupported_chain")
+    assert await refused(open_auth_pool, body) == (400, "web3_unsupported_chain")
 
 
 @pytest.mark.parametrize("chain", WALLETS)
-async def test_each_chain_has_a_switch_of_its_own(house: House, chain: str):
+async def test_each_chain_has_a_switch_of_its_own(auth_pool: AuthPool, chain: str):
     other = next(name for name in WALLETS if name != chain)
-    half = house.having(**{**ON, f"web3__{chain}__enabled": False})
+    half = auth_pool.having(**{**ON, f"web3__{chain}__enabled": False})
 
     assert await half.refused("POST", GRANT, body_of(half, WALLETS[chain].new())) == (
         422, "web3_provider_disabled", "Web3 provider is disabled",
@@ -245,24 +253,24 @@ async def test_each_chain_has_a_switch_of_its_own(house: House, chain: str):
     await half.ok("POST", GRANT, body_of(half, WALLETS[other].new()))
 
 
-async def test_the_project_may_refuse_a_new_account_but_no_old_one(open_house: House):
-    await open_house.admin.execute(
+async def test_the_project_may_refuse_a_new_account_but_no_old_one(open_auth_pool: AuthPool):
+    await open_auth_pool.admin.execute(
         """create or replace function public.no_wallets(event jsonb) returns jsonb language sql as $f$
            select jsonb_build_object('error', jsonb_build_object('http_code', 403, 'message', 'No wallets')) $f$"""
     )
     wallet, uri = EthereumWallet.new(), "pg-functions://postgres/public/no_wallets"
-    closed = open_house.having(hook__before_user_created=Hook(enabled=True, uri=uri))
+    closed = open_auth_pool.having(hook__before_user_created=Hook(enabled=True, uri=uri))
 
     assert (await refused(closed, body_of(closed, wallet)))[0] == 403
-    await open_house.ok("POST", GRANT, body_of(open_house, wallet))
+    await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet))
     await closed.ok("POST", GRANT, body_of(closed, wallet, Nonce="another0"))
 
 
-async def test_a_sign_in_stands_in_the_audit_log(open_house: House):
+async def test_a_sign_in_stands_in_the_audit_log(open_auth_pool: AuthPool):
     wallet = SolanaWallet.new()
     for nonce in ("first000", "second00"):
-        body = await open_house.ok("POST", GRANT, body_of(open_house, wallet, Nonce=nonce))
-    rows = await open_house.admin.fetch(
+        body = await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet, Nonce=nonce))
+    rows = await open_auth_pool.admin.fetch(
         "select payload->>'action' as action from auth.audit_log_entries "
         "where payload->>'actor_id' = $1 order by created_at",
         body["user"]["id"],
@@ -271,21 +279,21 @@ async def test_a_sign_in_stands_in_the_audit_log(open_house: House):
     assert [row["action"] for row in rows] == ["user_signedup", "login", "login"]
 
 
-async def test_a_banned_owner_does_not_get_in(open_house: House):
+async def test_a_banned_owner_does_not_get_in(open_auth_pool: AuthPool):
     wallet = EthereumWallet.new()
-    first = await open_house.ok("POST", GRANT, body_of(open_house, wallet))
-    await open_house.admin.execute(
+    first = await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet))
+    await open_auth_pool.admin.execute(
         "update auth.users set banned_until = now() + interval '1 day' where id = $1::text::uuid",
         first["user"]["id"],
     )
 
-    again = body_of(open_house, wallet, Nonce="another0")
+    again = body_of(open_auth_pool, wallet, Nonce="another0")
 
-    assert await refused(open_house, again) == (400, "user_banned")
+    assert await refused(open_auth_pool, again) == (400, "user_banned")
 
 
-async def test_wallets_have_a_limit_of_their_own(open_house: House):
-    limited = open_house.having(rate_limit__web3=1.0, rate_limit__token_refresh=1.0)
+async def test_wallets_have_a_limit_of_their_own(open_auth_pool: AuthPool):
+    limited = open_auth_pool.having(rate_limit__web3=1.0, rate_limit__token_refresh=1.0)
 
     async def one(kind: str) -> Any:
         return await limited.send("POST", f"/token?grant_type={kind}", {}, client="198.51.100.22")

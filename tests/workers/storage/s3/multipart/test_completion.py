@@ -15,8 +15,8 @@ from broker.blobs.model import OpenBlob, StagedBlob
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
 from tests.broker.s3_server import S3Server, running_s3
-from tests.workers.storage.house import House
 from tests.workers.storage.s3.uploading import Upload, fresh_key, replaced
+from tests.workers.storage.storage_pool import StoragePool
 from workers.storage.s3.multipart.completion import SMALLEST_PART, attempt_version, is_version_of
 from workers.storage.s3.protocol.errors import S3Error
 
@@ -49,18 +49,18 @@ async def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIte
         await each.close()
 
 
-async def begun(house: House, blobs: BlobStore) -> Upload:
+async def begun(storage_pool: StoragePool, blobs: BlobStore) -> Upload:
     """Begin an upload with two parts."""
-    bucket = await house.bucket()
-    upload = await Upload(replaced(house.store, blobs), bucket, fresh_key()).begin()
+    bucket = await storage_pool.bucket()
+    upload = await Upload(replaced(storage_pool.store, blobs), bucket, fresh_key()).begin()
     await upload.part(1, ONE)
     await upload.part(2, TWO)
     return upload
 
 
-async def whole(house: House, upload: Upload, blobs: BlobStore) -> bytes:
+async def whole(storage_pool: StoragePool, upload: Upload, blobs: BlobStore) -> bytes:
     """Give the bytes of the object, once nothing else lies in the store."""
-    version = await house.version(upload.bucket, upload.key)
+    version = await storage_pool.version(upload.bucket, upload.key)
     assert version
     place = blob_names.blob(upload.bucket, version)
     assert [each.place async for each in blobs.list(OBJECTS)] == [place]
@@ -73,10 +73,10 @@ def md5(data: bytes) -> str:
 
 
 async def test_two_at_once_that_have_both_joined_make_one_object(
-    house: House, open_store: Open, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = open_store(), open_store()
-    upload = await begun(house, first)
+    upload = await begun(storage_pool, first)
     together = asyncio.Barrier(2)
     for blobs in (first, second):
         join = blobs.join
@@ -94,14 +94,14 @@ async def test_two_at_once_that_have_both_joined_make_one_object(
         told = await asyncio.gather(upload.complete(1, 2), upload.complete(1, 2, blobs=second))
 
     assert told == [md5(ONE + TWO)] * 2
-    assert await whole(house, upload, first) == ONE + TWO
+    assert await whole(storage_pool, upload, first) == ONE + TWO
 
 
 async def test_who_is_late_with_other_parts_changes_nothing(
-    house: House, open_store: Open, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = open_store(), open_store()
-    upload = await begun(house, first)
+    upload = await begun(storage_pool, first)
     has_joined, may_go_on = asyncio.Event(), asyncio.Event()
     join = second.join
 
@@ -121,14 +121,14 @@ async def test_who_is_late_with_other_parts_changes_nothing(
         told = await other
 
     assert made == told == md5(ONE + TWO)
-    assert await whole(house, upload, first) == ONE + TWO
+    assert await whole(storage_pool, upload, first) == ONE + TWO
 
 
 async def test_who_loses_the_parts_while_he_reads_them_takes_nothing_away(
-    house: House, open_store: Open, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = open_store(), open_store()
-    upload = await begun(house, first)
+    upload = await begun(storage_pool, first)
     begins, may_go_on, count = asyncio.Event(), asyncio.Event(), 0
     read = second.read
 
@@ -164,14 +164,14 @@ async def test_who_loses_the_parts_while_he_reads_them_takes_nothing_away(
         told = await other
 
     assert made == told == md5(ONE + TWO)
-    assert await whole(house, upload, first) == ONE + TWO
+    assert await whole(storage_pool, upload, first) == ONE + TWO
 
 
 async def test_an_abort_while_parts_are_joined_leaves_nothing(
-    house: House, open_store: Open, monkeypatch: pytest.MonkeyPatch
+    storage_pool: StoragePool, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blobs = open_store()
-    upload = await begun(house, blobs)
+    upload = await begun(storage_pool, blobs)
     join = blobs.join
 
     async def joined(parts: list[BlobPath], place: BlobPath) -> StagedBlob:
@@ -185,27 +185,27 @@ async def test_an_abort_while_parts_are_joined_leaves_nothing(
         await upload.complete(1, 2)
 
     assert refused.value.code == "NoSuchUpload"
-    assert await house.version(upload.bucket, upload.key) is None
+    assert await storage_pool.version(upload.bucket, upload.key) is None
     assert [each async for each in blobs.list(OBJECTS)] == []
     assert [each async for each in blobs.list(blob_names.UPLOADS)] == []
 
 
 async def test_a_completion_that_the_database_refuses_can_be_tried_again(
-    house: House, open_store: Open
+    storage_pool: StoragePool, open_store: Open
 ) -> None:
     blobs = open_store()
-    upload = await begun(house, blobs)
-    await house.admin.execute(
+    upload = await begun(storage_pool, blobs)
+    await storage_pool.admin.execute(
         f"alter table storage.objects add constraint no_{upload.key[4:]} check (name <> '{upload.key}') not valid"
     )
 
     with pytest.raises(Exception, match="violates check constraint"):
         await upload.complete(1, 2)
 
-    await house.admin.execute(f"alter table storage.objects drop constraint no_{upload.key[4:]}")
+    await storage_pool.admin.execute(f"alter table storage.objects drop constraint no_{upload.key[4:]}")
     assert [each async for each in blobs.list(OBJECTS)] == []
     assert await upload.complete(1, 2) == md5(ONE + TWO)
-    assert await whole(house, upload, blobs) == ONE + TWO
+    assert await whole(storage_pool, upload, blobs) == ONE + TWO
 
 
 def test_versions_of_tries_begin_like_their_upload_and_differ() -> None:

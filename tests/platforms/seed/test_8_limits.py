@@ -1,0 +1,16 @@
+"""Section 8. Limits."""
+
+import pytest
+
+from tests.platforms.seed.callers import SeedPlatform
+
+pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+
+
+def test_accounts_are_protected_against_brute_force(seed_platform: SeedPlatform) -> None:
+    told = {"email": "ada@example.com", "password": "guessed"}
+
+    answers = [seed_platform.anon.ask("POST", "/auth/v1/token?grant_type=password", told) for _ in range(60)]
+
+    assert {each.status_code for each in answers} == {400, 429}
+    assert answers[-1].headers["retry-after"]
