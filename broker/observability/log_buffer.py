@@ -7,9 +7,9 @@ batches from here.
     observe, note_answer, the gateway -> LogBuffer.add -> [encoded lines] -> LogFeed -> stream LOGS -> the store
 """
 
+import random
 import secrets
 import time
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +25,6 @@ _BATCH_BYTES = 512 * 1024
 _LONGEST_TEXT = 1000
 _LONGEST_TRACEBACK = 6000
 _MOST_FIELDS = 64
-_SAMPLES = 1 << 32
 _IDS = ("id", "request", "request_id")
 _AREAS = ("pool", "area")
 _encode = msgspec.msgpack.Encoder(enc_hook=str).encode
@@ -40,7 +39,9 @@ class LogBuffer:
         self.process = process
         self.slow_request_s = float(settings.slow_request)
         self.slow_statement_s = float(settings.slow_statement)
-        self._sampled = round(settings.requests * _SAMPLES)
+        self._fraction = settings.requests
+        self._per_second = self._left = settings.requests_per_second
+        self._second = 0
         self._most_bytes = most_bytes
         self._lines: list[bytes] = []
         self._bytes = 0
@@ -54,11 +55,19 @@ class LogBuffer:
         """Number of lines that wait to be sent."""
         return len(self._lines)
 
-    def leaves_lines(self, request_id: str, status: int, duration_s: float) -> bool:
-        """Return whether a request leaves lines. For a successful, quick one its id decides, the same way in every process."""
-        if status >= 400 or duration_s >= self.slow_request_s or self._sampled >= _SAMPLES:
+    def samples(self) -> bool:
+        """Return whether the request that begins now leaves lines although it is successful and quick: some a second, then a fraction."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._left = second, self._per_second
+        if self._left:
+            self._left -= 1
             return True
-        return self._sampled > 0 and zlib.crc32(request_id.encode()) < self._sampled
+        return self._fraction > 0 and random.random() < self._fraction
+
+    def leaves_lines(self, status: int, duration_s: float, *, is_sampled: bool) -> bool:
+        """Return whether a request that is over leaves lines."""
+        return is_sampled or status >= 400 or duration_s >= self.slow_request_s
 
     def add(self, record: LogRecord) -> None:
         """Add a line. It is dropped and counted when the buffer is full."""

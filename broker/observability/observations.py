@@ -72,6 +72,8 @@ class RequestAnswered(Observation, frozen=True):
     """For a status of 500 or more: the code and message of the response, as far as they cannot quote values."""
     sql_s: float = 0.0
     """Time that its transactions took on the database."""
+    is_sampled: bool = False
+    """Its line is stored although it is successful and quick."""
 
 
 class RequestRefused(Observation, frozen=True):

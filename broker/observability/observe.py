@@ -232,7 +232,9 @@ def _count(observation: Struct) -> None:
 
 def _leaves_line(lines: LogBuffer, observation: RequestAnswered) -> bool:
     is_request = not observation.pool.startswith("health.")
-    return is_request and lines.leaves_lines(observation.id, observation.status, observation.duration_s)
+    return is_request and lines.leaves_lines(
+        observation.status, observation.duration_s, is_sampled=observation.is_sampled
+    )
 
 
 def _fields(observation: Struct) -> dict[str, object]:

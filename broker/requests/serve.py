@@ -279,7 +279,13 @@ class PoolMember:
             now = self._loop.time()
             observe(
                 RequestAnswered(
-                    self.pool, held.request.id, status, now - held.since, held.failure, held.sql_s
+                    self.pool,
+                    held.request.id,
+                    status,
+                    now - held.since,
+                    held.failure,
+                    held.sql_s,
+                    held.request.is_sampled,
                 )
             )
         except asyncio.CancelledError:

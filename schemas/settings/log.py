@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-from schemas.settings.types import Duration, Ratio, Size
+from schemas.settings.types import Amount, Duration, Ratio, Size
 
 
 class LogStoreSettings(Struct, frozen=True):
@@ -18,8 +18,10 @@ class LogStoreSettings(Struct, frozen=True):
     """Free space that the store leaves on its disk: below it the oldest lines are removed, and then nothing more is stored."""
     queue_size: Size = Size(128 * 1024**2)
     """Largest size of the stream that holds lines until every machine has stored them; the oldest are removed first."""
-    requests: Ratio = 1.0
-    """Fraction of the successful, quick requests that leave lines, 0 to 1. Others (status 400 and more, slow ones) always do."""
+    requests_per_second: Amount = 20
+    """So many successful, quick requests a second leave lines at each gateway process; beyond them a fraction does, `requests`."""
+    requests: Ratio = 0.05
+    """Fraction of the further successful, quick requests that leave lines. Those with status 400 and more, and slow ones, always do."""
     slow_request: Duration = Duration(1)
     """A request that takes this long counts as slow."""
     slow_statement: Duration = Duration(1)

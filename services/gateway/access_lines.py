@@ -2,7 +2,7 @@
 
 A line never has the query of a URL (keys, tokens and addresses of people stand there), a header, or a body. Of paths whose end the
 project chooses, or that name an upload, only the beginning is shown. Requests that no route serves (health, metrics) leave a
-line when they fail. Which successful ones do: `log.store.requests`.
+line when they fail. Which successful ones do is decided when they begin, for gateway and pool alike: `log.store.requests`.
 """
 
 import time
@@ -38,12 +38,15 @@ class AccessLines:
     def __init__(self, lines: LogBuffer) -> None:
         self._lines = lines
         self._users: dict[bytes, str] = {}
+        self.samples = lines.samples
 
     def note(self, request: GatewayRequest, sent: web.StreamResponse | None, duration_s: float) -> None:
         """Add the line of a request that is over; `sent` is None when its client is gone."""
         status = CLIENT_GONE if sent is None else sent.status
         route = request.route
-        if (route is None and status < 400) or not self._lines.leaves_lines(request.id, status, duration_s):
+        if (route is None and status < 400) or not self._lines.leaves_lines(
+            status, duration_s, is_sampled=request.is_sampled
+        ):
             return
         caller = request.caller
         user = ""

@@ -88,6 +88,7 @@ class Edge:
         request = read_request(http, self._trusted)
         if self._access is None:
             return await self._answer(request)
+        request.is_sampled = self._access.samples()
         started_at = time.monotonic()
         sent: web.StreamResponse | None = None
         try:

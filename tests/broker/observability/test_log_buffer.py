@@ -95,27 +95,39 @@ def test_fields_with_a_name_of_their_own_are_found_by_it() -> None:
     assert shortened(line) == line
 
 
-def test_which_requests_leave_lines_is_the_same_in_every_process() -> None:
-    settings = msgspec.structs.replace(_SETTINGS, requests=0.25)
-    edge, pool = LogBuffer("edges", settings), LogBuffer("pools", settings)
-    ids = [f"b5f1c0d3-{number:x}" for number in range(4000)]
+def test_some_requests_a_second_and_a_fraction_of_the_others_are_sampled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = msgspec.structs.replace(_SETTINGS, requests=0.25, requests_per_second=10)
+    buffer, never = (
+        LogBuffer("edges", settings),
+        LogBuffer("edges", LogStoreSettings(requests=0.0, requests_per_second=0)),
+    )
+    now = [100.0]
+    monkeypatch.setattr("broker.observability.log_buffer.time.monotonic", lambda: now[0])
 
-    sampled = [id for id in ids if edge.leaves_lines(id, 200, 0.01)]
+    first = [buffer.samples() for _ in range(4010)]
+    now[0] += 1
+    second = [buffer.samples() for _ in range(10)]
 
-    assert sampled == [id for id in ids if pool.leaves_lines(id, 200, 0.01)]
-    assert 800 < len(sampled) < 1200
-    assert all(edge.leaves_lines(id, 404, 0.01) and edge.leaves_lines(id, 200, 1.5) for id in ids)
-    never = LogBuffer("edges", msgspec.structs.replace(_SETTINGS, requests=0.0))
-    assert not any(never.leaves_lines(id, 200, 0.01) for id in ids)
+    assert all(first[:10])
+    assert 800 < sum(first[10:]) < 1200
+    assert all(second)
+    assert not any(never.samples() for _ in range(100))
+    assert buffer.leaves_lines(404, 0.01, is_sampled=False)
+    assert buffer.leaves_lines(200, 1.5, is_sampled=False)
+    assert buffer.leaves_lines(200, 0.01, is_sampled=True)
+    assert not buffer.leaves_lines(200, 0.01, is_sampled=False)
 
 
 def test_observations_reach_the_buffer_once(buffer: LogBuffer, capsys: pytest.CaptureFixture[str]) -> None:
     configure("info", "json", "pools")
     store_lines(buffer)
     try:
-        observe(RequestAnswered("rest", "r-1", 200, 0.25, sql_s=0.1))
+        observe(RequestAnswered("rest", "r-1", 200, 0.25, sql_s=0.1, is_sampled=True))
+        observe(RequestAnswered("rest", "r-5", 200, 0.25))
         observe(RequestAnswered("rest", "r-2", 503, 0.01, "53100: the disk is full"))
-        observe(RequestAnswered("health.rest", "r-3", 200, 0.01))
+        observe(RequestAnswered("health.rest", "r-3", 200, 0.01, is_sampled=True))
         observe(RequestCancelled("rest", "r-4", "deadline"))
         for number in range(3):
             observe(HandlerFailed("rest", f"h-{number}", "KeyError()", ""))
