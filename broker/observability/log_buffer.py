@@ -78,11 +78,15 @@ class LogBuffer:
         if not data or len(data) > LONGEST_LINE:
             data = _encode(shortened(record))
         if self._bytes + len(data) > self._most_bytes:
-            self._dropped += 1
-            self.dropped_total += 1
+            self.drop(1)
             return
         self._bytes += len(data)
         self._lines.append(data)
+
+    def drop(self, lines: int) -> None:
+        """Count lines that cannot be sent."""
+        self._dropped += lines
+        self.dropped_total += lines
 
     def add_line(self, level: str, text: str, fields: Mapping[str, object]) -> None:
         """Add a line of an observation or of a library, with its fields by name."""

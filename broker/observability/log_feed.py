@@ -18,7 +18,7 @@ from broker.compression import compress
 from broker.jetstream.api import decode_ack
 from broker.jetstream.errors import JetStreamError
 from broker.nats.connection import NatsConnection
-from broker.nats.protocol import headers
+from broker.nats.protocol import MessageTooLong, headers
 from broker.observability.log_buffer import LogBuffer
 from broker.observability.observations import Observation
 from broker.observability.observe import gauge, log_buffer, member_name, observe
@@ -26,7 +26,7 @@ from broker.subjects import log_lines
 from schemas.errors import Unavailable
 from schemas.logs import LogBatch
 
-_EVERY_S = 0.5
+_EVERY_S = 1.0
 _ANSWER_S = 5.0
 _AGAIN_S = 1.5
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.2, 5.0
@@ -92,7 +92,10 @@ class LogFeed:
                 self._unsent = self._buffer.take(member_name())
             if self._unsent is None:
                 return
-            await self._send(self._unsent)
+            try:
+                await self._send(self._unsent)
+            except MessageTooLong:  # a server with a small max_payload, and lines that hardly compress
+                self._buffer.drop(len(self._unsent.lines))
             self._unsent, self._has_sent = None, True
 
     async def _send(self, batch: LogBatch) -> None:

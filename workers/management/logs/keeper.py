@@ -8,7 +8,6 @@ or of NATS, reading goes on behind the last stored message. Disk and SQLite are 
 
 import asyncio
 import contextlib
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -31,7 +30,7 @@ from workers.management.logs.messages import LOGS, ReadLines, read_batches, read
 
 _SUBJECTS = (subjects.LOGS_SUBJECTS, subjects.FUNCTION_LOGS_SUBJECTS)
 _LOCK_S = 5.0
-_GATHER_S = 0.2
+_GATHER_S = 1.0
 _SWEEP_S = 300.0
 _LONGEST_QUEUE_S = 24 * 3600.0
 _WINDOW_S = 120.0
@@ -120,8 +119,8 @@ class LogKeeper:
                 await self._keep()
             except* StoreLocked:
                 await asyncio.sleep(_LOCK_S)
-            except* (sqlite3.Error, OSError) as errors:
-                self._pause(f"{errors.exceptions[0]}")
+            except* Exception as errors:  # last resort: whatever is wrong with the store, it is tried again
+                self._pause(f"{type(errors.exceptions[0]).__name__}: {errors.exceptions[0]}")
                 await asyncio.to_thread(self._close)
                 await backoff.wait()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -272,3 +273,17 @@ async def test_without_a_broker_lines_are_dropped_and_counted_and_the_process_go
 
     assert f"{dropped} lines were dropped, because more were written than could be sent" in texts(tmp_path)
     assert "line 0" in texts(tmp_path)
+
+
+async def test_lines_that_the_broker_never_takes_are_counted(tmp_path: Path) -> None:
+    async with running_server("max_payload: 4096") as server:
+        connection = await NatsConnection.open(server.url, name="all")
+        async with keeping(connection, tmp_path), feeding(connection) as buffer:
+            await until_stream(connection)
+            buffer.add_line("info", "noise", {"reason": random.Random(1).randbytes(6000).hex()})
+            await until(lambda: buffer.dropped_total == 1 and buffer.waiting == 0)
+            buffer.add_line("info", "plain", {})
+            await until(lambda: "plain" in texts(tmp_path))
+        await connection.close()
+
+    assert "1 lines were dropped, because more were written than could be sent" in texts(tmp_path)
