@@ -30,6 +30,8 @@ _LONGEST_S = 5.0
 _MOST_NUMBER = (1 << 62) - 1
 _MOST_BUCKETS = 500
 _LEAST_BUCKET_MS = 60_000
+_MOST_NEW_BLOCKS = 200
+"""Blocks that one look for new lines reads: fresh ones have some lines, others 512."""
 
 
 class LogPage(Struct, frozen=True):
@@ -41,10 +43,14 @@ class LogPage(Struct, frozen=True):
 
 
 class NewLines(Struct, frozen=True):
-    """Lines in the order of arrival, and the cursor of what comes after them."""
+    """Lines in the order of arrival, and the cursor of what comes after them.
+
+    `is_gap`: the cursor was too far behind, and what arrived since is left out; a search finds it.
+    """
 
     lines: list[StoredLine]
     next: str
+    is_gap: bool = False
 
 
 class HistogramBar(Struct, frozen=True):
@@ -115,13 +121,17 @@ def new_lines(folder: Path, wanted: LogFilter, limit: int, cursor: str = "") -> 
         stored = _stored_seqs(segments)
         if any(seq > last for seq, last in zip(seqs, stored, strict=True)):  # the stream was created again
             return NewLines([], _cursor_of(stored))
-        arrived: list[StoredLine] = []
+        references: list[BlockReference] = []
         for segment in reversed(segments):
-            references = segment.arrived_after(seqs)
-            if not references:
+            newer = segment.arrived_after(seqs, _MOST_NEW_BLOCKS)
+            references += newer
+            if not newer or len(references) >= _MOST_NEW_BLOCKS:
                 break
-            for reference in references:
-                arrived += [line for line in reference.lines(wanted) if _is_after(line, seqs)]
+        if len(references) >= _MOST_NEW_BLOCKS:
+            return NewLines([], _cursor_of(stored), is_gap=True)
+        arrived = [
+            line for reference in references for line in reference.lines(wanted) if _is_after(line, seqs)
+        ]
     arrived.sort(key=lambda line: (line.at_ms, line.place))
     lines, last = [], list(seqs)
     for source in range(len(SOURCES)):

@@ -46,7 +46,7 @@ _BLOCKS_BY_TIME = (
 )
 _BLOCKS_BY_TERMS = """select id, first_ms, last_ms from blocks where last_ms >= ? and first_ms < ?
     and (is_fresh or id in (select rowid from terms where terms match ?)) order by last_ms desc"""
-_BLOCKS_BY_ARRIVAL = """select id, first_ms, last_ms from blocks where seq_0 > ? or seq_1 > ?"""
+_BLOCKS_BY_ARRIVAL = """select id, first_ms, last_ms from blocks where seq_0 > ? or seq_1 > ? limit ?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +233,10 @@ class LogSegment:
             rows = self.database.execute(_BLOCKS_BY_TIME, times)
         yield from [BlockReference(self, *row) for row in rows]
 
-    def arrived_after(self, seqs: tuple[int, int]) -> list[BlockReference]:
-        """Return the blocks with lines of messages after these numbers, one for each source."""
-        return [BlockReference(self, *row) for row in self.database.execute(_BLOCKS_BY_ARRIVAL, seqs)]
+    def arrived_after(self, seqs: tuple[int, int], most: int) -> list[BlockReference]:
+        """Return up to `most` blocks with lines of messages after these numbers, one for each source."""
+        rows = self.database.execute(_BLOCKS_BY_ARRIVAL, (*seqs, most))
+        return [BlockReference(self, *row) for row in rows]
 
     def counts(self, wanted: LogFilter) -> Iterator[tuple[int, str, int]]:
         """Yield minute (epoch milliseconds), level and number of lines for a filter of times, levels and area alone."""

@@ -255,6 +255,17 @@ def test_new_lines_come_once_and_in_the_order_of_arrival(store: LogStore) -> Non
     assert late == received
 
 
+def test_a_cursor_far_behind_is_told_of_the_gap(store: LogStore) -> None:
+    for seq in range(1, 31):
+        append(store, [record(seq * 5000 + number) for number in range(8 * BLOCK_LINES)], seq)
+
+    far = search.new_lines(folder_of(store), LogFilter(), 100, "1.0")
+    near = search.new_lines(folder_of(store), LogFilter(level="error"), 100, "29.0")
+
+    assert (far.lines, far.is_gap, far.next) == ([], True, near.next)
+    assert not near.is_gap
+
+
 def test_histograms_count_all_matching_lines(store: LogStore) -> None:
     minute = 60_000
     for seq in range(1, 31):

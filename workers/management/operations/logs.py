@@ -122,10 +122,11 @@ class RequestLines(Struct, frozen=True):
 
 
 class TailResult(Struct, frozen=True):
-    """Lines that arrived, and the cursor to ask with next."""
+    """Lines that arrived, and the cursor to ask with next. `is_gap`: the cursor was too old, and lines were left out; search for them."""
 
     lines: list[LogLineView]
     next: str
+    is_gap: bool
 
 
 class LogValue(Struct, frozen=True):
@@ -184,8 +185,8 @@ async def tail(context: OperationContext, arguments: LogTail) -> TailResult:
         _waiting.add(me)
         while True:
             arrived = await _read(partial(search.new_lines, folder, wanted, limit, cursor))
-            if arrived.lines or not may_wait or time.monotonic() > until:
-                return TailResult([_view(line) for line in arrived.lines], arrived.next)
+            if arrived.lines or arrived.is_gap or not may_wait or time.monotonic() > until:
+                return TailResult([_view(line) for line in arrived.lines], arrived.next, arrived.is_gap)
             cursor = arrived.next
             await asyncio.sleep(_POLL_S)
     finally:
