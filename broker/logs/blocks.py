@@ -36,23 +36,23 @@ def unpack(data: bytes) -> list[StoredLine]:
     return list(matching_lines(data, LogFilter()))
 
 
-def matching_lines(data: bytes, wanted: LogFilter) -> Iterator[StoredLine]:
+def matching_lines(data: bytes, query: LogFilter) -> Iterator[StoredLine]:
     """Yield the lines of a block that match, in their order. Raises: NotCompressed."""
     raw = decompress(data, _MOST_BYTES)
     start = _HEAD_LENGTH + int.from_bytes(raw[:_HEAD_LENGTH], "big")
     places, times, lengths = _decode_head(raw[_HEAD_LENGTH:start])
     starts = list(accumulate(lengths, initial=start))
-    for index in _candidates(raw, starts, wanted):
-        if wanted.since_ms <= times[index] < wanted.until_ms:
+    for index in _candidates(raw, starts, query):
+        if query.since_ms <= times[index] < query.until_ms:
             record = raw[starts[index] : starts[index + 1]]
             line = StoredLine(places[index], times[index], record, decode_record(record))
-            if wanted.matches(line.record):
+            if query.matches(line.record):
                 yield line
 
 
-def _candidates(raw: bytes, starts: Sequence[int], wanted: LogFilter) -> Iterator[int]:
+def _candidates(raw: bytes, starts: Sequence[int], query: LogFilter) -> Iterator[int]:
     """Yield the indexes of lines that contain all needles of the filter; of all lines without any."""
-    names, words = wanted.needles()
+    names, words = query.needles()
     if not names and not words:
         yield from range(len(starts) - 1)
         return

@@ -1,4 +1,4 @@
-"""Which lines a search wants, as a check of one line and as an expression for the index of blocks (pure)."""
+"""Which lines a search returns, as a check of one line and as an expression for the index of blocks (pure)."""
 
 import re
 from dataclasses import dataclass, field

@@ -86,11 +86,11 @@ class StoreState(Struct, frozen=True):
 
 
 def search(
-    folder: Path, wanted: LogFilter, limit: int, cursor: str = "", longest_s: float = _LONGEST_S
+    folder: Path, query: LogFilter, limit: int, cursor: str = "", longest_s: float = _LONGEST_S
 ) -> LogPage:
     """Return up to `limit` matching lines before the cursor. Raises: InvalidLogQuery, sqlite3.Error."""
     before = _read_pair(cursor) if cursor else (_MOST_NUMBER, _MOST_NUMBER)
-    narrowed = replace(wanted, until_ms=min(wanted.until_ms, before[0] + 1))
+    narrowed = replace(query, until_ms=min(query.until_ms, before[0] + 1))
     stop_at = time.monotonic() + longest_s
     page: list[StoredLine] = []
     with _segments(folder) as segments:
@@ -109,7 +109,7 @@ def lines_of_request(folder: Path, request_id: str, longest_s: float = _LONGEST_
     return LogPage(page.lines[::-1], page.next, page.is_complete)
 
 
-def new_lines(folder: Path, wanted: LogFilter, limit: int, cursor: str = "") -> NewLines:
+def new_lines(folder: Path, query: LogFilter, limit: int, cursor: str = "") -> NewLines:
     """Return lines that arrived after the cursor; without one, none, and the cursor of what comes next.
 
     Lines of one message are returned together, so there may be more than `limit`. Raises: InvalidLogQuery, sqlite3.Error.
@@ -130,7 +130,7 @@ def new_lines(folder: Path, wanted: LogFilter, limit: int, cursor: str = "") -> 
         if len(references) >= _MOST_NEW_BLOCKS:
             return NewLines([], _cursor_of(stored), is_gap=True)
         arrived = [
-            line for reference in references for line in reference.lines(wanted) if _is_after(line, seqs)
+            line for reference in references for line in reference.lines(query) if _is_after(line, seqs)
         ]
     arrived.sort(key=lambda line: (line.at_ms, line.place))
     lines, last = [], list(seqs)
@@ -149,7 +149,7 @@ def new_lines(folder: Path, wanted: LogFilter, limit: int, cursor: str = "") -> 
     return NewLines(lines, _cursor_of((last[0], last[1])))
 
 
-def histogram(folder: Path, wanted: LogFilter, bars: int, longest_s: float = _LONGEST_S) -> Histogram:
+def histogram(folder: Path, query: LogFilter, bars: int, longest_s: float = _LONGEST_S) -> Histogram:
     """Count matching lines by time and level, in up to `bars` bars of whole minutes. Raises: InvalidLogQuery, sqlite3.Error."""
     if not 1 <= bars <= _MOST_BUCKETS:
         raise InvalidLogQuery(f"`histogram` must be 0, or 1 to {_MOST_BUCKETS} bars")
@@ -158,22 +158,22 @@ def histogram(folder: Path, wanted: LogFilter, bars: int, longest_s: float = _LO
         times = [ends for segment in segments if (ends := segment.times()) is not None]
         if not times:
             return Histogram(_LEAST_BUCKET_MS, [], is_complete=True)
-        since = max(wanted.since_ms, min(first for first, _ in times))
-        until = min(wanted.until_ms, max(last for _, last in times) + 1)
+        since = max(query.since_ms, min(first for first, _ in times))
+        until = min(query.until_ms, max(last for _, last in times) + 1)
         minutes = max(1, -(-(until - since) // (bars * _LEAST_BUCKET_MS)))
         width = minutes * _LEAST_BUCKET_MS
         counts: Counter[tuple[int, str]] = Counter()
         is_complete = True
         for segment in reversed(segments):
-            if not wanted.needs_lines:
-                for minute, level, lines in segment.counts(wanted):
+            if not query.needs_lines:
+                for minute, level, lines in segment.counts(query):
                     counts[minute // width * width, level] += lines
                 continue
-            for reference in segment.blocks(wanted):
+            for reference in segment.blocks(query):
                 if time.monotonic() > stop_at:
                     is_complete = False
                     break
-                for line in reference.lines(wanted):
+                for line in reference.lines(query):
                     counts[line.at_ms // width * width, line.record.level] += 1
     result = [HistogramBar(at, level, lines) for (at, level), lines in sorted(counts.items())]
     return Histogram(width, result, is_complete)
@@ -229,11 +229,11 @@ def _segments(folder: Path) -> Iterator[list[LogSegment]]:
 
 
 def _newest_first(
-    segments: Sequence[LogSegment], wanted: LogFilter, before: tuple[int, int], stop_at: float
+    segments: Sequence[LogSegment], query: LogFilter, before: tuple[int, int], stop_at: float
 ) -> Iterator[StoredLine | int]:
     """Yield matching lines, the newest first; when the time is over, the time (epoch ms) up to which blocks are unread."""
     references: Iterator[BlockReference] = heapq.merge(
-        *(segment.blocks(wanted) for segment in segments), key=lambda reference: -reference.last_ms
+        *(segment.blocks(query) for segment in segments), key=lambda reference: -reference.last_ms
     )
     waiting: list[tuple[int, int, StoredLine]] = []
     for number, reference in enumerate(references):
@@ -242,7 +242,7 @@ def _newest_first(
         if number and time.monotonic() > stop_at:
             yield reference.last_ms
             return
-        for line in reference.lines(wanted):
+        for line in reference.lines(query):
             if (line.at_ms, line.place) < before:
                 heapq.heappush(waiting, (-line.at_ms, -line.place, line))
     while waiting:

@@ -66,10 +66,10 @@ class BlockReference:
     first_ms: int
     last_ms: int
 
-    def lines(self, wanted: LogFilter) -> Iterator[StoredLine]:
+    def lines(self, query: LogFilter) -> Iterator[StoredLine]:
         """Read the matching lines, in the order of time. Raises: sqlite3.Error, NotCompressed."""
         [data] = self.segment.database.execute("select data from blocks where id = ?", (self.id,)).fetchone()
-        return matching_lines(data, wanted)
+        return matching_lines(data, query)
 
 
 class LogSegment:
@@ -224,10 +224,10 @@ class LogSegment:
         [[lines]] = self.database.execute("select coalesce(sum(lines), 0) from blocks")
         return int(lines)
 
-    def blocks(self, wanted: LogFilter) -> Iterator[BlockReference]:
+    def blocks(self, query: LogFilter) -> Iterator[BlockReference]:
         """Yield the blocks that may have matching lines, those that end last first."""
-        times = (wanted.since_ms, wanted.until_ms)
-        if expression := wanted.index_expression():
+        times = (query.since_ms, query.until_ms)
+        if expression := query.index_expression():
             rows = self.database.execute(_BLOCKS_BY_TERMS, (*times, expression))
         else:
             rows = self.database.execute(_BLOCKS_BY_TIME, times)
@@ -238,14 +238,14 @@ class LogSegment:
         rows = self.database.execute(_BLOCKS_BY_ARRIVAL, (*seqs, most))
         return [BlockReference(self, *row) for row in rows]
 
-    def counts(self, wanted: LogFilter) -> Iterator[tuple[int, str, int]]:
+    def counts(self, query: LogFilter) -> Iterator[tuple[int, str, int]]:
         """Yield minute (epoch milliseconds), level and number of lines for a filter of times, levels and area alone."""
         rows = self.database.execute(
             "select minute, level, area, lines from counts where minute >= ? and minute < ?",
-            (wanted.since_ms // _MINUTE_MS, min(-(-wanted.until_ms // _MINUTE_MS), 1 << 60)),
+            (query.since_ms // _MINUTE_MS, min(-(-query.until_ms // _MINUTE_MS), 1 << 60)),
         )
         for minute, level, area, lines in rows:
-            if level in wanted.levels and (not wanted.area or area == wanted.area):
+            if level in query.levels and (not query.area or area == query.area):
                 yield minute * _MINUTE_MS, level, lines
 
     def names(self) -> Iterator[tuple[str, str, int]]:

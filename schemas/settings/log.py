@@ -9,7 +9,7 @@ class LogStoreSettings(Struct, frozen=True):
     """[log.store]: the searchable store of log lines."""
 
     enabled: bool = True
-    """Store the lines of all processes, so that they can be searched. It is kept by the pool `management` of each machine."""
+    """Store the lines of all processes, so that they can be searched. The pool `management` of each machine keeps one."""
     max_age: Duration = Duration(7 * 24 * 3600)
     """Lines older than this are removed."""
     max_size: Size = Size(1024**3)

@@ -99,7 +99,7 @@ def _filter_of(filters: dict[str, str | None], since: str | None, until: str | N
         refuse(str(error), code=2)
 
 
-def _show_stored(store: Path, wanted: LogFilter, count: int, *, follow: bool, is_json: bool) -> None:
+def _show_stored(store: Path, query: LogFilter, count: int, *, follow: bool, is_json: bool) -> None:
     """Print the last matching lines of the store, then new ones."""
     if not segment_paths(store):
         refuse(
@@ -108,15 +108,15 @@ def _show_stored(store: Path, wanted: LogFilter, count: int, *, follow: bool, is
             code=1,
         )
     is_coloured = sys.stdout.isatty()
-    if wanted.request_id and not follow:
+    if query.request_id and not follow:
         count = MOST_OF_REQUEST
     try:
-        cursor = new_lines(store, wanted, 1).next if follow else ""
-        first = last_lines(store, wanted, count)
+        cursor = new_lines(store, query, 1).next if follow else ""
+        first = last_lines(store, query, count)
     except (sqlite3.Error, OSError) as error:
         refuse(f"The store in {store} cannot be read: {error}", code=1)
     shown = {line.place for line in first}  # a line may arrive between the cursor and the last lines
-    arriving = (line for line in following(store, wanted, cursor) if line.place not in shown)
+    arriving = (line for line in following(store, query, cursor) if line.place not in shown)
     for line in itertools.chain(first, arriving if follow else ()):
         click.echo(json_line(line.record) if is_json else text_line(line.record, is_coloured=is_coloured))
 

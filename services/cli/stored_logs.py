@@ -1,4 +1,4 @@
-"""The store of log lines on the terminal: which lines a command wants, and how a line is shown.
+"""The store of log lines on the terminal: which lines a command shows, and how a line is shown.
 
 The files of the store are read directly, so this works while the platform is stopped, or Postgres and NATS are down.
 """
@@ -46,12 +46,12 @@ def read_time(text: str, now_s: float) -> int:
         ) from None
 
 
-def last_lines(folder: Path, wanted: LogFilter, count: int) -> list[StoredLine]:
+def last_lines(folder: Path, query: LogFilter, count: int) -> list[StoredLine]:
     """Return the last matching lines, the oldest first. Raises: sqlite3.Error."""
     lines: list[StoredLine] = []
     cursor = ""
     while len(lines) < count:
-        page = search.search(folder, wanted, min(count - len(lines), _PAGE), cursor)
+        page = search.search(folder, query, min(count - len(lines), _PAGE), cursor)
         lines += page.lines
         cursor = page.next
         if not cursor:
@@ -59,11 +59,11 @@ def last_lines(folder: Path, wanted: LogFilter, count: int) -> list[StoredLine]:
     return lines[::-1]
 
 
-def following(folder: Path, wanted: LogFilter, cursor: str) -> Iterator[StoredLine]:
+def following(folder: Path, query: LogFilter, cursor: str) -> Iterator[StoredLine]:
     """Yield matching lines that arrive after a cursor, for ever; a store that cannot be read at a time is read again."""
     while True:
         try:
-            arrived = search.new_lines(folder, wanted, _PAGE, cursor)
+            arrived = search.new_lines(folder, query, _PAGE, cursor)
         except sqlite3.Error:
             time.sleep(_POLL_S)
             continue

@@ -113,8 +113,8 @@ def main() -> None:
             "user": LogFilter(user=_Lines().line(1).user),
             "two filters in every block, on no line": LogFilter(area="rest", function="f1"),
         }
-        for case, wanted in cases.items():
-            _timed(case, lambda wanted=wanted: len(search.search(folder, wanted, 100).lines))  # type: ignore[misc]
+        for case, query in cases.items():
+            _timed(case, lambda query=query: len(search.search(folder, query, 100).lines))  # type: ignore[misc]
         _timed("histogram by level", lambda: len(search.histogram(folder, LogFilter(), 60).bars))
         _timed(
             "histogram of status 5xx", lambda: len(search.histogram(folder, LogFilter(status="5xx"), 60).bars)

@@ -48,12 +48,12 @@ def logged() -> Iterator[Platform]:
 
 
 def lines_when(
-    logged: Platform, is_there: Callable[[list[LogRecord]], bool], wanted: LogFilter
+    logged: Platform, is_there: Callable[[list[LogRecord]], bool], query: LogFilter
 ) -> list[LogRecord]:
     """Return matching lines, the oldest first, once the store has what is looked for."""
     deadline = time.monotonic() + 60
     while True:
-        page = search.search(logged.data / FOLDER, wanted, 1000)
+        page = search.search(logged.data / FOLDER, query, 1000)
         records = [line.record for line in page.lines][::-1]
         if is_there(records):
             return records

@@ -53,11 +53,11 @@ def numbers(lines: list[StoredLine]) -> list[int]:
     return [line.at_ms - NOW_MS for line in lines]
 
 
-def all_pages(folder: Path, wanted: LogFilter, limit: int) -> list[StoredLine]:
+def all_pages(folder: Path, query: LogFilter, limit: int) -> list[StoredLine]:
     lines: list[StoredLine] = []
     cursor = ""
     while True:
-        page = search.search(folder, wanted, limit, cursor)
+        page = search.search(folder, query, limit, cursor)
         lines += page.lines
         cursor = page.next
         if not cursor:
@@ -112,33 +112,31 @@ def test_pages_hold_exactly_the_matching_lines_newest_first(store: LogStore, see
         append(store, records, seq)
         written += [(line.at_ms, place_of(0, seq, index), line) for index, line in enumerate(records)]
 
-    for wanted in FILTERS:
+    for query in FILTERS:
         expected = sorted(
-            (entry for entry in written if _matches(wanted, entry[2])), reverse=True, key=lambda e: e[:2]
+            (entry for entry in written if _matches(query, entry[2])), reverse=True, key=lambda e: e[:2]
         )
         pages = all_pages(
-            folder_of(store), wanted, source.choice((1, 50, 1000)) if len(expected) < 300 else 500
+            folder_of(store), query, source.choice((1, 50, 1000)) if len(expected) < 300 else 500
         )
-        assert [(line.at_ms, line.place) for line in pages] == [entry[:2] for entry in expected], wanted
+        assert [(line.at_ms, line.place) for line in pages] == [entry[:2] for entry in expected], query
         assert [line.record for line in pages] == [entry[2] for entry in expected]
 
 
-def _matches(wanted: LogFilter, line: LogRecord) -> bool:
+def _matches(query: LogFilter, line: LogRecord) -> bool:
     """Compare a line with a filter, in another way than the store."""
     for name in ("area", "user", "function", "process", "kind", "request_id"):
-        if getattr(wanted, name) and getattr(wanted, name) != getattr(line, name):
+        if getattr(query, name) and getattr(query, name) != getattr(line, name):
             return False
-    if wanted.level and LEVELS.index(line.level) < LEVELS.index(wanted.level):
+    if query.level and LEVELS.index(line.level) < LEVELS.index(query.level):
         return False
-    if wanted.status and not (
-        wanted.status == str(line.status) or wanted.status == f"{str(line.status)[0]}xx"
-    ):
+    if query.status and not (query.status == str(line.status) or query.status == f"{str(line.status)[0]}xx"):
         return False
-    if not wanted.since_ms <= line.at_ms < wanted.until_ms:
+    if not query.since_ms <= line.at_ms < query.until_ms:
         return False
     text = " ".join((line.text, line.fields["reason"], *line.fields["list"])).lower()
     words = text.replace("-", " ").replace("_", " ").split()
-    return all(any(word.startswith(part) for word in words) for part in wanted.text.lower().split())
+    return all(any(word.startswith(part) for word in words) for part in query.text.lower().split())
 
 
 def test_a_request_is_found_in_the_order_of_time_whatever_its_id_looks_like(store: LogStore) -> None:
@@ -193,8 +191,8 @@ def test_hostile_lines_change_nothing_but_their_own_text(store: LogStore) -> Non
     assert [line.record.text for line in all_pages(folder, LogFilter(function="evil"), 10)] == list(
         reversed(texts)
     )
-    for wanted in (LogFilter(level="error"), LogFilter(area="auth"), LogFilter(request_id="forged")):
-        assert search.search(folder, wanted, 10).lines == []
+    for query in (LogFilter(level="error"), LogFilter(area="auth"), LogFilter(request_id="forged")):
+        assert search.search(folder, query, 10).lines == []
     for text in ('"', "* OR", "NEAR(a b)", "a' b", "xr forged", "\x00", "((("):
         try:
             search.search(folder, LogFilter(text=text), 10)

@@ -58,8 +58,8 @@ async def test_pages_filters_and_histogram(owner: Client, store: LogStore) -> No
         ({"status": "5xx", "user": "u-1"}, "RequestServed"),
         ({"text": "23505"}, "StatementFailed"),
     ):
-        found = await owner.run("logs.search", **filters)
-        assert [line["kind"] for line in found["lines"]] == [kind], filters
+        page = await owner.run("logs.search", **filters)
+        assert [line["kind"] for line in page["lines"]] == [kind], filters
 
 
 async def test_a_request_is_shown_in_order_through_all_parts(owner: Client, store: LogStore) -> None:

@@ -147,16 +147,16 @@ class LogFields(Struct, frozen=True):
 
 
 async def search_logs(context: OperationContext, arguments: LogSearch) -> LogSearchResult:
-    """Return a page of lines, and the histogram if one is wanted."""
-    folder, wanted = _store_folder(context), _filter_of(arguments)
+    """Return a page of lines, and the histogram if one is requested."""
+    folder, query = _store_folder(context), _filter_of(arguments)
     limit = _limit(arguments.limit, context.settings.max_rows)
     page = await _read(
-        lambda: search.search(folder, wanted, limit, arguments.cursor, longest_s=_LONGEST_SEARCH_S)
+        lambda: search.search(folder, query, limit, arguments.cursor, longest_s=_LONGEST_SEARCH_S)
     )
     histogram = None
     if arguments.histogram:
         counted = await _read(
-            lambda: search.histogram(folder, wanted, arguments.histogram, longest_s=_LONGEST_SEARCH_S)
+            lambda: search.histogram(folder, query, arguments.histogram, longest_s=_LONGEST_SEARCH_S)
         )
         bars = [HistogramBarView(_time_text(bar.at_ms), bar.level, bar.lines) for bar in counted.bars]
         histogram = HistogramView(counted.width_ms / 1000, bars, counted.is_complete)
@@ -174,7 +174,7 @@ async def lines_of_request(context: OperationContext, arguments: RequestReferenc
 
 async def tail(context: OperationContext, arguments: LogTail) -> TailResult:
     """Return lines that arrived after the cursor; wait for the first."""
-    folder, wanted = _store_folder(context), _filter_of(arguments)
+    folder, query = _store_folder(context), _filter_of(arguments)
     limit = _limit(arguments.limit, context.settings.max_rows)
     if not 0 <= arguments.wait_s <= _LONGEST_WAIT_S:
         raise invalid_arguments(f"`wait_s` must be 0 to {_LONGEST_WAIT_S:g} seconds")
@@ -184,7 +184,7 @@ async def tail(context: OperationContext, arguments: LogTail) -> TailResult:
     try:
         _waiting.add(me)
         while True:
-            arrived = await _read(partial(search.new_lines, folder, wanted, limit, cursor))
+            arrived = await _read(partial(search.new_lines, folder, query, limit, cursor))
             if arrived.lines or arrived.is_gap or not may_wait or time.monotonic() > until:
                 return TailResult([_view(line) for line in arrived.lines], arrived.next, arrived.is_gap)
             cursor = arrived.next
