@@ -89,9 +89,9 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
             await member.stop()
 
 
-_STREAMS = ("EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS", "CHANGES")
-_MAY_MAKE = {"door": (), "pool": _STREAMS[:3], "changes": _STREAMS[3:], "platform": _STREAMS}
-_MAY_DELETE = {"door": (), "pool": (), "changes": _STREAMS[3:], "platform": _STREAMS}
+_STREAMS = ("EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS", "LOGS", "CHANGES")
+_MAY_MAKE = {"door": (), "pool": _STREAMS[:4], "changes": _STREAMS[4:], "platform": _STREAMS}
+_MAY_DELETE = {"door": (), "pool": (), "changes": _STREAMS[4:], "platform": _STREAMS}
 
 
 async def test_only_the_administrator_deletes_the_stream_of_another_user(connect: Open) -> None:

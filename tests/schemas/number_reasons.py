@@ -30,6 +30,19 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/jetstream/stream_watch.py": {
         "float(not self._reason)": NUMBER,
     },
+    "broker/logs/query.py": {
+        "int(self.status)": PATTERN,
+    },
+    "broker/logs/segment.py": {
+        "int(lines)": OWN,
+    },
+    "broker/logs/store.py": {
+        "int(broken.stem)": OWN,
+        "int(path.stem)": OWN,
+    },
+    "broker/observability/log_buffer.py": {
+        "int(time.monotonic())": NUMBER,
+    },
     "broker/nats/connection.py": {
         "int(port)": BROKER,
     },

@@ -5,7 +5,9 @@ import os
 import random
 from contextlib import suppress
 
+from broker.logs.store import FOLDER
 from broker.observability.observe import observe
+from broker.processes.lifecycle import data_folder
 from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
 from schemas.settings.management import Management
@@ -14,6 +16,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.database import ManagementDatabase
 from workers.management.identity.authenticate import FACTOR_S
 from workers.management.identity.store import execute, fetch_one
+from workers.management.logs.keeper import LogKeeper
 from workers.management.observations import AuditSwept, ManagementOperationFailed
 from workers.management.platform_pools import PlatformPools, follow_requests
 from workers.management.worker import ManagementWorker
@@ -49,6 +52,11 @@ async def serve_pool(resources: Resources) -> None:
         worker.configuration = settings
 
     resources.live.on_change(renew)
+    store = resources.settings.log.store
+    if store.enabled:
+        keeper = LogKeeper.of(resources.connection, store, data_folder() / FOLDER)
+        resources.process.on_drain(keeper.close)
+        keeper.start()
     await resources.serve(MANAGEMENT, worker.answer)
 
 

@@ -13,6 +13,7 @@ from workers.management.operations import (
     functions,
     jobs,
     keys,
+    logs,
     mail,
     migrations,
     platform,
@@ -95,6 +96,7 @@ _AREAS = (
     row_files,
     sql,
     sql_check,
+    logs,
 )
 
 
