@@ -1,0 +1,91 @@
+"""Tools that look for faults: log lines and the findings of the advisors."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from workers.management.mcp.tool import AgentTool, ToolCall, ToolText, json_data
+
+LogService = Literal["", "api", "auth", "storage", "realtime", "edge-function", "graphql", "postgres"]
+_FILTERS: dict[str, dict[str, str]] = {
+    "api": {"area": "rest"},
+    "edge-function": {"area": "functions"},
+    "postgres": {"process": "postgres"},
+}
+_DAY = timedelta(days=1)
+
+
+class LogQuestion(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which lines to return."""
+
+    service: Annotated[LogService, Meta(description="Lines of one service; empty: of all.")] = ""
+    level: Annotated[str, Meta(description="The least level: debug, info, warning, error.")] = ""
+    text: Annotated[str, Meta(description="Words that a line has.")] = ""
+    request_id: Annotated[str, Meta(description="All lines of a request: the header x-request-id of its answer.")] = ""
+    since: Annotated[str, Meta(description="RFC 3339; by default a day ago.")] = ""
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class AdvisorQuestion(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which findings to return."""
+
+    type: Annotated[Literal["security", "performance"], Meta(description="Kind of findings.")]
+
+
+async def get_logs(call: ToolCall, arguments: LogQuestion) -> ToolText:
+    """Return log lines, the newest first."""
+    since = arguments.since or (datetime.now(UTC) - _DAY).isoformat(timespec="seconds").replace("+00:00", "Z")
+    service = _FILTERS.get(arguments.service, {"area": arguments.service} if arguments.service else {})
+    page = await call.operate(
+        "logs.search",
+        since=since,
+        level=arguments.level,
+        text=arguments.text,
+        request_id=arguments.request_id,
+        limit=arguments.limit,
+        **service,
+    )
+    notes = ["There are more lines: narrow the search."] if page.next else []
+    return json_data(page.lines, *notes)
+
+
+async def get_advisors(call: ToolCall, arguments: AdvisorQuestion) -> ToolText:
+    """Return findings of one kind, with what fixes them."""
+    found = msgspec.to_builtins(await call.operate("advisors.list"))
+    lists = [found] if isinstance(found, list) else [value for value in found.values() if isinstance(value, list)]
+    findings = [finding for listed in lists for finding in listed if isinstance(finding, dict)]
+    return json_data([finding for finding in findings if arguments.type in _kinds(finding)])
+
+
+def _kinds(finding: dict[str, object]) -> set[str]:
+    """Return the kinds of a finding in lower case; the interface of the advisors names them in one of these members."""
+    kinds: set[str] = set()
+    for name in ("kind", "type", "category", "categories"):
+        value = finding.get(name)
+        kinds |= {str(kind).lower() for kind in (value if isinstance(value, list) else [value])}
+    return kinds
+
+
+TOOLS = (
+    AgentTool(
+        "get_logs",
+        "Read logs",
+        "Search the log lines of the platform: by service, level, words, or the id of one request through all processes.",
+        "debugging",
+        LogQuestion,
+        get_logs,
+        ("logs.search",),
+    ),
+    AgentTool(
+        "get_advisors",
+        "Read findings of the advisors",
+        "List what the advisors find: missing row security, open functions, slow policies, missing or unused indexes, with a fix for each."
+        " Call it after a change of the schema.",
+        "debugging",
+        AdvisorQuestion,
+        get_advisors,
+        ("advisors.list",),
+    ),
+)
