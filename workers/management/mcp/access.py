@@ -53,5 +53,7 @@ def _features(values: list[str]) -> frozenset[str]:
         return frozenset(FEATURES)
     names = {name.strip() for value in values for name in value.split(",") if name.strip()}
     if unknown := sorted(names - set(FEATURES)):
-        raise invalid_arguments(f"There are no features {', '.join(unknown)[:80]}; there are {', '.join(FEATURES)}")
+        raise invalid_arguments(
+            f"There are no features {', '.join(unknown)[:80]}; there are {', '.join(FEATURES)}"
+        )
     return frozenset(names)

@@ -76,7 +76,8 @@ def sections_of(name: str, text: str) -> list[DocsSection]:
 def _index() -> _Index:
     sections = [section for name in page_names() for section in sections_of(name, read_page(name) or "")]
     words = [
-        Counter(_words(section.text)) + Counter(_words(section.heading) * _HEADING_WEIGHT) for section in sections
+        Counter(_words(section.text)) + Counter(_words(section.heading) * _HEADING_WEIGHT)
+        for section in sections
     ]
     frequencies = Counter(word for counts in words for word in counts)
     total = sum(counts.total() for counts in words)
@@ -96,7 +97,9 @@ def _score(index: _Index, counts: Counter[str], words: set[str]) -> float:
 
 def _words(text: str) -> list[str]:
     """Return the words in lower case, without the plural's `s`."""
-    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _WORD.findall(text.lower())]
+    return [
+        word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _WORD.findall(text.lower())
+    ]
 
 
 def _folder() -> Path:

@@ -65,13 +65,20 @@ def _fewer(value: Any, most_bytes: int) -> tuple[Any, str]:
         count += 1
     cut = rows[:count] if key is None else {**value, key: rows[:count]}
     where = "the result" if key is None else f"`{key}`"
-    return cut, f"only the first {count} of {len(rows)} members of {where} are here. Ask for less, or for a part."
+    return (
+        cut,
+        f"only the first {count} of {len(rows)} members of {where} are here. Ask for less, or for a part.",
+    )
 
 
 def _longest_list(value: Any) -> tuple[str | None, list[Any]]:
     if isinstance(value, list):
         return None, value
-    lists = [(key, member) for key, member in value.items() if isinstance(member, list)] if isinstance(value, dict) else []
+    lists = (
+        [(key, member) for key, member in value.items() if isinstance(member, list)]
+        if isinstance(value, dict)
+        else []
+    )
     return max(lists, key=lambda pair: _size(pair[1]), default=(None, []))
 
 

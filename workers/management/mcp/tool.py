@@ -73,7 +73,8 @@ class AgentTool:
             return False
         operations = [table.find(name) for name in self.operations]
         return all(
-            operation is not None and access.actor.rights.includes(operation.right) for operation in operations
+            operation is not None and access.actor.rights.includes(operation.right)
+            for operation in operations
         )
 
     def described(self, access: AgentAccess) -> dict[str, Any]:
@@ -104,7 +105,9 @@ def text_data(text: str, *, is_data: bool = True, most_bytes: int = MOST_BYTES) 
     """Return a bounded text."""
     shown, is_cut = bounded_text(text, most_bytes)
     size = len(text.encode(errors="replace"))
-    return ToolText(shown, is_data, [f"Only the first {most_bytes} of {size} bytes are here."] if is_cut else [])
+    return ToolText(
+        shown, is_data, [f"Only the first {most_bytes} of {size} bytes are here."] if is_cut else []
+    )
 
 
 @lru_cache(maxsize=64)

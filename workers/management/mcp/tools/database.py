@@ -17,11 +17,15 @@ class NoToolArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class ListedSchemas(Struct, frozen=True, forbid_unknown_fields=True):
     """Schemas whose tables to list."""
 
-    schemas: Annotated[list[str], Meta(description="Names of schemas.", max_length=_MOST_SCHEMAS, min_length=1)] = [
-        "public"
-    ]
+    schemas: Annotated[
+        list[str],
+        Meta(description="Names of schemas; by default public.", max_length=_MOST_SCHEMAS, min_length=1),
+    ] = msgspec.field(default_factory=lambda: ["public"])
     verbose: Annotated[
-        bool, Meta(description="With columns, keys, indexes, triggers and policies; describe_table does it for one.")
+        bool,
+        Meta(
+            description="With columns, keys, indexes, triggers and policies; describe_table does it for one."
+        ),
     ] = False
 
 
@@ -52,8 +56,12 @@ class HiddenRow(Struct, frozen=True, forbid_unknown_fields=True):
     key: Annotated[dict[str, Any], Meta(description='Values of the key columns, as in {"id": 7}.')]
     schema: str = "public"
     command: Literal["select", "update", "delete"] = "select"
-    user_id: Annotated[str | None, Meta(description="Id of the user; without one the caller is anonymous.")] = None
-    role: Annotated[str | None, Meta(description="Role of the database, by default that of the user's token.")] = None
+    user_id: Annotated[
+        str | None, Meta(description="Id of the user; without one the caller is anonymous.")
+    ] = None
+    role: Annotated[
+        str | None, Meta(description="Role of the database, by default that of the user's token.")
+    ] = None
 
 
 async def list_tables(call: ToolCall, arguments: ListedSchemas) -> ToolText:

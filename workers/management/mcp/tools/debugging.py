@@ -23,7 +23,9 @@ class LogQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     service: Annotated[LogService, Meta(description="Lines of one service; empty: of all.")] = ""
     level: Annotated[str, Meta(description="The least level: debug, info, warning, error.")] = ""
     text: Annotated[str, Meta(description="Words that a line has.")] = ""
-    request_id: Annotated[str, Meta(description="All lines of a request: the header x-request-id of its answer.")] = ""
+    request_id: Annotated[
+        str, Meta(description="All lines of a request: the header x-request-id of its answer.")
+    ] = ""
     since: Annotated[str, Meta(description="RFC 3339; by default a day ago.")] = ""
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
@@ -54,7 +56,9 @@ async def get_logs(call: ToolCall, arguments: LogQuestion) -> ToolText:
 async def get_advisors(call: ToolCall, arguments: AdvisorQuestion) -> ToolText:
     """Return findings of one kind, with what fixes them."""
     found = msgspec.to_builtins(await call.operate("advisors.list"))
-    lists = [found] if isinstance(found, list) else [value for value in found.values() if isinstance(value, list)]
+    lists = (
+        [found] if isinstance(found, list) else [value for value in found.values() if isinstance(value, list)]
+    )
     findings = [finding for listed in lists for finding in listed if isinstance(finding, dict)]
     return json_data([finding for finding in findings if arguments.type in _kinds(finding)])
 

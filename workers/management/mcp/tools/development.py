@@ -14,7 +14,9 @@ _MOST_TYPES_BYTES = 512 * 1024
 class TypedSchemas(Struct, frozen=True, forbid_unknown_fields=True):
     """Schemas whose types to generate."""
 
-    schemas: Annotated[list[str], Meta(description="None: the schemas that the API exposes.", max_length=20)] = []
+    schemas: Annotated[
+        list[str], Meta(description="None: the schemas that the API exposes.", max_length=20)
+    ] = []
 
 
 async def get_project_url(call: ToolCall, arguments: NoToolArguments) -> ToolText:

@@ -12,7 +12,9 @@ from workers.management.mcp.tool import AgentTool, ToolCall, ToolText, text_data
 class DocsQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     """What to look for in the documentation."""
 
-    query: Annotated[str, Meta(description="Words, as in `resumable upload limit`.", min_length=1, max_length=500)]
+    query: Annotated[
+        str, Meta(description="Words, as in `resumable upload limit`.", min_length=1, max_length=500)
+    ]
     limit: Annotated[int, Meta(description="Sections to return.", ge=1, le=20)] = 5
 
 

@@ -29,7 +29,8 @@ class AgentDeployment(Struct, frozen=True, forbid_unknown_fields=True):
     entrypoint_path: Annotated[str, Meta(description="The file that runs.")] = "index.ts"
     import_map_path: Annotated[str, Meta(description="Import map or deno.json among the files.")] = ""
     verify_jwt: Annotated[
-        bool, Meta(description="Callers need a valid token. Off only if the function checks its callers itself.")
+        bool,
+        Meta(description="Callers need a valid token. Off only if the function checks its callers itself."),
     ] = True
 
 

@@ -21,7 +21,9 @@ class AgentPlan(Struct, frozen=True, forbid_unknown_fields=True):
     """A statement to explain."""
 
     query: Annotated[str, Meta(description="One statement.")]
-    analyze: Annotated[bool, Meta(description="Execute it, for real times; its transaction is rolled back.")] = False
+    analyze: Annotated[
+        bool, Meta(description="Execute it, for real times; its transaction is rolled back.")
+    ] = False
 
 
 async def execute_sql(call: ToolCall, arguments: AgentSql) -> ToolText:
