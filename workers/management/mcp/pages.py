@@ -1,6 +1,6 @@
 """The documentation pages that are shipped with the platform, and a search over their sections.
 
-A wheel has the pages beside this module; in a clone they are in `docs`. They are read when they are first asked for. A section is what stands
+A wheel brings the pages as shared data (pyproject.toml); in a clone they are in `docs`. They are read when they are first asked for. A section is what stands
 below a heading of the second or third level. Sections are ranked by BM25 (Robertson and Zaragoza, 2009), with words of headings counted more.
 """
 
@@ -9,11 +9,13 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import metadata
 from pathlib import Path
 
-_SHIPPED = Path(__file__).parent / "pages"
 _CLONE = Path(__file__).parents[3] / "docs"
-_NOT_SHIPPED = frozenset({"changelog", "code-map", "decisions", "index", "comparison"})
+_SHIPPED = "share/headwater/docs/mcp.md"
+NOT_SHIPPED = frozenset({"changelog", "code-map", "decisions", "index", "comparison"})
+"""Pages for those who build the platform, not for those who build on it."""
 _WORD = re.compile(r"[^\W_]+")
 _HEADING = re.compile(r"^#{1,3} (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -41,12 +43,17 @@ class _Index:
 
 def page_names() -> list[str]:
     """Return the names of the pages."""
-    return sorted(path.stem for path in _folder().glob("*.md") if path.stem not in _NOT_SHIPPED)
+    folder = _folder()
+    pages = folder.glob("*.md") if folder is not None else []
+    return sorted(path.stem for path in pages if path.stem not in NOT_SHIPPED)
 
 
 def read_page(name: str) -> str | None:
     """Return a page in Markdown, or None if there is none of that name."""
-    return (_folder() / f"{name}.md").read_text(encoding="utf-8") if name in page_names() else None
+    folder = _folder()
+    if folder is None or name not in page_names():
+        return None
+    return (folder / f"{name}.md").read_text(encoding="utf-8")
 
 
 def search(query: str, limit: int) -> list[DocsSection]:
@@ -102,5 +109,15 @@ def _words(text: str) -> list[str]:
     ]
 
 
-def _folder() -> Path:
-    return _SHIPPED if _SHIPPED.is_dir() else _CLONE
+@lru_cache(maxsize=1)
+def _folder() -> Path | None:
+    """Return the folder of the pages, None where they were not installed."""
+    if (_CLONE / "mcp.md").is_file():
+        return _CLONE
+    try:
+        files = metadata.files("headwater") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    return next(
+        (Path(str(file.locate())).resolve().parent for file in files if str(file).endswith(_SHIPPED)), None
+    )
