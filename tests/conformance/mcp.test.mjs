@@ -48,7 +48,7 @@ test("a token that writes does, unless its address narrows it", async () => {
 
 test("a request that is aborted stops its statement", async () => {
   const client = await connect(READING);
-  const observer = await connect(READING);
+  const observer = await connect(WRITING);
   const running = async () =>
     (await sql(observer, "select 'n=' || count(*) from pg_stat_activity where query = 'select pg_sleep(22)' and state = 'active'")).content[0].text;
   const abort = new AbortController();

@@ -7,6 +7,8 @@ from msgspec import Meta, Struct
 from workers.management.mcp.tool import AgentTool, ToolCall, ToolText, json_data
 from workers.management.mcp.tools.database import NoToolArguments
 
+_FOLDER = "functions/"
+
 
 class FunctionSlug(Struct, frozen=True, forbid_unknown_fields=True):
     """A function by its name."""
@@ -17,7 +19,12 @@ class FunctionSlug(Struct, frozen=True, forbid_unknown_fields=True):
 class DeployedFile(Struct, frozen=True, forbid_unknown_fields=True):
     """A file of a function."""
 
-    name: Annotated[str, Meta(description="Path below the folder of the function.")]
+    name: Annotated[
+        str,
+        Meta(
+            description="Path below the folder of the function; or whole, as in functions/_shared/cors.ts, then for all files."
+        ),
+    ]
     content: str
 
 
@@ -47,18 +54,23 @@ async def get_edge_function(call: ToolCall, arguments: FunctionSlug) -> ToolText
 
 async def deploy_edge_function(call: ToolCall, arguments: AgentDeployment) -> ToolText:
     """Deploy a function; the version before stays, for a way back."""
-    return json_data(
-        await call.operate(
-            "functions.deploy",
-            name=arguments.name,
-            files=[{"path": file.name, "text": file.content} for file in arguments.files],
-            settings={
-                "entrypoint": arguments.entrypoint_path,
-                "import_map": arguments.import_map_path,
-                "verify_jwt": arguments.verify_jwt,
-            },
-        )
+    is_whole = any(file.name.startswith(_FOLDER) for file in arguments.files)
+    prefix = "" if is_whole else f"{_FOLDER}{arguments.name}/"
+    result = await call.operate(
+        "functions.deploy",
+        name=arguments.name,
+        files=[{"path": prefix + file.name, "text": file.content} for file in arguments.files],
+        settings={
+            "entrypoint": _below(prefix, arguments.entrypoint_path),
+            "import_map": _below(prefix, arguments.import_map_path),
+            "verify_jwt": arguments.verify_jwt,
+        },
     )
+    return json_data(result)
+
+
+def _below(prefix: str, path: str) -> str:
+    return prefix + path if path and not path.startswith(_FOLDER) else path
 
 
 TOOLS = (
