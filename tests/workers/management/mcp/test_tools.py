@@ -183,6 +183,21 @@ async def test_why_a_row_is_hidden(reading: Agent, table: str) -> None:
     assert explained["caller"]["role"] == "anon"
 
 
+@pytest.mark.skipif(
+    operation_table().find("advisors.list") is None, reason="the advisors are not in this branch"
+)
+async def test_findings_of_the_advisors(reading: Agent, writer: Agent) -> None:
+    name = f"open_{uuid.uuid4().hex[:8]}"
+    await writer.call("execute_sql", query=f"create table public.{name} (id int primary key)")
+    security = data_of(await reading.call("get_advisors", type="security"))
+    performance = data_of(await reading.call("get_advisors", type="performance"))
+    await writer.call("execute_sql", query=f"drop table public.{name}")
+
+    assert name in {finding["object"] for finding in security}
+    assert {finding["category"] for finding in security + performance} <= {"security", "performance"}
+    assert all(finding["category"] == "performance" for finding in performance)
+
+
 async def test_a_plan(reading: Agent, table: str) -> None:
     plan = data_of(
         await reading.call("explain", query=f"select * from public.{table} where id = 1", analyze=True)

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
 from workers.management.mcp.tool import AgentTool, ToolCall, ToolText, json_data
@@ -54,22 +53,10 @@ async def get_logs(call: ToolCall, arguments: LogQuestion) -> ToolText:
 
 
 async def get_advisors(call: ToolCall, arguments: AdvisorQuestion) -> ToolText:
-    """Return findings of one kind, with what fixes them."""
-    found = msgspec.to_builtins(await call.operate("advisors.list"))
-    lists = (
-        [found] if isinstance(found, list) else [value for value in found.values() if isinstance(value, list)]
-    )
-    findings = [finding for listed in lists for finding in listed if isinstance(finding, dict)]
-    return json_data([finding for finding in findings if arguments.type in _kinds(finding)])
-
-
-def _kinds(finding: dict[str, object]) -> set[str]:
-    """Return the kinds of a finding in lower case; the interface of the advisors names them in one of these members."""
-    kinds: set[str] = set()
-    for name in ("kind", "type", "category", "categories"):
-        value = finding.get(name)
-        kinds |= {str(kind).lower() for kind in (value if isinstance(value, list) else [value])}
-    return kinds
+    """Return findings of one kind, the gravest first, with what fixes them."""
+    listed = await call.operate("advisors.list", category=arguments.type)
+    notes = [f"{listed.omitted} more findings are not here."] if listed.omitted else []
+    return json_data(listed.findings, *notes)
 
 
 TOOLS = (
