@@ -54,7 +54,7 @@ async def get_logs(call: ToolCall, arguments: LogQuestion) -> ToolText:
 
 async def get_advisors(call: ToolCall, arguments: AdvisorQuestion) -> ToolText:
     """Return findings of one kind, the gravest first, with what fixes them."""
-    listed = await call.operate("advisors.list", category=arguments.type)
+    listed = await call.operate("advisors.list", category=arguments.type.upper())
     notes = [f"{listed.omitted} more findings are not here."] if listed.omitted else []
     return json_data(listed.findings, *notes)
 
