@@ -29,7 +29,7 @@ class ListedSchemas(Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
 
-class TableName(Struct, frozen=True, forbid_unknown_fields=True):
+class AgentTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table or view."""
 
     table: Annotated[str, Meta(description="Name of the table or view, without its schema.")]
@@ -72,7 +72,7 @@ async def list_tables(call: ToolCall, arguments: ListedSchemas) -> ToolText:
     return json_data([table for listed in tables for table in listed])
 
 
-async def describe_table(call: ToolCall, arguments: TableName) -> ToolText:
+async def describe_table(call: ToolCall, arguments: AgentTable) -> ToolText:
     """Return one table with everything that belongs to it."""
     return json_data(await call.operate("catalog.relation", name=arguments.table, schema=arguments.schema))
 
@@ -124,7 +124,7 @@ TOOLS = (
         "Describe a table",
         "Describe one table or view: columns, keys, indexes, triggers, policies, grants, what refers to it.",
         "database",
-        TableName,
+        AgentTable,
         describe_table,
         ("catalog.relation",),
     ),
