@@ -9,7 +9,7 @@ class Management(Struct, frozen=True):
     """[management]: administrators, their sessions and tokens, and what they may do."""
 
     enabled: bool = True
-    """Serve `/management/v1`, `/mcp` for agents, and `/v1` and `/v2` for the official command line. Administrators are stored in the database either way."""
+    """Serve `/management/v1`, and `/v1` and `/v2` for the official command line. Administrators are stored in the database either way."""
     session_idle_timeout: Duration = Duration(12 * 3600)
     """A session of an administrator ends after this time without a request."""
     first_link_lifetime: Duration = Duration(15 * 60)

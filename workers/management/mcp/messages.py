@@ -12,6 +12,8 @@ from msgspec import UNSET, Struct, UnsetType
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 RESOURCE_NOT_FOUND = -32002
+MOST_DEPTH = 64
+"""Levels of lists and objects in a message: what comes later may be recursive."""
 
 
 class RpcError(Exception):
@@ -37,6 +39,8 @@ def parse_message(body: bytes) -> RpcMessage:
         value = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise RpcError(PARSE_ERROR, "The body is not JSON", status=400) from None
+    if _is_too_deep(value):
+        raise RpcError(INVALID_REQUEST, f"The body is nested deeper than {MOST_DEPTH} levels", status=400)
     if isinstance(value, list):
         raise RpcError(INVALID_REQUEST, "Send one message a request: batches are not taken", status=400)
     try:
@@ -45,6 +49,20 @@ def parse_message(body: bytes) -> RpcMessage:
         raise RpcError(
             INVALID_REQUEST, f"The body is not a JSON-RPC 2.0 request: {error}", status=400
         ) from None
+
+
+def _is_too_deep(value: object) -> bool:
+    level, depth = [value], 0
+    while level and depth <= MOST_DEPTH:
+        depth += 1
+        inner: list[object] = []
+        for member in level:
+            if isinstance(member, dict):
+                inner += member.values()
+            elif isinstance(member, list):
+                inner += member
+        level = inner
+    return bool(level)
 
 
 def result_message(message_id: str | int, result: dict[str, Any]) -> bytes:

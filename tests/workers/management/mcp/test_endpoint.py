@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.workers.management.conftest import ORIGIN, Client
+from schemas.http import Request
+from tests.workers.management.conftest import ORIGIN, Body, Client
 from tests.workers.management.mcp.conftest import Agent, header_of
 
 _META = {
@@ -80,6 +81,31 @@ async def test_what_is_no_message_is_refused(reading: Agent, body: object, code:
     assert response.status == 400
     assert answer["error"]["code"] == code
     assert answer["id"] is None
+
+
+@pytest.mark.parametrize("depth", [70, 900])
+async def test_a_deep_message_is_refused(reading: Agent, depth: int) -> None:
+    key: object = 1
+    for _ in range(depth):
+        key = [key]
+    arguments = {"table": "t", "key": {"id": key}}
+    params = {"name": "explain_row", "arguments": arguments}
+    response = await reading.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+    assert response.status == 400
+    assert "nested" in json.loads(response.body)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": 1, "method": "\\ud800"}']
+)
+async def test_what_is_no_json_is_refused(reading: Agent, body: bytes) -> None:
+    headers = [("content-type", "application/json"), ("authorization", f"Bearer {reading.client.token}")]
+    request = Request("request-1", "POST", "/mcp", headers=headers, client="127.0.0.1")
+    response = await reading.client.worker.mcp.answer(request, Body(body))  # type: ignore[arg-type]  # no broker
+
+    assert response.status == 400
+    assert json.loads(response.body)["error"]["code"] in (-32700, -32600)
 
 
 async def test_the_handshake_agrees_on_a_revision(reading: Agent) -> None:

@@ -10,8 +10,11 @@ import pytest
 
 from tests.workers.management.conftest import Client
 from tests.workers.management.mcp.conftest import Agent, data_of
+from workers.management.identity.model import Actor
+from workers.management.mcp.access import agent_access
 from workers.management.mcp.tools.table import TOOLS
 from workers.management.operations import operation_table
+from workers.management.rights import Right
 
 _WRITING = {"apply_migration", "deploy_edge_function"}
 
@@ -302,3 +305,35 @@ async def _until_sleeping(url: str, count: int) -> None:
                     return
     finally:
         await connection.close()
+
+
+_TEXTS = ("a\0b", "x" * 100_000, "\U0001f600", "'; drop table x; --", "../../etc/passwd", "-1", "\u202e")
+_REQUIRED: dict[str, dict[str, object]] = {
+    "apply_migration": {"name": "n", "query": "select 1"},
+    "describe_table": {"table": "t"},
+    "deploy_edge_function": {"name": "f", "files": [{"name": "index.ts", "content": ""}]},
+    "execute_sql": {"query": "select 1"},
+    "explain": {"query": "select 1"},
+    "explain_row": {"table": "t", "key": {"id": 1}},
+    "get_advisors": {"type": "security"},
+    "get_edge_function": {"function_slug": "f"},
+    "search_docs": {"query": "q"},
+}
+
+
+@pytest.mark.parametrize("name", sorted(TOOLS))
+async def test_hostile_arguments_get_a_result(writer: Agent, name: str) -> None:
+    """Whatever stands in a text, the answer is a result: what is wrong with it is not a fault of ours."""
+    if name not in await writer.tools():
+        pytest.skip("its operation is not in this branch")
+    usual = _REQUIRED.get(name, {})
+    schema = TOOLS[name].described(agent_access(_WRITER, ""))["inputSchema"]
+    for argument in schema["properties"]:
+        for text in _TEXTS:
+            for value in (text, [text], {text: text}, [{"name": text, "content": text}]):
+                result = await writer.ask("tools/call", name=name, arguments={**usual, argument: value})
+                assert result["content"][0]["type"] == "text"
+                assert len(result["content"][0]["text"]) < 600_000
+
+
+_WRITER = Actor("token t", Right.DEVELOPER, may_write=True, is_confirmed=True)

@@ -7,12 +7,9 @@ from msgspec import Meta, Struct
 
 from workers.management.mcp.tool import AgentTool, ToolCall, ToolText, json_data
 
-LogService = Literal["", "api", "auth", "storage", "realtime", "edge-function", "graphql", "postgres"]
-_FILTERS: dict[str, dict[str, str]] = {
-    "api": {"area": "rest"},
-    "edge-function": {"area": "functions"},
-    "postgres": {"process": "postgres"},
-}
+LogService = Literal["", "api", "auth", "storage", "realtime", "edge-function", "graphql", "management"]
+_AREAS = {"api": "rest", "edge-function": "functions"}
+"""Areas of lines by the names that official clients use; the others are named alike."""
 _DAY = timedelta(days=1)
 
 
@@ -38,7 +35,6 @@ class AdvisorQuestion(Struct, frozen=True, forbid_unknown_fields=True):
 async def get_logs(call: ToolCall, arguments: LogQuestion) -> ToolText:
     """Return log lines, the newest first."""
     since = arguments.since or (datetime.now(UTC) - _DAY).isoformat(timespec="seconds").replace("+00:00", "Z")
-    service = _FILTERS.get(arguments.service, {"area": arguments.service} if arguments.service else {})
     page = await call.operate(
         "logs.search",
         since=since,
@@ -46,7 +42,7 @@ async def get_logs(call: ToolCall, arguments: LogQuestion) -> ToolText:
         text=arguments.text,
         request_id=arguments.request_id,
         limit=arguments.limit,
-        **service,
+        area=_AREAS.get(arguments.service, arguments.service),
     )
     notes = ["There are more lines: narrow the search."] if page.next else []
     return json_data(page.lines, *notes)
