@@ -109,14 +109,14 @@ async def test_what_is_no_json_is_refused(reading: Agent, body: bytes) -> None:
 
 
 async def test_the_handshake_agrees_on_a_revision(reading: Agent) -> None:
-    for asked, agreed in (
+    for requested, agreed in (
         ("2025-11-25", "2025-11-25"),
         ("2025-06-18", "2025-06-18"),
         ("2024-11-05", "2024-11-05"),
         ("2099-01-01", "2025-11-25"),
         ("2026-07-28", "2025-11-25"),
     ):
-        result = await reading.ask("initialize", protocolVersion=asked, capabilities={}, clientInfo={})
+        result = await reading.ask("initialize", protocolVersion=requested, capabilities={}, clientInfo={})
 
         assert result["protocolVersion"] == agreed
         assert result["serverInfo"]["name"] == "headwater"

@@ -169,12 +169,12 @@ async def test_arguments_that_do_not_fit_are_results_with_an_error(
 async def test_the_schema_is_described(reading: Agent, table: str) -> None:
     tables = data_of(await reading.call("list_tables"))
     verbose = data_of(await reading.call("list_tables", verbose=True))
-    one = data_of(await reading.call("describe_table", table=table))
+    described = data_of(await reading.call("describe_table", table=table))
     extensions = data_of(await reading.call("list_extensions", installed=True))
 
     assert table in {entry["name"] for entry in tables}
     assert table in {entry["name"] for entry in verbose}
-    assert [column["name"] for column in one["columns"]] == ["id", "note"]
+    assert [column["name"] for column in described["columns"]] == ["id", "note"]
     assert extensions
     assert all(extension["version"] for extension in extensions)
 
