@@ -32,7 +32,7 @@ from services.gateway.handlers import UnroutedHandler, build_handlers
 from services.gateway.head_checks import answer_in_http11, head_fault
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
-from services.gateway.request import GatewayRequest, read_request
+from services.gateway.request import GatewayRequest, address_headers_of, read_request
 from services.gateway.root_page import RootPage
 from services.gateway.route_handler import Reply, RouteHandler
 from services.gateway.s3.errors import error_as_xml
@@ -79,10 +79,11 @@ class Edge:
         self._by_key = Buckets(limit.per_key, limit.per_key_burst)
         self._is_limited = limit.per_address > 0 or limit.per_key > 0
         self._trusted = read_networks(gateway.trusted_proxies)
+        self._address_headers = {"auth": address_headers_of(settings.auth)}
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request. Raises only when the client is gone."""
-        request = read_request(http, self._trusted)
+        request = read_request(http, self._trusted, self._address_headers)
         route = request.route
         handler = self._unrouted if route is None else self._handlers[route.handler]
         request.response_headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
