@@ -158,7 +158,7 @@ def upload(s3: Any, bucket: str, field: str = "", sums: tuple[str, ...] = (), **
 
 def plain_client(running_platform: Platform) -> Any:
     """A client that declares no checksum of its own."""
-    from botocore.config import Config  # type: ignore[import-untyped]  # noqa: PLC0415
+    from botocore.config import Config  # type: ignore[import-untyped]
 
     return boto3.client(
         "s3", endpoint_url=f"{running_platform.url}/storage/v1/s3", region_name="us-east-1",
@@ -218,7 +218,9 @@ def test_a_full_checksum_is_that_of_all_bytes(s3: Any, bucket: str, declares_typ
 def test_a_copied_part_has_the_checksum_of_the_upload(s3: Any, bucket: str) -> None:
     s3.put_object(Bucket=bucket, Key="source", Body=PARTS[0])
     named = {"Bucket": bucket, "Key": "x"}
-    id = s3.create_multipart_upload(**named, ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT")["UploadId"]
+    id = s3.create_multipart_upload(**named, ChecksumAlgorithm="CRC32", ChecksumType="FULL_OBJECT")[
+        "UploadId"
+    ]
 
     part = s3.upload_part_copy(**named, UploadId=id, PartNumber=1, CopySource=f"{bucket}/source")
     listed = {"Parts": [{"PartNumber": 1, "ETag": part["CopyPartResult"]["ETag"]}]}
@@ -233,25 +235,38 @@ def test_what_the_checksums_of_an_upload_cannot_be_is_refused(
     named = {"Bucket": bucket, "Key": "x"}
     invalid = (400, "InvalidRequest")
 
-    assert refused(s3.create_multipart_upload, **named, ChecksumAlgorithm="SHA1", ChecksumType="FULL_OBJECT") == invalid
-    assert refused(s3.create_multipart_upload, **named, ChecksumAlgorithm="CRC64NVME", ChecksumType="COMPOSITE") == invalid
+    assert (
+        refused(s3.create_multipart_upload, **named, ChecksumAlgorithm="SHA1", ChecksumType="FULL_OBJECT")
+        == invalid
+    )
+    assert (
+        refused(s3.create_multipart_upload, **named, ChecksumAlgorithm="CRC64NVME", ChecksumType="COMPOSITE")
+        == invalid
+    )
     id = s3.create_multipart_upload(**named, ChecksumAlgorithm="CRC32")["UploadId"]
     other = base64.b64encode(sha256(b"1")).decode()
     part = {**named, "UploadId": id, "PartNumber": 1, "Body": b"1"}
     assert refused(s3.upload_part, **part, ChecksumSHA256=other) == invalid
     part_of_plain = s3.upload_part(**part, ChecksumCRC32=crc32(b"1"))
     wrong = {"Parts": [{"PartNumber": 1, "ETag": part_of_plain["ETag"], "ChecksumCRC32": crc32(b"2")}]}
-    assert refused(s3.complete_multipart_upload, **named, UploadId=id, MultipartUpload=wrong) == (400, "InvalidPart")
+    assert refused(s3.complete_multipart_upload, **named, UploadId=id, MultipartUpload=wrong) == (
+        400,
+        "InvalidPart",
+    )
     plain = plain_client(running_platform)
     try:
         call = upload(plain, bucket)
-        assert refused(plain.complete_multipart_upload, **call, ChecksumCRC32=crc32(b"".join(PARTS))) == invalid
+        assert (
+            refused(plain.complete_multipart_upload, **call, ChecksumCRC32=crc32(b"".join(PARTS))) == invalid
+        )
         assert "ChecksumCRC32" not in plain.complete_multipart_upload(**call)
     finally:
         plain.close()
 
 
-def test_the_location_of_a_completed_upload_is_a_url(running_platform: Platform, s3: Any, bucket: str) -> None:
+def test_the_location_of_a_completed_upload_is_a_url(
+    running_platform: Platform, s3: Any, bucket: str
+) -> None:
     done = s3.complete_multipart_upload(**upload(s3, bucket))
 
     assert done["Location"] == f"{running_platform.url}/storage/v1/s3/{bucket}/in%20parts/%C3%A4"
