@@ -105,8 +105,9 @@ def _unread_address_headers(settings: Settings) -> Iterator[str]:
     """Yield the settings that name a header with the client's address while no sender of such a header is trusted."""
     if settings.gateway.trusted_proxies:
         return
+    header = settings.auth.rate_limit.header.strip().lower()
     for key, value in (
-        ("auth.rate_limit.header", settings.auth.rate_limit.header),
+        ("auth.rate_limit.header", header not in ("", "x-forwarded-for")),
         ("auth.sb_forwarded_for_enabled", settings.auth.sb_forwarded_for_enabled),
     ):
         if value:
