@@ -9,6 +9,7 @@ from typing import Any
 
 import boto3  # type: ignore[import-untyped]  # ships no types
 import pytest
+from botocore.config import Config  # type: ignore[import-untyped]  # ships no types
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # ships no types
 
 from tests.platform import Platform, platform
@@ -158,7 +159,6 @@ def upload(s3: Any, bucket: str, field: str = "", sums: tuple[str, ...] = (), **
 
 def plain_client(running_platform: Platform) -> Any:
     """A client that declares no checksum of its own."""
-    from botocore.config import Config  # type: ignore[import-untyped]
 
     return boto3.client(
         "s3", endpoint_url=f"{running_platform.url}/storage/v1/s3", region_name="us-east-1",
