@@ -550,7 +550,6 @@ def test_the_limits_of_a_bucket_hold(running_platform: Platform, s3: Any, bucket
 def test_what_is_not_offered_says_so(running_platform: Platform, s3: Any, bucket: str) -> None:
     s3.put_object(Bucket=bucket, Key="x", Body=b"1")
 
-    assert refused(s3.get_bucket_acl, Bucket=bucket) == (404, "NotImplemented")
     assert refused(s3.get_object, Bucket=bucket, Key="x", VersionId="1234") == (404, "NotImplemented")
     assert s3.get_object(Bucket=bucket, Key="x", VersionId="null")["Body"].read() == b"1"
     assert refused(s3.put_object_tagging, Bucket=bucket, Key="x", Tagging={"TagSet": []}) == (
