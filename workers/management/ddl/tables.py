@@ -14,7 +14,7 @@ class SchemaChange(Struct, frozen=True, tag_field="change", forbid_unknown_field
     """A change of the schema."""
 
     def statements(self) -> list[str]:
-        """Return the statements that make the change. Raises: ManagementError (400) for texts that are no SQL of their kind."""
+        """Return the statements that make the change. Raises: ManagementError (400) for texts that are not SQL of their kind."""
         raise NotImplementedError
 
 

@@ -1,7 +1,7 @@
 """What an agent may do: the rights of its token, narrowed by the address that it uses. Pure.
 
 `/mcp?read_only=true` offers tools that read; `/mcp?features=database,docs` those of some areas. Neither adds anything to the token. An
-agent has no password to prove, so operations that show secrets or destroy are not there for it.
+agent cannot prove a password, so operations that show secrets or destroy are not there for it.
 """
 
 from dataclasses import dataclass

@@ -111,7 +111,7 @@ class McpEndpoint:
 def check_origin(request: Request, external_url: str) -> None:
     """Refuse a request of a page of another origin. Raises: ManagementError (403).
 
-    A page's origin is that of `api.external_url`, or the address under which the request came, if that is no name of DNS.
+    A page's origin is that of `api.external_url`, or the address under which the request came, if that is not a name of DNS.
     """
     origin = header(request.headers, "origin")
     if origin is None:

@@ -25,7 +25,7 @@ class RpcError(Exception):
 
 
 class RpcMessage(Struct, frozen=True):
-    """A request, or a notification if it has no id."""
+    """A request; without an id, a notification."""
 
     jsonrpc: Literal["2.0"]
     method: str

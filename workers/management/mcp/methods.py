@@ -42,7 +42,7 @@ class AgentRequest:
 
     @property
     def is_stateless(self) -> bool:
-        """Whether the revision has no handshake."""
+        """Whether the revision works without a handshake."""
         return self.version in WITHOUT_HANDSHAKE
 
 

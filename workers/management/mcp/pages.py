@@ -49,7 +49,7 @@ def page_names() -> list[str]:
 
 
 def read_page(name: str) -> str | None:
-    """Return a page in Markdown, or None if there is none of that name."""
+    """Return a page in Markdown, or None if no page has that name."""
     folder = _folder()
     if folder is None or name not in page_names():
         return None

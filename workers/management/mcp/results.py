@@ -2,7 +2,7 @@
 
 Rows, log lines, comments and files of a project may contain text that addresses the model ("ignore your instructions..."). A model cannot be
 kept from reading it, but it can be told what is data: the text stands between two markers with a random name, which the data cannot
-contain because it is older than the name. JSON has no line breaks inside strings, so data cannot imitate a marker on a line of its own.
+contain because it is older than the name. Strings in JSON contain no line breaks, so data cannot imitate a marker on a line of its own.
 """
 
 import secrets
