@@ -15,7 +15,7 @@ class SchemaChange(Struct, frozen=True, tag_field="change", forbid_unknown_field
 
     def statements(self) -> list[str]:
         """Return the statements that make the change. Raises: ManagementError (400) for texts that are not SQL of their kind."""
-        raise NotImplementedError
+        raise NotImplementedError  # abstract: each change of the union below says its own
 
 
 class TableChange(SchemaChange, frozen=True, kw_only=True):
