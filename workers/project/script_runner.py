@@ -13,7 +13,7 @@
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import asyncpg
 
@@ -21,6 +21,7 @@ from workers.project.errors import ScriptFailed, StatementPlace
 from workers.project.foreign_expectations import (
     DELETE_NOTICE,
     PGSODIUM_NOTICE,
+    SAFEUPDATE_NOTICE,
     WEBHOOKS_NOTICE,
     deletes_allowed,
     deletes_stored_rows,
@@ -28,6 +29,7 @@ from workers.project.foreign_expectations import (
     make_pgsodium_key,
     makes_webhooks,
     names_pgsodium_key,
+    safeupdate_setting,
 )
 from workers.project.project_folder import Script
 from workers.project.sql_splitter import ScriptStatement
@@ -124,6 +126,9 @@ async def _run_all(
             project.report(DELETE_NOTICE.format(name=name, number=number))
             async with deletes_allowed(connection):
                 await _run(connection, where, aftermath)
+        elif setting := safeupdate_setting(statement):
+            project.report(SAFEUPDATE_NOTICE.format(name=name, number=number))
+            await _run(connection, StatementPlace(name, number, replace(statement, text=setting)), aftermath)
         elif statement.words[:1] in _RUNS_CODE:
             await _run_code(connection, where, aftermath)
         elif superuser_statement := parse_superuser_statement(statement):

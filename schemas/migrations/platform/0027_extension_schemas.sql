@@ -1,4 +1,5 @@
--- Schemas that CREATE EXTENSION names and that stand ready on the hosted platform, and extensions that move to another schema.
+-- Schemas that CREATE EXTENSION names and that stand ready on the hosted platform, extensions that move to another schema, and the
+-- setting by which a project has the data API require filters.
 -- as: superuser
 
 -- Dumps of hosted projects hold `create extension if not exists pgmq with schema pgmq` without the schema. It is created before
@@ -46,3 +47,11 @@ begin
 end $$;
 revoke all on function headwater.move_extension(text, text) from public;
 grant execute on function headwater.move_extension(text, text) to postgres;
+
+-- `alter role authenticator set safeupdate.enabled = on`: the data API reads it (workers/database/schema_cache/database_options.sql).
+do $$
+begin
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = 'postgres') then
+    grant set on parameter safeupdate.enabled to postgres;
+  end if;
+end $$;
