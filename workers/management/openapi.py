@@ -130,8 +130,13 @@ def _structs_in(types: list[Any]) -> list[type[msgspec.Struct]]:
     return list(structs)
 
 
-def _describe_fields(components: dict[str, Any], structs: list[type[msgspec.Struct]], references: Any) -> None:
-    """Add the texts under the fields of the structs to the schemas of the fields."""
+def _describe_fields(
+    components: dict[str, Any], structs: list[type[msgspec.Struct]], references: Any
+) -> None:
+    """Add the texts under the fields of the structs to the schemas of the fields; remove the indentation of all texts."""
+    for schema in components.values():
+        if "description" in schema:
+            schema["description"] = inspect.cleandoc(schema["description"])
     for struct, reference in zip(structs, references, strict=True):
         properties = components[reference["$ref"].rpartition("/")[2]].get("properties", {})
         texts = docstrings(struct)
