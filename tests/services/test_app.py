@@ -97,7 +97,7 @@ async def test_connections_at_rest_do_not_hinder_the_end(nats: NatsServer, pool:
     async with (
         running_door(
             nats.url, drain_timeout=100.0
-        ) as door,  # aiohttp would wait most of it; `ended` waits 20 s
+        ) as door,  # `ended` waits 20 s: less than open requests get
         door.connect() as used,
         door.connect() as fresh,
     ):

@@ -2,7 +2,7 @@
 
 Users without a value to sort by (rows written by hand have no `created_at`, some never signed in) come last, by id. Which filters
 use an index: `id`, `email` (its beginning), `phone` (whole), sorting by `created_at`. The others read users in the order of the
-page until it is full; a filter that few match reads all (docs/management.md has figures).
+page until it is full; a filter that few match reads all (docs/management-people.md has figures).
 """
 
 import base64
