@@ -6,6 +6,7 @@ The reference pages are rendered from this document (`scripts/management-referen
     x-changes                       it needs a token that may write, and leaves a row in the audit log
     x-needs-confirmation            a session must have proved a password or a factor within ten minutes
     x-max-body-bytes                the longest body of a request whose body is JSON
+    x-maximum-setting               the setting that is the maximum of a number (`argument_limits.py`)
 """
 
 import inspect

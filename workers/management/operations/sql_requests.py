@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from workers.management.argument_limits import PageLimit
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.jobs import SQL, check_id
 from workers.management.page_cursor import check_limit
@@ -21,7 +22,7 @@ class RequestsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Requests after a number."""
 
     after: int = 0
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class QueuedSqlRequest(Struct, frozen=True):
@@ -47,7 +48,7 @@ class ResponsesQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     before: int | None = None
     only_failures: bool = False
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class RequestResponse(Struct, frozen=True):

@@ -7,11 +7,13 @@ page until it is full; a filter that few match reads all (docs/management-people
 
 import base64
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
 
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.users.auth_pool import required_uuid
@@ -52,17 +54,17 @@ class ProjectUserQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     id: str = ""
-    email: str = ""
-    phone: str = ""
-    contains: str = ""
-    provider: str = ""
+    email: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
+    phone: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
+    contains: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
+    provider: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
     user_metadata: dict[str, Any] | None = None
     app_metadata: dict[str, Any] | None = None
     state: UserState = UserState.ANY
     sort: UserSort = UserSort.CREATED_AT
     is_ascending: bool = False
     cursor: str = ""
-    limit: int = 50
+    limit: PageLimit = 50
 
 
 class ProjectUserSummary(Struct, frozen=True):
