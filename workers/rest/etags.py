@@ -71,8 +71,8 @@ def _rows_of(output: MediaOutput, body: bytes) -> str:
 
 
 def _head_of(headers: Headers) -> str:
-    said = [f"{name}:{value}\n" for name, value in headers if name[:8] == "content-" or name in _HEAD_NAMES]
-    return _hash("".join(sorted(said)).encode(errors="surrogatepass"), _HEAD_BYTES)
+    lines = [f"{name}:{value}\n" for name, value in headers if name[:8] == "content-" or name in _HEAD_NAMES]
+    return _hash("".join(sorted(lines)).encode(errors="surrogatepass"), _HEAD_BYTES)
 
 
 def _hash(data: bytes, size: int) -> str:

@@ -35,8 +35,8 @@ class _Login(Struct):
     @property
     def factors(self) -> list[str]:
         """Return the kinds of second factor that the administrator has; empty if none is enrolled."""
-        own = [TOTP] * self.has_totp + [PASSKEY] * (self.passkeys > 0)
-        return [*own, RECOVERY_CODE] if own else []
+        enrolled = [TOTP] * self.has_totp + [PASSKEY] * (self.passkeys > 0)
+        return [*enrolled, RECOVERY_CODE] if enrolled else []
 
 
 @dataclass(frozen=True, slots=True)

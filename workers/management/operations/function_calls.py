@@ -92,14 +92,14 @@ async def invoke(context: OperationContext, arguments: FunctionInvocation) -> Fu
     except ApiError as error:  # the function's own failure is the answer to this operation
         response = error.response()
     duration_ms = round((time.perf_counter() - started) * 1000, 2)
-    shown = response.body[:_MOST_SHOWN]
-    text, encoded = _text(shown, is_cut=len(shown) < len(response.body))
+    beginning = response.body[:_MOST_SHOWN]
+    text, encoded = _text(beginning, is_cut=len(beginning) < len(response.body))
     return FunctionReply(
         response.status,
         response.headers,
         duration_ms,
         len(response.body),
-        len(shown) < len(response.body),
+        len(beginning) < len(response.body),
         text,
         encoded,
     )

@@ -201,8 +201,8 @@ async def _name_types(
     )
     names = dict(zip(pairs, ((row[0] or b"").decode() for row in rows), strict=True))
     for result, columns in zip(results, types, strict=True):
-        for shown, column in zip(result.columns, columns, strict=False):
-            shown.type = names[column.type_oid, column.type_modifier]
+        for result_column, column in zip(result.columns, columns, strict=False):
+            result_column.type = names[column.type_oid, column.type_modifier]
 
 
 def _ndjson(columns: list[ResultColumn]) -> NdjsonRows:

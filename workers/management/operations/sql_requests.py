@@ -78,13 +78,13 @@ async def list_requests(context: OperationContext, arguments: RequestsQuery) -> 
         rows = await read_rows(
             context, QueuedSqlRequest, SQL["waiting_requests"], check_id(arguments.after), limit
         )
-    shown = [
+    requests = [
         QueuedSqlRequest(
             row.id, row.method, row.url, row.timeout_ms, without_credentials(row.headers), row.body
         )
         for row in rows
     ]
-    return RequestPage(shown, rows[-1].id if len(rows) == limit else None)
+    return RequestPage(requests, rows[-1].id if len(rows) == limit else None)
 
 
 async def list_responses(context: OperationContext, arguments: ResponsesQuery) -> ResponsePage:

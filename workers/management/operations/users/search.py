@@ -147,12 +147,12 @@ async def search(context: OperationContext, arguments: ProjectUserQuery) -> Proj
         raise invalid_arguments(f"`limit` must be 1 to {most}")
     where = _conditions(arguments)
     position = _position(arguments)
-    wanted, rows = arguments.limit + 1, list[_Row]()
+    most_rows, rows = arguments.limit + 1, list[_Row]()
     if position is None or position.value is not None:
-        rows = await read_rows(context, _Row, statement_of(_page(arguments, where, position, wanted)))
-    if len(rows) < wanted:
+        rows = await read_rows(context, _Row, statement_of(_page(arguments, where, position, most_rows)))
+    if len(rows) < most_rows:
         last = position if position is not None and position.value is None else None
-        rest = _rest(arguments, where, last, wanted - len(rows))
+        rest = _rest(arguments, where, last, most_rows - len(rows))
         rows += await read_rows(context, _Row, statement_of(rest))
     page = rows[: arguments.limit]
     following = None
