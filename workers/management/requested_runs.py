@@ -30,7 +30,7 @@ class _LastRun(Struct, frozen=True):
 
 
 async def request_run(context: OperationContext, schedule: str, *, is_job: bool) -> None:
-    """Have the scheduler start `job <id>` or `function <name>` now. Raises: ManagementError (409) if no scheduler of ours does."""
+    """Request that the scheduler starts `job <id>` or `function <name>` now. Raises: ManagementError (409) if no scheduler of ours does."""
     if not context.configuration.scheduler.enabled:
         raise ManagementError(409, "scheduler_off", "The scheduler is switched off (scheduler.enabled)")
     database = await context.database.own()

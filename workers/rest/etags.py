@@ -19,7 +19,7 @@ from workers.rest.model import BodyShape, MediaOutput, RestPlan
 _ROWS_BYTES = 12
 _HEAD_BYTES = 6
 _HEAD_NAMES = frozenset({"link", "preference-applied"})
-"""Headers of the head's hash besides those whose name begins with `content-`. Others are replaced by those of a 304."""
+"""Headers of the head's hash in addition to those whose name begins with `content-`. Others are replaced by those of a 304."""
 _TAG = re.compile(r'(?:W/)?"([^"]*)"|\*')
 
 

@@ -113,7 +113,7 @@ async def sign_in_by_passkey(
 async def give_factor(
     pool: ConnectionPool, keys: FactorSecrets, actor: Actor, factor: SecondFactor, client: ClientOrigin
 ) -> StartedSession:
-    """Give a session its second factor; it gets a new secret. Raises: ManagementError (400, 401, 409, 429)."""
+    """Record the second factor of a session and return it with a new secret. Raises: ManagementError (400, 401, 409, 429)."""
     administrator_id, session_id = actor.administrator_id or "", actor.session_id
     if session_id is None or not actor.needs_factor:
         raise ManagementError(409, "no_factor_needed", "This session does not wait for a second factor")

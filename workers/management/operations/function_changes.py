@@ -122,7 +122,7 @@ async def unset_secrets(context: OperationContext, arguments: SecretNames) -> Do
 
 
 async def run_now(context: OperationContext, arguments: FunctionReference) -> Done:
-    """Have the scheduler call a function with a schedule now, once, as it does at its times."""
+    """Request that the scheduler calls a function with a schedule now, once, as it does at its times."""
     function_path(arguments.name)
     functions = {function.name: function for function in await list_functions(context, NoArguments())}
     function = functions.get(arguments.name)

@@ -161,7 +161,7 @@ async def remove(context: OperationContext, arguments: JobReference) -> Done:
 
 
 async def run_now(context: OperationContext, arguments: JobReference) -> Done:
-    """Have the scheduler run a job now, once, as its owner, and record the run."""
+    """Request that the scheduler runs a job now, once, as its owner, and records the run."""
     job = await _job(context, arguments.id)
     if not job.is_active:
         raise ManagementError(

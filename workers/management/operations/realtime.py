@@ -147,7 +147,7 @@ async def publish_table(context: OperationContext, arguments: PublicationSwitch)
 
 
 async def set_replica_identity(context: OperationContext, arguments: ReplicaIdentityChange) -> RealtimeSql:
-    """Have old rows of a table published whole, or by their key."""
+    """Set whether old rows of a table are published whole, or by their key."""
     row = await _existing(context, arguments.schema, arguments.table)
     context.before = {"replica_identity": _IDENTITIES.get(row.replica_identity, "")}
     sql = compose.concat(

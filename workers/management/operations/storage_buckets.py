@@ -165,7 +165,7 @@ async def create(context: OperationContext, arguments: BucketCreation) -> Done:
 
 
 async def change(context: OperationContext, arguments: BucketUpdate) -> Done:
-    """Change a bucket: whether everybody may read it, its limits, its quota."""
+    """Change a bucket: whether it can be read without a key, its limits, its quota."""
     members = msgspec.structs.asdict(arguments)
     bucket = members.pop("bucket")
     context.before = await _summary(context, bucket)
