@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.attacks.probe import run_sql
+from tests.attacks.probe import run_sql, superuser_url
 from tests.platform import Platform
 
 
@@ -282,3 +282,88 @@ def _wait_until_gone(program: Program) -> None:
     others = "select 1 from pg_stat_activity where application_name like 'headwater sql %' and pid <> pg_backend_pid()"
     while program.rows(others):
         pass  # the test's time limit ends this
+
+
+_SECRET_TABLES = (
+    "headwater.administrators",
+    "headwater.administrator_tokens",
+    "headwater.administrator_audit",
+    "pg_catalog.pg_authid",
+)
+
+
+@pytest.mark.parametrize("table", _SECRET_TABLES)
+def test_no_text_and_no_function_of_a_view_reads_the_tables_of_administrators(
+    developer: Program, reader: Program, table: str
+) -> None:
+    """A reader lists a view of the project, and its function runs with the rights of that session."""
+    name = f"trap_{table.rpartition('.')[2]}"
+    text = f"""create function public.{name}_text() returns text language plpgsql as
+      $$ begin return (select pg_catalog.string_agg(t::text, ',') from {table} as t); end $$;
+    create view public.{name} as select 1 as id, public.{name}_text() as stolen"""
+    assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
+
+    for program in (developer, reader):
+        for operation, arguments in (
+            ("sql.run", {"sql": f"select * from {table}"}),
+            ("sql.run", {"sql": f"select * from public.{name}"}),
+            ("sql.explain", {"sql": f"select * from public.{name}", "analyze": True}),
+            ("rows.list", {"schema": "public", "table": name}),
+        ):
+            status, answer = program.call(operation, **arguments)
+            assert (status, answer["code"]) == (403, "42501"), (operation, answer)
+
+
+def test_a_reader_reads_what_was_created_a_moment_ago(developer: Program, reader: Program) -> None:
+    for name in ("first_table", "second_table"):
+        text = f'create schema "of {name}"; create table "of {name}"."{name}" as select 1 as id'
+        assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
+
+        status, answer = reader.call("rows.list", schema=f"of {name}", table=name)
+
+        assert status == 200, answer
+        assert reader.rows(f'select id from "of {name}"."{name}"') == [["1"]]
+
+
+_SPOIL_THE_LOGIN = (
+    "set role none; alter role current_user password 'mine'",
+    "set role none; alter role current_user set default_transaction_read_only = on",
+    "set role none; alter role current_user in database postgres set search_path = 'evil'",
+    "do $$ begin execute 'reset role'; execute 'alter role current_user password null'; end $$",
+)
+
+
+@pytest.mark.parametrize("sql", _SPOIL_THE_LOGIN)
+def test_a_developer_shuts_nobody_out_of_the_login_for_sql(
+    developer: Program, target: Platform, sql: str
+) -> None:
+    assert developer.call("sql.run", sql=sql, read_only=False)[0] == 200
+
+    status, answer = _program(target, "developer").call(
+        "sql.run", sql="create table public.after_it (id int); drop table public.after_it", read_only=False
+    )
+    assert status == 200, answer
+    path = "select current_setting('search_path'), current_setting('default_transaction_read_only')"
+    assert developer.rows(path) == [['"$user", public, extensions', "off"]]
+
+
+def test_a_pool_whose_login_lost_its_password_opens_connections_again(
+    developer: Program, target: Platform
+) -> None:
+    text = "set role none; alter role current_user password 'mine'"
+    assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
+    run_sql(
+        superuser_url(target),
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headwater_developer'",
+    )
+    made = developer.call("sql.run", sql="create table if not exists public.edited (id int primary key)", read_only=False)
+    assert made[0] == 200
+    assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
+    run_sql(
+        superuser_url(target),
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headwater_developer'",
+    )
+
+    status, answer = developer.call("rows.insert", schema="public", table="edited", rows=[{"id": 1}])
+
+    assert status == 200, answer

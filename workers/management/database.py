@@ -3,25 +3,38 @@
 Tenant code (functions, triggers, policies, event triggers) may run in the sessions of developers, readers and viewers, and may say
 `reset role`. Their logins are members of one role only, so that gains nothing; tables of administrators are reached by the login
 `headwater_management` alone, whose statements are ours and touch nothing of a tenant. Connections are opened when they are first used.
+
+Such code can change the password and the settings of its own login: PostgreSQL lets each role do that. So they are compared before
+each session of a person, and when the server rejects a login, and set again (`restore_login`). Separate logins for persons' SQL
+would not help: a trigger runs in the sessions of the pools too.
+
+Readers read what was granted to their role, which is everything but schema headwater; a table that was created since the last
+statement is granted when it is first read (`grant_reads`).
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.errors import Disconnected
+from workers.database.errors import DatabaseError, Disconnected
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import Transaction
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
+from workers.management.errors import ManagementError
 from workers.management.rights import Right
+from workers.management.session_logins import grant_reads, login_verifier, restore_login
 
 ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
 
 MAX_SQL_SESSIONS = 8
-"""Sessions of persons' SQL that one process has at a time."""
-_MAX_SESSIONS = 4
+"""Sessions beside the pools that one process has at a time: SQL of persons, of whichever operation or interface."""
+_WAIT_S = 5.0
+"""Longest time to wait for one."""
+_REJECTED = ("28P01", "28000")
+"""SQLSTATE of a login with a wrong password, and of one that may not connect."""
+_NO_PRIVILEGE = "42501"
 
 
 def _no_url(login: str) -> str:
@@ -37,13 +50,12 @@ class ManagementDatabase:
         url_of: Callable[[str], str] = _no_url,
     ) -> None:
         self.url_of = url_of
-        """The URL of a login, for sessions of their own (sql/session.py)."""
-        self.sql_places = asyncio.Semaphore(MAX_SQL_SESSIONS)
+        """The URL of a login; a session beside the pools takes `session_url`."""
+        self._verifiers: dict[str, str] = {}
+        self._places = asyncio.Semaphore(MAX_SQL_SESSIONS)
         self._open_pool = open_pool
         self._pools: dict[str, ConnectionPool] = {}
         self._opening = asyncio.Lock()
-        self.sessions = asyncio.Semaphore(_MAX_SESSIONS)
-        """Sessions beside the pools that may be open at a time (project/sessions.py)."""
 
     async def own(self) -> ConnectionPool:
         """Return the pool for the tables of administrators."""
@@ -60,9 +72,8 @@ class ManagementDatabase:
 
         The role of `read` may read tables that the author of such code may not, those of administrators among them.
         """
-        pool = await self._pool(DEVELOPER)
         settings = [("role", ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
-        return await pool.run(TransactionSpec(settings, list(statements), read_only=True))
+        return await self._transact(DEVELOPER, TransactionSpec(settings, list(statements), read_only=True))
 
     async def write(
         self, *statements: Statement, timeout_s: float, settings: Sequence[tuple[str, str]] = ()
@@ -70,9 +81,42 @@ class ManagementDatabase:
         """Run statements in one transaction as role `postgres`. Raises: DatabaseError, Disconnected, PoolTimeout."""
         return await self._run(DEVELOPER, statements, timeout_s, settings)
 
-    def developer_url(self) -> str:
-        """Return the URL of the login whose sessions act as role `postgres`, for a session of its own. Raises: Disconnected."""
-        return self.url_of(DEVELOPER)
+    async def take_place(self) -> None:
+        """Reserve one of the `MAX_SQL_SESSIONS` places for a session beside the pools. Raises: ManagementError (503)."""
+        try:
+            async with asyncio.timeout(_WAIT_S):
+                await self._places.acquire()
+        except TimeoutError:
+            raise ManagementError(
+                503,
+                "busy",
+                f"{MAX_SQL_SESSIONS} SQL sessions are in use; try again soon",
+                headers=[("retry-after", "2")],
+            ) from None
+
+    def release_place(self) -> None:
+        """Release a place that `take_place` reserved."""
+        self._places.release()
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Reserve a place for the block. Raises: ManagementError (503)."""
+        await self.take_place()
+        try:
+            yield
+        finally:
+            self.release_place()
+
+    async def session_url(self, login: str) -> str:
+        """Return the URL of a login for a session beside the pools, which works whatever a session before did to the login.
+
+        Raises: as `write`.
+        """
+        url = self.url_of(login)
+        await self._restore(login)
+        if login == READER:
+            await grant_reads(await self.own())
+        return url
 
     async def run_for(self, right: Right, *statements: Statement, timeout_s: float) -> list[Rows]:
         """Run statements as the role of a right: a reader's cannot write. Raises: as `write`."""
@@ -83,18 +127,18 @@ class ManagementDatabase:
         self, settings: list[tuple[str, str]], *statements: Statement, timeout_s: float
     ) -> list[Rows]:
         """Run statements as a caller of the interfaces: `settings` name its role and claims. Raises: as `write`."""
-        pool = await self._pool(VIEWER)
-        return await pool.run(TransactionSpec([*settings, _timeout(timeout_s)], list(statements)))
+        return await self._transact(
+            VIEWER, TransactionSpec([*settings, _timeout(timeout_s)], list(statements))
+        )
 
     async def try_as(
         self, settings: list[tuple[str, str]], *statements: Statement, timeout_s: float
     ) -> list[Rows]:
         """Run statements as a caller of the interfaces, in a transaction that only reads and is rolled back. Raises: as `write`."""
-        pool = await self._pool(VIEWER)
         spec = TransactionSpec(
             [*settings, _timeout(timeout_s)], list(statements), read_only=True, end=TransactionEnd.ROLLBACK
         )
-        return await pool.run(spec)
+        return await self._transact(VIEWER, spec)
 
     @asynccontextmanager
     async def transaction(self, *, timeout_s: float) -> AsyncIterator[Transaction]:
@@ -104,13 +148,19 @@ class ManagementDatabase:
         """
         pool = await self._pool(DEVELOPER)
         settings = [("role", ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
-        async with pool.transaction(settings) as transaction:
+        async with AsyncExitStack() as stack:
+            try:
+                transaction = await stack.enter_async_context(pool.transaction(settings))
+            except Disconnected as error:
+                if not await self._is_restored(DEVELOPER, error):
+                    raise
+                transaction = await stack.enter_async_context(pool.transaction(settings))
             yield transaction
 
     async def run_as_login(self, login: str, statement: Statement, *, timeout_s: float) -> Rows:
         """Run a statement as a login itself, which may signal the login's other sessions. Raises: as `write`."""
-        pool = await self._pool(login)
-        [rows] = await pool.run(TransactionSpec([("role", "none"), _timeout(timeout_s)], [statement]))
+        spec = TransactionSpec([("role", "none"), _timeout(timeout_s)], [statement])
+        [rows] = await self._transact(login, spec)
         return rows
 
     async def _run(
@@ -120,9 +170,30 @@ class ManagementDatabase:
         timeout_s: float,
         more: Sequence[tuple[str, str]] = (),
     ) -> list[Rows]:
-        pool = await self._pool(login)
         settings = [("role", ROLE_OF_LOGIN[login]), _timeout(timeout_s), *more]
-        return await pool.run(TransactionSpec(settings, list(statements)))
+        return await self._transact(login, TransactionSpec(settings, list(statements)))
+
+    async def _transact(self, login: str, spec: TransactionSpec) -> list[Rows]:
+        """Run a transaction; once more if it failed because the login had another password, or a reader lacked a grant."""
+        try:
+            return await (await self._pool(login)).run(spec)
+        except Disconnected as error:
+            if not await self._is_restored(login, error):
+                raise
+        except DatabaseError as error:
+            is_missing = login == READER and error.code == _NO_PRIVILEGE
+            if not is_missing or not await grant_reads(await self.own()):
+                raise
+        return await (await self._pool(login)).run(spec)
+
+    async def _is_restored(self, login: str, error: Disconnected) -> bool:
+        """Return whether the server rejected the login, and its password or settings were others and are set again."""
+        return error.code in _REJECTED and login != MANAGEMENT and await self._restore(login)
+
+    async def _restore(self, login: str) -> bool:
+        if login not in self._verifiers:
+            self._verifiers[login] = await asyncio.to_thread(login_verifier, self.url_of(login))
+        return await restore_login(await self.own(), login, self._verifiers[login])
 
     async def _pool(self, login: str) -> ConnectionPool:
         async with self._opening:

@@ -57,7 +57,7 @@ class ManagementWorker(OperationRunner):
             database, self.hashing, self.factor_secrets, self.settings.session_idle_s
         )
         self.metadata = SchemaMetadata(
-            CatalogSession(database, timeout_s), QueryRunner.create(database.developer_url, timeout_s)
+            CatalogSession(database, timeout_s), QueryRunner(database, timeout_s)
         )
         self.project_api = ProjectApi(self.operate)
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
-from schemas.database_logins import DEVELOPER, login_passwords
-from workers.database.sessions.urls import login_url
+from schemas.database_logins import DEVELOPER
+from workers.database.sessions.urls import with_settings
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.migrations.history import read_history
 from workers.management.operation import OperationContext
@@ -56,14 +56,10 @@ async def apply_migration(
         await _check_pending(context, local)
     notices: list[str] = []
     try:
-        applied = await apply_text(
-            developer_url(context),
-            name,
-            text,
-            datetime.now(UTC),
-            [item.version for item in local],
-            notices.append,
-        )
+        async with context.database.place():
+            url = await _migration_url(context)
+            versions = [item.version for item in local]
+            applied = await apply_text(url, name, text, datetime.now(UTC), versions, notices.append)
     except ProjectError as error:
         raise migration_error(error) from None
     context.after = {"version": applied.version, "name": applied.name}
@@ -76,22 +72,19 @@ async def try_migration(context: OperationContext, text: str) -> TrialReport:
     """Run a text in a transaction that is rolled back, for 5 seconds at most. Raises: ManagementError, Disconnected."""
     limits = [("statement_timeout", f"{_TRIAL_S}s"), ("lock_timeout", "1s")]
     try:
-        return await try_text(developer_url(context), text, limits)
+        async with context.database.place():
+            return await try_text(await _migration_url(context), text, limits)
     except ProjectError as error:
         raise migration_error(error) from None
 
 
-def developer_url(context: OperationContext) -> str:
+async def _migration_url(context: OperationContext) -> str:
     """Return the URL of the login that may become role `postgres` and nothing more, with the limits of an operation."""
-    settings = context.configuration
-    if settings.db.url is None:
-        raise ManagementError(503, "unavailable", "The pool has no address of the database (db.url)")
     limits = {
         "statement_timeout": f"{round(context.settings.statement_timeout_s * 1000)}ms",
         "lock_timeout": _LOCK_WAIT,
     }
-    password = login_passwords(settings)[DEVELOPER].reveal()
-    return login_url(settings.db.url.reveal(), DEVELOPER, password, settings=limits)
+    return with_settings(await context.database.session_url(DEVELOPER), limits)
 
 
 async def folder_migrations(context: OperationContext) -> list[ProjectMigration]:
