@@ -344,7 +344,7 @@ def test_a_developer_shuts_nobody_out_of_the_login_for_sql(
     )
     assert status == 200, answer
     path = "select current_setting('search_path'), current_setting('default_transaction_read_only')"
-    assert developer.rows(path) == [['"$user", public, extensions', "off"]]
+    assert developer.rows(path) == [['"$user", public', "off"]]
 
 
 def test_a_pool_whose_login_lost_its_password_opens_connections_again(
@@ -356,7 +356,9 @@ def test_a_pool_whose_login_lost_its_password_opens_connections_again(
         superuser_url(target),
         "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headwater_developer'",
     )
-    made = developer.call("sql.run", sql="create table if not exists public.edited (id int primary key)", read_only=False)
+    made = developer.call(
+        "sql.run", sql="create table if not exists public.edited (id int primary key)", read_only=False
+    )
     assert made[0] == 200
     assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
     run_sql(

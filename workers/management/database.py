@@ -152,8 +152,9 @@ class ManagementDatabase:
             try:
                 transaction = await stack.enter_async_context(pool.transaction(settings))
             except Disconnected as error:
-                if not await self._is_restored(DEVELOPER, error):
+                if error.code not in _REJECTED:
                     raise
+                pool = await self._reopened(DEVELOPER, pool)
                 transaction = await stack.enter_async_context(pool.transaction(settings))
             yield transaction
 
@@ -175,31 +176,52 @@ class ManagementDatabase:
 
     async def _transact(self, login: str, spec: TransactionSpec) -> list[Rows]:
         """Run a transaction; once more if it failed because the login had another password, or a reader lacked a grant."""
+        pool = await self._pool(login)
         try:
-            return await (await self._pool(login)).run(spec)
+            return await pool.run(spec)
         except Disconnected as error:
-            if not await self._is_restored(login, error):
+            if error.code not in _REJECTED:
                 raise
+            pool = await self._reopened(login, pool)
         except DatabaseError as error:
             is_missing = login == READER and error.code == _NO_PRIVILEGE
             if not is_missing or not await grant_reads(await self.own()):
                 raise
-        return await (await self._pool(login)).run(spec)
+        return await pool.run(spec)
 
-    async def _is_restored(self, login: str, error: Disconnected) -> bool:
-        """Return whether the server rejected the login, and its password or settings were others and are set again."""
-        return error.code in _REJECTED and login != MANAGEMENT and await self._restore(login)
+    async def _reopened(self, login: str, rejected: ConnectionPool) -> ConnectionPool:
+        """Return a new pool of a login that the server rejected: the old one waits before it tries to connect again."""
+        await self._restore(login)
+        async with self._opening:
+            if self._pools.get(login) is rejected:
+                del self._pools[login]
+                await rejected.close()
+        return await self._pool(login)
 
-    async def _restore(self, login: str) -> bool:
+    async def _restore(self, login: str) -> None:
+        """Set the password and settings of a login again if they are others. Raises: DatabaseError, Disconnected."""
         if login not in self._verifiers:
             self._verifiers[login] = await asyncio.to_thread(login_verifier, self.url_of(login))
-        return await restore_login(await self.own(), login, self._verifiers[login])
+        await restore_login(await self.own(), login, self._verifiers[login])
 
     async def _pool(self, login: str) -> ConnectionPool:
         async with self._opening:
+            if login in self._pools:
+                return self._pools[login]
+            try:
+                pool = await self._open_pool(login)
+            except Disconnected as error:
+                if error.code not in _REJECTED or login == MANAGEMENT:
+                    raise
+                pool = None
+            if pool is not None:
+                self._pools[login] = pool
+                return pool
+        await self._restore(login)
+        async with self._opening:
             if login not in self._pools:
                 self._pools[login] = await self._open_pool(login)
-        return self._pools[login]
+            return self._pools[login]
 
 
 def _timeout(seconds: float) -> tuple[str, str]:

@@ -25,13 +25,9 @@ def login_verifier(url: str) -> str:
     return verifier(password, salt)
 
 
-async def restore_login(own: ConnectionPool, login: str, stored: str) -> bool:
-    """Set the password and the settings of a login again if they are others; return whether they were.
-
-    Raises: DatabaseError, Disconnected.
-    """
-    [[[is_restored]]] = await own.run(TransactionSpec((), [statement(_RESTORE, login, stored)]))
-    return is_restored == b"t"
+async def restore_login(own: ConnectionPool, login: str, stored: str) -> None:
+    """Set the password and the settings of a login again if they are others. Raises: DatabaseError, Disconnected."""
+    await own.run(TransactionSpec((), [statement(_RESTORE, login, stored)]))
 
 
 async def grant_reads(own: ConnectionPool) -> bool:

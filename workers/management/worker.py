@@ -56,9 +56,7 @@ class ManagementWorker(OperationRunner):
         self.sign_in = SignInEndpoints(
             database, self.hashing, self.factor_secrets, self.settings.session_idle_s
         )
-        self.metadata = SchemaMetadata(
-            CatalogSession(database, timeout_s), QueryRunner(database, timeout_s)
-        )
+        self.metadata = SchemaMetadata(CatalogSession(database, timeout_s), QueryRunner(database, timeout_s))
         self.project_api = ProjectApi(self.operate)
 
     @classmethod

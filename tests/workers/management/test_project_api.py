@@ -17,6 +17,7 @@ from tests.workers.rest.bodies import Inline
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.sessions.urls import login_url
 from workers.management.errors import ManagementError
+from workers.management.project.service_settings import official_change
 from workers.management.project_api.elsewhere import NOT_SERVED
 from workers.management.project_api.endpoints import ENDPOINTS
 from workers.management.rights import Right
@@ -252,14 +253,55 @@ async def test_settings_are_read_and_equal_ones_may_be_written(api: Client) -> N
     for path in ("config/auth", "postgrest", "config/storage", "config/realtime", "config/database/postgres"):
         current = await _get(developer, f"/v1/projects/{ref}/{path}")
         same = await _send(developer, "PATCH", f"/v1/projects/{ref}/{path}", "", json.dumps(current).encode())
-        other = await _send(
-            developer, "PATCH", f"/v1/projects/{ref}/{path}", "", b'{"max_rows": 7, "site_url": "x"}'
-        )
 
         assert same.status == 200, same
-        assert (other.status, json.loads(other.body)["code"]) == (501, "settings_from_file")
-    whole = await _get(developer, f"/v2/projects/{ref}/config")
-    assert set(whole["data"]["attributes"]) == {"database", "pooler", "auth", "api", "realtime", "storage"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("postgrest", {"max_rows": 7, "db_pool": 3}, 409),
+        ("config/auth", {"jwt_issuer": "x"}, 409),
+        ("config/auth", {"no_such_name": 1}, 409),
+        ("config/storage", {"features": {"imageTransformation": {"enabled": "x"}}}, 409),
+        ("config/realtime", {"suspend": True}, 409),
+        ("config/database/postgres", {"max_connections": 7}, 501),
+    ],
+)
+async def test_settings_of_the_start_are_named_and_nothing_changes(
+    api: Client, path: str, body: dict[str, object], status: int
+) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    url = f"/v1/projects/{await _ref(developer)}/{path}"
+    before = await _get(developer, url)
+
+    answer = await _send(developer, "PATCH", url, "", json.dumps(body).encode())
+
+    assert (answer.status, json.loads(answer.body)["code"]) == (status, "settings_from_file")
+    assert await _get(developer, url) == before
+
+
+@pytest.mark.parametrize(
+    ("area", "name", "value", "change"),
+    [
+        (
+            "auth",
+            "uri_allow_list",
+            "http://a, http://b",
+            ("auth.additional_redirect_urls", ["http://a", "http://b"]),
+        ),
+        ("auth", "disable_signup", True, ("auth.enable_signup", False)),
+        ("auth", "sessions_timebox", 2, ("auth.sessions.timebox", 7200)),
+        ("auth", "mailer_templates_invite_content", "<p>", ("auth.email.template.invite.content", "<p>")),
+        ("auth", "no_such_name", 1, None),
+        ("api", "db_schema", "public, other", ("api.schemas", ["public", "other"])),
+        ("api", "db_pool", 3, None),
+    ],
+)
+def test_official_names_are_keys(
+    area: str, name: str, value: object, change: tuple[str, object] | None
+) -> None:
+    assert official_change(area, name, value) == change
 
 
 async def test_what_is_not_served_says_where_to_go(api: Client) -> None:

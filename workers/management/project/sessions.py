@@ -17,9 +17,10 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from schemas.database_logins import DEVELOPER, READER, login_passwords
+from schemas.database_logins import DEVELOPER, READER
 from workers.database.errors import DatabaseError, Disconnected
-from workers.database.sessions.urls import login_url
+from workers.database.sessions.urls import with_settings
+from workers.management.database import ROLE_OF_LOGIN
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import OperationContext
 from workers.management.rights import Right
@@ -34,7 +35,6 @@ from workers.sql.files import read_statements
 _SQL = read_statements("workers.management.project", "sessions.sql")
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 MAX_SQL_BYTES = 4 * 1024 * 1024
-_ROLES = {READER: "supabase_read_only_user", DEVELOPER: "postgres"}
 _PAGE_ROWS = 100
 _EXACT = 2**53 - 1
 """The largest whole number that JavaScript reads exactly."""
@@ -44,17 +44,15 @@ _EXACT = 2**53 - 1
 async def open_session(context: OperationContext, right: Right) -> AsyncIterator[asyncpg.Connection]:
     """Yield a session of the role of a right. Raises: DatabaseError, Disconnected, from the errors of the driver."""
     login = READER if right is Right.READER else DEVELOPER
-    url = context.configuration.db.url
-    password = login_passwords(context.configuration)[login].reveal()
-    settings = {"role": _ROLES[login], "statement_timeout": f"{context.settings.statement_timeout_s:g}s"}
+    settings = {
+        "role": ROLE_OF_LOGIN[login],
+        "statement_timeout": f"{context.settings.statement_timeout_s:g}s",
+    }
     try:
-        async with (
-            context.database.sessions,
-            open_connection(
-                login_url(url.reveal() if url else "", login, password, settings=settings)
-            ) as connection,
-        ):
-            yield connection
+        async with context.database.place():
+            url = with_settings(await context.database.session_url(login), settings)
+            async with open_connection(url) as connection:
+                yield connection
     except asyncpg.PostgresError as error:
         raise _database_error(error) from None
     except asyncpg.InterfaceError as error:
