@@ -14,7 +14,7 @@ statement is granted when it is first read (`grant_reads`).
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
 from workers.database.connection_pool.pool import ConnectionPool
@@ -146,16 +146,9 @@ class ManagementDatabase:
 
         Raises: as `write`.
         """
-        pool = await self._pool(DEVELOPER)
         settings = [("role", ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
-        async with AsyncExitStack() as stack:
-            try:
-                transaction = await stack.enter_async_context(pool.transaction(settings))
-            except Disconnected as error:
-                if error.code not in _REJECTED:
-                    raise
-                pool = await self._reopened(DEVELOPER, pool)
-                transaction = await stack.enter_async_context(pool.transaction(settings))
+        await self._transact(DEVELOPER, TransactionSpec((), [Statement("select 1")]))  # opens a connection
+        async with (await self._pool(DEVELOPER)).transaction(settings) as transaction:
             yield transaction
 
     async def run_as_login(self, login: str, statement: Statement, *, timeout_s: float) -> Rows:

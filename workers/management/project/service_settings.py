@@ -150,6 +150,11 @@ def realtime_settings(settings: Settings) -> dict[str, object]:
     }
 
 
+AUTH_NAMES = tuple(
+    name.removeprefix(GOTRUE_PREFIX).lower() for name in GOTRUE_NAMES if name not in EXTRA_NAMES
+)
+"""The official names of the settings of auth, those of secrets too."""
+
 READERS: dict[str, Callable[[Settings], dict[str, object]]] = {
     "auth": auth_settings,
     "api": api_settings,
