@@ -41,7 +41,8 @@ async def change_auth(call: ProjectCall) -> Response:
     """Change settings of auth. The answer names all settings: null are secrets, and those that have no meaning here."""
     await call.operate("project.change_settings", area="auth", values=call.decoded(dict[str, Any]))
     unset = dict.fromkeys((*AUTH_NAMES, *_WITHOUT_MEANING))
-    return answered({**unset, **await _values(call, "auth")})
+    values = await _values(call, "auth")
+    return answered({**unset, **values, "smtp_admin_email": values.get("smtp_admin_email") or None})
 
 
 async def get_api(call: ProjectCall) -> Response:
