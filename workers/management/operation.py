@@ -151,6 +151,7 @@ def audited_arguments(operation: Operation, arguments: msgspec.Struct) -> dict[s
         if name in operation.secrets
         else _shortened(msgspec.to_builtins(getattr(arguments, name)))
         for name in arguments.__struct_fields__
+        if getattr(arguments, name) is not msgspec.UNSET
     }
 
 

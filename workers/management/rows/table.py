@@ -14,7 +14,7 @@ _INSERT, _UPDATE, _DELETE = 8, 4, 16
 """Bits of pg_relation_is_updatable: 1 << the number of a command in the server's source (nodes.h, CmdType)."""
 
 
-class ForeignKeyTarget(Struct, frozen=True):
+class ReferencedColumn(Struct, frozen=True):
     """The column that a column references; `label` is a column of text there by which people know a row."""
 
     schema: str
@@ -39,7 +39,7 @@ class TableColumn(Struct, frozen=True):
     identity: str | None = None
     comment: str | None = None
     enum_labels: list[str] | None = None
-    foreign_key: ForeignKeyTarget | None = None
+    foreign_key: ReferencedColumn | None = None
 
 
 class DescribedTable(Struct, frozen=True):

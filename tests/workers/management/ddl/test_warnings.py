@@ -44,7 +44,6 @@ _TABLE = RelationInfo(
         ({"change": "set_row_security", "table": "t", "enabled": True}, {"hidden", "lock"}),
         ({"change": "rename_column", "table": "t", "column": "v", "to": "w"}, {"name", "lock"}),
     ],
-    ids=str,
 )  # fmt: skip
 def test_a_change_is_warned_of(change: dict[str, Any], codes: set[str]) -> None:
     warnings = warnings_of([msgspec.convert(change, Change)], {("public", "t"): _TABLE})
