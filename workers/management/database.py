@@ -8,8 +8,8 @@ Such code can change the password and the settings of its own login: PostgreSQL 
 each session of a person, and when the server rejects a login, and set again (`restore_login`). Separate logins for persons' SQL
 would not help: a trigger runs in the sessions of the pools too.
 
-Readers read what was granted to their role, which is everything but schema headwater; a table that was created since the last
-statement is granted when it is first read (`grant_reads`).
+The role of readers reads every table, so code of a project in their sessions does too: what the tables of administrators hold of
+use is encrypted or a digest with a key that the database does not have (identity/personal_data.py, identity/secrets.py).
 """
 
 import asyncio
@@ -18,13 +18,15 @@ from contextlib import asynccontextmanager
 
 from schemas.database_logins import DEVELOPER, MANAGEMENT, READER, VIEWER
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.errors import DatabaseError, Disconnected
+from workers.database.errors import Disconnected
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import Transaction
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.management.errors import ManagementError
+from workers.management.identity.own_pool import OwnPool, personal_data
+from workers.management.identity.seal_old_rows import seal_administrators
 from workers.management.rights import Right
-from workers.management.session_logins import grant_reads, login_verifier, restore_login
+from workers.management.session_logins import login_verifier, restore_login
 
 ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
 
@@ -34,11 +36,6 @@ _WAIT_S = 5.0
 """Longest time to wait for one."""
 _REJECTED = ("28P01", "28000")
 """SQLSTATE of a login with a wrong password, and of one that may not connect."""
-_NO_PRIVILEGE = "42501"
-
-
-def _no_url(login: str) -> str:
-    raise Disconnected(f"there is no URL of the login {login}")
 
 
 class ManagementDatabase:
@@ -47,7 +44,7 @@ class ManagementDatabase:
     def __init__(
         self,
         open_pool: Callable[[str], Awaitable[ConnectionPool]],
-        url_of: Callable[[str], str] = _no_url,
+        url_of: Callable[[str], str],
     ) -> None:
         self.url_of = url_of
         """The URL of a login; a session beside the pools takes `session_url`."""
@@ -55,11 +52,16 @@ class ManagementDatabase:
         self._places = asyncio.Semaphore(MAX_SQL_SESSIONS)
         self._open_pool = open_pool
         self._pools: dict[str, ConnectionPool] = {}
+        self._own: OwnPool | None = None
         self._opening = asyncio.Lock()
 
-    async def own(self) -> ConnectionPool:
-        """Return the pool for the tables of administrators."""
-        return await self._pool(MANAGEMENT)
+    async def own(self) -> OwnPool:
+        """Return the pool for the tables of administrators. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        if self._own is None:
+            own = OwnPool(await self._pool(MANAGEMENT), personal_data(self.url_of(MANAGEMENT)))
+            await seal_administrators(own)
+            self._own = own
+        return self._own
 
     async def read(
         self, *statements: Statement, timeout_s: float, settings: Sequence[tuple[str, str]] = ()
@@ -114,8 +116,6 @@ class ManagementDatabase:
         """
         url = self.url_of(login)
         await self._restore(login)
-        if login == READER:
-            await grant_reads(await self.own())
         return url
 
     async def run_for(self, right: Right, *statements: Statement, timeout_s: float) -> list[Rows]:
@@ -168,7 +168,7 @@ class ManagementDatabase:
         return await self._transact(login, TransactionSpec(settings, list(statements)))
 
     async def _transact(self, login: str, spec: TransactionSpec) -> list[Rows]:
-        """Run a transaction; once more if it failed because the login had another password, or a reader lacked a grant."""
+        """Run a transaction; once more if it failed because the login had another password."""
         pool = await self._pool(login)
         try:
             return await pool.run(spec)
@@ -176,10 +176,6 @@ class ManagementDatabase:
             if error.code not in _REJECTED:
                 raise
             pool = await self._reopened(login, pool)
-        except DatabaseError as error:
-            is_missing = login == READER and error.code == _NO_PRIVILEGE
-            if not is_missing or not await grant_reads(await self.own()):
-                raise
         return await pool.run(spec)
 
     async def _reopened(self, login: str, rejected: ConnectionPool) -> ConnectionPool:

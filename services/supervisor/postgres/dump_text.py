@@ -30,7 +30,6 @@ _LEFT_OUT = re.compile(
     r"^(CREATE EVENT TRIGGER|ALTER EVENT TRIGGER|COMMENT ON EVENT TRIGGER"
     r'|(CREATE|ALTER|COMMENT ON) PUBLICATION ("supabase_realtime_[^"]*"|"supabase_realtime"(?! ADD ))'
     r'|ALTER DEFAULT PRIVILEGES FOR ROLE "supabase_admin"|COMMENT ON SCHEMA "public"|ALTER SCHEMA "public"'
-    r'|GRANT (SELECT|USAGE) ON .* TO "supabase_read_only_user"'  # the platform grants it reads (headwater.grant_reads)
     r"|SET transaction_timeout)"
 )
 _TARGET = re.compile(r'^(?:CREATE|ALTER|COMMENT ON) ROLE "?([^";\s]+)"?|^GRANT "?([^"\s]+)"? TO "?([^"\s;]+)')

@@ -13,7 +13,6 @@ from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from workers.database.sessions.passwords import verifier
 from workers.database.transactions.interactive import statement
-from workers.database.transactions.model import TransactionSpec
 from workers.management.errors import ManagementError
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -76,8 +75,9 @@ class _DatabaseFacts(Struct, frozen=True):
 async def describe(context: OperationContext, arguments: NoArguments) -> ProjectDescription:
     """Return what the project is, and where its database is for clients."""
     del arguments
-    own = await context.database.own()
-    [rows] = await own.run(TransactionSpec((), [statement(_SQL["facts"])]))
+    [rows] = await context.database.read(
+        statement(_SQL["facts"]), timeout_s=context.settings.statement_timeout_s
+    )
     [facts] = decode_rows(rows, _DatabaseFacts)
     host, port = database_address(context.configuration)
     return ProjectDescription(

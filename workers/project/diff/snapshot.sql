@@ -275,10 +275,7 @@ from (
   select is_granted, name, parent, age, is_grantable,
     case when grantee = 0 then 'public' else pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(grantee)) end as who,
     pg_catalog.string_agg(pg_catalog.lower(privilege_type), ', ' order by privilege_type) as what
-  from differing
-  where pg_catalog.pg_get_userbyid(grantee) <> 'supabase_read_only_user'  -- the platform grants it reads (headwater.grant_reads)
-    or privilege_type not in ('SELECT', 'USAGE')
-  group by is_granted, name, parent, age, is_grantable, grantee
+  from differing group by is_granted, name, parent, age, is_grantable, grantee
 ) as gathered
 order by is_granted, age, who
 
