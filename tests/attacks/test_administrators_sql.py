@@ -284,47 +284,6 @@ def _wait_until_gone(program: Program) -> None:
         pass  # the test's time limit ends this
 
 
-_SECRET_TABLES = (
-    "headwater.administrators",
-    "headwater.administrator_tokens",
-    "headwater.administrator_audit",
-    "pg_catalog.pg_authid",
-)
-
-
-@pytest.mark.parametrize("table", _SECRET_TABLES)
-def test_no_text_and_no_function_of_a_view_reads_the_tables_of_administrators(
-    developer: Program, reader: Program, table: str
-) -> None:
-    """A reader lists a view of the project, and its function runs with the rights of that session."""
-    name = f"trap_{table.rpartition('.')[2]}"
-    text = f"""create function public.{name}_text() returns text language plpgsql as
-      $$ begin return (select pg_catalog.string_agg(t::text, ',') from {table} as t); end $$;
-    create view public.{name} as select 1 as id, public.{name}_text() as stolen"""
-    assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
-
-    for program in (developer, reader):
-        for operation, arguments in (
-            ("sql.run", {"sql": f"select * from {table}"}),
-            ("sql.run", {"sql": f"select * from public.{name}"}),
-            ("sql.explain", {"sql": f"select * from public.{name}", "analyze": True}),
-            ("rows.list", {"schema": "public", "table": name}),
-        ):
-            status, answer = program.call(operation, **arguments)
-            assert (status, answer["code"]) == (403, "42501"), (operation, answer)
-
-
-def test_a_reader_reads_what_was_created_a_moment_ago(developer: Program, reader: Program) -> None:
-    for name in ("first_table", "second_table"):
-        text = f'create schema "of {name}"; create table "of {name}"."{name}" as select 1 as id'
-        assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
-
-        status, answer = reader.call("rows.list", schema=f"of {name}", table=name)
-
-        assert status == 200, answer
-        assert reader.rows(f'select id from "of {name}"."{name}"') == [["1"]]
-
-
 _SPOIL_THE_LOGIN = (
     "set role none; alter role current_user password 'mine'",
     "set role none; alter role current_user set default_transaction_read_only = on",
