@@ -306,25 +306,73 @@ def test_a_developer_shuts_nobody_out_of_the_login_for_sql(
     assert developer.rows(path) == [['"$user", public', "off"]]
 
 
+def _end_sessions(target: Platform, login: str) -> None:
+    """End all sessions of a login, so that its pool must connect again."""
+    done = run_sql(
+        superuser_url(target),
+        f"select pg_terminate_backend(pid) from pg_stat_activity where usename = '{login}'",
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _make(developer: Program, sql: str) -> None:
+    status, answer = developer.call("sql.run", sql=sql, read_only=False)
+    assert status == 200, answer
+
+
 def test_a_pool_whose_login_lost_its_password_opens_connections_again(
     developer: Program, target: Platform
 ) -> None:
-    text = "set role none; alter role current_user password 'mine'"
-    assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
-    run_sql(
-        superuser_url(target),
-        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headwater_developer'",
-    )
-    made = developer.call(
-        "sql.run", sql="create table if not exists public.edited (id int primary key)", read_only=False
-    )
-    assert made[0] == 200
-    assert developer.call("sql.run", sql=text, read_only=False)[0] == 200
-    run_sql(
-        superuser_url(target),
-        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headwater_developer'",
-    )
+    _make(developer, "create table public.edited (id int primary key)")
+    _make(developer, "set role none; alter role current_user password 'mine'")
+    _end_sessions(target, "headwater_developer")
 
     status, answer = developer.call("rows.insert", schema="public", table="edited", rows=[{"id": 1}])
 
     assert status == 200, answer
+
+
+_SPOILING_TRIGGER = """
+create table public.calm (id int primary key);
+create table public.watched (id int primary key);
+create function public.spoil() returns trigger language plpgsql as $$ begin
+  execute 'reset role';
+  execute 'set role none';
+  execute 'alter role headwater_developer password ''mine''';
+  execute 'alter role headwater_developer set statement_timeout = 1';
+  return new;
+end $$;
+create trigger spoil before insert on public.watched for each row execute function public.spoil()
+"""
+
+
+_SETTINGS_OF_THE_LOGIN = "select rolconfig from pg_roles where rolname = 'headwater_developer'"
+
+
+def test_a_trigger_in_a_session_of_the_pool_shuts_nobody_out(developer: Program, target: Platform) -> None:
+    _make(developer, _SPOILING_TRIGGER)
+    status, answer = developer.call("rows.insert", schema="public", table="watched", rows=[{"id": 1}])
+    assert status == 200, answer
+    assert "{statement_timeout=1," in run_sql(superuser_url(target), _SETTINGS_OF_THE_LOGIN).stdout
+    _end_sessions(target, "headwater_developer")
+
+    status, answer = developer.call("rows.insert", schema="public", table="calm", rows=[{"id": 1}])
+
+    assert status == 200, answer
+    assert developer.rows("select current_user") == [["postgres"]]
+
+
+def test_a_caller_of_the_interfaces_shuts_nobody_out(developer: Program, target: Platform) -> None:
+    _make(developer, "create table public.listed (id int primary key)")
+    caller = {"role": "service_role"}
+    text = "reset role; set role none; alter role current_user password 'mine'"
+    status, answer = developer.call("sql.run", sql=text, read_only=False, view_as=caller)
+    assert status == 200, answer
+    _end_sessions(target, "headwater_viewer")
+
+    for operation, arguments in (
+        ("rows.list", {"schema": "public", "table": "listed"}),
+        ("sql.run", {"sql": "select 1"}),
+    ):
+        status, answer = developer.call(operation, view_as=caller, **arguments)
+        assert status == 200, (operation, answer)
