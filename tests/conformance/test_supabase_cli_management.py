@@ -327,7 +327,7 @@ def test_what_it_changed_is_in_the_audit_log(deployed: OfficialTool) -> None:
     token = deployed.environment["SUPABASE_ACCESS_TOKEN"]
     request = urllib.request.Request(
         f"{deployed.target.url}/management/v1/operations/audit.list",
-        json.dumps({"operation": "project.deploy_function"}).encode(),
+        json.dumps({"operation": "functions.deploy"}).encode(),
         {"Authorization": f"Bearer {token}"},
     )
     with urllib.request.urlopen(request, timeout=30) as answer:

@@ -24,7 +24,7 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.transactions.interactive import statement
 from workers.management.caller import ViewAs, caller_settings
 from workers.management.database import ROLE_OF_LOGIN, ManagementDatabase
-from workers.management.errors import ManagementError
+from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import OperationContext
 from workers.management.rights import Right
 from workers.management.sql.session import SqlSession
@@ -59,11 +59,14 @@ async def session_spec(
     view_as: ViewAs | None,
     is_read_only: bool,
     timeout_s: float,
+    as_reader: bool = False,
     run_id: str = "",
     longest_message: int = 1024 * 1024,
 ) -> SessionSpec:
     """Return the session that an actor gets for a text. Raises: ManagementError."""
     if view_as is not None:
+        if as_reader:
+            raise invalid_arguments("Send `view_as` or `as_reader`")
         if not context.actor.rights.includes(Right.DEVELOPER):
             raise ManagementError(
                 403,
@@ -73,7 +76,8 @@ async def session_spec(
             )
         login, settings = VIEWER, await caller_settings(context, view_as)
     else:
-        login = DEVELOPER if context.actor.rights.includes(Right.DEVELOPER) else READER
+        is_developer = context.actor.rights.includes(Right.DEVELOPER) and not as_reader
+        login = DEVELOPER if is_developer else READER
         settings = [("role", ROLE_OF_LOGIN[login])]
     if login == READER:
         is_read_only = True
