@@ -197,6 +197,40 @@ async def test_a_reading_query_cannot_write(api: Client) -> None:
     assert (rows.status, json.loads(rows.body)) == (201, [{"a": 1}])
 
 
+async def test_a_reading_query_runs_as_the_role_of_readers_and_returns_values_by_type(api: Client) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    path = f"/v1/projects/{await _ref(developer)}/database/query/read-only"
+    query = """select current_user as role, current_setting('transaction_read_only') as reads, $1::int + 1 as number,
+      $2::boolean as truth, array[1, null, 3] as list, '\\x0aff'::bytea as bytes, timestamptz '2024-01-02 03:04:05Z' is not null as at"""
+    body = json.dumps({"query": query, "parameters": [41, False]}).encode()
+
+    response = await _send(developer, "POST", path, "", body)
+
+    assert response.status == 201, response
+    assert json.loads(response.body) == [
+        {
+            "role": "supabase_read_only_user",
+            "reads": "on",
+            "number": 42,
+            "truth": False,
+            "list": [1, None, 3],
+            "bytes": {"type": "Buffer", "data": [10, 255]},
+            "at": True,
+        }
+    ]
+    both = await developer.refused("sql.run", sql="select 1", as_reader=True, view_as={"role": "anon"})
+    assert both == (400, "invalid_arguments")
+
+
+async def test_a_long_value_is_returned_whole(api: Client) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    path = f"/v1/projects/{await _ref(developer)}/database/query"
+
+    response = await _send(developer, "POST", path, "", b'{"query": "select repeat(\'x\', 3000000) as long"}')
+
+    assert json.loads(response.body) == [{"long": "x" * 3_000_000}]
+
+
 async def test_a_migration_is_applied_whole_or_not_at_all(api: Client) -> None:
     developer = await _with_token(api, Right.DEVELOPER)
     ref = await _ref(developer)
