@@ -342,18 +342,18 @@ def test_log_lines_are_returned_by_the_official_endpoints(deployed: OfficialTool
     of_tables = f"{columns} edge_logs cross join unnest(metadata) as m order by timestamp desc limit 100"
     deadline = time.monotonic() + 60  # lines travel once a second
     while not (
-        found := [row for row in lines("logs.all", of_tables) if "of_the_logs" in row["event_message"]]
+        matching := [row for row in lines("logs.all", of_tables) if "of_the_logs" in row["event_message"]]
     ):
         assert time.monotonic() < deadline
 
-    assert (found[0]["event_message"], found[0]["status_code"]) == (
+    assert (matching[0]["event_message"], matching[0]["status_code"]) == (
         "GET /rest/v1/no_such_table_of_the_logs",
         404,
     )
     unified = lines(
         "logs", "select id from logs where source_name = 'edge_logs' order by timestamp desc limit 100"
     )
-    assert {"id": found[0]["id"]} in unified
+    assert {"id": matching[0]["id"]} in unified
 
 
 def test_what_it_changed_is_in_the_audit_log(deployed: OfficialTool) -> None:
