@@ -69,7 +69,7 @@ async def test_a_request_in_flight_is_answered_before_the_end(nats: NatsServer, 
     id = fresh_id()
     async with running_door(nats.url) as door, door.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
-        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        await asyncio.wait_for(pool.arrived[id].wait(), 60)
         door.process.stop("the test says so")
         await closed(door.port)
         pool.let_go[id].set()
@@ -111,12 +111,12 @@ async def test_a_request_that_takes_too_long_is_given_up_at_the_end(nats: NatsSe
     id = fresh_id()
     async with running_door(nats.url, drain_timeout=1.0) as door, door.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
-        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        await asyncio.wait_for(pool.arrived[id].wait(), 60)
         door.process.stop("the test says so")
 
         assert await door.ended() == OK
         assert await wire.rest() == b""
-        await asyncio.wait_for(pool.cancelled[id].wait(), 20)
+        await asyncio.wait_for(pool.cancelled[id].wait(), 60)
 
 
 async def test_the_process_answers_what_it_has_begun_when_it_is_terminated(
@@ -139,12 +139,12 @@ async def test_the_process_answers_what_it_has_begun_when_it_is_terminated(
         told = await asyncio.wait_for(asyncio.to_thread(os.read, listening, 16), 30)
         async with connected(port) as wire:
             await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
-            await asyncio.wait_for(pool.arrived[id].wait(), 20)
+            await asyncio.wait_for(pool.arrived[id].wait(), 60)
             process.send_signal(signal.SIGTERM)
             await closed(port)
             pool.let_go[id].set()
             reply = await wire.reply()
-        code = await asyncio.wait_for(process.wait(), 20)
+        code = await asyncio.wait_for(process.wait(), 60)
     finally:
         os.close(listening)
         if process.returncode is None:
@@ -174,7 +174,7 @@ async def test_an_edge_takes_what_waits_at_an_inherited_socket_and_ends_its_list
                 await asyncio.wait_for(asyncio.to_thread(os.read, listening, 16), 60)
                 reply = await wire.reply()
                 process.send_signal(signal.SIGTERM)
-                code = await asyncio.wait_for(process.wait(), 20)
+                code = await asyncio.wait_for(process.wait(), 60)
             finally:
                 os.close(listening)
                 if process.returncode is None:
@@ -187,7 +187,7 @@ async def test_an_edge_takes_what_waits_at_an_inherited_socket_and_ends_its_list
 
 async def closed(port: int) -> None:
     """Wait until nobody takes a connection any more: the drain has begun."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         with suppress(OSError):
             while True:
                 async with connected(port):
@@ -202,7 +202,7 @@ async def run(settings: Settings) -> int:
     process = Watched(settings)
     running = start(process)
     try:
-        return await asyncio.wait_for(asyncio.shield(running), 20)
+        return await asyncio.wait_for(asyncio.shield(running), 60)
     finally:
         process.stop("the test is over")
         await running

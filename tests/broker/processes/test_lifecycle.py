@@ -9,7 +9,7 @@ import pytest
 from broker.processes.lifecycle import BAD_SETTINGS, CRASHED, NOT_DRAINED, OK
 from broker.processes.status_lines import HEARTBEAT
 
-_S = 30
+_S = 60
 
 
 async def _start(what: str, *arguments: str, ready: bool = False) -> tuple[Process, int]:

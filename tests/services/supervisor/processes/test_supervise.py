@@ -13,7 +13,7 @@ from services.supervisor.processes.supervise import Supervisor
 READY = "import os, signal, sys, time; os.write(int(os.environ['HEADWATER_READY_FD']), b'ready\\n')"
 SERVE = f"{READY}; signal.pause()"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}; time.sleep(60)"
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 
 def python(name, code, **rest):
