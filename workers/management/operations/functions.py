@@ -102,7 +102,7 @@ class DeployedSettings(Struct, frozen=True):
 
 
 class FunctionFiles(Struct, frozen=True):
-    """The files and settings of a function; `version` is null for one of the project's folder. 8 MiB have contents, if not all do."""
+    """The files and settings of a function; `version` is null for one of the project's folder. 8 MiB have contents, or all on request."""
 
     name: str
     version: int | None
