@@ -34,6 +34,7 @@ from broker.observability.observe import configure, observe, store_lines, traceb
 from broker.observability.tracing import start_tracing, stop_tracing
 from broker.processes.heartbeat import remove_stale_file, start_heartbeat
 from broker.processes.secret_files import with_file_values
+from broker.processes.status_lines import READY
 from schemas.settings.environment import read_environment
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
@@ -77,7 +78,7 @@ class ManagedProcess:
         pipe = int(number) if number.isdigit() else None
         if pipe is not None:
             try:
-                os.write(pipe, b"ready\n")
+                os.write(pipe, READY)
             except BrokenPipeError:
                 self.stop("the supervisor is gone")
         self._heartbeat = start_heartbeat(os.environ, pipe)

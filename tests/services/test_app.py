@@ -21,7 +21,7 @@ from broker.processes.lifecycle import BAD_SETTINGS, OK
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
-from services.app import build_authenticator
+from services.app import build_authenticator, request_wait_s
 from services.gateway.routes import GatewayRoute, route_of
 from tests.broker.server import NatsServer, free_port, running_server
 from tests.services.gateway.door import KEYS, Watched, fresh_id, running_door, start
@@ -95,7 +95,7 @@ async def test_a_long_answer_in_flight_is_sent_to_its_end(nats: NatsServer, pool
 
 async def test_connections_at_rest_do_not_hinder_the_end(nats: NatsServer, pool: Pool) -> None:
     async with (
-        running_door(nats.url, drain_timeout=1.0) as door,
+        running_door(nats.url, drain_timeout=100.0) as door,  # `ended` gives up long before that
         door.connect() as used,
         door.connect() as fresh,
     ):
@@ -109,7 +109,7 @@ async def test_connections_at_rest_do_not_hinder_the_end(nats: NatsServer, pool:
 
 async def test_a_request_that_takes_too_long_is_given_up_at_the_end(nats: NatsServer, pool: Pool) -> None:
     id = fresh_id()
-    async with running_door(nats.url, drain_timeout=1.0) as door, door.connect() as wire:
+    async with running_door(nats.url, drain_timeout=4.0) as door, door.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
         await asyncio.wait_for(pool.arrived[id].wait(), 60)
         door.process.stop("the test says so")
@@ -192,6 +192,14 @@ async def closed(port: int) -> None:
             while True:
                 async with connected(port):
                     await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("drain_s", "wait_s"),
+    [(100.0, 45.0), (20.0, 9.0), (10.0, 4.0), (4.0, 1.0), (1.0, 0.25), (0.0, 0.01), (-1.0, 0.01)],
+)
+def test_later_steps_of_the_drain_have_time(drain_s: float, wait_s: float) -> None:
+    assert request_wait_s(drain_s) == wait_s
 
 
 # The start

@@ -178,6 +178,14 @@ def _check_path(path: str) -> None:
     parts = path.split("/")
     if not path.isprintable() or "\\" in path or any(part in ("", ".", "..") for part in parts):
         raise invalid_arguments(f"{path[:80]!r} is not the path of a file of a function")
+    check_no_variables(path)
+
+
+def check_no_variables(path: str) -> None:
+    """Reject a file of variables, which would be stored with the sources. Raises: ManagementError (400)."""
+    name = path.rpartition("/")[2]
+    if name == ".env" or name.startswith(".env."):
+        raise invalid_arguments("A function has no .env files: set them as secrets")
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:

@@ -44,7 +44,7 @@ def test_paths_of_the_whole_folder_stay() -> None:
     assert read_bundle(make_bundle("hello", {}, placed("hello", contents)), "hello").files == contents
 
 
-@given(st.text(max_size=20))
+@given(st.text(max_size=20) | st.sampled_from([".env", "a/.env.local", ".envrc", "functions/.env"]))
 def test_any_path_is_bundled_as_it_is_or_refused(path: str) -> None:
     try:
         data = make_bundle("hello", {}, placed("hello", {path: b"x"}))

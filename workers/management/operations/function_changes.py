@@ -1,12 +1,13 @@
 """Operations that change functions or run them: deploy, roll back, delete, secrets, call, run on schedule now."""
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
 
 from schemas.functions.deployments import MOST_SECRETS, DeployResult, Version, secret_fault
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.function_bundles import FunctionFile, make_bundle, placed, read_files, read_zip
 from workers.management.operation import Operation, OperationContext
@@ -49,13 +50,13 @@ class FunctionDeployment(Struct, frozen=True, forbid_unknown_fields=True):
 class FunctionSecrets(Struct, frozen=True, forbid_unknown_fields=True):
     """Secrets by name."""
 
-    values: dict[str, str]
+    values: Annotated[dict[str, str], limits.members(MOST_SECRETS)]
 
 
 class SecretNames(Struct, frozen=True, forbid_unknown_fields=True):
     """Names of secrets."""
 
-    names: list[str]
+    names: Annotated[list[str], limits.entries(MOST_SECRETS)]
 
 
 async def deploy(context: OperationContext, arguments: FunctionDeployment) -> DeployResult:
@@ -128,7 +129,7 @@ async def unset_secrets(context: OperationContext, arguments: SecretNames) -> Do
 
 
 async def run_now(context: OperationContext, arguments: FunctionReference) -> Done:
-    """Have the scheduler call a function with a schedule now, once, as it does at its times."""
+    """Request that the scheduler calls a function with a schedule now, once, as it does at its times."""
     function_path(arguments.name)
     functions = {function.name: function for function in await list_functions(context, NoArguments())}
     function = functions.get(arguments.name)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from schemas.functions.deployments import MOST_FILES, MOST_UNPACKED
 from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.function_bundles import FunctionFile
+from workers.management.function_bundles import FunctionFile, check_no_variables
 from workers.management.operations.function_changes import FunctionDeployment
 from workers.management.operations.functions import DeployedSettings, FunctionFiles
 from workers.management.project.multipart import FormPart
@@ -96,6 +96,5 @@ def checked_path(path: str) -> str:
         raise invalid_arguments(
             f"{path[:80]!r} is not a path of a function's file: it must be relative and stay in the project's folder"
         )
-    if parts[-1] == ".env" or parts[-1].startswith(".env."):
-        raise invalid_arguments("A function has no .env files: set them with `supabase secrets set`")
+    check_no_variables(parts[-1])
     return "/".join(parts)

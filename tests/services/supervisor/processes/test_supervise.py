@@ -166,6 +166,20 @@ async def test_a_child_that_loads_a_program_may_be_silent_meanwhile(supervised, 
     assert notes.warnings == []
 
 
+async def test_a_child_that_loads_a_program_first_is_not_ready_before_that_serves(supervised, tmp_path):
+    loaded = tmp_path / "loaded"
+    loads = (
+        f"import os, time; os.write(int(os.environ['HEADWATER_READY_FD']), b'loading\\n'); time.sleep(0.3); "
+        f"open({str(loaded)!r}, 'w').close(); {SERVE}"
+    )
+    run = supervised(python("one", loads))
+
+    await run.running()
+
+    assert loaded.exists()
+    await run.stop()
+
+
 async def test_a_child_that_cannot_start_ends_the_start_with_its_reason(supervised):
     run = supervised(
         python("server", SERVE),
