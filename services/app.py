@@ -11,7 +11,7 @@ from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
 from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
-from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables
+from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables, share_of_requests_s
 from broker.requests.call import Calls
 from schemas.keys.token_keys import read_keys
 from schemas.keys.tokens import Verifier
@@ -44,8 +44,6 @@ from services.subscriptions.edge import GraphQLSocketEdge
 from services.supervisor.api_keys import keys_of
 from services.supervisor.ports import LOOPBACK
 
-_LATER_STEPS_S = 2.0
-"""What the drain steps after the open requests get of the drain timeout: this or a tenth of it, but at most half."""
 _LEAST_WAIT_S = 0.01
 
 
@@ -193,8 +191,7 @@ def request_wait_s(drain_s: float) -> float:
 
     Without an answer until then the requests are given up, and the later steps still have time to close the connections.
     """
-    later_s = min(max(_LATER_STEPS_S, drain_s / 10), drain_s / 2)
-    return max((drain_s - later_s) / 2, _LEAST_WAIT_S)  # aiohttp takes 0 as no limit
+    return max(share_of_requests_s(drain_s) / 2, _LEAST_WAIT_S)  # aiohttp takes 0 as no limit
 
 
 async def _listen(process: ManagedProcess, settings: Settings, edge: Edge) -> GatewayListener:
