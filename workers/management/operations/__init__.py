@@ -4,6 +4,7 @@ from workers.management.operation import OperationTable
 from workers.management.operations import (
     account,
     administrators,
+    advisors,
     audit_log,
     catalog,
     keys,
@@ -13,7 +14,7 @@ from workers.management.operations import (
     tokens,
 )
 
-_AREAS = (account, administrators, tokens, audit_log, catalog, settings, mail, providers, keys)
+_AREAS = (account, administrators, tokens, audit_log, catalog, settings, mail, providers, keys, advisors)
 
 
 def operation_table() -> OperationTable:
