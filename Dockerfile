@@ -11,7 +11,7 @@ RUN python -m venv /opt/headwater && /opt/headwater/bin/pip install --no-cache-d
 FROM python:3.13-slim
 ENV PATH=/opt/headwater/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 COPY --from=build /opt/headwater /opt/headwater
-RUN useradd --system --uid 10001 --create-home --home-dir /srv/headwater headwater
+RUN useradd --system --uid 10001 --create-home --home-dir /srv/headwater headwater && install -d -o headwater -m 0700 /srv/headwater/data
 USER headwater
 WORKDIR /srv/headwater
 STOPSIGNAL SIGTERM

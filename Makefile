@@ -6,7 +6,7 @@ INSTALLED_FROM := pyproject.toml constraints.txt scripts/setup
 # Arguments for the command: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"
 ARGS ?=
 # Processes of a test run. More than cores: tests of whole platforms wait half of their time.
-PROCESSES ?= 4
+PROCESSES ?= 6
 PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup
 export PYTHON
 # Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.

@@ -2,13 +2,14 @@
 
     user       publishes                                           subscribes
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
-               broadcasts, presence, edges, client positions;      broadcasts, presence, edges
-               reads the stream CHANGES
-    pool       events, emails, logs, requests of POOL_TO_POOL;     own inbox, everything the pools serve, events
-               creates, updates and reads their streams
-    changes    changes, messages, gaps, catalog, config, faults;   own inbox, what the pool realtime serves, events,
-               creates, updates, moves and deletes the stream      client positions
-               CHANGES alone
+               broadcasts, presence, edges, client positions,      broadcasts, presence, edges
+               log lines; reads the stream CHANGES
+    pool       events, emails, logs, metrics, the wake-up of       own inbox, everything the pools serve, events
+               functions, requests of POOL_TO_POOL; creates,
+               updates and reads their streams
+    changes    changes, messages, gaps, catalog, config, faults,   own inbox, what the pool realtime serves, events,
+               log lines; creates, updates, moves and deletes      client positions
+               the stream CHANGES alone
     platform   everything                                          everything
 
 The user `door` is for the edges, `changes` for the workers of the pools replication and realtime, `pool` for all
@@ -41,6 +42,8 @@ from broker.subjects import (
     FORMER_EMAILS_STREAM,
     FUNCTION_LOGS,
     FUNCTION_LOGS_SUBJECTS,
+    FUNCTIONS_WAKE,
+    LOGS_STREAM,
     METRICS_COLLECT,
     POOL_TO_POOL,
     REALTIME,
@@ -50,6 +53,7 @@ from broker.subjects import (
     Subject,
     cancel,
     health,
+    log_lines,
     probe,
 )
 
@@ -101,6 +105,7 @@ def _edge_rights(inbox: str) -> _Rights:
             "member.>",
             METRICS_COLLECT,
             CLIENT_POSITIONS.name,
+            log_lines("door").name,
             *_BROADCASTS,
             *_stream_reading(CHANGES_STREAM),
         ],
@@ -118,6 +123,7 @@ def _pool_rights(inbox: str) -> _Rights:
             EMAILS.name,
             FORMER_EMAILS.name,
             FUNCTION_LOGS_SUBJECTS,
+            log_lines("pool").name,
             *(
                 right
                 for stream in _POOL_STREAMS
@@ -125,6 +131,8 @@ def _pool_rights(inbox: str) -> _Rights:
             ),
             *_requesting((*POOL_TO_POOL, AUTH_SETTINGS)),
             "member.>",
+            METRICS_COLLECT,
+            FUNCTIONS_WAKE.name,
         ],
         [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
     )
@@ -141,6 +149,7 @@ def _changes_rights(inbox: str) -> _Rights:
             CONFIG_CHANGED.name,
             SETTINGS_CHANGED.name,
             FAULTS.name,
+            log_lines("changes").name,
             *CHANGES_SUBJECTS,
             *_stream_keeping(CHANGES_STREAM),
             f"$JS.API.STREAM.DELETE.{CHANGES_STREAM}",
@@ -162,7 +171,7 @@ def _changes_rights(inbox: str) -> _Rights:
 _BROADCASTS = ("rooms.>", "presence.>", EDGES.name)
 _SERVING = (ALIVE, "member.>", "events.>", METRICS_COLLECT)
 """What every worker subscribes to beside its requests."""
-_POOL_STREAMS = (EMAILS_STREAM, FORMER_EMAILS_STREAM, STORAGE_EVENTS_STREAM, FUNCTION_LOGS)
+_POOL_STREAMS = (EMAILS_STREAM, FORMER_EMAILS_STREAM, STORAGE_EVENTS_STREAM, FUNCTION_LOGS, LOGS_STREAM)
 
 
 def _stream_keeping(stream: str) -> list[str]:

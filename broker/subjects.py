@@ -107,6 +107,11 @@ FUNCTION_LOGS = "FUNCTION_LOGS"
 FUNCTION_LOGS_SUBJECTS = "logs.functions.>"
 """schemas.functions.log_events.LogLine, each on `function_log(name)`"""
 
+LOGS_STREAM = "LOGS"
+"""Name of the stream that holds log lines until every store has them."""
+LOGS_SUBJECTS = "logs.lines.>"
+"""schemas.logs.LogBatch, compressed, each on `log_lines(user)`"""
+
 METRICS_COLLECT = "metrics.collect"
 """Every process answers with its metrics (broker/observability/metrics.py)."""
 ALIVE = "alive.>"
@@ -164,6 +169,11 @@ def storage_event(bucket: str, kind: str) -> Subject:
 def function_log(name: str) -> Subject:
     """Return the subject of a function's output and of the events of its processes (schemas.functions.log_events.LogLine)."""
     return Subject(f"logs.functions.{token(name)}")
+
+
+def log_lines(user: str) -> Subject:
+    """Return the subject of log lines of processes with this broker user; a user may publish on its own one alone."""
+    return Subject(f"logs.lines.{token(user)}")
 
 
 def messages(topic: str, *, is_private: bool) -> Subject:

@@ -50,6 +50,8 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     caller_key: str = ""
     """The caller whose share of a worker it uses (`broker/requests/fair_queue.py`): a user, or an API key at an
     address. Empty: a request of the platform itself."""
+    is_sampled: bool = False
+    """It leaves log lines although it is successful and quick (`log.store.requests`)."""
 
 
 SERVER_ORIGIN = "headwater-origin"

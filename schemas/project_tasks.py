@@ -42,6 +42,10 @@ class RepairTask(Struct, frozen=True, tag="repair"):
     versions: list[str] = []
 
 
+class FetchTask(Struct, frozen=True, tag="fetch"):
+    """Write the migrations that only the history of the database has into the folder."""
+
+
 class SeedTask(Struct, frozen=True, tag="seed"):
     """Run the seeds that have not run yet; `again`: all of them."""
 
@@ -71,7 +75,17 @@ class DiffTask(Struct, frozen=True, tag="diff"):
     against: Literal["auto", "database", "declared"] = "auto"
 
 
-Task = ApplyTask | ResetTask | ListMigrationsTask | RepairTask | SeedTask | TypesTask | LintTask | DiffTask
+Task = (
+    ApplyTask
+    | ResetTask
+    | ListMigrationsTask
+    | RepairTask
+    | FetchTask
+    | SeedTask
+    | TypesTask
+    | LintTask
+    | DiffTask
+)
 
 
 def read_task(text: str) -> Task:

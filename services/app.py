@@ -9,6 +9,7 @@ from aiohttp import web
 
 from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
+from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
 from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables
 from broker.requests.call import Calls
@@ -74,6 +75,7 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
         settings.broker.url.reveal(), name="edges", max_reconnect_wait=settings.broker.max_reconnect_wait
     )
     process.on_drain(connection.drain)
+    send_lines(process, connection)
     answer_collect(connection)
     calls = Calls(
         connection,

@@ -22,6 +22,7 @@ OPENS_OTHERS = {
     "workers/database/sessions/leadership.py": "the scheduler's login, and that of the reader of the log",
     "workers/database/protocol/connecting.py": "the interface's login, and those of the pools",
     "workers/database/sessions/script.py": "logins of jobs",
+    "workers/management/schema_metadata/query_session.py": "the login for SQL of administrators, a member of role postgres",
     "workers/project/project_connection.py": "a project's own login",
     "workers/replication/conversions.py": "the interface's login",
     "workers/replication/session.py": "the login of the reader of the log",
@@ -31,6 +32,7 @@ _CONNECT = {
     ("asyncpg", "connect"),
     ("asyncpg", "create_pool"),
     ("psycopg", "connect"),
+    ("AsyncConnection", "connect"),
     ("PGconn", "connect_start"),
     ("PGconn", "connect"),
 }
@@ -88,7 +90,7 @@ TOOLS = {
     "workers/backup/fill_database.py": "pg_dump with the settings of a superuser's session, pg_restore as a throwaway login",
     "workers/backup/save.py": "pg_dump with the settings of a superuser's session",
     "workers/backup/postgres_tools.py": "pg_restore as a reader of files",
-    "services/cli/backup.py": "looks for pg_dump alone",
+    "services/supervisor/project/work.py": "looks for pg_dump alone",
     "services/cli/dump.py": "tools as the project's own login",
     "services/cli/psql.py": "psql as the project's own login",
 }

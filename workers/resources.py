@@ -18,6 +18,7 @@ from broker import subjects
 from broker.codec import encode
 from broker.nats.connection import NatsConnection
 from broker.observability.fault_reports import FaultReporter
+from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
 from broker.observability.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observability.observe import gauge, observe
@@ -25,7 +26,7 @@ from broker.processes.lifecycle import ManagedProcess, environment_variables
 from broker.requests.handler import Handler, RequestBody
 from broker.requests.serve import serve
 from broker.subjects import Subject
-from schemas.database_logins import login_passwords
+from schemas.database_logins import AUTH, STORAGE, login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
 from schemas.settings.overlay import SettingsBase
@@ -88,6 +89,7 @@ class Resources:
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
             name=role,
+            shows_statements=role in (AUTH, STORAGE),
         )
         _close_with(self.process, pool, role)
         self.logins.append(pool)
@@ -182,6 +184,7 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
     except ValueError:  # its text may contain a part of the password, as below
         raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
     process.on_drain(connection.drain)
+    send_lines(process, connection)
     answer_collect(connection)
     report_faults(process, connection)
     cache = SchemaCache(url, settings.api, observe)
@@ -193,6 +196,7 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
             on_event=_PoolObserver(on_back=cache.request_reload),
             body_space=_body_space(process, settings.api),
             name=urlsplit(url).username or "database",
+            shows_statements=True,
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None

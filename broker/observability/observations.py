@@ -15,6 +15,8 @@ class Observation(Struct, frozen=True):
     """Something happened."""
 
     level: ClassVar[str] = "info"
+    is_stored: ClassVar[bool] = False
+    """Its lines go into the store of log lines also when its level is not written to the log file."""
 
 
 class ProcessReady(Observation, frozen=True):
@@ -68,6 +70,10 @@ class RequestAnswered(Observation, frozen=True):
     duration_s: float
     reason: str = ""
     """For a status of 500 or more: the code and message of the response, as far as they cannot quote values."""
+    sql_s: float = 0.0
+    """Time that its transactions took on the database."""
+    is_sampled: bool = False
+    """Its line is stored although it is successful and quick."""
 
 
 class RequestRefused(Observation, frozen=True):

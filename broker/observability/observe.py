@@ -8,6 +8,9 @@ A repeated line of level `warning` or `error` is counted instead of written (`br
 next written line of its kind has the count as `repeated` and the ids of the first requests as `ids`. Lines are of one
 kind if they differ in ids and times only.
 
+The store of log lines (`broker/logs`) gets the same lines, and those of observations that are `is_stored` at every level. Repeated
+lines with a request id go there one by one: they are searched by it.
+
 Metrics are stored as plain numbers and turned into the Prometheus text on request (`exposition`).
 """
 
@@ -31,6 +34,7 @@ from msgspec import Struct
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from broker.observability.log_buffer import LogBuffer, answer_record
 from broker.observability.observations import (
     ConnectionRefused,
     ProcessEnded,
@@ -71,6 +75,7 @@ class _State:
     def __init__(self) -> None:
         self.level = LEVELS["info"]
         self.process = ""
+        self.lines: LogBuffer | None = None
         self.repeats: RepeatCounter[_Line] = RepeatCounter()
         self.counting: asyncio.TimerHandle | None = None
         self.answered: dict[tuple[str, int], int] = {}
@@ -113,8 +118,11 @@ def configure(level: str = "info", format: str = "auto", process: str = "") -> N
 
 def observe(observation: Struct) -> None:
     """Count an observation, and write its log line if its level is enabled."""
+    lines = _STATE.lines
     if type(observation) is RequestAnswered:
         _count_answer(observation)
+        if lines is not None and _leaves_line(lines, observation):
+            lines.add(answer_record(lines.process, observation))
         if observation.status < 500 and _STATE.level > LEVELS["debug"]:
             return
         level = "error" if observation.status == 500 else "warning" if observation.status > 500 else "debug"
@@ -122,12 +130,23 @@ def observe(observation: Struct) -> None:
         _count(observation)
         level = getattr(observation, "level", "info")
         if LEVELS[level] < _STATE.level:
+            if lines is not None and getattr(observation, "is_stored", False):
+                lines.add_line(level, _text(type(observation)), _fields(observation))
             return
-    fields = {name: getattr(observation, name) for name in observation.__struct_fields__}
     text = _FAILED if level != "debug" and type(observation) is RequestAnswered else _text(type(observation))
     if type(observation) is ProcessEnded:
         _write_counts(is_end=True)
-    _write_or_count(level, text, {"kind": type(observation).__name__, **fields})
+    _write_or_count(level, text, _fields(observation))
+
+
+def store_lines(buffer: LogBuffer | None) -> None:
+    """Add the lines of this process to a buffer from now on, for the store; None: to none."""
+    _STATE.lines = buffer
+
+
+def log_buffer() -> LogBuffer | None:
+    """Return the buffer of lines for the store; None if they are not stored."""
+    return _STATE.lines
 
 
 def observe_wait(pool: str, seconds: float) -> None:
@@ -211,6 +230,18 @@ def _count(observation: Struct) -> None:
         _STATE.no_connection[key] = _STATE.no_connection.get(key, 0) + 1
 
 
+def _leaves_line(lines: LogBuffer, observation: RequestAnswered) -> bool:
+    is_request = not observation.pool.startswith("health.")
+    return is_request and lines.leaves_lines(
+        observation.status, observation.duration_s, is_sampled=observation.is_sampled
+    )
+
+
+def _fields(observation: Struct) -> dict[str, object]:
+    fields = {name: getattr(observation, name) for name in observation.__struct_fields__}
+    return {"kind": type(observation).__name__, **fields}
+
+
 def _write_or_count(level: str, text: str, fields: dict[str, object]) -> None:
     """Write a line, or count it if one of its kind was written recently."""
     if LEVELS[level] >= LEVELS["warning"]:
@@ -222,9 +253,18 @@ def _write_or_count(level: str, text: str, fields: dict[str, object]) -> None:
         id = next((str(fields[name]) for name in _IDS if fields.get(name)), "")
         _write_counts()
         if not _STATE.repeats.admit((text, key), (level, text, fields), time.monotonic(), id):
+            if id:
+                _store(level, text, fields)
             _count_later()
             return
+    _store(level, text, fields)
     _write(level, text, fields)
+
+
+def _store(level: str, text: str, fields: dict[str, object]) -> None:
+    """Add a line to the buffer of the store. That of an answered request is there already."""
+    if _STATE.lines is not None and fields.get("kind") != RequestAnswered.__name__:
+        _STATE.lines.add_line(level, text, fields)
 
 
 def _write(level: str, text: str, fields: dict[str, object]) -> None:
@@ -236,6 +276,8 @@ def _write_counts(*, is_end: bool = False) -> None:
     for repeated in _STATE.repeats.due(time.monotonic(), is_end=is_end):
         level, text, fields = repeated.line
         counts = {"repeated": repeated.count, **({"ids": repeated.ids} if repeated.ids else {})}
+        if not repeated.ids:
+            _store(level, text, fields | counts)
         _write(level, text, fields | counts)
 
 

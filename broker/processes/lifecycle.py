@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
+from broker.observability.log_buffer import LogBuffer
 from broker.observability.observations import (
     DrainFailed,
     ProcessCrashed,
@@ -29,7 +30,7 @@ from broker.observability.observations import (
     ProcessReady,
     SettingsRefused,
 )
-from broker.observability.observe import configure, observe, traceback_of, watch_loop
+from broker.observability.observe import configure, observe, store_lines, traceback_of, watch_loop
 from broker.observability.tracing import start_tracing, stop_tracing
 from broker.processes.heartbeat import remove_stale_file, start_heartbeat
 from broker.processes.secret_files import with_file_values
@@ -132,6 +133,8 @@ def run_process(name: str, main: Callable[[ManagedProcess], Awaitable[None]], se
     """Set up logging, tracing, the event loop and the signals, run a process, and return its exit code."""
     remove_stale_file(os.environ)
     configure(settings.log.level, settings.log.format, name)
+    if settings.log.store.enabled and settings.management.enabled:
+        store_lines(LogBuffer(os.environ.get("HEADWATER_PROCESS") or name, settings.log.store))
     try:
         start_tracing(settings.observability, name, settings.project_id)
     except SettingsError as error:

@@ -16,6 +16,12 @@ class ServedRequest(Protocol):
     caller_key: str
     deadline: float
     """Time of the event loop."""
+    sql_s: float
+    """Seconds that its transactions took."""
+
+    @property
+    def request_id(self) -> str:
+        """Its id; empty after the reply."""
 
 
 CURRENT: ContextVar[ServedRequest | None] = ContextVar("current_request", default=None)

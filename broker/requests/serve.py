@@ -39,7 +39,7 @@ from broker.requests.failure_reasons import failure_reason
 from broker.requests.fair_queue import PLATFORM, FairQueue, QueueFull, WaitingRequest
 from broker.requests.handler import Handler, RequestBody, StreamedResponse, streamed
 from broker.requests.roll_call import LEAVING, RollCallQuery, RollCallReply
-from broker.subjects import Subject
+from broker.subjects import FUNCTIONS, Subject
 from schemas.errors import ApiError, Unavailable
 from schemas.http import INLINE_LIMIT, BodyStream, Headers, Request, Response
 
@@ -55,6 +55,8 @@ _REJECTION_TEXTS = {
 """The error messages for requests whose handler was not started, by the reason of the fair queue."""
 _JSON = [("content-type", "application/json; charset=utf-8")]
 
+_FOREIGN_ANSWERS = frozenset({FUNCTIONS.pool})
+"""Pools whose handlers return what the project's own code answered: its words may hold anything, and are not logged."""
 _NO_REQUEST = Request("", "", "")
 _decode_roll_call = decoder(RollCallQuery)
 
@@ -78,6 +80,12 @@ class _ServedRequest:
     started_at: float = 0.0
     entry: WaitingRequest["_ServedRequest"] | None = None
     """Its entry in the queue while it waits."""
+    sql_s: float = 0.0
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request; empty after the reply."""
+        return self.request.id
 
 
 async def serve(
@@ -271,7 +279,17 @@ class PoolMember:
             else:
                 status = await self._traced(STATE.tracing, held, held.request.trace)
             now = self._loop.time()
-            observe(RequestAnswered(self.pool, held.request.id, status, now - held.since, held.failure))
+            observe(
+                RequestAnswered(
+                    self.pool,
+                    held.request.id,
+                    status,
+                    now - held.since,
+                    held.failure,
+                    held.sql_s,
+                    held.request.is_sampled,
+                )
+            )
         except asyncio.CancelledError:
             observe(RequestCancelled(self.pool, held.request.id, held.cancel_reason))
             if not held.cancel_reason:  # the loop itself is being closed
@@ -292,15 +310,17 @@ class PoolMember:
 
     async def _answer(self, held: _ServedRequest) -> int:
         request = held.request
+        is_ours = self.pool not in _FOREIGN_ANSWERS
         try:
             response = await self._handler(request, RequestBody(self._connection, request))
         except ApiError as error:
             response = error.response()
+            is_ours = True
         except Exception as error:  # last resort: an error of one handler must not stop the member
             observe(HandlerFailed(self.pool, request.id, repr(error), traceback_of(error)))
             response = _internal_error(request.id)
         if isinstance(response, Response):
-            if response.status >= 500:
+            if response.status >= 500 and is_ours:
                 held.failure = failure_reason(response.status, response.body)
             if len(response.body) <= INLINE_LIMIT:
                 self._reply(held.reply, response)

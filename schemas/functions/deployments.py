@@ -53,6 +53,26 @@ class ListedFunction(Struct, frozen=True):
     schedule: str = ""
     sha256: str = ""
     timezone: str = "UTC"
+    size: int | None = None
+    """Bytes of its bundle."""
+
+
+class SourceFile(Struct, frozen=True):
+    """A file of a function: its text, or for other bytes their base64; neither if it did not fit into the response."""
+
+    path: str
+    size: int
+    text: str | None = None
+    base64: str | None = None
+
+
+class DeployedSources(Struct, frozen=True):
+    """The files of a function; `version` is null for one of the project's folder. `settings` contain no variables."""
+
+    name: str
+    version: int | None
+    settings: FunctionSettings
+    files: list[SourceFile]
 
 
 class DeployResult(Struct, frozen=True):

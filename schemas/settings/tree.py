@@ -19,6 +19,7 @@ from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
 from schemas.settings.idempotency import Idempotency as Idempotency
+from schemas.settings.log import Log
 from schemas.settings.management import Management
 from schemas.settings.observability import Observability as Observability
 from schemas.settings.realtime import RealtimeSettings as Realtime
@@ -299,14 +300,6 @@ class Pools(Struct, frozen=True):
     """Longest wait of a request before a worker starts on it; one that would wait longer gets 503 with Retry-After, at once if that is predictable."""
     drain_timeout: Seconds = 20.0
     """Seconds a process may take to finish its requests when it is stopped."""
-
-
-class Log(Struct, frozen=True):
-    """[log]."""
-
-    level: str = "info"
-    format: str = "auto"
-    """json, console, or auto: console on a terminal."""
 
 
 class Settings(Struct, frozen=True):

@@ -34,7 +34,7 @@ def admin() -> None:
 )
 def listing(data: Path | None, project: Path | None, form: str) -> None:
     """List the administrators."""
-    rows = _operate(data, project, "administrators.list")
+    rows = operate(data, project, "administrators.list")
     if form == "json":
         click.echo(json_text(rows))
         return
@@ -51,7 +51,7 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
 @click.option("--rights", type=_RIGHTS, default="owner", show_default=True)
 def add(data: Path | None, project: Path | None, email: str, rights: str) -> None:
     """Add an administrator, and print the secret by which they sign in the first time."""
-    added = _operate(data, project, "administrators.add", email=email, rights=rights)
+    added = operate(data, project, "administrators.add", email=email, rights=rights)
     click.echo(f"Added {email} as {rights}.")
     _print_link(added["link"])
 
@@ -59,9 +59,18 @@ def add(data: Path | None, project: Path | None, email: str, rights: str) -> Non
 @admin.command()
 @platform_options
 @click.argument("email")
-def reset(data: Path | None, project: Path | None, email: str) -> None:
-    """Print a secret by which an administrator who lost the password signs in."""
-    reset_to = _operate(data, project, "administrators.reset", id=_id_of(data, project, email))
+@click.option(
+    "--keep-factors", is_flag=True, help="Do not remove second factors: the link is followed by one."
+)
+def reset(data: Path | None, project: Path | None, email: str, keep_factors: bool) -> None:
+    """Print a secret by which an administrator who lost the password signs in.
+
+    Second factors are removed and sessions end, unless --keep-factors says otherwise. It works after too many failed sign-ins.
+    """
+    id_of = _id_of(data, project, email)
+    reset_to = operate(data, project, "administrators.reset", id=id_of, factors=not keep_factors)
+    if not keep_factors:
+        click.echo(f"Second factors of {email} are removed, and their sessions have ended.", err=True)
     _print_link(reset_to["link"])
 
 
@@ -70,7 +79,7 @@ def reset(data: Path | None, project: Path | None, email: str) -> None:
 @click.argument("email")
 def remove(data: Path | None, project: Path | None, email: str) -> None:
     """Remove an administrator, with their sessions and tokens."""
-    _operate(data, project, "administrators.remove", id=_id_of(data, project, email))
+    operate(data, project, "administrators.remove", id=_id_of(data, project, email))
     click.echo(f"Removed {email}.")
 
 
@@ -100,14 +109,14 @@ def token(
     if forever and days is not None:
         refuse("Give --days or --forever, not both.", code=2)
     lasts_s = None if forever else (days or 30) * _DAY_S
-    created = _operate(
+    created = operate(
         data, project, "tokens.create", name=name, rights=rights, may_write=write, lasts_s=lasts_s
     )
     click.echo(created["secret"])
 
 
 def _id_of(data: Path | None, project: Path | None, email: str) -> str:
-    for row in _operate(data, project, "administrators.list"):
+    for row in operate(data, project, "administrators.list"):
         if row["email"].lower() == email.lower():
             return str(row["id"])
     refuse(f"There is no administrator {email}. `headwater admin list` lists them.", code=1)
@@ -120,7 +129,7 @@ def _print_link(secret: str) -> None:
     click.echo(secret)
 
 
-def _operate(data: Path | None, project: Path | None, operation: str, **arguments: object) -> Any:
+def operate(data: Path | None, project: Path | None, operation: str, **arguments: object) -> Any:
     """Run an operation in the worker layer; exit with its message if it is refused."""
     folder, state = running_platform(data, project)
     try:

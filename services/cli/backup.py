@@ -1,7 +1,6 @@
 """`headwater backup` and `headwater restore`: a whole platform into a folder, and back."""
 
 import contextlib
-import os
 import shutil
 import ssl
 import subprocess
@@ -14,13 +13,12 @@ from pathlib import Path
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
-from services.supervisor.addresses import gateway_url, libpq_environment
-from services.supervisor.binaries import headwater_version, postgres_tool
+from services.supervisor.addresses import gateway_url
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.data_folder.state import PlatformState
 from services.supervisor.errors import SupervisorError
 from services.supervisor.ports import Ports
-from services.supervisor.project.work import project_of_state, with_recovery, work_environment
+from services.supervisor.project.work import backup_environment, project_of_state, with_recovery
 
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -120,15 +118,12 @@ def _is_ready(folder: DataFolder, state: PlatformState) -> bool:
 def _environment(data: Path | None, project: Path | None) -> dict[str, str]:
     folder, state = running_platform(data, project)
     try:
-        environment = work_environment(project_of_state(state), folder, state)
-        tools = postgres_tool("pg_dump", libpq_environment(environment["HEADWATER_MIGRATE_URL"])).parent
+        return backup_environment(project_of_state(state), folder, state)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    return {**environment, "HEADWATER_POSTGRES_TOOLS": str(tools), "HEADWATER_VERSION": headwater_version()}
 
 
 def _work(command: str, folder: Path, environment: Mapping[str, str], *more: str) -> int:
-    inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     argv = [sys.executable, "-P", "-m", "workers", command, str(folder.absolute()), *more]
-    code = subprocess.run(argv, env={**inherited, **environment}, check=False).returncode  # noqa: S603 - ourselves
+    code = subprocess.run(argv, env=dict(environment), check=False).returncode  # noqa: S603 - ourselves
     return code if command == "backup" else with_recovery(code, environment)

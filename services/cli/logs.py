@@ -1,17 +1,28 @@
-"""`headwater logs`: print or follow the log files of a platform's parts."""
+"""`headwater logs`: print or follow the log files of a platform's parts, or search the store of log lines."""
 
 import contextlib
+import itertools
 import os
+import sqlite3
+import sys
 import time
 from pathlib import Path
 
 import click
 
+from broker.logs.query import LogFilter
+from broker.logs.search import MOST_OF_REQUEST, new_lines
+from broker.logs.store import FOLDER, segment_paths
+from schemas.logs import LEVELS
 from services.cli.options import data_folder, platform_options, refuse
+from services.cli.stored_logs import following, json_line, last_lines, read_time, text_line
 from services.supervisor.data_folder.folder import DataFolder
 
 _POLL_S = 0.2
 _READ_SIZE = 64 * 1024
+
+
+_FILTERS = ("request_id", "level", "area", "status", "user", "function", "process", "text")
 
 
 @click.command()
@@ -22,27 +33,95 @@ _READ_SIZE = 64 * 1024
     "services",
     multiple=True,
     metavar="NAME",
-    help="Part to show, repeatable.  [default: all]",
+    help="Part whose file to show, repeatable.  [default: all]",
 )
 @click.option(
     "-n",
     "--lines",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=100_000),
     default=50,
     show_default=True,
-    help="Last lines of each part.",
+    help="Last lines: of each file, or of what is found.",
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on showing what is written, until Ctrl-C.")
+@click.option("--request-id", metavar="ID", help="All lines of a request (x-request-id of its answer).")
+@click.option("--since", metavar="TIME", help="From a time on, or an age: 15m, 2h, 7d.")
+@click.option("--until", metavar="TIME", help="Before a time, or an age.")
+@click.option("--level", type=click.Choice(LEVELS), help="This level and those above.")
+@click.option("--area", metavar="NAME", help="rest, graphql, auth, storage, realtime, functions, management.")
+@click.option("--status", metavar="STATUS", help="A status such as 404, or a class such as 5xx.")
+@click.option("--user", metavar="ID", help="The user of the access token.")
+@click.option("--function", metavar="NAME")
+@click.option("--process", metavar="NAME", help="edges, pools, changes, images, functions.")
+@click.option("--text", metavar="WORDS", help="Each of these words begins a word of the line.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON object a line, from the store.")
 def logs(
-    data: Path | None, project: Path | None, services: tuple[str, ...], lines: int, follow: bool
+    data: Path | None,
+    project: Path | None,
+    services: tuple[str, ...],
+    lines: int,
+    *,
+    follow: bool,
+    since: str | None,
+    until: str | None,
+    is_json: bool,
+    **filters: str | None,
 ) -> None:
-    """Show or follow what the parts of a platform wrote.
+    """Show, search or follow what the parts of a platform wrote, also after it was stopped.
 
-    Also after it was stopped. Parts are supervisor, postgres, nats, migrate, pools and edges. The files lie in the folder `logs` of the data
-    folder and are rotated at 10 MB; three older ones are kept.
+    Without a filter: the files in the folder `logs` of the data folder, of supervisor, postgres, nats, migrate, pools and edges. They are
+    rotated at 10 MB; three older ones are kept.
+
+    With a filter, --since, --until or --json: the store of log lines (docs/observability.md), which has the lines of all processes of
+    ours, of all machines, and what each request left at the gateway, in its pool, in SQL and in functions.
     """
     folder = data_folder(data, project)
-    files = _files(folder, services)
+    if is_json or since or until or any(filters.values()):
+        if services:
+            refuse("--service shows files; with a filter use --process.", code=2)
+        _show_stored(
+            folder.path / FOLDER, _filter_of(filters, since, until), lines, follow=follow, is_json=is_json
+        )
+        return
+    _show_files(_files(folder, services), lines, follow=follow)
+
+
+def _filter_of(filters: dict[str, str | None], since: str | None, until: str | None) -> LogFilter:
+    """Return the filter of the options; a wrong one ends the command."""
+    now_s = time.time()
+    try:
+        return LogFilter(
+            since_ms=read_time(since, now_s) if since else 0,
+            until_ms=read_time(until, now_s) if until else 1 << 62,
+            **{name: filters.get(name) or "" for name in _FILTERS},
+        )
+    except ValueError as error:
+        refuse(str(error), code=2)
+
+
+def _show_stored(store: Path, query: LogFilter, count: int, *, follow: bool, is_json: bool) -> None:
+    """Print the last matching lines of the store, then new ones."""
+    if not segment_paths(store):
+        refuse(
+            f"There is no store of log lines in {store}. It is made by a running platform, unless log.store.enabled is off; "
+            "`headwater logs` without filters shows the files.",
+            code=1,
+        )
+    is_coloured = sys.stdout.isatty()
+    if query.request_id and not follow:
+        count = MOST_OF_REQUEST
+    try:
+        cursor = new_lines(store, query, 1).next if follow else ""
+        first = last_lines(store, query, count)
+    except (sqlite3.Error, OSError) as error:
+        refuse(f"The store in {store} cannot be read: {error}", code=1)
+    shown = {line.place for line in first}  # a line may arrive between the cursor and the last lines
+    arriving = (line for line in following(store, query, cursor) if line.place not in shown)
+    for line in itertools.chain(first, arriving if follow else ()):
+        click.echo(json_line(line.record) if is_json else text_line(line.record, is_coloured=is_coloured))
+
+
+def _show_files(files: list[Path], lines: int, *, follow: bool) -> None:
     with contextlib.ExitStack() as opened:
         tails = [
             opened.enter_context(contextlib.closing(Tail(path, with_name=len(files) > 1))) for path in files

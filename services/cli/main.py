@@ -12,6 +12,7 @@ from services.cli.init import init
 from services.cli.keys import keys
 from services.cli.logs import logs
 from services.cli.migration import migration
+from services.cli.profile import profile
 from services.cli.psql import psql
 from services.cli.secrets import secrets
 from services.cli.seed import seed
@@ -84,6 +85,7 @@ for command in (
     secrets,
     keys,
     admin,
+    profile,
     storage,
     version,
 ):

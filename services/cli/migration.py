@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from schemas.project_tasks import ApplyTask, ListMigrationsTask, RepairTask
+from schemas.project_tasks import ApplyTask, FetchTask, ListMigrationsTask, RepairTask
 from services.cli.options import platform_options, refuse
 from services.cli.project_work import finish
 from services.supervisor.project.settings import find_root
@@ -102,3 +102,14 @@ def repair(data: Path | None, project: Path | None, versions: tuple[str, ...], s
         if not version.isascii() or not version.isdigit():
             refuse(f"'{version}' is no version: the digits that a migration's name begins with.", code=2)
     finish(data, project, RepairTask("applied" if status == "applied" else "reverted", list(versions)))
+
+
+@migration.command()
+@platform_options
+def fetch(data: Path | None, project: Path | None) -> None:
+    """Write the files of migrations that only the database has, such as those made in the management interface.
+
+    \b
+    Exit codes: 0 written, or none was missing; 1 nothing runs; 2 the folder cannot be used
+    """
+    finish(data, project, FetchTask())

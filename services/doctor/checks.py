@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from schemas.settings.tree import Settings
-from services.doctor import database, external, machine
+from services.doctor import database, external, log_store, machine
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.doctor.readiness import look_at_readiness
 from services.supervisor import addresses, nats
@@ -37,6 +37,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     warnings = [DoctorFinding("settings", FindingLevel.WARNING, warning) for warning in project.warnings]
     findings = [*warnings, machine.look_at_disk(folder.path), machine.look_at_keys(settings)]
     findings += machine.look_at_staging(settings, folder.path)
+    findings += log_store.look_at_log_store(settings, folder.path, is_running=state is not None)
     findings += machine.look_at_functions(settings, state.pid if state else None)
     findings += machine.look_at_logins(settings)
     findings.append(machine.look_at_folder(folder, postgres_version().partition(".")[0]))

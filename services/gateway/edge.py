@@ -19,11 +19,12 @@ import msgspec
 from aiohttp import web
 
 from broker.observability.observations import Observation
-from broker.observability.observe import observe, traceback_of
+from broker.observability.observe import log_buffer, observe, traceback_of
 from broker.requests.call import Calls, PoolReply
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import RateLimit, Settings
+from services.gateway.access_lines import AccessLines
 from services.gateway.authentication import Authenticator
 from services.gateway.compression import ResponseCompression, encoded_headers, with_known_tag
 from services.gateway.errors import gateway_error
@@ -84,6 +85,8 @@ class Edge:
         self._compression = ResponseCompression(gateway.compression)
         self._max_url = gateway.max_url
         self._rate_limit: RateLimit | None = None
+        lines = log_buffer()
+        self._access = AccessLines(lines) if lines is not None else None
         self._trusted = read_networks(gateway.trusted_proxies)
         self.use(settings)
 
@@ -102,9 +105,22 @@ class Edge:
             self._sockets.use(settings.realtime)
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request. Raises only when the client is gone."""
+        """Answer one request, and leave its line in the log. Raises only when the client is gone."""
         request = read_request(http, self._trusted)
-        route = request.route
+        if self._access is None:
+            return await self._answer(request)
+        request.is_sampled = self._access.samples()
+        started_at = time.monotonic()
+        sent: web.StreamResponse | None = None
+        try:
+            sent = await self._answer(request)
+            return sent
+        finally:
+            self._access.note(request, sent, time.monotonic() - started_at)
+
+    async def _answer(self, request: GatewayRequest) -> web.StreamResponse:
+        """Answer one request. Raises: as `handle`."""
+        http, route = request.http, request.route
         handler = self._unrouted if route is None else self._handlers[route.handler]
         request.response_headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
         if route is not None and route.has_xml_errors:

@@ -64,6 +64,7 @@ class Forwarder:
             body=body,
             client=client,
             caller_key=caller_key,
+            is_sampled=request.is_sampled,
         )
 
     async def call(

@@ -264,6 +264,9 @@ def build_handlers(
     handlers[HandlerName.MANAGEMENT] = ManagementHandler(
         policies["management"], forwarder, keys, subjects[HandlerName.MANAGEMENT]
     )
+    handlers[HandlerName.SCHEMA_METADATA] = ForwardHandler(
+        policies["pg"], forwarder, keys, subjects[HandlerName.SCHEMA_METADATA]
+    )
     if sockets is not None:
         handlers[HandlerName.REALTIME] = RealtimeHandler(policies["realtime"], forwarder, sockets)
     if objects is not None:

@@ -49,6 +49,8 @@ class GatewayRequest:
     """Networks of the proxies whose forwarding headers count."""
     response_headers: Headers = field(default_factory=list)
     """Headers of every response: CORS and the request id."""
+    is_sampled: bool = False
+    """It leaves log lines although it is successful and quick."""
     key: str | None = None
     caller: Caller | None = None
     """None until the caller is authenticated; a handler that authenticates by itself receives None."""

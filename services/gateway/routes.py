@@ -25,6 +25,7 @@ class HandlerName(StrEnum):
     REALTIME = "realtime"
     FUNCTIONS = "functions"
     MANAGEMENT = "management"
+    SCHEMA_METADATA = "schema metadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,9 @@ ROUTES = (
         has_websockets=True,
     ),
     GatewayRoute("management", "/management/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False),
+    GatewayRoute("management", "/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
+    GatewayRoute("management", "/v2", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
+    GatewayRoute("pg", "/pg", MANAGEMENT, HandlerName.SCHEMA_METADATA, mount=""),
 )
 
 _NOT_REQUIRED = (FUNCTIONS, MANAGEMENT)
@@ -118,7 +122,7 @@ POOLS = tuple(dict.fromkeys(route.subject.pool for route in ROUTES if route.subj
 applications do not need the interface of administrators."""
 
 
-_SECTIONS = {"rest": "api", "functions": "edge_runtime"}
+_SECTIONS = {"rest": "api", "functions": "edge_runtime", "pg": "management"}
 
 
 def areas_off(settings: Settings) -> frozenset[str]:
@@ -131,6 +135,7 @@ def areas_off(settings: Settings) -> frozenset[str]:
         "functions": settings.edge_runtime.enabled,
         "realtime": settings.realtime.enabled,
         "management": settings.management.enabled,
+        "pg": settings.management.enabled,
     }
     return frozenset(area for area, is_on in switches.items() if not is_on)
 

@@ -95,6 +95,8 @@ def _body(area: str, status: int, message: str, hint: str | None, code: str | No
         case "storage":
             name, stable = _STORAGE_NAMES.get(status, (code or "InternalError", code or "InternalError"))
             return {"statusCode": str(status), "error": name, "message": message, "code": stable}
+        case "pg":
+            return {"error": message, **({"hint": hint} if hint else {})}
         case "functions":
             return {"code": code or str(status), "message": message}
     return {"message": message, **({"hint": hint} if hint else {})}

@@ -8,11 +8,19 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from broker.processes.backup_requests import backup_folder
 from broker.processes.inherited_sockets import LISTEN_FDS
 from services.supervisor import addresses, binaries, nats
+from services.supervisor.backups import BackupRunner
 from services.supervisor.data_folder.folder import create_data_folder, lock_folder
-from services.supervisor.data_folder.state import ChildState, PlatformState, remove_state, write_state
-from services.supervisor.errors import SupervisorError
+from services.supervisor.data_folder.state import (
+    ChildState,
+    PlatformState,
+    read_state,
+    remove_state,
+    write_state,
+)
+from services.supervisor.errors import StartRefused, SupervisorError
 from services.supervisor.exposure import check_exposure, exposure_warnings
 from services.supervisor.nats_restart import NatsRestartPolicy, free_bytes_at
 from services.supervisor.outside_services import outside_services
@@ -26,6 +34,7 @@ from services.supervisor.processes.plan import PartSelection, ReadySignal
 from services.supervisor.processes.supervise import Supervisor
 from services.supervisor.project.bucket_process import load_buckets_in_process
 from services.supervisor.project.settings import Project
+from services.supervisor.project.work import backup_environment
 from services.supervisor.report import RecordingReporter, Reporter
 
 
@@ -69,11 +78,14 @@ async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> No
         forks=fork_server,
         inherited={"edges": {LISTEN_FDS: [opened.fileno() for opened in listening]}} if listening else {},
     )
+    backups = asyncio.create_task(_backup_runner(prepared, report).run())
     try:
         await supervisor.run(
             lambda: report.ready(values, time.monotonic() - began), _bucket_loader(prepared, report)
         )
     finally:
+        backups.cancel()
+        await asyncio.wait((backups,))
         for opened in listening:
             opened.close()
 
@@ -102,6 +114,25 @@ def _state_writer(
         )
 
     return write
+
+
+def _backup_runner(prepared: PreparedPlatform, report: Reporter) -> BackupRunner:
+    """Return what makes the backups that administrators request, and those of the schedule."""
+    management = prepared.project.settings.management
+
+    def environment() -> dict[str, str]:
+        state = read_state(prepared.folder)
+        if state is None:
+            raise StartRefused("The platform is stopping.")
+        return backup_environment(prepared.project, prepared.folder, state)
+
+    return BackupRunner(
+        backup_folder(management, prepared.folder.path),
+        environment,
+        report,
+        management.backup_schedule,
+        management.backups_kept,
+    )
 
 
 def _bucket_loader(

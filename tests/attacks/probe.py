@@ -32,6 +32,7 @@ PROTECTED = (
     "headwater_scheduler",
     "supabase_etl_admin",
     "pgbouncer",
+    "headwater_management",
 )
 """The superuser, and logins whose rights role postgres has not."""
 _GUARDED = re.compile(rf"current=(?!(?:{'|'.join(PROTECTED)}) ).* reset=cannot set parameter")

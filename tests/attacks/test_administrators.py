@@ -15,6 +15,12 @@ _WRITES = (
     "insert into headwater.administrator_sessions (administrator_id, secret, address, user_agent)"
     " values (gen_random_uuid(), sha256('x'), '', '')",
     "delete from headwater.administrator_audit",
+    "delete from headwater.administrator_passkeys",
+    "delete from headwater.administrator_recovery_codes",
+    "insert into headwater.administrator_challenges (challenge, purpose, expires_at) values ('x', 'authentication', now())",
+    "update headwater.administrators set totp = null",
+    "update headwater.administrator_sessions set needs_factor = false",
+    "delete from headwater.administrator_attempts",
     "select headwater.sweep_administrator_audit(now(), 1000)",
     "set role headwater_management",
     "grant headwater_management to postgres",
@@ -59,3 +65,53 @@ def test_a_client_cannot_name_the_origin_of_the_server(target: Platform) -> None
     with refused.value:
         assert json.loads(refused.value.read())["code"] == "cross_site"
         assert "access-control-allow-origin" not in refused.value.headers
+
+
+def _answer(
+    target: Platform, path: str, headers: dict[str, str], body: bytes | None = None
+) -> tuple[int, object]:
+    request = urllib.request.Request(target.url + path, body, {**headers, "content-type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return response.status, json.loads(response.read())
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, json.loads(refused.read())
+
+
+def test_the_schema_metadata_interface_takes_the_secret_key_alone(target: Platform) -> None:
+    values = target.values
+    query = b'{"query": "select current_user as role"}'
+    secret = [
+        {"apikey": values["SERVICE_ROLE_KEY"]},
+        {"apikey": values["SECRET_KEY"]},
+        {"apikey": values["ANON_KEY"], "authorization": f"Bearer {values['SERVICE_ROLE_KEY']}"},
+    ]
+    refused = [
+        {},
+        {"apikey": "x"},
+        {"apikey": values["ANON_KEY"]},
+        {"apikey": values["PUBLISHABLE_KEY"]},
+        {"apikey": values["ANON_KEY"], "authorization": "Bearer x.y.z"},
+        {"apikey": values["SECRET_KEY"], "authorization": f"Bearer {values['ANON_KEY']}"},
+        {"authorization": f"Bearer {values['SERVICE_ROLE_KEY']}"},
+        {"cookie": "headwater_session=x"},
+    ]
+
+    for headers in secret:
+        assert _answer(target, "/pg/query", headers, query) == (200, [{"role": "postgres"}])
+        status, schemas = _answer(target, "/pg/schemas", headers)
+        assert (status, isinstance(schemas, list)) == (200, True)
+    for headers in refused:
+        for path, body in (("/pg/query", query), ("/pg/tables", None), ("/pg", None), ("/pg/nowhere", None)):
+            status, answer = _answer(target, path, headers, body)
+            assert status in (401, 403), (headers, path)
+            assert isinstance(answer, dict)
+            assert "error" in answer
+
+
+def test_the_path_of_administrators_leads_around_no_key(target: Platform) -> None:
+    for headers in ({}, {"apikey": target.values["SERVICE_ROLE_KEY"]}, {"headwater-origin": target.url}):
+        for path in ("/management/v1/pg/query", "/management/v1/../../pg/query", "/management/v1//pg/query"):
+            status, _ = _answer(target, path, headers, b'{"query": "select 1"}')
+            assert status in (400, 401, 403, 404), path

@@ -13,7 +13,7 @@ from tests.platform import Platform
 
 _DESTRUCTIVE = ("DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE", "LEADER.STEPDOWN", "PEER.REMOVE")
 _FORGED = ("changes.public.forged", "messages.pub.forged", "gaps.forged")
-_STREAMS = ("CHANGES", "EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS")
+_STREAMS = ("CHANGES", "EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS", "LOGS")
 
 
 async def _open(target: Platform, user: str) -> NatsConnection:

@@ -77,6 +77,9 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         assert await _reaches(stranger, pool, subjects.AUTH_SETTINGS.name)
         assert not await _reaches(door, pool, subjects.AUTH_SETTINGS.name)
         assert not await _reaches(door, pool, subjects.SETTINGS_CHANGED.name)
+        # Operations of administrators collect metrics, and start the functions worker that waits.
+        assert await _reaches(pool, door, subjects.METRICS_COLLECT)
+        assert await _reaches(pool, platform, subjects.FUNCTIONS_WAKE.name)
         # Nobody hears what is meant for another wing's inboxes.
         assert not await _reaches(platform, pool, "_INBOX.door.x.1")
         assert not await _reaches(platform, door, "_INBOX.pool.x.1")
@@ -86,9 +89,9 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
             await member.stop()
 
 
-_STREAMS = ("EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS", "CHANGES")
-_MAY_MAKE = {"door": (), "pool": _STREAMS[:3], "changes": _STREAMS[3:], "platform": _STREAMS}
-_MAY_DELETE = {"door": (), "pool": (), "changes": _STREAMS[3:], "platform": _STREAMS}
+_STREAMS = ("EMAILS", "STORAGE_EVENTS", "FUNCTION_LOGS", "LOGS", "CHANGES")
+_MAY_MAKE = {"door": (), "pool": _STREAMS[:4], "changes": _STREAMS[4:], "platform": _STREAMS}
+_MAY_DELETE = {"door": (), "pool": (), "changes": _STREAMS[4:], "platform": _STREAMS}
 
 
 async def test_only_the_administrator_deletes_the_stream_of_another_user(connect: Open) -> None:

@@ -19,7 +19,7 @@ from tests.docs.pages import ROOT
 from workers.auth.http.routes import ROUTES as AUTH_ROUTES
 from workers.storage.routes import ROUTES as STORAGE_ROUTES
 
-PAGES = ("auth", "functions", "graphql", "platform", "realtime", "rest", "storage")
+PAGES = ("auth", "functions", "graphql", "platform", "realtime", "rest", "schema-metadata", "storage")
 FOLDERS = ("broker", "schemas", "services", "workers")
 
 _LINE_BREAK = re.compile(r"\s*\n\s*(?:(?:--|#)\s?)?")

@@ -30,6 +30,19 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/jetstream/stream_watch.py": {
         "float(not self._reason)": NUMBER,
     },
+    "broker/logs/query.py": {
+        "int(self.status)": PATTERN,
+    },
+    "broker/logs/segment.py": {
+        "int(lines)": OWN,
+    },
+    "broker/logs/store.py": {
+        "int(broken.stem)": OWN,
+        "int(path.stem)": OWN,
+    },
+    "broker/observability/log_buffer.py": {
+        "int(time.monotonic())": NUMBER,
+    },
     "broker/nats/connection.py": {
         "int(port)": BROKER,
     },
@@ -143,7 +156,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/accounts/context.py": {
         "float(duration)": NUMBER,
     },
-    "workers/auth/accounts/passwords/passwords.py": {
+    "workers/credentials/password_hashes.py": {
         "int(match['cost'])": PATTERN,
         "int(match['m'])": PATTERN,
         "int(match['n'])": PATTERN,
@@ -170,7 +183,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/auth/delivery/sms/form_requests.py": {
         "int(digits_of_code or reply.status)": PATTERN,
     },
-    "workers/auth/factors/totp.py": {
+    "workers/credentials/totp.py": {
         "int(at)": NUMBER,
     },
     "workers/auth/federation/providers/oauth1.py": {
@@ -274,6 +287,22 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/management/settings/change.py": {
         "int(rows[0][0])": DATABASE,
+    },
+    "workers/management/metrics_text.py": {
+        "float(value)": OWN,
+    },
+    "workers/management/operations/storage_webhook.py": {
+        "float(storage.webhook_give_up)": NUMBER,
+    },
+    "workers/management/request_history.py": {
+        "float(labels.get('le', 'inf'))": OWN,
+    },
+    "workers/management/project/sessions.py": {
+        "int(position)": DATABASE,
+    },
+    "workers/management/schema_metadata/query.py": {
+        "float(text or 0)": PATTERN,
+        "int(position)": DATABASE,
     },
     "workers/project/errors.py": {
         "int(position)": DATABASE,

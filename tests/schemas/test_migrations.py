@@ -73,6 +73,8 @@ async def test_every_file_may_run_again_behind_the_last(migrated_server: Server)
         ("headwater_developer", "login"),
         ("headwater_reader", "login"),
         ("headwater_viewer", "login"),
+        ("cli_login_postgres", "login"),
+        ("cli_login_supabase_read_only_user", "login"),
         ("dashboard_user", "inherit createrole createdb replication"),
     ],
 )

@@ -11,7 +11,6 @@ from schemas.settings.auth import Argon2
 from schemas.settings.overlay import effective_settings, strict_settings
 from schemas.settings.tree import Settings
 from workers.auth.accounts.passwords.hashing import Hashing
-from workers.auth.accounts.passwords.passwords import Cost
 from workers.auth.build import build_context
 from workers.auth.delivery.email.mail_services import (
     LiveMailServices,
@@ -22,6 +21,7 @@ from workers.auth.delivery.email.mail_services import (
 )
 from workers.auth.delivery.smtp import SmtpEndpoint
 from workers.auth.http.context import EndpointContext
+from workers.credentials.password_hashes import Cost
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.http_client.client import HttpClient
 from workers.resources import Resources

@@ -143,7 +143,7 @@ def read_manifest(folder: Path) -> BackupManifest:
         raise BackupError(
             f"{folder} is no backup, or one that was interrupted: it has no {MANIFEST}. Nothing was changed."
         ) from None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BackupError(f"{folder / MANIFEST} cannot be read: {error}") from None
     if manifest.format != FORMAT:
         raise BackupError(
@@ -163,5 +163,5 @@ def read_index(folder: Path) -> list[BackupBlob]:
     """Return the blobs of a backup. Raises: BackupError."""
     try:
         return msgspec.json.Decoder(BackupBlob).decode_lines((folder / INDEX).read_bytes())
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BackupError(f"{folder / INDEX} cannot be read: {error}") from None

@@ -17,6 +17,7 @@ from broker.jetstream.stream_watch import StreamWatch
 from broker.jetstream.streams import StreamLimits
 from broker.nats.connection import NatsConnection
 from broker.observability.fault_reports import FaultReporter
+from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
 from broker.observability.observations import Observation
 from broker.observability.observe import gauge, observe
@@ -77,6 +78,7 @@ class FunctionLimits(Observation, frozen=True):
 async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     """Serve the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
     connection = await _connect(process, settings)
+    send_lines(process, connection)
     answer_collect(connection)
     reporter = FaultReporter(connection)
     process.on_drain(reporter.close)

@@ -26,6 +26,7 @@ from schemas.functions.errors import FunctionNameMissing, FunctionNotFound, Func
 from schemas.http import Request, Response, header
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from schemas.settings.functions import EdgeRuntime
+from workers.functions.calls import FunctionCallCounts
 from workers.functions.catalog.catalog import FunctionCatalog
 from workers.functions.catalog.registry import NAME, HostedFunction
 from workers.functions.deployments.endpoints import PREFIX as ADMIN
@@ -69,6 +70,7 @@ class FunctionsWorker:
         self._versions: dict[str, VersionProcesses] = {}
         self._draining: dict[asyncio.Task[None], VersionProcesses] = {}
         self._sampling: asyncio.Task[None] | None = None
+        self._calls = FunctionCallCounts()
         self.admin: AdminEndpoints | None = None
         catalog.on_change = self._on_change
 
@@ -83,6 +85,7 @@ class FunctionsWorker:
 
     async def close(self) -> None:
         """Stop all processes; each has `_LAST_GRACE_S` to finish its requests."""
+        self._calls.close()
         if self._sampling is not None:
             self._sampling.cancel()
             await asyncio.wait([self._sampling])
@@ -106,7 +109,13 @@ class FunctionsWorker:
             raise SandboxMissing
         if request.method != "OPTIONS" and function.settings.verify_jwt:
             check_token(request)
-        return await self._run(function, request, body)
+        status = 500
+        try:
+            response = await self._run(function, request, body)
+            status = response.status
+            return response
+        finally:
+            self._calls.note(name, status)
 
     async def _run(
         self, function: HostedFunction, request: Request, body: RequestBody

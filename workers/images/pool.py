@@ -9,6 +9,7 @@ from pathlib import Path
 from broker import subjects
 from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
+from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
 from broker.processes.lifecycle import ManagedProcess
 from broker.requests.handler import RequestBody
@@ -28,6 +29,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     limits = limits_of(image_settings)
     bound_memory(limits.memory)
     connection = await _connect(process, settings)
+    send_lines(process, connection)
     answer_collect(connection)
     store = BlobStore.open(settings.storage, _data_folder(settings))
     process.on_drain(store.close)

@@ -1,4 +1,4 @@
-"""The audit log: one row for each change that an administrator or a token made, or tried to make.
+"""The audit log: one row for each change that an administrator or a token made, or tried to make, and each sign-in.
 
 The row is written after the operation, in a transaction of its own: an operation that changed something and whose row cannot be
 written is answered with an error that says so, and the row is in the log of the process (`AuditLost`).
@@ -10,12 +10,14 @@ import msgspec
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.errors import ManagementError
 from workers.management.identity.store import execute
 from workers.management.operation import Operation, OperationContext
 
 _MOST_BYTES = 64 * 1024
+_MOST_ACTOR = 320
 
 
 class AuditLost(Observation, frozen=True):
@@ -54,6 +56,29 @@ async def write_audit(
             "audit_unavailable",
             f"The operation ended ({outcome}), but its audit row could not be stored",
             hint="Look at the state before you repeat it.",
+        ) from None
+
+
+async def write_event(
+    pool: ConnectionPool,
+    event: str,
+    outcome: str,
+    *,
+    actor: str,
+    administrator_id: str | None,
+    request_id: str,
+    address: str,
+    details: dict[str, object],
+) -> None:
+    """Store the row of a sign-in, a confirmation or a sign-out. `actor` may be what a client typed. Raises: ManagementError (503)."""
+    name = actor.encode(errors="replace").decode().replace("\0", "\ufffd")[:_MOST_ACTOR]
+    values = (name, administrator_id, None, event, outcome, request_id, address, _json(details), None, None)
+    try:
+        await execute(pool, "add_audit", *values)
+    except (DatabaseError, Disconnected, PoolTimeout) as error:
+        observe(AuditLost(name, event, outcome, type(error).__name__))
+        raise ManagementError(
+            503, "audit_unavailable", "The audit row of this sign-in could not be stored; try again"
         ) from None
 
 

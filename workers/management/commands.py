@@ -9,6 +9,7 @@ import asyncio
 import getpass
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -22,9 +23,11 @@ from workers.database.sessions.urls import login_url
 from workers.management.database import ManagementDatabase
 from workers.management.errors import ManagementError
 from workers.management.identity.model import Actor
+from workers.management.operation import StreamedResult
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
+from workers.project.project_folder import project_folder
 from workers.settings.live_settings import LiveSettings
 
 DONE, FAILED = 0, 1
@@ -32,10 +35,9 @@ DONE, FAILED = 0, 1
 
 def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[str]) -> int:
     """Run one operation and return the exit code."""
-    del environment
     [operation] = arguments[:1] or [""]
     try:
-        print(asyncio.run(_run(settings, operation, sys.stdin.buffer.read())).decode())
+        asyncio.run(_run(settings, operation, sys.stdin.buffer.read(), project_folder(environment)))
     except ManagementError as error:
         print(str(error), file=sys.stderr)
         return FAILED
@@ -45,22 +47,36 @@ def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[
     return DONE
 
 
-async def _run(settings: Settings, operation: str, body: bytes) -> bytes:
+async def _run(settings: Settings, operation: str, body: bytes, folder: Path | None) -> None:
+    """Run one operation and write its result to standard output."""
     pools: list[ConnectionPool] = []
     passwords = login_passwords(settings)
 
-    async def open_pool(login: str) -> ConnectionPool:
+    def url_of(login: str) -> str:
         url = settings.db.url.reveal() if settings.db.url else ""
-        pools.append(await ConnectionPool.open(login_url(url, login, passwords[login].reveal()), 1))
+        return login_url(url, login, passwords[login].reveal())
+
+    async def open_pool(login: str) -> ConnectionPool:
+        pools.append(await ConnectionPool.open(url_of(login), 1))
         return pools[-1]
 
-    database = ManagementDatabase(open_pool)
+    database = ManagementDatabase(open_pool, url_of)
     live = LiveSettings(SettingsBase(settings, environment_variables()), await database.own())
     await live.check()
-    worker = ManagementWorker.create(database, live.settings, PlatformPools(None), live)
+    worker = ManagementWorker.create(database, live.settings, PlatformPools(None), live, folder)
     actor = Actor(f"command line ({getpass.getuser()})", Right.OWNER, may_write=True, is_confirmed=True)
     try:
-        return msgspec.json.encode(await worker.operate(actor, operation, body, "", ""))
+        await _write(await worker.operate(actor, operation, body, "", ""))
     finally:
         for pool in pools:
             await pool.close()
+
+
+async def _write(result: object) -> None:
+    """Write a result to standard output: JSON and a line end, or the pieces of a stream as they are."""
+    if not isinstance(result, StreamedResult):
+        print(msgspec.json.encode(result).decode())
+        return
+    async for chunk in result.chunks:
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()

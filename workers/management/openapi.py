@@ -35,16 +35,31 @@ _SECURITY = {
 
 
 def _post(operation: Operation, arguments: Any, result: Any) -> dict[str, Any]:
+    content: dict[str, Any] = {kind: {} for kind in operation.streams} or {
+        "application/json": {"schema": result}
+    }
     return {
         "operationId": operation.name,
         "summary": operation.summary,
         "description": (operation.run.__doc__ or "").strip(),
         "x-rights": operation.right.value,
+        **({"x-rights-to-change": operation.write_right.value} if operation.write_right else {}),
         "x-changes": operation.changes,
         "x-needs-confirmation": operation.is_confirmed,
-        "requestBody": {"content": {"application/json": {"schema": arguments}}},
+        **_request(operation, arguments),
         "responses": {
-            "200": {"description": "The result", "content": {"application/json": {"schema": result}}},
+            "200": {"description": "The result", "content": content},
             "default": {"description": "An error: `code`, `message` and sometimes `hint`"},
         },
+    }
+
+
+def _request(operation: Operation, arguments: Any) -> dict[str, Any]:
+    """Return where the arguments stand: in the body, or in the query beside a body of data."""
+    content = {"application/json": {"schema": arguments}}
+    if not operation.takes_body:
+        return {"requestBody": {"content": content}}
+    return {
+        "parameters": [{"name": "arguments", "in": "query", "content": content}],
+        "requestBody": {"content": {"application/octet-stream": {}}},
     }

@@ -1,20 +1,26 @@
 """Starts the pool `management` of a process: its database login, opened when the first administrator comes, and the sweeps."""
 
 import asyncio
+import os
 import random
 from contextlib import suppress
 
+from broker.logs.store import FOLDER
 from broker.observability.observe import observe
+from broker.processes.lifecycle import data_folder
 from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
 from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.database import ManagementDatabase
+from workers.management.identity.authenticate import FACTOR_S
 from workers.management.identity.store import execute, fetch_one
+from workers.management.logs.keeper import LogKeeper
 from workers.management.observations import AuditSwept, ManagementOperationFailed
-from workers.management.platform_pools import PlatformPools
+from workers.management.platform_pools import PlatformPools, follow_requests
 from workers.management.worker import ManagementWorker
+from workers.project.project_folder import project_folder
 from workers.resources import Resources
 
 _SWEEP_S = 3600.0
@@ -25,22 +31,32 @@ _MAX_CALLS = 64
 async def serve_pool(resources: Resources) -> None:
     """Answer requests of administrators until the process drains."""
     settings = resources.settings.management
-    database = ManagementDatabase(resources.login_as)
+    database = ManagementDatabase(resources.login_as, resources.url_of)
     sweeper = asyncio.create_task(_sweep_forever(database, settings), name="sweep of administrators")
 
+    calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
+    pools = PlatformPools(calls, resources.connection)
+    follower = asyncio.create_task(follow_requests(pools), name="figures of requests")
+
     async def stop() -> None:
-        sweeper.cancel()
-        with suppress(asyncio.CancelledError):
-            await sweeper
+        for task in (sweeper, follower):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     resources.process.on_drain(stop)
-    calls = Calls(resources.connection, max_in_flight=_MAX_CALLS)
-    worker = ManagementWorker.create(database, resources.settings, PlatformPools(calls), resources.live)
+    folder = project_folder(os.environ)
+    worker = ManagementWorker.create(database, resources.settings, pools, resources.live, folder)
 
     async def renew(settings: Settings) -> None:
         worker.configuration = settings
 
     resources.live.on_change(renew)
+    store = resources.settings.log.store
+    if store.enabled:
+        keeper = LogKeeper.of(resources.connection, store, data_folder() / FOLDER)
+        resources.process.on_drain(keeper.close)
+        keeper.start()
     await resources.serve(MANAGEMENT, worker.answer)
 
 
@@ -57,6 +73,7 @@ async def _sweep_forever(database: ManagementDatabase, settings: Management) -> 
 async def _sweep(database: ManagementDatabase, settings: Management) -> None:
     pool = await database.own()
     await execute(pool, "sweep", float(settings.session_idle_timeout))
+    await execute(pool, "sweep_factors", FACTOR_S)
     if not settings.audit_retention:
         return
     swept = await fetch_one(pool, "sweep_audit", int, float(settings.audit_retention))

@@ -1,20 +1,31 @@
 """Responses of the management interface. Pure."""
 
+import re
+
 import msgspec
 
+from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Response
 from workers.management.identity.authenticate import COOKIE, SECURE_COOKIE
+from workers.management.operation import StreamedResult
 
-_HEADERS: Headers = [
-    ("content-type", "application/json; charset=utf-8"),
-    ("cache-control", "no-store"),
-    ("x-content-type-options", "nosniff"),
-]
+_NEVER_STORED: Headers = [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
+_HEADERS: Headers = [("content-type", "application/json; charset=utf-8"), *_NEVER_STORED]
+_UNSAFE_IN_NAME = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 def json_response(value: object, headers: Headers | None = None) -> Response:
     """Return a result as JSON that nothing may store."""
     return Response(200, [*_HEADERS, *(headers or [])], msgspec.json.encode(value))
+
+
+def stream_response(result: StreamedResult) -> StreamedResponse:
+    """Return a result of any size as a response that nothing may store, and that browsers save as a file if it has a name."""
+    headers: Headers = [("content-type", result.content_type), *_NEVER_STORED]
+    if result.file_name:
+        name = _UNSAFE_IN_NAME.sub("_", result.file_name)
+        headers.append(("content-disposition", f'attachment; filename="{name}"'))
+    return StreamedResponse(200, headers, result.chunks)
 
 
 def cookie_header(secret: str, *, is_secure: bool) -> tuple[str, str]:

@@ -15,10 +15,9 @@ import asyncpg
 from schemas.settings.tree import Settings
 from workers.project.errors import ProjectError
 from workers.project.project_connection import ProjectUrls, open_project_connection, read_project_urls
+from workers.project.project_folder import FOLDER_VARIABLE
 from workers.project.push import ProjectFiles, Report, read_project_files, start_project
 
-FOLDER_VARIABLE = "HEADWATER_PROJECT_FOLDER"
-"""Environment variable with the folder of config.toml, migrations and seeds."""
 REFUSAL = "! "
 """Prefix of each line of an error that stops the start."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from workers.project.project_folder import FOLDER, ProjectMigration, Script
+from workers.project.project_folder import FOLDER, ProjectMigration, Script, StoredMigration
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.project", "history.sql")
@@ -48,7 +48,7 @@ def disagreement(comparison: HistoryComparison, *, include_all: bool = False) ->
         versions = " ".join(comparison.missing)
         return (
             f"The database has migrations that {FOLDER}/migrations has not: {', '.join(comparison.missing)}.\n"
-            "Get their files (of another branch, perhaps), or strike them from the history:\n"
+            "Get their files (of another branch, perhaps, or by `headwater migration fetch`), or strike them from the history:\n"
             f"  headwater migration repair --status reverted {versions}"
         )
     if comparison.late and not include_all:
@@ -88,6 +88,15 @@ async def applied_names(connection: asyncpg.Connection) -> dict[str, str]:
         return {}
     rows = await connection.fetch(_STATEMENTS["applied_with_names"])
     return {row["version"]: row["name"] or "" for row in rows}
+
+
+async def stored_migrations(connection: asyncpg.Connection) -> list[StoredMigration]:
+    """Return the applied migrations with their statements; none without a history."""
+    exists = await connection.fetchrow(_STATEMENTS["exists"])
+    if exists is None or not exists["migrations"]:
+        return []
+    rows = await connection.fetch(_STATEMENTS["stored"])
+    return [StoredMigration(row["version"], row["name"] or "", row["statements"] or []) for row in rows]
 
 
 async def record(connection: asyncpg.Connection, migration: ProjectMigration, statements: list[str]) -> None:

@@ -24,6 +24,15 @@ select version, pg_catalog.to_jsonb(migration) ->> 'name' as name
 from supabase_migrations.schema_migrations as migration
 order by version
 
+-- name: stored
+-- With their statements; older tables have neither names nor statements.
+select version, pg_catalog.to_jsonb(migration) ->> 'name' as name,
+  array(select pg_catalog.jsonb_array_elements_text(
+    case when pg_catalog.jsonb_typeof(pg_catalog.to_jsonb(migration) -> 'statements') = 'array'
+      then pg_catalog.to_jsonb(migration) -> 'statements' else '[]' end)) as statements
+from supabase_migrations.schema_migrations as migration
+order by version
+
 -- name: record
 insert into supabase_migrations.schema_migrations (version, name, statements) values ($1, $2, $3)
 

@@ -5,7 +5,7 @@ Source: docs/reference/platform.md, section 2.
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,16 @@ DECLARED = "schemas"
 """The folder of the declared schema."""
 FOLDER = "supabase"
 """The folder's name in messages and in the history of seeds."""
+
+
+FOLDER_VARIABLE = "HEADWATER_PROJECT_FOLDER"
+"""Environment variable with the folder of config.toml, migrations and seeds."""
+
+
+def project_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return the project folder that the environment names, whether it exists or not; None if it names none."""
+    folder = environment.get(FOLDER_VARIABLE, "")
+    return Path(folder) if folder else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,15 @@ class ProjectMigration:
     def script(self) -> Script:
         """Read the file. Raises: ProjectRejected."""
         return read_script(self.path, f"{FOLDER}/migrations/{self.path.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMigration:
+    """A migration as the history of a database has it."""
+
+    version: str
+    name: str
+    statements: list[str]
 
 
 def read_migrations(folder: Path) -> tuple[list[ProjectMigration], list[str]]:

@@ -110,7 +110,7 @@ async def _run_all(
             if committed
             else "Nothing of the file was kept."
         )
-        where = StatementPlace(name, number, _without_concurrently(statement))
+        where = StatementPlace(name, number, without_concurrently(statement))
         if keep_roles and statement.words[:2] in _NEW_ROLE:
             await _run_unless_there(connection, where, aftermath)
         elif deletes_stored_rows(statement):
@@ -177,7 +177,7 @@ def _needs_no_transaction(statement: ScriptStatement) -> bool:
     return _BY_ITSELF.match(" ".join(statement.words)) is not None
 
 
-def _without_concurrently(statement: ScriptStatement) -> ScriptStatement:
+def without_concurrently(statement: ScriptStatement) -> ScriptStatement:
     """Return a statement with `concurrently` replaced by blanks, so that error positions stay the same (pure)."""
     if not _CONCURRENT.match(" ".join(statement.words)):
         return statement

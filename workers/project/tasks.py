@@ -15,6 +15,7 @@ import msgspec
 from schemas.project_tasks import (
     ApplyTask,
     DiffTask,
+    FetchTask,
     LintTask,
     ListMigrationsTask,
     RepairTask,
@@ -27,13 +28,13 @@ from schemas.project_tasks import (
 from schemas.settings.tree import Settings
 from workers.database.migrations.migrate import MigrationError
 from workers.project import history, lint, migration_list
-from workers.project.apply_at_start import FOLDER_VARIABLE
 from workers.project.diff.model import NOT_COMPARED
 from workers.project.diff.shadow_comparison import difference
 from workers.project.diff.snapshot import project_schemas
 from workers.project.errors import ProjectError, ProjectRejected
+from workers.project.migration_file import display_name, files_to_write, write_migration
 from workers.project.project_connection import ProjectUrls, open_project_connection, read_project_urls
-from workers.project.project_folder import FOLDER, ProjectMigration
+from workers.project.project_folder import FOLDER, FOLDER_VARIABLE, ProjectMigration
 from workers.project.push import ProjectFiles, apply_seeds, planned_migrations, push, read_project_files
 from workers.project.reset import reset
 from workers.project.types.python import python
@@ -74,6 +75,8 @@ async def do(task: Task, settings: Settings, folder: Path, urls: ProjectUrls) ->
             return await _list(task, _read_files(folder, settings), urls)
         case RepairTask():
             return await _repair(task, _read_files(folder, settings), urls)
+        case FetchTask():
+            return await _fetch(folder, _read_files(folder, settings), urls)
         case SeedTask():
             return await _seed(task, _read_files(folder, settings), urls)
         case TypesTask():
@@ -140,6 +143,20 @@ async def _mark(connection: asyncpg.Connection, migrations: Sequence[ProjectMigr
     for migration in migrations:
         texts = [statement.text for statement in migration.script().statements()]
         await history.mark_applied(connection, migration, texts)
+
+
+async def _fetch(folder: Path, files: ProjectFiles, urls: ProjectUrls) -> int:
+    async with open_project_connection(urls.project) as project:
+        stored = await history.stored_migrations(project.connection)
+    texts, notices = files_to_write(stored, files.migrations)
+    for notice in notices:
+        _print(f"Note: {notice}")
+    for file_name, text in texts.items():
+        write_migration(folder, file_name, text)
+        _print(f"Wrote {display_name(file_name)}")
+    if not texts:
+        _print("The folder has every migration of the database")
+    return DONE
 
 
 async def _seed(task: SeedTask, files: ProjectFiles, urls: ProjectUrls) -> int:

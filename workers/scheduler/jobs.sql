@@ -34,6 +34,11 @@ on conflict (schedule) do update set due = excluded.due
 where last_runs.due < excluded.due or last_runs.due > to_timestamp($3)
 returning schedule
 
+-- name: requested
+-- Take the runs that administrators requested. One that waited for long had no scheduler, and is not started any more.
+with taken as (delete from headwater.requested_runs returning schedule, requested_at)
+select schedule from taken where requested_at > clock_timestamp() - make_interval(secs => $1)
+
 -- name: started
 update cron.job_run_details set status = 'running', job_pid = $2, start_time = clock_timestamp() where runid = $1
 

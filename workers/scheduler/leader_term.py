@@ -24,7 +24,7 @@ from workers.scheduler.net_requests import NetSender
 from workers.scheduler.observations import ClockSetBack, RunDropped, RunMissed, SchedulerLeads
 from workers.scheduler.run_queues import RunQueues
 from workers.scheduler.statements import JOBS
-from workers.scheduler.timetable import DueRun, Timetable
+from workers.scheduler.timetable import LATE_S, DueRun, Timetable
 
 JOBS_CHANNEL, NET_CHANNEL = "headwater_cron", "headwater_net"
 _LOOK_S = 60.0
@@ -99,6 +99,7 @@ class SchedulerTerm:
             if self._is_changed:
                 self._is_changed = False
                 self._timetable.update(await self._read(), self._clock())
+                await self._queue_requested()
             if back_s := self._timetable.set_back(self._clock()):
                 observe(ClockSetBack(round(back_s)))
             due, missed = self._timetable.take(self._clock())
@@ -128,6 +129,12 @@ class SchedulerTerm:
             observe(SchedulerLeads(await self._jobs.take_over()))
         self._serves_jobs = serves
         return {**self._of_functions.schedules, **(await self._jobs.read() if serves else {})}
+
+    async def _queue_requested(self) -> None:
+        """Queue the runs that administrators requested; the notification of a change announces them, too."""
+        for (key,) in await self._leadership.ask(JOBS["requested"], LATE_S):
+            if key.startswith(FUNCTION) or self._serves_jobs:
+                self._lines.put(DueRun(key, self._clock()))
 
     async def _run(self, due: DueRun) -> None:
         runner = self._functions if due.key.startswith(FUNCTION) else self._jobs

@@ -14,6 +14,7 @@ import msgspec
 from schemas.project_tasks import ResetTask, Task
 from services.supervisor import addresses
 from services.supervisor.api_keys import keys_of
+from services.supervisor.binaries import headwater_version, postgres_tool
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
 from services.supervisor.data_folder.state import PlatformState
 from services.supervisor.environment import children_environment, login_environment
@@ -56,6 +57,19 @@ def work_environment(project: Project, folder: DataFolder, state: PlatformState)
             "HEADWATER_PROJECT_URL": url,
         }
     )
+
+
+def backup_environment(project: Project, folder: DataFolder, state: PlatformState) -> dict[str, str]:
+    """Return the environment of a backup or a restore: that of a task, and where the tools of Postgres are. Raises: SupervisorError."""
+    environment = work_environment(project, folder, state)
+    tools = postgres_tool("pg_dump", addresses.libpq_environment(environment["HEADWATER_MIGRATE_URL"])).parent
+    inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {
+        **inherited,
+        **environment,
+        "HEADWATER_POSTGRES_TOOLS": str(tools),
+        "HEADWATER_VERSION": headwater_version(),
+    }
 
 
 def do_work(task: Task, environment: Mapping[str, str], output: int | None = None) -> int:

@@ -113,6 +113,7 @@ SPECIAL = {
     "auth.email.smtp.enabled": False,
     "api.tls.enabled": False,
     "observability.sampling": 0.25,
+    "log.store.requests": 0.25,
     "auth.sms.test_otp_valid_until": datetime(2030, 1, 31, 12, tzinfo=UTC),
     "auth.database_encryption.decryption_keys": {"one": "A" * 43},
     "storage.backend": "s3",

@@ -21,11 +21,11 @@ from schemas.settings.tree import Settings
 from tests.workers.database.server import connected
 from tests.workers.rest.bodies import Inline
 from workers.auth.accounts.passwords.hashing import Hashing
-from workers.auth.accounts.passwords.passwords import Cost, Verdict
 from workers.auth.build import build_context
 from workers.auth.http.context import EndpointContext
 from workers.auth.pool import LOGIN
 from workers.auth.worker import AuthWorker
+from workers.credentials.password_hashes import Cost, Verdict
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.http_client.client import HttpClient
 

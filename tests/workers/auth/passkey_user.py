@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.workers.auth.auth_pool import AuthPool, Signed
-from tests.workers.auth.authenticator import ORIGIN, RP_ID, Authenticator
+from tests.workers.credentials.authenticator import ORIGIN, RP_ID, Authenticator
 
 PASSKEYS = {
     "passkey__enabled": True,

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from tests.workers.auth.auth_pool import PASSWORD, AuthPool
 from tests.workers.auth.test_admin_users import changed, made, sign_in_refused
-from workers.auth.accounts.passwords.passwords import Cost, hash_password
+from workers.credentials.password_hashes import Cost, hash_password
 
 
 def argon2(variant: str) -> str:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
 from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address, number
-from tests.workers.auth.authenticator import Authenticator
 from tests.workers.auth.federation.oauth_server.flow import ON as OAUTH_SERVER
 from tests.workers.auth.federation.oauth_server.flow import Flow
 from tests.workers.auth.federation.saml.conftest import known
@@ -23,6 +22,7 @@ from tests.workers.auth.oidc_provider import OidcProvider, running
 from tests.workers.auth.passkey_user import AUTHENTICATION, PASSKEYS, enter, entering, register
 from tests.workers.auth.second_factors import OPEN_FACTORS, enroll_app, next_step, settle
 from tests.workers.auth.social_browser import enters, goes, links, open_for, signed, user_of
+from tests.workers.credentials.authenticator import Authenticator
 from workers.auth.accounts import audit
 from workers.auth.model.pkce import s256
 

@@ -34,7 +34,6 @@ from tests.workers.auth.auth_pool import (
     number,
     open_auth_pool,
 )
-from tests.workers.auth.authenticator import Authenticator
 from tests.workers.auth.federation.oauth_server.flow import ON as OAUTH_SERVER
 from tests.workers.auth.federation.oauth_server.flow import VERIFIER as CLIENT_VERIFIER
 from tests.workers.auth.federation.oauth_server.flow import Flow
@@ -52,6 +51,7 @@ from tests.workers.auth.oidc_provider import CLIENT_SECRET, OidcProvider, runnin
 from tests.workers.auth.passkey_user import PASSKEYS, enter, register
 from tests.workers.auth.second_factors import OPEN_FACTORS, App, enroll_app, next_step, settle
 from tests.workers.auth.social_browser import departs, goes, open_for, returns, visits
+from tests.workers.credentials.authenticator import Authenticator
 from tests.workers.database.server import Server, temporary_server
 from workers.auth.delivery.transport import NoTransport
 from workers.auth.model.pkce import s256

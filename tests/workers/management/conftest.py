@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import pytest
 
+from broker.requests.handler import StreamedResponse
 from schemas.database_logins import login_passwords
 from schemas.http import SERVER_ORIGIN, Headers, Request, Response, header_values
+from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from tests.workers.database.server import temporary_server
-from tests.workers.rest.bodies import Inline
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.migrations.migrate import migrate
 from workers.management.database import ManagementDatabase
@@ -23,7 +25,25 @@ from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
 
+NOW = 1_800_000_000.0
+"""The present time of authenticator apps, which stands still."""
 ORIGIN = "http://127.0.0.1:54321"
+
+
+class Body:
+    """The body of a request, at hand."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = pieces
+
+    async def read(self, limit: int) -> bytes:
+        data = b"".join(self._pieces)
+        assert len(data) <= limit
+        return data
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
 
 
 @dataclass
@@ -36,26 +56,49 @@ class Client:
     token: str = ""
     address: str = "127.0.0.1"
     headers: dict[str, str] = field(default_factory=lambda: {"origin": ORIGIN})
+    server_origin: str = ORIGIN
 
-    async def send(self, method: str, path: str, body: object = None) -> Response:
-        """Send a request and return its response, that of an error too."""
+    async def send(
+        self, method: str, path: str, body: object = None, *, query: str = "", upload: tuple[bytes, ...] = ()
+    ) -> Response:
+        """Send a request and return its response, that of an error too; a streamed one is read to its end."""
         data = b"" if body is None else json.dumps(body).encode()
-        headers: Headers = [(SERVER_ORIGIN, ORIGIN), *self.headers.items()]
+        headers: Headers = [(SERVER_ORIGIN, self.server_origin), *self.headers.items()]
         if self.cookie:
             headers.append(("cookie", self.cookie))
         if self.token:
             headers.append(("authorization", f"Bearer {self.token}"))
-        request = Request("request-1", method, path, headers=headers, body=data, client=self.address)
+        request = Request(
+            "request-1", method, path, query=query, headers=headers, body=data, client=self.address
+        )
         try:
-            return await self.worker.answer(request, Inline(data))
+            response = await self.worker.answer(request, Body(*(upload or (data,))))  # type: ignore[arg-type]  # no broker
         except ManagementError as error:
             return error.response()
+        if isinstance(response, StreamedResponse):
+            return Response(
+                response.status, response.headers, b"".join([part async for part in response.chunks])
+            )
+        return response
 
     async def run(self, name: str, /, **arguments: object) -> Any:
         """Run an operation and return its result. It must succeed."""
         response = await self.send("POST", f"/operations/{name}", arguments)
         assert response.status == 200, response
         return json.loads(response.body)
+
+    async def stream(self, name: str, /, **arguments: object) -> bytes:
+        """Run an operation whose result is streamed and return all of it. It must succeed."""
+        response = await self.send("POST", f"/operations/{name}", arguments)
+        assert response.status == 200, response
+        return response.body
+
+    async def error(self, name: str, /, **arguments: object) -> dict[str, Any]:
+        """Run an operation that fails; return the body of the error."""
+        response = await self.send("POST", f"/operations/{name}", arguments)
+        assert response.status != 200, response
+        body: dict[str, Any] = json.loads(response.body)
+        return body
 
     async def refused(self, name: str, /, **arguments: object) -> tuple[int, str]:
         """Run an operation that fails; return status and code."""
@@ -87,17 +130,22 @@ async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
     pools: list[ConnectionPool] = []
     with temporary_server() as server:
         await migrate(server.url(), settings)
+        database = msgspec.structs.replace(settings.db, url=Secret(server.url()))
+        settings = msgspec.structs.replace(settings, db=database)
         passwords = login_passwords(settings)
 
         async def open_pool(login: str) -> ConnectionPool:
-            pool = await ConnectionPool.open(server.url(login, passwords[login].reveal()), 2)
+            pool = await ConnectionPool.open(url_of(login), 2)
             pools.append(pool)
             return pool
 
-        yield (
-            ManagementWorker.create(ManagementDatabase(open_pool), settings, PlatformPools(None)),
-            server.url(),
-        )
+        def url_of(login: str) -> str:
+            return server.url(login, passwords[login].reveal())
+
+        database = ManagementDatabase(open_pool, url_of)
+        management = ManagementWorker.create(database, settings, PlatformPools(None))
+        management.sign_in.keys.clock = lambda: NOW
+        yield management, server.url()
         for pool in pools:
             await pool.close()
 

@@ -147,4 +147,4 @@ async def test_the_cookie_cannot_be_read_by_scripts_nor_sent_by_other_sites(
     [cookie] = [value for name, value in response.headers if name == "set-cookie"]
     assert cookie.split("; ")[1:] == ["Path=/", "HttpOnly", "SameSite=Strict"]
     assert ORIGIN.startswith("http:")
-    assert json.loads(response.body).keys() == {"administrator_id"}
+    assert json.loads(response.body).keys() == {"administrator_id", "needs_factor", "factors"}

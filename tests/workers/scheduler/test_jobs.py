@@ -270,3 +270,27 @@ async def test_what_the_database_takes_as_a_schedule_the_scheduler_reads(
         else:
             with pytest.raises(InvalidSchedule):
                 parse_schedule(text, "GMT")
+
+
+_REQUEST = "insert into headwater.requested_runs (schedule, requested_at) values ($1, now() - make_interval(secs => $2))"
+
+
+async def test_a_requested_run_starts_once_and_an_old_request_does_not(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
+    job = await schedule(project, "yearly", "select 1", "0 0 1 1 *")
+    await scheduler_pool.admin.execute(_REQUEST, f"job {job}", 3600.0)
+    begin()
+    await scheduler_pool.until("select where not exists (select from headwater.requested_runs)")
+
+    await scheduler_pool.admin.execute(_REQUEST, f"job {job}", 0.0)
+    await scheduler_pool.admin.execute("notify headwater_cron")
+    await scheduler_pool.run_of("yearly")
+
+    assert await scheduler_pool.admin.fetchval("select count(*) from cron.job_run_details") == 1
+    assert await scheduler_pool.admin.fetchval("select count(*) from headwater.requested_runs") == 0
+
+
+async def test_role_postgres_requests_no_runs(scheduler_pool: SchedulerPool, project: asyncpg.Connection):
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await project.execute(_REQUEST, "job 1", 0.0)

@@ -137,7 +137,7 @@ class AccountContext(DeliveryContext):
             low_aal_s=None if low_aal is None else int(low_aal.total_seconds()),
         )
         claims = access_claims(
-            _token_user(user),
+            token_user(user),
             TokenSession(
                 str(session.id),
                 grant.methods,
@@ -170,7 +170,8 @@ class AccountContext(DeliveryContext):
             raise
 
 
-def _token_user(user: AuthUser) -> TokenUser:
+def token_user(user: AuthUser) -> TokenUser:
+    """Return a user as tokens contain it."""
     return TokenUser(
         id=str(user.id),
         aud=user.aud or "",

@@ -12,17 +12,17 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from workers.auth.factors.authenticator_names import authenticator_name
-from workers.auth.factors.webauthn_credentials import (
+from workers.auth.model import rejections
+from workers.auth.model.errors import UNIQUE_VIOLATION
+from workers.auth.model.times import iso
+from workers.auth.model.user_json import JsonObject
+from workers.credentials.authenticator_names import authenticator_name
+from workers.credentials.webauthn_credentials import (
     KnownCredential,
     NewCredential,
     StoredCredential,
     WebauthnAssertion,
 )
-from workers.auth.model import rejections
-from workers.auth.model.errors import UNIQUE_VIOLATION
-from workers.auth.model.times import iso
-from workers.auth.model.user_json import JsonObject
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements

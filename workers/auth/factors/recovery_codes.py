@@ -1,12 +1,9 @@
 """Recovery codes: each replaces the second factor in one sign-in.
 
-A code has characters of an alphabet of 32. The database holds an HMAC of it with a key of the server and the user's id, so
-whoever can read the database can neither use nor compare codes. Wrong codes lock the whole set for a time. Functions with a
-transaction run in the caller's, in which the user's row is locked. Source: docs/reference/auth.md, section 9.6.
+The codes themselves are made by `workers/credentials/recovery_codes.py`. Wrong codes lock the whole set for a time. Functions
+with a transaction run in the caller's, in which the user's row is locked. Source: docs/reference/auth.md, section 9.6.
 """
 
-import hmac
-import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -20,9 +17,6 @@ from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth.factors", "recovery_codes.sql")
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
-_IGNORED = str.maketrans("", "", " -\t")
-_MAX_LENGTH = 64
 
 
 class CodeSet(Struct, frozen=True):
@@ -43,25 +37,6 @@ class FailedTries:
 
     failed: int = 0
     locked_until: datetime | None = None
-
-
-def new_codes(settings: RecoveryCodes) -> list[str]:
-    """Return random codes of a set, all different."""
-    codes: dict[str, None] = {}
-    while len(codes) < settings.count:
-        codes["".join(secrets.choice(_ALPHABET) for _ in range(settings.code_length))] = None
-    return list(codes)
-
-
-def normal_code(text: str) -> str:
-    """Return a code as it was generated, however it was typed: case, blanks and dashes are ignored."""
-    return text[: 2 * _MAX_LENGTH].translate(_IGNORED).lower()[:_MAX_LENGTH]
-
-
-def hash_of(code: str, user_id: UUID, key: bytes) -> str:
-    """Return the stored form of a user's code; `key` is the server's."""
-    message = b"recovery code" + user_id.bytes + code.encode(errors="surrogatepass")
-    return hmac.digest(key, message, "sha256").hex()
 
 
 def reject_locked(codes: CodeSet, now: datetime) -> None:

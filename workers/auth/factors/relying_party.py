@@ -1,33 +1,16 @@
-"""The relying party of WebAuthn: the id to which credentials are bound, and the origins whose pages may use them. Pure.
+"""This project towards authenticators, as the settings of auth describe it. Pure.
 
-A credential is bound to the party's id, a host name; each use is signed together with the page's origin, which the browser
-supplies. Sources: docs/reference/auth.md, section 10; WebAuthn Level 3, sections 5.8.1 and 7.1.
+Source: docs/reference/auth.md, section 10.
 """
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import msgspec
-
 from schemas.settings.auth import Auth
-from workers.auth.factors.webauthn_credentials import Unverified
+from workers.auth.model.rows import AuthUser
+from workers.credentials.relying_party import RelyingParty
+from workers.credentials.webauthn_rules import CredentialOwner, user_handle
 
-
-@dataclass(frozen=True, slots=True)
-class RelyingParty:
-    """This server towards authenticators: the id is a host name, pages of the origins may use its credentials."""
-
-    id: str
-    name: str
-    origins: tuple[str, ...]
-
-
-class _ClientData(msgspec.Struct):
-    origin: str
-    crossOrigin: bool = False
-
-
-_decode = msgspec.json.Decoder(_ClientData).decode
+_MAX_NAME = 64
 
 
 def relying_party(settings: Auth) -> RelyingParty:
@@ -36,17 +19,23 @@ def relying_party(settings: Auth) -> RelyingParty:
     id = settings.webauthn.rp_id or site.hostname or ""
     origins = settings.webauthn.rp_origins or [f"{site.scheme}://{site.netloc}".lower()]
     return RelyingParty(
-        id, settings.webauthn.rp_display_name or id, tuple(origin.rstrip("/") for origin in origins)
+        id,
+        settings.webauthn.rp_display_name or id,
+        tuple(origin.rstrip("/") for origin in origins),
+        "auth.webauthn.rp_origins",
     )
 
 
-def reject_foreign_page(party: RelyingParty, client_data: bytes) -> None:
-    """Raise if a credential was created or used on a page of another origin. Raises: Unverified."""
-    try:
-        data = _decode(client_data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Unverified("the client data are malformed") from None
-    if data.origin not in party.origins:
-        raise Unverified("the page's origin is not among auth.webauthn.rp_origins")
-    if data.crossOrigin:
-        raise Unverified("the page was framed by one of another origin")
+def credential_owner(user: AuthUser) -> CredentialOwner:
+    """Return a user as authenticators show and remember them."""
+    name = user.email or user.phone or str(user.id)
+    return CredentialOwner(user_handle(user.id), name, _full_name(user) or name)
+
+
+def _full_name(user: AuthUser) -> str:
+    metadata = user.raw_user_meta_data or {}
+    for name in ("full_name", "name"):
+        value = metadata.get(name)
+        if isinstance(value, str) and value:
+            return value[:_MAX_NAME]
+    return ""

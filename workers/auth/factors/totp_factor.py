@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 from schemas.settings.auth_factors import Mfa
 from workers.auth.delivery.context import DeliveryContext
 from workers.auth.factors.factors import use_step
-from workers.auth.factors.qr import MAX_BYTES, svg_of
 from workers.auth.factors.second_factor import (
     ChallengeRequest,
     ChallengeRow,
@@ -17,12 +16,13 @@ from workers.auth.factors.second_factor import (
     NewFactor,
     Switches,
 )
-from workers.auth.factors.totp import address_of, new_secret, step_of
 from workers.auth.model import rejections
 from workers.auth.model.claims import SignInMethod
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.rows import AuthUser
 from workers.auth.model.user_json import JsonObject
+from workers.credentials.qr import MAX_BYTES, svg_of
+from workers.credentials.totp import address_of, new_secret, step_of
 from workers.database.transactions.interactive import Transaction
 
 

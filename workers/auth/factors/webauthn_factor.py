@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from schemas.settings.auth_factors import Mfa
 from workers.auth.delivery.context import DeliveryContext
-from workers.auth.factors import passkeys, webauthn_rules
-from workers.auth.factors.relying_party import relying_party
+from workers.auth.factors import passkeys
+from workers.auth.factors.relying_party import credential_owner, relying_party
 from workers.auth.factors.second_factor import (
     ChallengeRequest,
     ChallengeRow,
@@ -26,17 +26,18 @@ from workers.auth.factors.second_factor import (
     NewFactor,
     Switches,
 )
-from workers.auth.factors.webauthn_credentials import (
-    KnownCredential,
-    NewCredential,
-    StoredCredential,
-    Unverified,
-)
 from workers.auth.model import rejections
 from workers.auth.model.claims import SignInMethod
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.rows import AuthUser
 from workers.auth.model.user_json import JsonObject
+from workers.credentials import webauthn_rules
+from workers.credentials.webauthn_credentials import (
+    KnownCredential,
+    NewCredential,
+    StoredCredential,
+    Unverified,
+)
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
@@ -111,7 +112,7 @@ async def _challenge(
     if type == "create":
         existing = await passkeys.credentials_of(transaction, user.id)
         options = webauthn_rules.creation_options(
-            party, user, challenge, existing, lifetime_s, is_passkey=False
+            party, credential_owner(user), challenge, existing, lifetime_s, is_passkey=False
         )
     else:
         allowed = [credential.descriptor] if credential is not None else []

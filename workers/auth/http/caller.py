@@ -8,10 +8,13 @@ from workers.auth.accounts.sessions import sessions
 from workers.auth.accounts.users import users
 from workers.auth.http.context import EndpointContext
 from workers.auth.model import rejections
+from workers.auth.model.claims import is_acting
 from workers.auth.model.errors import AuthError
 from workers.auth.model.request import AuthRequest
 from workers.auth.model.rows import AuthSession, AuthUser
 from workers.database.transactions.interactive import Transaction, decode_first
+
+_READS = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,14 @@ def acting_admin(request: AuthRequest) -> AuthUser:
 async def find_caller(
     context: EndpointContext, request: AuthRequest, transaction: Transaction, *, allows_clients: bool = False
 ) -> SignedInCaller:
-    """Find the calling user and session. Sessions of OAuth clients are rejected unless `allows_clients` is set.
+    """Find the calling user and session. Sessions of OAuth clients are rejected unless `allows_clients` is set, and administrators
+    who act as the user unless the request reads.
 
     Raises: AuthError (401, 403).
     """
     bearer = request.bearer
+    if is_acting(bearer.claims) and request.http.method not in _READS:
+        raise rejections.ACTING_ONLY_READS()
     statements = [users.by_id(bearer.user_id)]
     if bearer.session_id is not None:
         statements.append(sessions.by_id(bearer.session_id))

@@ -43,6 +43,7 @@ class SignInMethod(StrEnum):
 SECOND_FACTORS = frozenset(
     {SignInMethod.TOTP, SignInMethod.MFA_PHONE, SignInMethod.MFA_WEBAUTHN, SignInMethod.MFA_RECOVERY_CODE}
 )
+_KIND, _ADMINISTRATOR = "kind", "administrator"
 _RECOVERY = frozenset({SignInMethod.OTP, SignInMethod.MAGICLINK, SignInMethod.RECOVERY})
 
 
@@ -100,6 +101,17 @@ def access_claims(
     }
     optional = {"iss": issuer or None, "client_id": session.client_id, "scope": session.scope}
     return claims | {name: value for name, value in optional.items() if value is not None}
+
+
+def acting_claim(actor: str) -> dict[str, object]:
+    """Return the claim that marks the token of an administrator who acts as a user (RFC 8693, section 4.1)."""
+    return {"act": {"sub": actor, _KIND: _ADMINISTRATOR}}
+
+
+def is_acting(claims: Mapping[str, object]) -> bool:
+    """Return whether a token is that of an administrator who acts as its user."""
+    act = claims.get("act")
+    return isinstance(act, Mapping) and act.get(_KIND) == _ADMINISTRATOR
 
 
 def expiry(

@@ -53,6 +53,9 @@ SESSION_GONE = ErrorTemplate(
 )
 USER_BANNED = ErrorTemplate(ErrorCode.USER_BANNED, "User is banned")
 NOT_ADMIN = ErrorTemplate(ErrorCode.NOT_ADMIN, "User not allowed")
+ACTING_ONLY_READS = ErrorTemplate(
+    ErrorCode.NO_AUTHORIZATION, "An administrator who acts as a user cannot change the account", 403
+)
 NOT_FOR_ANONYMOUS = ErrorTemplate(
     ErrorCode.NO_AUTHORIZATION, "Anonymous user not allowed to perform these actions", 403
 )

@@ -26,7 +26,7 @@ from broker.requests.current_request import CURRENT
 from broker.requests.fair_queue import PLATFORM, FairQueue, QueueFull
 from workers.database.connection_pool.open_connections import OpenConnections, PoolEvent, PoolTimes
 from workers.database.connection_pool.shared_reads import SharedReads
-from workers.database.errors import Disconnected, PoolBusy, PoolTimeout
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.row_body import BodySpace
@@ -40,6 +40,7 @@ from workers.database.transactions.model import (
 )
 from workers.database.transactions.perform import perform, perform_long
 from workers.database.transactions.sql_span import in_sql_span
+from workers.database.transactions.statement_lines import StatementLines
 
 _SHARING_FROM = 2
 """Number of busy connections from which on reads share one."""
@@ -71,12 +72,14 @@ class ConnectionPool(TransactionRunner):
         on_event: Callable[[PoolEvent], None] | None,
         body_space: BodySpace,
         name: str,
+        shows_statements: bool = False,
     ) -> None:
         if size < 1:
             raise ValueError("a connection pool needs at least one connection")
         self.size = size
         """The largest number of connections."""
         self._prepared, self._acquire_timeout, self._name = prepared, acquire_timeout, name
+        self._lines = StatementLines(name, shows_text=shows_statements)
         self._connections = OpenConnections(
             self, url, size, prepared=prepared, times=times, on_event=on_event, body_space=body_space
         )
@@ -99,12 +102,13 @@ class ConnectionPool(TransactionRunner):
         on_event: Callable[[PoolEvent], None] | None = None,
         body_space: BodySpace | None = None,
         name: str = "database",
+        shows_statements: bool = False,
     ) -> Self:
         """Open a pool of at most `size` connections and its first connection.
 
         A server that does not answer is not an error here: callers get `Disconnected` until it does. `prepared=False` is for
         poolers that do not keep prepared statements. `max_waiting` limits the queue, `body_space` the bytes of responses on
-        disk; `name` is the queue's name in the metrics.
+        disk; `name` is the queue's name in the metrics. `shows_statements`: log lines may show the statements, because they contain no values.
         Raises: ValueError if the URL cannot be read.
         """
         pool = cls(
@@ -117,6 +121,7 @@ class ConnectionPool(TransactionRunner):
             on_event=on_event,
             body_space=body_space or BodySpace(),
             name=name,
+            shows_statements=shows_statements,
         )
         await pool._connections.connect()
         pool._connections.reap()
@@ -135,10 +140,17 @@ class ConnectionPool(TransactionRunner):
     async def run(self, spec: TransactionSpec, decide: CommitDecision | None = None) -> list[Rows]:
         """Run one transaction and return the rows of each statement (see `TransactionRunner`)."""
         connection = self._take() or await self._acquire()
+        started_at = self._loop.time()
         try:
+            running = perform(connection, spec, decide)
             if STATE.tracing is not None:
-                return await in_sql_span(STATE.tracing, spec.statements, perform(connection, spec, decide))
-            return await perform(connection, spec, decide)
+                running = in_sql_span(STATE.tracing, spec.statements, running)
+            rows = await running
+            self._lines.ended(spec.statements, self._loop.time() - started_at)
+            return rows
+        except DatabaseError as error:
+            self._lines.failed(spec.statements, self._loop.time() - started_at, error)
+            raise
         finally:
             self._connections.take_back(connection)
 
@@ -149,8 +161,14 @@ class ConnectionPool(TransactionRunner):
             sharing: Awaitable[RowsAndLongValue | None] = self._shared_reads.run(spec, _caller_key())
             if STATE.tracing is not None:
                 sharing = in_sql_span(STATE.tracing, spec.statements, sharing)
-            shared = await sharing
+            sharing_since = self._loop.time()
+            try:
+                shared = await sharing
+            except DatabaseError as error:
+                self._lines.failed(spec.statements, self._loop.time() - sharing_since, error)
+                raise
             if shared is not None:
+                self._lines.ended(spec.statements, self._loop.time() - sharing_since)
                 return shared
         connection = self._take() or await self._acquire()
         long: LongValue | None = None
@@ -161,8 +179,13 @@ class ConnectionPool(TransactionRunner):
                 running = in_sql_span(STATE.tracing, spec.statements, running)
             result = await running
             long = result[1]
+            duration_s = self._loop.time() - started_at
+            self._lines.ended(spec.statements, duration_s)
             if spec.may_share:
-                self._shared_reads.note(spec, self._loop.time() - started_at)
+                self._shared_reads.note(spec, duration_s)
+        except DatabaseError as error:
+            self._lines.failed(spec.statements, self._loop.time() - started_at, error)
+            raise
         finally:
             if long is None:
                 self._connections.take_back(connection)
@@ -176,7 +199,7 @@ class ConnectionPool(TransactionRunner):
 
         The end of the block commits, an exception rolls back. Raises, at the first statement: as `run`.
         """
-        transaction = Transaction(self._take_or_wait, settings)
+        transaction = Transaction(self._take_or_wait, settings, self._lines)
         try:
             try:
                 yield transaction

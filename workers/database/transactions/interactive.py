@@ -10,18 +10,21 @@ rolls back and is raised on. A connection is occupied from the first statement t
 after the block.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from broker.observability.tracing import STATE
+from workers.database.errors import DatabaseError
 from workers.database.protocol.postgres_connection import PostgresConnection, transaction_changed
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.database.transactions.open_transaction import roll_back_if_open, run_more
 from workers.database.transactions.perform import perform_open
 from workers.database.transactions.sql_span import in_sql_span
+from workers.database.transactions.statement_lines import StatementLines
 
 T = TypeVar("T")
 
@@ -33,12 +36,16 @@ class Transaction:
     """One transaction; `acquire` returns its connection when the first statement needs it."""
 
     def __init__(
-        self, acquire: Callable[[], Awaitable[PostgresConnection]], settings: Sequence[tuple[str, str]]
+        self,
+        acquire: Callable[[], Awaitable[PostgresConnection]],
+        settings: Sequence[tuple[str, str]],
+        lines: StatementLines | None = None,
     ) -> None:
         self.connection: PostgresConnection | None = None
         """The connection, once the first statement has acquired it."""
         self._acquire = acquire
         self._settings = settings
+        self._lines = lines or StatementLines("", shows_text=False)
 
     async def run(self, *statements: Statement) -> list[Rows]:
         """Run statements in one write and return the rows of each. Raises: DatabaseError, Disconnected, PoolTimeout."""
@@ -50,7 +57,14 @@ class Transaction:
             running = perform_open(self.connection, spec)
         if STATE.tracing is not None:
             running = in_sql_span(STATE.tracing, statements, running)
-        return await running
+        started_at = time.monotonic()
+        try:
+            rows = await running
+        except DatabaseError as error:
+            self._lines.failed(statements, time.monotonic() - started_at, error)
+            raise
+        self._lines.ended(statements, time.monotonic() - started_at)
+        return rows
 
     async def rows(self, text: str, *values: Value) -> Rows:
         """Run one statement and return its rows. Raises: as `run`."""

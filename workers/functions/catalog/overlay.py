@@ -28,6 +28,8 @@ class UnpackedVersion:
     at: float
     root: Path
     settings: FunctionSettings
+    size: int = 0
+    """Bytes of its bundle."""
 
 
 @dataclass(frozen=True, slots=True)

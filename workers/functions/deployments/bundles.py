@@ -148,7 +148,7 @@ def _manifest(data: bytes) -> BundleManifest:
         raise BundleRejected(f"the bundle has no {MANIFEST}")
     try:
         manifest = msgspec.json.decode(data, type=BundleManifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BundleRejected(f"the bundle's {MANIFEST} cannot be read: {error}") from None
     settings = manifest.settings
     for path in (settings.entrypoint, settings.import_map, *settings.static_files):

@@ -38,7 +38,13 @@ from schemas.functions.deployments import (
 from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.functions import FunctionSettings
 from workers.functions.catalog.overlay import Overlay, UnpackedVersion
-from workers.functions.deployments.bundles import BundleRejected, read_bundle, restrict_to_this_user, unpack
+from workers.functions.deployments.bundles import (
+    Bundle,
+    BundleRejected,
+    read_bundle,
+    restrict_to_this_user,
+    unpack,
+)
 from workers.functions.deployments.errors import DeployRejected, SecretRejected, VersionNotFound
 from workers.functions.deployments.store import ActiveVersion, DeploymentStore, StoredDeployments
 
@@ -191,6 +197,24 @@ class Deployments:
         """Return the versions of a function, newest first."""
         return await self._store.versions(name)
 
+    async def bundle(self, name: str, number: int | None) -> tuple[Version, Bundle]:
+        """Return a stored version of a function, the active one unless a number is given. Raises: VersionNotFound, DeployRejected."""
+        for version in await self._store.versions(name):
+            if version.number == number or (number is None and version.is_active):
+                data = await self._store.bundle(name, version.number, version.sha256)
+                try:
+                    return version, await asyncio.to_thread(read_bundle, data, name)
+                except BundleRejected as error:
+                    raise DeployRejected(str(error)) from None
+        raise VersionNotFound
+
+    async def active_bundle(self, name: str) -> bytes:
+        """Return the bundle of a function's active version. Raises: VersionNotFound, BlobError."""
+        active = next((version for version in await self.versions(name) if version.is_active), None)
+        if active is None:
+            raise VersionNotFound
+        return await self._store.bundle(name, active.number, active.sha256)
+
     async def set_secrets(self, values: Mapping[str, str]) -> None:
         """Store secrets; functions get them from now on. Raises: SecretRejected, and then none is stored."""
         check_secrets(values, self._stored.digests)
@@ -274,7 +298,9 @@ class Deployments:
                 unpack, data, active.sha256, active.name, folder, partial(self._grant, active.name)
             )
         root = folder / "functions"
-        return UnpackedVersion(active.name, active.number, active.sha256, active.at, root, manifest.settings)
+        return UnpackedVersion(
+            active.name, active.number, active.sha256, active.at, root, manifest.settings, len(data)
+        )
 
     def announce(self) -> None:
         """Publish that this worker now answers."""

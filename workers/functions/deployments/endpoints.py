@@ -3,17 +3,21 @@
     GET    functions                     all functions that run: deployed and local ones
     PUT    functions/<name>              the body is a bundle (schemas/functions/deployments.py); it runs when this responds
     GET    functions/<name>              its versions, newest first
+    GET    functions/<name>/files        ?version= (the active one, or the project folder's without one): its source files
     POST   functions/<name>/rollback     {"version"?}
+    GET    functions/<name>/bundle       the bundle of the active version
     DELETE functions/<name>              with all its versions
     GET    secrets                       names and digests
     PUT    secrets                       {name: value}
     DELETE secrets                       [name]
     GET    logs                          ?function= ?lines= ?follow=1: one JSON object a line
+                                         ?level= ?after= ?before= (epoch seconds) ?text= ?request_id=: only such lines
     POST   session                       {"env", "verify_jwt"}: responds as `logs?follow=1`; in force until the client leaves
 
 A function cannot be named `_internal`: names start with a-z or A-Z.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from typing import TypeVar
@@ -29,11 +33,12 @@ from schemas.functions.deployments import (
     LONGEST_SECRET,
     MOST_PACKED,
     MOST_SECRETS,
+    DeployedSources,
     ListedFunction,
     ServeSession,
 )
 from schemas.http import Request, Response
-from schemas.numbers import clamp_whole_number
+from schemas.numbers import clamp_whole_number, parse_decimal_number, parse_whole_number
 from workers.functions.catalog.registry import HostedFunction
 from workers.functions.deployments.deployments import Deployments
 from workers.functions.deployments.errors import (
@@ -43,14 +48,19 @@ from workers.functions.deployments.errors import (
     EndpointNotFound,
     StoreUnavailable,
 )
-from workers.functions.logs.reading import LogReader
+from workers.functions.deployments.sources import bundle_sources, folder_sources
+from workers.functions.logs.reading import LEVELS, LogCondition, LogReader
 
 PREFIX = "/_internal/"
 _JSON = [("content-type", "application/json; charset=utf-8"), ("cache-control", "no-store")]
+_BUNDLE = [("content-type", "application/gzip"), ("cache-control", "no-store")]
 _LINES = [("content-type", "application/x-ndjson"), ("cache-control", "no-store")]
 _MOST_SECRET_BYTES = MOST_SECRETS * (LONGEST_SECRET + 512)
 _SMALL = 256 * 1024
 _USUAL_LINES, _MOST_LINES = 100, 10_000
+_MOST_VERSION = 999_999
+_LATEST = 1e11
+"""Seconds since 1970, in the year 5138."""
 
 T = TypeVar("T")
 
@@ -108,6 +118,10 @@ class AdminEndpoints:
                 return _json(await self._deployments.deploy(name, await _read_bundle(body)))
             case "GET", "":
                 return _json(await self._deployments.versions(name))
+            case "GET", "files":
+                return _json(await self._sources(request.query, name, functions()))
+            case "GET", "bundle":
+                return Response(200, _BUNDLE, await self._deployments.active_bundle(name))
             case "DELETE", "":
                 await self._deployments.delete(name)
                 return _json({"name": name, "is_local": name in functions()})
@@ -145,9 +159,23 @@ class AdminEndpoints:
                     settings.schedule if settings else "",
                     version.sha256 if version else "",
                     settings.timezone if settings else "UTC",
+                    version.size if version else None,
                 )
             )
         return listed
+
+    async def _sources(
+        self, query: str, name: str, functions: Mapping[str, HostedFunction]
+    ) -> DeployedSources:
+        """Return the files of a stored version, or of the function in the project's folder. Raises: FunctionError."""
+        text = parse_qs(query).get("version", [""])[0]
+        number = parse_whole_number(text, least=1, most=_MOST_VERSION) if text else None
+        if text and number is None:
+            raise BadAdminRequest("version is not the number of a version")
+        if number is None and name not in self._deployments.unpacked and name in functions:
+            return await asyncio.to_thread(folder_sources, functions[name])
+        version, bundle = await self._deployments.bundle(name, number)
+        return bundle_sources(name, version.number, bundle)
 
     def _lines(self, query: str) -> StreamedResponse:
         parameters = parse_qs(query)
@@ -158,12 +186,32 @@ class AdminEndpoints:
         if lines is None:
             raise BadAdminRequest("lines is not a number")
         follows = parameters.get("follow", ["0"])[0] in ("1", "true")
-        return StreamedResponse(200, _LINES, self._logs.lines(name, lines, follows=follows))
+        condition = _log_condition(parameters)
+        return StreamedResponse(
+            200, _LINES, self._logs.lines(name, lines, follows=follows, condition=condition)
+        )
 
     async def _session(self, session: ServeSession) -> StreamedResponse:
         await self._deployments.begin_session(session)
         end = partial(self._deployments.end_session, session)
         return StreamedResponse(200, _LINES, _SessionLines(self._logs.lines("", 0, follows=True), end))
+
+
+def _log_condition(parameters: Mapping[str, list[str]]) -> LogCondition:
+    """Return which lines are requested. Raises: BadAdminRequest."""
+    texts = {name: values[0] for name, values in parameters.items()}
+    moments = [
+        parse_decimal_number(texts[name], least=0, most=_LATEST) if name in texts else None
+        for name in ("after", "before")
+    ]
+    if any(
+        moment is None and name in texts for name, moment in zip(("after", "before"), moments, strict=True)
+    ):
+        raise BadAdminRequest("after and before are seconds since 1970")
+    level = texts.get("level", "")
+    if level and level not in LEVELS:
+        raise BadAdminRequest(f"level is one of {', '.join(LEVELS)}")
+    return LogCondition(level, moments[0], moments[1], texts.get("text", ""), texts.get("request_id", ""))
 
 
 class _SessionLines(AsyncIterator[bytes]):

@@ -16,21 +16,34 @@ from workers.management.identity.store import fetch_one
 
 COOKIE, SECURE_COOKIE = "headwater_session", "__Host-headwater_session"
 CONFIRMED_S = 10 * 60.0
-"""Seconds for which a proved password allows operations that show secrets or destroy."""
+"""Seconds for which a proved password or factor allows operations that show secrets or destroy."""
+FACTOR_S = 10 * 60.0
+"""Seconds after which a session that lacks its second factor ends."""
 _SAFE = frozenset({"GET", "HEAD"})
 
 
-async def authenticate(pool: ConnectionPool, request: Request, session_idle_s: float) -> Actor:
-    """Return who sends a request. Raises: ManagementError (401, 403)."""
+async def authenticate(
+    pool: ConnectionPool, request: Request, session_idle_s: float, *, allows_missing_factor: bool = False
+) -> Actor:
+    """Return who sends a request. Raises: ManagementError (401; 403 also for a session that lacks its second factor)."""
     actor = None
     if token := _bearer(request):
         if is_token(token):
             actor = await fetch_one(pool, "token_actor", Actor, digest(token))
     elif cookie := session_cookie(request):
         check_origin(request)
-        actor = await fetch_one(pool, "session_actor", Actor, digest(cookie), session_idle_s, CONFIRMED_S)
+        actor = await fetch_one(
+            pool, "session_actor", Actor, digest(cookie), session_idle_s, CONFIRMED_S, FACTOR_S
+        )
     if actor is None:
         raise not_signed_in()
+    if actor.needs_factor and not allows_missing_factor:
+        raise ManagementError(
+            403,
+            "needs_factor",
+            "This session lacks its second factor",
+            hint="POST /management/v1/sign-in/factor with `code`, `recovery_code` or `passkey`.",
+        )
     return actor
 
 

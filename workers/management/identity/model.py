@@ -13,13 +13,14 @@ class Administrator(Struct, frozen=True):
     rights: Right
     has_password: bool
     has_totp: bool
+    passkeys: int
     created_at: str
     signed_in_at: str | None = None
     disabled_at: str | None = None
 
 
 class AdministratorSession(Struct, frozen=True):
-    """A session of an administrator. `address` and `user_agent` are those of the sign-in."""
+    """A session of an administrator. `address` and `user_agent` are those of the sign-in; `method` is password, link or passkey."""
 
     id: str
     administrator_id: str
@@ -28,6 +29,9 @@ class AdministratorSession(Struct, frozen=True):
     confirmed_at: str
     address: str
     user_agent: str
+    method: str
+    needs_factor: bool
+    is_current: bool
 
 
 class AdministratorToken(Struct, frozen=True):
@@ -47,7 +51,8 @@ class AdministratorToken(Struct, frozen=True):
 class Actor(Struct, frozen=True):
     """Who sends a request: an administrator in a session, or a token.
 
-    `name` stands in audit rows. `is_confirmed`: a password or a link was proved within `CONFIRMED_S`; tokens always are.
+    `name` stands in audit rows. `is_confirmed`: a password, a factor or a link was proved within `CONFIRMED_S`; tokens always are.
+    `needs_factor`: the session lacks its second factor, and may do nothing but give it.
     """
 
     name: str
@@ -57,3 +62,4 @@ class Actor(Struct, frozen=True):
     administrator_id: str | None = None
     session_id: str | None = None
     token_id: str | None = None
+    needs_factor: bool = False

@@ -1,121 +1,187 @@
-"""Signing in: by address and password, or by a one-time link; the result is the secret of a new session.
+"""Signing in: by address and password, by a one-time link, or by a passkey; the result is the secret of a new session.
 
-Guessing is slowed down: an address and a network have `_MOST_FAILURES` attempts in `_WINDOW_S`; each attempt is counted before the
-password is checked, so that attempts at once count too. A success forgets those of the address. An unknown address takes the
-same time and gives the same answer as a wrong password.
+    password, link --no second factor enrolled--> session
+                   --second factor enrolled-----> session that may do nothing but give it --code, recovery code, passkey--> session
+    passkey -----------------------------------------------------------------------------------------------------------> session
+
+Every step makes a new secret, and the session whose cookie came along ends: a secret that another set or saw before is worth
+nothing afterwards (session fixation). An unknown address takes the same time and gives the same answer as a wrong password.
+Limits on guessing: `attempts.py`.
 """
 
-import ipaddress
 from dataclasses import dataclass
 
 from msgspec import Struct
 
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.errors import ManagementError
-from workers.management.identity.secrets import PasswordHashing, digest, new_secret
+from workers.management.identity import attempts, passkeys, recovery, totp_factor
+from workers.management.identity.model import Actor
+from workers.management.identity.passkeys import PasskeyAnswer, PasskeyUse, party_of
+from workers.management.identity.secrets import FactorSecrets, PasswordHashing, digest, new_secret
 from workers.management.identity.store import execute, fetch_one
 
-_MOST_FAILURES = 10
-_MOST_FROM_NETWORK = 50
-_WINDOW_S = 15 * 60.0
 _MOST_AGENT = 200
+TOTP, PASSKEY, RECOVERY_CODE = "totp", "passkey", "recovery_code"
 
 
 class _Login(Struct):
     id: str
-    password: str | None
+    email: str
+    has_totp: bool
+    passkeys: int
+    password: str | None = None
+
+    @property
+    def factors(self) -> list[str]:
+        """Return the kinds of second factor that the administrator has; empty if none is enrolled."""
+        own = [TOTP] * self.has_totp + [PASSKEY] * (self.passkeys > 0)
+        return [*own, RECOVERY_CODE] if own else []
 
 
 @dataclass(frozen=True, slots=True)
 class ClientOrigin:
-    """Where a request comes from."""
+    """Where a request comes from; `cookie` is the secret of the session that it brought, or empty."""
 
     address: str
     user_agent: str
+    origin: str = ""
+    cookie: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StartedSession:
-    """A session that was made, and the secret for its cookie."""
+    """A new session, and the secret for its cookie. `factors`: one of these is needed before the session can be used."""
 
     administrator_id: str
+    email: str
     secret: str
+    factors: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """One proof: a code of an authenticator app, a recovery code, or the answer of a passkey."""
+
+    code: str = ""
+    recovery_code: str = ""
+    passkey: PasskeyAnswer | None = None
+
+    @property
+    def method(self) -> str:
+        """Return which proof it is."""
+        return PASSKEY if self.passkey is not None else RECOVERY_CODE if self.recovery_code else TOTP
 
 
 async def sign_in_by_password(
     pool: ConnectionPool, hashing: PasswordHashing, email: str, password: str, client: ClientOrigin
 ) -> StartedSession:
     """Sign in by address and password. Raises: ManagementError (401, 429)."""
-    key = digest(f"email:{email.strip().lower()}")
-    await _count(pool, key, _MOST_FAILURES)
-    network = await _count_network(pool, client)
+    keys = await attempts.count_password(pool, email, client.address)
     login = await fetch_one(pool, "by_email", _Login, email.strip())
     is_right = await hashing.verify(password, login.password if login else None)
     if login is None or not is_right:
         raise ManagementError(401, "invalid_credentials", "The address or the password is wrong")
-    await execute(pool, "forget_attempts", key)
-    await execute(pool, "forget_attempt", network)
-    return await _start(pool, login, client)
+    await attempts.forget(pool, keys)
+    await attempts.forgive_network(pool, client.address)
+    return await _start(pool, login, "password", client)
 
 
 async def sign_in_by_link(pool: ConnectionPool, secret: str, client: ClientOrigin) -> StartedSession:
     """Sign in by the secret of a link, which is used up. Raises: ManagementError (401, 429)."""
-    network = await _count_network(pool, client)
     login = await fetch_one(pool, "use_link", _Login, digest(secret))
     if login is None:
+        await attempts.count_network(pool, client.address)
         raise ManagementError(
             401,
             "invalid_link",
             "This link was used, or its time is over",
-            hint="`headwater admin link` prints a new one.",
+            hint="`headwater admin reset` prints a new one.",
         )
-    await execute(pool, "forget_attempt", network)
-    return await _start(pool, login, client)
+    return await _start(pool, login, "link", client)
 
 
-async def confirm(
-    pool: ConnectionPool, hashing: PasswordHashing, email: str, session_id: str, password: str
-) -> None:
-    """Note that the administrator of a session proved the password again. Raises: ManagementError (401, 429)."""
-    key = digest(f"email:{email.strip().lower()}")
-    await _count(pool, key, _MOST_FAILURES)
-    login = await fetch_one(pool, "by_email", _Login, email)
-    if login is None or not await hashing.verify(password, login.password):
-        raise ManagementError(401, "invalid_credentials", "The password is wrong")
-    await execute(pool, "forget_attempts", key)
-    await execute(pool, "confirm_session", session_id)
+async def sign_in_by_passkey(
+    pool: ConnectionPool, answer: PasskeyAnswer, client: ClientOrigin
+) -> StartedSession:
+    """Sign in by a passkey, whose authenticator checked its user. Raises: ManagementError (400, 401, 429)."""
+    used = await _passkey(pool, answer, client, None)
+    login = _Login(used.administrator_id, used.email, has_totp=False, passkeys=0)
+    return await _start(pool, login, PASSKEY, client)
 
 
-async def _start(pool: ConnectionPool, login: _Login, client: ClientOrigin) -> StartedSession:
+async def give_factor(
+    pool: ConnectionPool, keys: FactorSecrets, actor: Actor, factor: SecondFactor, client: ClientOrigin
+) -> StartedSession:
+    """Give a session its second factor; it gets a new secret. Raises: ManagementError (400, 401, 409, 429)."""
+    administrator_id, session_id = actor.administrator_id or "", actor.session_id
+    if session_id is None or not actor.needs_factor:
+        raise ManagementError(409, "no_factor_needed", "This session does not wait for a second factor")
+    await prove(pool, keys, administrator_id, factor, client)
     secret = new_secret()
-    agent = client.user_agent.encode(errors="replace").decode()[:_MOST_AGENT]
-    await execute(pool, "add_session", login.id, digest(secret), client.address, agent.replace("\0", ""))
-    await execute(pool, "note_sign_in", login.id)
-    return StartedSession(login.id, secret)
-
-
-async def _count_network(pool: ConnectionPool, client: ClientOrigin) -> bytes:
-    """Count an attempt from a network and return its key. Raises: ManagementError (429)."""
-    key = digest(f"network:{_network(client.address)}")
-    await _count(pool, key, _MOST_FROM_NETWORK)
-    return key
-
-
-async def _count(pool: ConnectionPool, key: bytes, most: int) -> None:
-    """Count an attempt. Raises: ManagementError (429) if there were too many."""
-    if not await execute(pool, "count_attempt", key, most, _WINDOW_S):
+    if not await execute(pool, "complete_session", session_id, digest(secret)):
         raise ManagementError(
-            429,
-            "too_many_attempts",
-            "There were too many failed attempts; try again in 15 minutes",
-            headers=[("retry-after", str(round(_WINDOW_S)))],
+            409, "no_factor_needed", "This session has its second factor, or ended meanwhile"
         )
+    await _note_success(pool, administrator_id, client)
+    return StartedSession(administrator_id, actor.name, secret, [])
 
 
-def _network(address: str) -> str:
-    """Return an IPv4 address, or the 64-bit prefix of an IPv6 one."""
+async def prove(
+    pool: ConnectionPool,
+    keys: FactorSecrets,
+    administrator_id: str,
+    factor: SecondFactor,
+    client: ClientOrigin,
+) -> None:
+    """Verify a second factor of an administrator. Raises: ManagementError (400, 401, 429)."""
+    match factor.method:
+        case "passkey":
+            assert factor.passkey is not None  # what `method` says
+            await _passkey(pool, factor.passkey, client, administrator_id)
+        case "recovery_code":
+            await recovery.use(pool, keys, administrator_id, factor.recovery_code, client.address)
+        case _:
+            await totp_factor.verify(pool, keys, administrator_id, factor.code)
+
+
+async def confirm_password(
+    pool: ConnectionPool, hashing: PasswordHashing, actor: Actor, password: str, client: ClientOrigin
+) -> None:
+    """Verify the password of the administrator of a session again. Raises: ManagementError (401, 429)."""
+    keys = await attempts.count_password(pool, actor.name, client.address)
+    login = await fetch_one(pool, "by_email", _Login, actor.name)
+    if not await hashing.verify(password, login.password if login else None):
+        raise ManagementError(401, "invalid_credentials", "The password is wrong")
+    await attempts.forget(pool, keys)
+    await attempts.forgive_network(pool, client.address)
+
+
+async def _passkey(
+    pool: ConnectionPool, answer: PasskeyAnswer, client: ClientOrigin, administrator_id: str | None
+) -> PasskeyUse:
+    """Verify a passkey; a wrong answer counts against the network. Raises: ManagementError (400, 401, 429)."""
     try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return address if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
+        return await passkeys.use(pool, party_of(client.origin), answer, administrator_id)
+    except ManagementError as error:
+        if error.status == 401:
+            await attempts.count_network(pool, client.address)
+        raise
+
+
+async def _start(pool: ConnectionPool, login: _Login, method: str, client: ClientOrigin) -> StartedSession:
+    secret, factors = new_secret(), login.factors
+    agent = client.user_agent.encode(errors="replace").decode()[:_MOST_AGENT].replace("\0", "")
+    if client.cookie:
+        await execute(pool, "end_session_of_secret", digest(client.cookie))
+    needs_factor = bool(factors)
+    await execute(pool, "add_session", login.id, digest(secret), client.address, agent, method, needs_factor)
+    if not needs_factor:
+        await _note_success(pool, login.id, client)
+    return StartedSession(login.id, login.email, secret, factors)
+
+
+async def _note_success(pool: ConnectionPool, administrator_id: str, client: ClientOrigin) -> None:
+    await execute(pool, "note_sign_in", administrator_id)
+    network = digest(attempts.network_of(client.address))
+    await execute(pool, "remember_network", administrator_id, network)

@@ -1,4 +1,4 @@
-"""What is stored of administrators: each function is one transaction of `store.sql`.
+"""What is stored of administrators: each function is one transaction of `store.sql` or `factors.sql`.
 
 Values that come from a request are parameters. A text that is not a UUID names nothing, so it is answered as "not there".
 """
@@ -14,7 +14,9 @@ from workers.database.transactions.interactive import Transaction, statement
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.sql.files import read_statements
 
-SQL = read_statements("workers.management.identity", "store.sql")
+SQL = read_statements("workers.management.identity", "store.sql") | read_statements(
+    "workers.management.identity", "factors.sql"
+)
 T = TypeVar("T")
 Value = str | bytes | int | float | bool | None
 """A parameter; a float is sent as its shortest text."""

@@ -2,12 +2,16 @@
 
 -- name: administrators
 select json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
-  'has_totp', totp is not null, 'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
+  'has_totp', totp is not null,
+  'passkeys', (select count(*) from headwater.administrator_passkeys where administrator_id = administrators.id),
+  'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
 from headwater.administrators order by created_at, id
 
 -- name: administrator
 select json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
-  'has_totp', totp is not null, 'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
+  'has_totp', totp is not null,
+  'passkeys', (select count(*) from headwater.administrator_passkeys where administrator_id = administrators.id),
+  'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
 from headwater.administrators where id = $1::uuid
 
 -- name: lock_owners
@@ -19,7 +23,7 @@ where rights = 'owner' and disabled_at is null order by id for update
 insert into headwater.administrators (email, rights, password) values ($1, $2, $3)
 on conflict do nothing
 returning json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
-  'has_totp', false, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null)
+  'has_totp', false, 'passkeys', 0, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null)
 
 -- name: change_rights
 update headwater.administrators set rights = $2,
@@ -33,8 +37,9 @@ delete from headwater.administrators where id = $1::uuid returning json_build_ob
 update headwater.administrators set password = $2 where id = $1::uuid returning json_build_object('id', id)
 
 -- name: by_email
-select json_build_object('id', id, 'password', password) from headwater.administrators
-where lower(email) = lower($1) and disabled_at is null
+select json_build_object('id', id, 'email', email, 'password', password, 'has_totp', totp is not null,
+  'passkeys', (select count(*) from headwater.administrator_passkeys where administrator_id = administrators.id))
+from headwater.administrators where lower(email) = lower($1) and disabled_at is null
 
 -- name: note_sign_in
 update headwater.administrators set signed_in_at = now() where id = $1::uuid
@@ -47,32 +52,35 @@ values ($1::bytea, $2::uuid, now() + $3::float8 * interval '1 second')
 delete from headwater.administrator_links as link using headwater.administrators as administrator
 where link.secret = $1::bytea and link.expires_at > now()
   and administrator.id = link.administrator_id and administrator.disabled_at is null
-returning json_build_object('id', administrator.id, 'password', null)
+returning json_build_object('id', administrator.id, 'email', administrator.email, 'has_totp', administrator.totp is not null,
+  'passkeys', (select count(*) from headwater.administrator_passkeys where administrator_id = administrator.id))
 
 -- name: add_session
-insert into headwater.administrator_sessions (administrator_id, secret, address, user_agent)
-values ($1::uuid, $2::bytea, $3, $4) returning json_build_object('id', id)
+insert into headwater.administrator_sessions (administrator_id, secret, address, user_agent, method, needs_factor)
+values ($1::uuid, $2::bytea, $3, $4, $5, $6::boolean) returning json_build_object('id', id)
 
 -- name: session_actor
--- The administrator of a session; using it extends its life, at most once a minute.
+-- The administrator of a session; using it extends its life, at most once a minute. One that lacks its factor lives $4 seconds.
 with used as (
   update headwater.administrator_sessions set used_at = now()
   where secret = $1::bytea and used_at < now() - interval '1 minute' and used_at > now() - $2::float8 * interval '1 second'
 )
 select json_build_object('name', administrator.email, 'rights', administrator.rights, 'may_write', true,
   'is_confirmed', session.confirmed_at > now() - $3::float8 * interval '1 second',
-  'administrator_id', administrator.id, 'session_id', session.id)
+  'administrator_id', administrator.id, 'session_id', session.id, 'needs_factor', session.needs_factor)
 from headwater.administrator_sessions as session
 join headwater.administrators as administrator on administrator.id = session.administrator_id
 where session.secret = $1::bytea and session.used_at > now() - $2::float8 * interval '1 second'
   and administrator.disabled_at is null
+  and not (session.needs_factor and session.created_at < now() - $4::float8 * interval '1 second')
 
 -- name: confirm_session
 update headwater.administrator_sessions set confirmed_at = now() where id = $1::uuid
 
 -- name: sessions
 select json_build_object('id', id, 'administrator_id', administrator_id, 'created_at', created_at, 'used_at', used_at,
-  'confirmed_at', confirmed_at, 'address', address, 'user_agent', user_agent)
+  'confirmed_at', confirmed_at, 'address', address, 'user_agent', user_agent, 'method', method, 'needs_factor', needs_factor,
+  'is_current', id is not distinct from $3::uuid)
 from headwater.administrator_sessions
 where ($1::uuid is null or administrator_id = $1::uuid) and used_at > now() - $2::float8 * interval '1 second'
 order by used_at desc limit 1000

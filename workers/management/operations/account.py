@@ -72,12 +72,24 @@ async def set_password(context: OperationContext, arguments: PasswordChange) -> 
     return Done()
 
 
+async def end_other_sessions(context: OperationContext, arguments: NoArguments) -> Done:
+    """End all of one's own sessions but the one that sends this request."""
+    del arguments
+    actor = context.actor
+    if actor.administrator_id is None:
+        raise ManagementError(400, "needs_session", "The command line has no sessions")
+    pool = await context.database.own()
+    await execute(pool, "end_sessions_of", actor.administrator_id, actor.session_id)
+    return Done()
+
+
 async def list_sessions(context: OperationContext, arguments: NoArguments) -> list[AdministratorSession]:
     """Return one's own sessions, the last used first; an owner gets those of all."""
     del arguments
     mine = None if context.actor.rights is Right.OWNER else context.actor.administrator_id
     pool = await context.database.own()
-    return await fetch(pool, "sessions", AdministratorSession, mine, context.settings.session_idle_s)
+    current = context.actor.session_id
+    return await fetch(pool, "sessions", AdministratorSession, mine, context.settings.session_idle_s, current)
 
 
 async def end_session(context: OperationContext, arguments: SessionReference) -> Done:
@@ -120,6 +132,15 @@ def operations() -> list[Operation]:
             Done,
             Right.READER,
             end_session,
+            changes=True,
+        ),
+        Operation(
+            "account.end_other_sessions",
+            "End one's own sessions but this one",
+            NoArguments,
+            Done,
+            Right.READER,
+            end_other_sessions,
             changes=True,
         ),
     ]

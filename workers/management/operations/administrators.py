@@ -3,9 +3,10 @@
 from msgspec import Struct
 
 from workers.management.errors import ManagementError, invalid_arguments, not_found
+from workers.management.identity.attempts import forget_administrator
 from workers.management.identity.links import new_link
 from workers.management.identity.model import Administrator
-from workers.management.identity.store import SQL, as_uuid, decode_rows, fetch, fetch_one
+from workers.management.identity.store import SQL, as_uuid, decode_rows, execute, fetch, fetch_one
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
 from workers.management.rights import Right
@@ -31,6 +32,13 @@ class AdministratorReference(Struct, frozen=True, forbid_unknown_fields=True):
     """An administrator by id."""
 
     id: str
+
+
+class AdministratorReset(Struct, frozen=True, forbid_unknown_fields=True):
+    """An administrator who cannot sign in; with `factors`, second factors are removed and all sessions end."""
+
+    id: str
+    factors: bool = False
 
 
 class AdministratorChange(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,10 +85,17 @@ async def remove(context: OperationContext, arguments: AdministratorReference) -
     return Done()
 
 
-async def reset(context: OperationContext, arguments: AdministratorReference) -> AddedAdministrator:
-    """Return a link by which an administrator who lost the password signs in."""
+async def reset(context: OperationContext, arguments: AdministratorReset) -> AddedAdministrator:
+    """Return a link by which an administrator who lost the password signs in; with `factors`, who lost the factors too.
+
+    Failed attempts are forgotten. Without `factors` the link is followed by the second factor.
+    """
     pool = await context.database.own()
-    administrator = await _find(context, arguments.id)
+    administrator = context.before = await _find(context, arguments.id)
+    await forget_administrator(pool, administrator.id, administrator.email)
+    if arguments.factors:
+        await execute(pool, "reset_factors", administrator.id)
+        administrator = context.after = await _find(context, administrator.id)
     return AddedAdministrator(
         administrator, await new_link(pool, administrator.id, context.settings.first_link_s)
     )
@@ -163,8 +178,8 @@ def operations() -> list[Operation]:
         ),
         Operation(
             "administrators.reset",
-            "Make a link that signs an administrator in",
-            AdministratorReference,
+            "Make a link that signs an administrator in, and reset the second factors on request",
+            AdministratorReset,
             AddedAdministrator,
             owner,
             reset,

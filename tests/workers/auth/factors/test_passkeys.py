@@ -10,16 +10,6 @@ import pytest
 
 from schemas.caller import AnonymousCaller, Caller, UserCaller
 from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, address, claims_of
-from tests.workers.auth.authenticator import (
-    BACKED_UP,
-    ELIGIBLE,
-    PRESENT,
-    RP_ID,
-    VERIFIED,
-    Authenticator,
-    base64url,
-    unbase64url,
-)
 from tests.workers.auth.passkey_user import (
     AUTHENTICATION,
     PASSKEYS,
@@ -29,6 +19,16 @@ from tests.workers.auth.passkey_user import (
     entering,
     register,
     registering,
+)
+from tests.workers.credentials.authenticator import (
+    BACKED_UP,
+    ELIGIBLE,
+    PRESENT,
+    RP_ID,
+    VERIFIED,
+    Authenticator,
+    base64url,
+    unbase64url,
 )
 
 NOT_FOUND = (404, "validation_failed", "Passkey not found")

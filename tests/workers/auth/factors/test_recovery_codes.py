@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from schemas.settings.auth_factors import RecoveryCodes
 from schemas.settings.types import Duration
 from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of, told
 from tests.workers.auth.second_factors import (
@@ -19,7 +18,6 @@ from tests.workers.auth.second_factors import (
     settle,
     with_app,
 )
-from workers.auth.factors.recovery_codes import hash_of, new_codes, normal_code
 
 CODES = "/factors/recovery-codes"
 WRONG = (422, "mfa_verification_failed", "Invalid recovery code entered")
@@ -46,39 +44,6 @@ async def enter(auth_pool: AuthPool, email: str, code: str) -> Signed:
 
 async def refused(auth_pool: AuthPool, signed: Signed, code: str) -> tuple[int, str, str]:
     return await auth_pool.refused("POST", f"{CODES}/verify", {"code": code}, signed.caller)
-
-
-# Pure steps
-
-
-def test_codes_are_of_the_length_and_number_that_are_set_and_all_different():
-    codes = new_codes(RecoveryCodes(count=16, code_length=32))
-
-    assert len(set(codes)) == 16
-    assert all(re.fullmatch(r"[a-z2-7]{32}", each) for each in codes)
-
-
-@pytest.mark.parametrize("text", ["ABCD-efgh", " ab cd\tef gh ", "a-b-c-d-e-f-g-h", "abcdefgh"])
-def test_a_code_is_the_same_however_it_is_written_down(text: str):
-    assert normal_code(text) == "abcdefgh"
-
-
-def test_an_endless_text_is_cut():
-    assert len(normal_code("x" * 10**6)) == 64
-
-
-def test_a_hash_depends_on_code_user_and_key():
-    one, other = uuid.uuid4(), uuid.uuid4()
-
-    made = {
-        hash_of(code, user, key)
-        for code in ("a", "b")
-        for user in (one, other)
-        for key in (b"k" * 32, b"l" * 32)
-    }
-
-    assert len(made) == 8
-    assert all(re.fullmatch(r"[0-9a-f]{64}", each) for each in made)
 
 
 # Making

@@ -7,8 +7,9 @@ import pytest
 
 from schemas.settings.auth import Auth
 from schemas.settings.tree import Settings
-from workers.auth.factors.relying_party import RelyingParty, reject_foreign_page, relying_party
-from workers.auth.factors.webauthn_credentials import Unverified
+from workers.auth.factors.relying_party import relying_party
+from workers.credentials.relying_party import RelyingParty, reject_foreign_page
+from workers.credentials.webauthn_credentials import Unverified
 
 PARTY = RelyingParty("example.com", "Example", ("https://app.example.com", "https://example.com"))
 

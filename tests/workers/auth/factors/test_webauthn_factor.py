@@ -12,14 +12,6 @@ from typing import Any
 import pytest
 
 from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of
-from tests.workers.auth.authenticator import (
-    PRESENT,
-    RP_ID,
-    VERIFIED,
-    Authenticator,
-    base64url,
-    unbase64url,
-)
 from tests.workers.auth.passkey_user import (
     PASSKEYS,
     answer_to,
@@ -28,6 +20,14 @@ from tests.workers.auth.passkey_user import (
     challenged,
     enrolled,
     register,
+)
+from tests.workers.credentials.authenticator import (
+    PRESENT,
+    RP_ID,
+    VERIFIED,
+    Authenticator,
+    base64url,
+    unbase64url,
 )
 
 WRONG = (422, "mfa_verification_failed", "Invalid MFA WebAuthn response")

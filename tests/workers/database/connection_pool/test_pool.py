@@ -108,7 +108,7 @@ async def test_the_line_is_bounded(database):
 @contextlib.contextmanager
 def serving(caller_key, deadline=float("inf")):
     """Let what begins in the block be for a request of this caller."""
-    token = CURRENT.set(SimpleNamespace(caller_key=caller_key, deadline=deadline))
+    token = CURRENT.set(SimpleNamespace(caller_key=caller_key, deadline=deadline, sql_s=0.0, request_id="r"))
     try:
         yield
     finally:

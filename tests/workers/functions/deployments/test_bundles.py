@@ -127,3 +127,11 @@ def test_a_rejected_bundle_leaves_no_files(tmp_path: Path) -> None:
 def test_a_path_that_is_a_file_and_a_folder_is_rejected(paths: tuple[str, str]) -> None:
     with pytest.raises(BundleRejected, match="a file and a folder"):
         read_bundle(bundle("a", dict.fromkeys(paths, "1")), "a")
+
+
+def test_a_manifest_that_is_no_utf_8_is_rejected() -> None:
+    whole = gzip.decompress(PACKED)
+    at = whole.index(b'"a"')
+
+    with pytest.raises(BundleRejected):
+        read_bundle(gzip.compress(whole[:at] + b'"\x80"' + whole[at + 3 :]), "a")

@@ -103,6 +103,18 @@ async def test_a_version_runs_when_its_deployment_answers_and_can_be_rolled_back
     assert [(each["number"], each["is_active"]) for each in listed] == [(3, True), (2, False), (1, False)]
 
 
+async def test_the_bundle_of_the_active_version_comes_back(one: Worker) -> None:
+    first, second = hello("hello", "first"), hello("hello", "second")
+    await one.deploy("hello", first)
+    await one.deploy("hello", second)
+    latest = (await one.ask("/_internal/functions/hello/bundle")).body
+    await one.ask("/_internal/functions/hello/rollback", method="POST")
+
+    assert latest == second
+    assert (await one.ask("/_internal/functions/hello/bundle")).body == first
+    assert (await one.ask("/_internal/functions/other/bundle")).status == 404
+
+
 async def test_all_workers_run_the_same_version(own_nats: NatsServer, tmp_path: Path) -> None:
     async with worker(own_nats, tmp_path) as a, worker(own_nats, tmp_path) as b:
 

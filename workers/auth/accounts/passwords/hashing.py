@@ -13,7 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from workers.auth.accounts.passwords.passwords import (
+from workers.auth.model import rejections
+from workers.credentials.password_hashes import (
     SALT_BYTES,
     Cost,
     StoredHash,
@@ -23,7 +24,6 @@ from workers.auth.accounts.passwords.passwords import (
     read_hash,
     verify_password,
 )
-from workers.auth.model import rejections
 
 T = TypeVar("T")
 

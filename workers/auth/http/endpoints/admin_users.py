@@ -12,7 +12,6 @@ from schemas.settings.types import Duration
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.passwords.leaked import reject_weak
-from workers.auth.accounts.passwords.passwords import UnreadableHash, read_hash
 from workers.auth.accounts.passwords.strength import reject_unusable
 from workers.auth.accounts.sessions import sessions
 from workers.auth.accounts.users import users
@@ -27,6 +26,7 @@ from workers.auth.model.errors import AuthError
 from workers.auth.model.request import AuthRequest, json_response
 from workers.auth.model.rows import AuthUser, Metadata, NewUser
 from workers.auth.model.user_json import merged_metadata, user_json, with_providers
+from workers.credentials.password_hashes import UnreadableHash, read_hash
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import Transaction
 

@@ -1,4 +1,4 @@
-"""Identities of the caller: link and unlink. Source: docs/reference/auth.md, section 12."""
+"""Identities of the caller: link and unlink; of any user, for administrators: unlink. Source: docs/reference/auth.md, section 12."""
 
 from uuid import UUID
 
@@ -9,9 +9,10 @@ from workers.auth.accounts.users import account_changes, identities, users
 from workers.auth.delivery import user_notices
 from workers.auth.federation.social.decision import is_single_sign_on
 from workers.auth.http import landing
-from workers.auth.http.caller import find_caller
+from workers.auth.http.caller import acting_admin, find_caller, require_admin
 from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints.authorize import linking_address
+from workers.auth.http.path_user import lock_path_user
 from workers.auth.model import rejections
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
@@ -36,23 +37,54 @@ async def authorize(context: EndpointContext, request: AuthRequest) -> Response:
 async def delete(context: EndpointContext, request: AuthRequest) -> Response:
     """Unlink an identity of the caller. Raises: AuthError."""
     _refuse_unless_enabled(context)
-    try:
-        id = UUID(request.parameters["identity_id"])
-    except ValueError:
-        raise rejections.IDENTITY_ID() from None
+    id = _identity_id(request)
     async with context.transaction() as transaction:
         caller = await find_caller(context, request, transaction)
         if request.audience(caller.user.aud or "") != (caller.user.aud or ""):
             raise rejections.OTHER_AUDIENCE()
         await users.lock(transaction, caller.user.id)
-        user = await account_changes.reload(transaction, caller.user.id)
-        identity = _removable(user, id)
-        await identities.remove(transaction, identity)
-        await _without(context, transaction, user, identity)
+        user, identity = await _remove(context, transaction, caller.user.id, id)
         traits = {"identity_id": str(identity.id), "provider": identity.provider}
         await audit.record(context, transaction, request, AuditAction.IDENTITY_UNLINKED, user, traits)
     await user_notices.send_identity_unlinked(context, user, identity.provider)
     return json_response({})
+
+
+async def delete_for_admin(context: EndpointContext, request: AuthRequest) -> Response:
+    """Unlink an identity of any user, not the last one. Raises: AuthError (404, 422)."""
+    await require_admin(context, request)
+    id = _identity_id(request)
+    async with context.transaction() as transaction:
+        user = await lock_path_user(transaction, request)
+        user, identity = await _remove(context, transaction, user.id, id)
+        traits = {
+            "identity_id": str(identity.id),
+            "provider": identity.provider,
+            **audit.user_traits(user),
+        }
+        await audit.record(
+            context, transaction, request, AuditAction.IDENTITY_UNLINKED, acting_admin(request), traits
+        )
+    await user_notices.send_identity_unlinked(context, user, identity.provider)
+    return json_response({})
+
+
+async def _remove(
+    context: EndpointContext, transaction: Transaction, user_id: UUID, id: UUID
+) -> tuple[AuthUser, UserIdentity]:
+    """Remove an identity of a locked user; return the user as of before, and the identity. Raises: AuthError (422)."""
+    user = await account_changes.reload(transaction, user_id)
+    identity = _removable(user, id)
+    await identities.remove(transaction, identity)
+    await _without(context, transaction, user, identity)
+    return user, identity
+
+
+def _identity_id(request: AuthRequest) -> UUID:
+    try:
+        return UUID(request.parameters["identity_id"])
+    except ValueError:
+        raise rejections.IDENTITY_ID() from None
 
 
 def _refuse_unless_enabled(context: EndpointContext) -> None:

@@ -14,10 +14,9 @@ from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.passwords.login_failures import failures_logged
 from workers.auth.accounts.users import users
-from workers.auth.factors import passkeys, webauthn_rules
+from workers.auth.factors import passkeys
 from workers.auth.factors.passkeys import ChallengePurpose, PasskeyRow
-from workers.auth.factors.relying_party import relying_party
-from workers.auth.factors.webauthn_credentials import Unverified, WebauthnAssertion
+from workers.auth.factors.relying_party import credential_owner, relying_party
 from workers.auth.flows import captcha
 from workers.auth.http.caller import SignedInCaller, find_caller
 from workers.auth.http.context import EndpointContext
@@ -29,6 +28,8 @@ from workers.auth.model.rate_limits import RequestLimit, count_request
 from workers.auth.model.request import AuthRequest, json_response
 from workers.auth.model.rows import AuthUser
 from workers.auth.model.user_json import JsonObject
+from workers.credentials import webauthn_rules
+from workers.credentials.webauthn_credentials import Unverified, WebauthnAssertion
 from workers.database.transactions.interactive import Transaction
 
 _MAX_NAME = 120
@@ -65,7 +66,7 @@ async def registration_options(context: EndpointContext, request: AuthRequest) -
         await passkeys.reject_beyond_limit(transaction, user.id, settings.passkey.max_passkeys_per_user)
         options = webauthn_rules.creation_options(
             relying_party(settings),
-            user,
+            credential_owner(user),
             challenge,
             await passkeys.credentials_of(transaction, user.id),
             _lifetime_s(context),

@@ -22,6 +22,7 @@ from workers.auth.model.claims import SignInMethod
 from workers.auth.model.rate_limits import count_request
 from workers.auth.model.request import AuthRequest, json_response
 from workers.auth.model.user_json import JsonObject
+from workers.credentials.recovery_codes import hash_of, new_codes, normal_code
 from workers.database.transactions.interactive import Transaction
 
 
@@ -126,10 +127,10 @@ async def _compare(context: EndpointContext, request: AuthRequest, code: str) ->
         caller = await lock_owner(context, request, transaction)
         code_set = await recovery_codes.find(transaction, caller.user.id)
         recovery_codes.reject_locked(code_set, now)
-        normalized = recovery_codes.normal_code(code)
+        normalized = normal_code(code)
         if not normalized:
             raise rejections.NO_MFA_CODE()
-        hashed = recovery_codes.hash_of(normalized, caller.user.id, context.code_key)
+        hashed = hash_of(normalized, caller.user.id, context.code_key)
         is_right = await recovery_codes.use(transaction, code_set, hashed, now)
         tries = FailedTries() if is_right else recovery_codes.after_failure(code_set, settings, now)
         await recovery_codes.count(transaction, code_set, tries, now)
@@ -162,8 +163,9 @@ def _require_may_create(context: EndpointContext, caller: FactorOwner) -> None:
 
 def _new_codes(context: EndpointContext, caller: FactorOwner) -> tuple[list[str], list[str]]:
     """Return new codes, and their stored forms."""
-    codes = recovery_codes.new_codes(context.settings.mfa.recovery_codes)
-    return codes, [recovery_codes.hash_of(code, caller.user.id, context.code_key) for code in codes]
+    settings = context.settings.mfa.recovery_codes
+    codes = new_codes(settings.count, settings.code_length)
+    return codes, [hash_of(code, caller.user.id, context.code_key) for code in codes]
 
 
 def _identified(code_set: CodeSet) -> JsonObject:

@@ -56,6 +56,17 @@ async def end_for_admin(context: EndpointContext, request: AuthRequest) -> Respo
     return Response(204)
 
 
+async def end_all_for_admin(context: EndpointContext, request: AuthRequest) -> Response:
+    """End all sessions of a user. Raises: AuthError."""
+    await require_admin(context, request)
+    async with context.transaction() as transaction:
+        user, actor = await path_user(transaction, request), acting_admin(request)
+        traits = {"scope": "global", **audit.user_traits(user)}
+        entry = audit.entry(context, request, AuditAction.LOGOUT, actor, traits)
+        await sessions.end_all(transaction, user.id, entry)
+    return Response(204)
+
+
 async def _shown(transaction: Transaction, user_id: UUID, current: UUID | None) -> list[dict[str, object]]:
     summaries = await sessions.of_user(transaction, user_id)
     if current is None:

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from workers.auth.accounts.passwords.hashing import Hashing
-from workers.auth.accounts.passwords.passwords import Cost, Verdict, hash_password
 from workers.auth.model.errors import AuthError
+from workers.credentials.password_hashes import Cost, Verdict, hash_password
 
 CHEAP = Cost(memory_kib=64, passes=1)
 

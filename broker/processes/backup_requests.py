@@ -1,0 +1,96 @@
+"""The folder through which the pool `management` has the supervisor make backups, and learns how far they are.
+
+    <folder>/.request.json   written by the pool, taken by the supervisor: the name of the backup to make
+    <folder>/.status.json    written by the supervisor: the backup under way, or the last one
+    <folder>/<name>/         a backup (workers/backup/manifest.py)
+
+A backup needs a superuser of the database, and no worker has its password. So the pool only names the folder of the backup, in a
+form that leads nowhere else, and the supervisor makes it, one at a time. Where no supervisor runs, nobody takes the request.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from broker.processes.lifecycle import data_folder
+from schemas.settings.management import Management
+
+BACKUP_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}")
+REQUEST, STATUS = ".request.json", ".status.json"
+MOST_LINES = 50
+_LONGEST = 256 * 1024
+
+
+class BackupRequest(Struct, frozen=True):
+    """A backup to make: its name."""
+
+    name: str
+
+
+class BackupStatus(Struct, frozen=True):
+    """A backup under way, or the last one. `state`: running, done or failed; times in seconds since 1970; `lines`: the last reports."""
+
+    name: str
+    state: str
+    started_at: float
+    ended_at: float | None = None
+    lines: list[str] = []
+
+
+def backup_folder(settings: Management, data: Path | None = None) -> Path:
+    """Return the folder of the backups: that of the settings, else `backups` in the data folder."""
+    return Path(settings.backup_folder) if settings.backup_folder else (data or data_folder()) / "backups"
+
+
+def write_request(folder: Path, request: BackupRequest) -> bool:
+    """Request a backup; return whether there was no other request. Raises: OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(folder / REQUEST, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    with open(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(request))
+    return True
+
+
+def take_request(folder: Path) -> BackupRequest | None:
+    """Take the request, so that it is no longer there; None without one, or for one that names no backup."""
+    path = folder / REQUEST
+    try:
+        with path.open("rb") as file:
+            request = msgspec.json.decode(file.read(_LONGEST), type=BackupRequest)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+        request = BackupRequest("")
+    with contextlib.suppress(OSError):
+        path.unlink()
+    return request if BACKUP_NAME.fullmatch(request.name) else None
+
+
+def withdraw_request(folder: Path) -> None:
+    """Remove a request that nobody took."""
+    with contextlib.suppress(OSError):
+        (folder / REQUEST).unlink()
+
+
+def write_status(folder: Path, status: BackupStatus) -> None:
+    """Write the status; readers see the old or the new one, whole. Raises: OSError."""
+    draft = folder / f".status-{secrets.token_hex(4)}"
+    draft.write_bytes(msgspec.json.encode(status))
+    draft.replace(folder / STATUS)
+
+
+def read_status(folder: Path) -> BackupStatus | None:
+    """Return the status; None if no backup was requested yet."""
+    try:
+        with (folder / STATUS).open("rb") as file:
+            return msgspec.json.decode(file.read(_LONGEST), type=BackupStatus)
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None

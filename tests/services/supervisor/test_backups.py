@@ -1,0 +1,114 @@
+"""Requests of backups that the supervisor takes, and what it leaves of old ones."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from broker.processes.backup_requests import (
+    REQUEST,
+    BackupRequest,
+    BackupStatus,
+    read_status,
+    take_request,
+    withdraw_request,
+    write_request,
+    write_status,
+)
+from services.supervisor.backups import BackupRunner, new_backup_name
+from services.supervisor.errors import StartRefused
+
+
+class _Lines:
+    """Takes the lines of a supervisor."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def info(self, line: str) -> None:
+        self.lines.append(line)
+
+    def warn(self, line: str) -> None:
+        self.lines.append(line)
+
+    def ready(self, values: dict[str, str], seconds: float) -> None:
+        raise AssertionError
+
+
+def _no_database() -> Mapping[str, str]:
+    raise StartRefused("This platform runs no database.")
+
+
+def test_a_request_is_taken_once(tmp_path: Path) -> None:
+    request = BackupRequest(new_backup_name(0))
+
+    assert write_request(tmp_path / "new", request)
+    assert not write_request(tmp_path / "new", BackupRequest(new_backup_name(1)))
+    assert take_request(tmp_path / "new") == request
+    assert take_request(tmp_path / "new") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../other", "/etc/cron.d/x", "", "a\nb", "20260101T000000Z-ffff/../../x", "20260101T000000Z-ffff\n"],
+)
+def test_a_request_for_another_place_is_dropped(tmp_path: Path, name: str) -> None:
+    write_request(tmp_path, BackupRequest(name))
+
+    assert take_request(tmp_path) is None
+    assert not (tmp_path / REQUEST).exists()
+
+
+def test_what_is_no_request_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / REQUEST).write_bytes(b"\xff" * 100)
+
+    assert take_request(tmp_path) is None
+    withdraw_request(tmp_path)
+
+
+async def test_a_backup_that_cannot_be_made_fails_and_leaves_nothing(tmp_path: Path) -> None:
+    report, name = _Lines(), new_backup_name(0)
+    runner = BackupRunner(tmp_path, _no_database, report)
+
+    assert await runner._make(name) is False
+
+    status = read_status(tmp_path)
+    assert status is not None
+    assert (status.name, status.state) == (name, "failed")
+    assert "no database" in status.lines[-1]
+    assert not (tmp_path / name).exists()
+
+
+async def test_a_backup_that_was_cut_off_is_reported_as_failed(tmp_path: Path) -> None:
+    write_status(tmp_path, BackupStatus(new_backup_name(0), "running", 1.0))
+    running = asyncio.create_task(BackupRunner(tmp_path, _no_database, _Lines()).run())
+    async with asyncio.timeout(10):
+        while (status := read_status(tmp_path)) is None or status.state == "running":
+            await asyncio.sleep(0)
+    running.cancel()
+
+    assert status.state == "failed"
+
+
+def test_only_the_oldest_whole_backups_are_removed(tmp_path: Path) -> None:
+    names = [new_backup_name(day * 86400) for day in range(4)]
+    for name in [*names, "mine", new_backup_name(0)[:-5]]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").touch()
+    (tmp_path / names[3] / "manifest.json").unlink()
+
+    BackupRunner(tmp_path, _no_database, _Lines(), kept=1)._remove_oldest()
+
+    assert {path.name for path in tmp_path.iterdir()} == {names[2], names[3], "mine", new_backup_name(0)[:-5]}
+
+
+def test_a_schedule_that_is_none_is_reported_and_makes_nothing(tmp_path: Path) -> None:
+    report = _Lines()
+
+    assert BackupRunner(tmp_path, _no_database, report, schedule="sometimes")._next_due() is None
+    assert "management.backup_schedule" in report.lines[0]
+    assert (
+        BackupRunner(tmp_path, _no_database, report, schedule="0 3 * * *", clock=lambda: 0.0)._next_due()
+        == 3 * 3600
+    )

@@ -1,0 +1,1 @@
+"""The store of log lines, as the pool `management` keeps it."""

@@ -1,0 +1,180 @@
+"""Opens sessions for SQL that a person wrote, and ends every one of them.
+
+The login decides what the text can reach, whatever it says (`set role`, `reset role`, `set session authorization`): that of
+developers is a member of `postgres` alone, that of readers of `supabase_read_only_user` alone. The login behind `view as` may
+become each role of tokens, the service role too, so only developers get a session of it for a text of theirs.
+
+Limits that the text can undo (`statement_timeout`, catching `query_canceled`) are for its good. Those that it cannot:
+
+- A reading session has begun a read-only transaction and taken a snapshot, after which PostgreSQL lets no statement make the
+  transaction writable again; a statement that ends the transaction is the last one that runs (run.py).
+- A session that still runs when its time is over is terminated by its process id from another connection. A backend reacts
+  to that inside any loop, and SQL cannot catch it.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from schemas.database_logins import DEVELOPER, READER, SESSION_LOGINS, VIEWER
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.transactions.interactive import statement
+from workers.management.caller import ViewAs, caller_settings
+from workers.management.database import MAX_SQL_SESSIONS, ROLE_OF_LOGIN, ManagementDatabase
+from workers.management.errors import ManagementError
+from workers.management.operation import OperationContext
+from workers.management.rights import Right
+from workers.management.sql.session import SqlSession
+
+_WAIT_S = 5.0
+_TERMINATE_S = 5.0
+_CLOSE_S = 2.0
+_CANCEL = (
+    "select pg_catalog.pg_cancel_backend(pid)::pg_catalog.text from pg_catalog.pg_stat_activity"
+    " where application_name operator(pg_catalog.=) $1 and usename operator(pg_catalog.=) session_user"
+    " and pid operator(pg_catalog.<>) pg_catalog.pg_backend_pid()"
+)
+_TERMINATE = "select pg_catalog.pg_terminate_backend($1::pg_catalog.int4)"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpec:
+    """A session to open: its login, settings in the order in which they are applied, and whether it may write."""
+
+    login: str
+    settings: list[tuple[str, str]]
+    is_read_only: bool
+    timeout_s: float
+    name: str
+    longest_message: int = 1024 * 1024
+
+
+async def session_spec(
+    context: OperationContext,
+    *,
+    view_as: ViewAs | None,
+    is_read_only: bool,
+    timeout_s: float,
+    run_id: str = "",
+    longest_message: int = 1024 * 1024,
+) -> SessionSpec:
+    """Return the session that an actor gets for a text. Raises: ManagementError."""
+    if view_as is not None:
+        if not context.actor.rights.includes(Right.DEVELOPER):
+            raise ManagementError(
+                403,
+                "no_right",
+                "SQL as a caller of the interfaces needs the rights of a developer: such a session can become every role of tokens",
+                hint="rows.list shows a table as a caller sees it, with the rights of a reader.",
+            )
+        login, settings = VIEWER, await caller_settings(context, view_as)
+    else:
+        login = DEVELOPER if context.actor.rights.includes(Right.DEVELOPER) else READER
+        settings = [("role", ROLE_OF_LOGIN[login])]
+    if login == READER:
+        is_read_only = True
+    milliseconds = str(round(timeout_s * 1000))
+    name = application_name(context, run_id)
+    settings = [("statement_timeout", milliseconds), *settings]
+    return SessionSpec(login, settings, is_read_only, timeout_s, name, longest_message)
+
+
+def application_name(context: OperationContext, run_id: str) -> str:
+    """Return the name of a run in pg_stat_activity: the same id of two administrators names two runs."""
+    actor = context.actor
+    owner = actor.administrator_id or actor.token_id or actor.name
+    digest = hashlib.sha256(f"{owner}\0{run_id or context.request_id}".encode()).hexdigest()
+    return f"headwater sql {digest[:40]}"
+
+
+@asynccontextmanager
+async def open_session(database: ManagementDatabase, spec: SessionSpec) -> AsyncIterator[SqlSession]:
+    """Yield a session; it is ended with the block, whatever its text did. Raises: ManagementError (503), Disconnected."""
+    held = await hold_session(database, spec)
+    try:
+        yield held.session
+    finally:
+        await asyncio.shield(held.end())
+
+
+@dataclass(slots=True)
+class HeldSession:
+    """A session that is in use until `end` is called."""
+
+    session: SqlSession
+    database: ManagementDatabase
+    spec: SessionSpec
+    is_ended: bool = False
+
+    async def end(self) -> None:
+        """Close the session; terminate it at the server if something still runs in it. Can be called twice."""
+        if self.is_ended:
+            return
+        self.is_ended = True
+        try:
+            if self.session.is_running and self.session.process_id:
+                await self._terminate()
+                self.session.abort()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_S):
+                    await self.session.close()
+        finally:
+            self.database.sql_places.release()
+
+    async def _terminate(self) -> None:
+        terminating = statement(_TERMINATE, self.session.process_id)
+        with suppress(DatabaseError, Disconnected, PoolTimeout, TimeoutError):
+            async with asyncio.timeout(_TERMINATE_S):
+                await self.database.run_as_login(self.spec.login, terminating, timeout_s=_TERMINATE_S)
+
+
+async def hold_session(database: ManagementDatabase, spec: SessionSpec) -> HeldSession:
+    """Open a session with its role, settings and transaction. Raises: ManagementError (503), DatabaseError, Disconnected."""
+    try:
+        async with asyncio.timeout(_WAIT_S):
+            await database.sql_places.acquire()
+    except TimeoutError:
+        raise ManagementError(
+            503,
+            "busy",
+            f"{MAX_SQL_SESSIONS} SQL sessions are in use; try again soon",
+            headers=[("retry-after", "2")],
+        ) from None
+    try:
+        url = database.url_of(spec.login)
+        session = await SqlSession.open(url, spec.name, longest_message=spec.longest_message)
+    except BaseException:
+        database.sql_places.release()
+        raise
+    held = HeldSession(session, database, spec)
+    try:
+        await _prepare(session, spec)
+    except BaseException:
+        await asyncio.shield(held.end())
+        raise
+    return held
+
+
+async def _prepare(session: SqlSession, spec: SessionSpec) -> None:
+    """Apply the settings; begin the transaction of a reading session and take its snapshot."""
+    count = len(spec.settings)
+    calls = (f"pg_catalog.set_config(${2 * i + 1}, ${2 * i + 2}, false)" for i in range(count))
+    values = [text.encode() for pair in spec.settings for text in pair]
+    await session.command(f"select {', '.join(calls)}", values)
+    if spec.is_read_only:
+        await session.command("begin read only")
+        await session.command("select 1")
+
+
+async def cancel_run(context: OperationContext, run_id: str) -> int:
+    """Cancel the statement of one's own run; return how many sessions it had. Raises: DatabaseError, Disconnected."""
+    name = application_name(context, run_id)
+    count = 0
+    for login in SESSION_LOGINS:
+        rows = await context.database.run_as_login(
+            login, statement(_CANCEL, name), timeout_s=context.settings.statement_timeout_s
+        )
+        count += len(rows)
+    return count
