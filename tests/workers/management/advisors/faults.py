@@ -51,11 +51,11 @@ FAULTS: Mapping[str, str] = {
         create policy "one" on public.several for update to authenticated using (id > 1) with check (id > 2);
         create policy "two" on public.several for update to authenticated using (id < 1)""",
     "duplicate_index": """create table public.twice (id int primary key, a int);
-        create index twice_a on public.twice (a); create index "twice_A" on public.twice (a)""",
+        create index twice_a on public.twice (a); create index twice_b on public.twice (a)""",
     "table_bloat": """create table public.bloated (id int primary key, body text) with (autovacuum_enabled = off);
         alter table public.bloated alter body set storage plain;
         insert into public.bloated select n, repeat('x', 1500) from generate_series(1, 25000) as n;
-        delete from public.bloated where id % 20 > 0""",
+        delete from public.bloated where id % 200 > 0""",
 }
 """Rule -> statements. Other rules find some of these objects too."""
 
