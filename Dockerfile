@@ -2,6 +2,7 @@ FROM python:3.13-slim AS build
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE THIRD_PARTY_LICENSES.md CHANGELOG.md ./
 COPY deploy/grafana.json deploy/prometheus.yml deploy/
+COPY docs/*.md docs/
 COPY schemas schemas
 COPY broker broker
 COPY services services

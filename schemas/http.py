@@ -57,6 +57,9 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
 SERVER_ORIGIN = "headwater-origin"
 """Header that the gateway adds to requests of administrators: scheme, host and port under which the client sent them."""
 
+STORAGE_URL = "headwater-storage-url"
+"""Header that the gateway adds to POST requests of S3: the URL under which the client reaches storage."""
+
 
 class Response(Struct, frozen=True, array_like=True, tag="response"):
     """One HTTP response. `reason`: the reason phrase, empty for the standard one."""

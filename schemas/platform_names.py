@@ -11,7 +11,7 @@ PLATFORM_ROLES = frozenset({
     "supabase_admin", "supabase_auth_admin", "supabase_etl_admin", "supabase_functions_admin",
     "supabase_read_only_user", "supabase_realtime_admin", "supabase_replication_admin", "supabase_storage_admin",
     "headwater_developer", "headwater_http", "headwater_management", "headwater_reader", "headwater_scheduler", "headwater_sweeper",
-    "headwater_vault", "headwater_viewer",
+    "headwater_vault", "headwater_viewer", "cli_login_postgres", "cli_login_supabase_read_only_user",
 })  # fmt: skip
 """Roles that the platform creates."""
 

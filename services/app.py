@@ -149,7 +149,7 @@ def open_objects(settings: Settings, calls: Calls) -> ObjectTransfers | None:
     address = PublicAddress(settings.storage.public_url or settings.api.external_url, trusted)
     resuming = ResumableUploads(calls, blobs, address, minimum_rate)
     compression = ResponseCompression(settings.gateway.compression)
-    return ObjectTransfers(calls, blobs, resuming, minimum_rate, compression)
+    return ObjectTransfers(calls, blobs, resuming, minimum_rate, compression, address)
 
 
 def build_authenticator(settings: Settings, platform_keys: PlatformKeys | None = None) -> Authenticator:

@@ -1,7 +1,7 @@
 """The settings of an edge that administrators change while it runs: limits, origins, rates.
 
-An edge has no database, so a worker sends it the stored values (`EDGE_SETTINGS`): when the edge starts, when the workers announce a
-change, after the broker was away, and once a minute, for an event may be lost. Until the first answer those of the file apply; then
+An edge cannot reach the database, so a worker sends it the stored values (`EDGE_SETTINGS`): when the edge starts, when the workers announce a
+change, after the broker was away, and once a minute, for an event may be lost. Until the first answer the file's values apply; then
 no worker answers requests either. A request that is under way finishes with the objects that it began with.
 """
 

@@ -55,7 +55,7 @@ class StoreLimits:
 
 
 def segment_paths(folder: Path) -> list[Path]:
-    """Return the segments of a store, the oldest first; none where there is no store."""
+    """Return the segments of a store, the oldest first; an empty list if the store does not exist."""
     return sorted(path for path in folder.glob(f"*{_SUFFIX}") if path.stem.isdigit())
 
 
@@ -125,7 +125,7 @@ class LogStore:
     ) -> None:
         """Add lines in one transaction, and remember how far the streams were read.
 
-        Raises: StoreFull when there is no room even without older segments; nothing was stored then.
+        Raises: StoreFull if the disk is full even without older segments; nothing was stored then.
         """
         self._make_room()
         assert self._segment is not None

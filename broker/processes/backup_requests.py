@@ -43,7 +43,7 @@ class BackupStatus(Struct, frozen=True):
 
 
 def backup_folder(settings: Management, data: Path | None = None) -> Path:
-    """Return the folder of the backups: that of the settings, else `backups` in the data folder."""
+    """Return the folder of the backups: from the settings, else `backups` in the data folder."""
     return Path(settings.backup_folder) if settings.backup_folder else (data or data_folder()) / "backups"
 
 

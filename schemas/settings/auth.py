@@ -92,7 +92,7 @@ class AuthRateLimits(Struct, frozen=True):
     passkey: Rate = 30.0
     oauth_dynamic_client_register: Rate = 10.0
     header: str = ""
-    """No effect: the client's address comes from X-Forwarded-For of `gateway.trusted_proxies`."""
+    """Header with the client's address, before X-Forwarded-For; only of requests from `gateway.trusted_proxies`."""
 
 
 class Captcha(Struct, frozen=True):
@@ -241,7 +241,7 @@ class Auth(Struct, frozen=True):
     cors_allowed_headers: list[str] = field(default_factory=list)
     """No effect: browsers may send any request header."""
     sb_forwarded_for_enabled: bool = False
-    """No effect: the client's address comes from X-Forwarded-For of `gateway.trusted_proxies`."""
+    """Sb-Forwarded-For has the client's address, before `rate_limit.header`; only from `gateway.trusted_proxies`."""
     db_cleanup_enabled: bool = False
     """Remove what has expired: tokens, sessions, states, challenges, old anonymous users."""
     password: Password = field(default_factory=Password)

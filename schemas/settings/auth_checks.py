@@ -91,11 +91,6 @@ def normalized_auth(auth: Auth) -> tuple[Auth, list[str]]:
 
 def _without_effect(auth: Auth) -> Iterator[str]:
     """Yield what is set and changes nothing here, with what does instead."""
-    proxies = "the client's address comes from X-Forwarded-For of the proxies in {gateway.trusted_proxies}"
-    if auth.rate_limit.header and auth.rate_limit.header.lower() != "x-forwarded-for":
-        yield "{auth.rate_limit.header} has no effect: " + proxies
-    if auth.sb_forwarded_for_enabled:
-        yield "{auth.sb_forwarded_for_enabled} has no effect: " + proxies
     if auth.email.external_hosts:
         yield "{auth.email.external_hosts} has no effect: links in emails always begin with {auth.external_url}"
     if auth.oauth_server.enabled and not auth.oauth_server.authorization_url_path:

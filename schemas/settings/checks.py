@@ -5,6 +5,7 @@ checks in `auth_checks.py`, [storage] in `storage_checks.py`.
 """
 
 import ipaddress
+from collections.abc import Iterator
 
 import msgspec
 
@@ -46,6 +47,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
     replace = msgspec.structs.replace
     api, db, broker, gateway = settings.api, settings.db, settings.broker, settings.gateway
     auth, warnings = normalized_auth(settings.auth)
+    warnings.extend(_unread_address_headers(settings))
     normalized = replace(
         settings,
         api=replace(
@@ -97,6 +99,19 @@ def _network_fault(gateway: Gateway) -> str | None:
         except ValueError:
             return f"{{gateway.trusted_proxies}} has '{text}', which is no network such as 10.0.0.0/8, and no address"
     return None
+
+
+def _unread_address_headers(settings: Settings) -> Iterator[str]:
+    """Yield the settings that name a header with the client's address while no sender of such a header is trusted."""
+    if settings.gateway.trusted_proxies:
+        return
+    header = settings.auth.rate_limit.header.strip().lower()
+    for key, value in (
+        ("auth.rate_limit.header", header not in ("", "x-forwarded-for")),
+        ("auth.sb_forwarded_for_enabled", settings.auth.sb_forwarded_for_enabled),
+    ):
+        if value:
+            yield f"{{{key}}} has no effect: the header counts only from the proxies in {{gateway.trusted_proxies}}, which is empty"
 
 
 def _drain_fault(settings: Settings) -> str | None:

@@ -1,6 +1,6 @@
 """Which settings administrators change while the platform runs (pure).
 
-A value that is stored in the database applies over that of the file (`overlay.py`). Everything that is not listed here is read once,
+A value that is stored in the database replaces the file's (`overlay.py`). Everything that is not listed here is read once,
 at the start: addresses, ports, keys, passwords, paths, sizes of connection pools. Patterns are dotted paths; `*` stands for one part
 of a path, a last `**` for the rest of it.
 """
@@ -82,7 +82,7 @@ EDGE_PATTERNS = (
     "realtime.*",
     "gateway.rate_limit.*",
 )
-"""Live settings that edges read. Edges have no database: a worker sends them these, so none may be a secret."""
+"""Live settings that edges read. A worker sends them to edges, which cannot reach the database, so none may be a secret."""
 
 OWNER_PATTERNS = (
     "auth.hook.**",

@@ -118,8 +118,13 @@ def blob_name_of(named: BlobReference) -> BlobPath:
 
 
 def _takes_range(request: web.BaseRequest) -> bool:
-    """Return whether `Range` counts: for GET (RFC 9110, 14.2), and for HEAD where S3 defines it (HeadObject)."""
-    return request.method == "GET" or request.path.startswith(S3_PREFIX)
+    """Return whether `Range` counts: for GET (RFC 9110, 14.2), and for HEAD where S3 defines it (HeadObject).
+
+    S3 serves one range a request and ignores a header with several; REST answers that with 416, as its reference does.
+    """
+    if request.path.startswith(S3_PREFIX):
+        return "," not in request.headers.get("range", "")
+    return request.method == "GET"
 
 
 def _validators(claim: BlobClaim) -> Headers:

@@ -34,7 +34,7 @@ from services.gateway.handlers import UnroutedHandler, build_handlers
 from services.gateway.head_checks import answer_in_http11, head_fault
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
-from services.gateway.request import GatewayRequest, read_request
+from services.gateway.request import GatewayRequest, address_headers_of, read_request
 from services.gateway.root_page import RootPage
 from services.gateway.route_handler import Reply, RouteHandler
 from services.gateway.s3.errors import error_as_xml
@@ -95,6 +95,7 @@ class Edge:
         self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
         self._unrouted = UnroutedHandler(self._policy, self._health, RootPage(settings))
         self._handlers = self._make_handlers(settings)
+        self._address_headers = {"auth": address_headers_of(settings.auth)}
         limit = settings.gateway.rate_limit
         if limit != self._rate_limit:
             self._rate_limit = limit
@@ -106,7 +107,7 @@ class Edge:
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, and leave its line in the log. Raises only when the client is gone."""
-        request = read_request(http, self._trusted)
+        request = read_request(http, self._trusted, self._address_headers)
         if self._access is None:
             return await self._answer(request)
         request.is_sampled = self._access.samples()

@@ -27,6 +27,7 @@ from schemas.http import Headers, Request, Response
 from services.gateway.blob_responses import BlobSender, blob_name_of
 from services.gateway.compression import ResponseCompression
 from services.gateway.forward import send_continue
+from services.gateway.public_address import PublicAddress
 from services.gateway.resumable.uploads import ResumableUploads, is_resumable
 from services.gateway.s3.body import object_bytes
 from services.gateway.s3.chunks import InvalidS3Body
@@ -76,7 +77,9 @@ class ObjectTransfers:
         resuming: ResumableUploads,
         patience: TransferLimits,
         compression: ResponseCompression,
+        address: PublicAddress,
     ) -> None:
+        self.address = address
         self._calls = calls
         self._resuming = resuming
         self._blobs = blobs

@@ -1,13 +1,14 @@
 """A request at the gateway: what was read of its head, and what the steps of `Edge.handle` learn about it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aiohttp import web
 
 from schemas.caller import Caller
 from schemas.http import Headers, header_values
+from schemas.settings.auth import Auth
 from services.gateway.routes import GatewayRoute, route_of
 from services.middleware.limits import Network, client_address, is_in_networks
 from services.middleware.request_id import request_id
@@ -47,6 +48,8 @@ class GatewayRequest:
     """The path that the pool receives: below the route's mount."""
     trusted: Sequence[Network]
     """Networks of the proxies whose forwarding headers count."""
+    address_headers: Sequence[str] = ()
+    """Headers, in lower case, that name the client's address before X-Forwarded-For does."""
     response_headers: Headers = field(default_factory=list)
     """Headers of every response: CORS and the request id."""
     is_sampled: bool = False
@@ -68,10 +71,20 @@ class GatewayRequest:
         return key
 
     def client_address(self) -> str:
-        """Return the client's address. X-Forwarded-For may come in several lines; the nearest proxy wrote the last one."""
+        """Return the client's address. A header may come in several lines; the nearest proxy wrote the last one.
+
+        Of `address_headers` and X-Forwarded-For the first one counts that names an address outside the trusted networks.
+        All of them count only from a trusted proxy: a client that connects directly cannot choose its address.
+        """
         peer = self.http.remote or ""
         if not self.trusted:
             return peer
+        for name in self.address_headers:
+            hops = header_values(self.headers, name)
+            if hops and not is_in_networks(
+                address := client_address(peer, ",".join(hops), self.trusted), self.trusted
+            ):
+                return address
         hops = header_values(self.headers, "x-forwarded-for")
         return client_address(peer, ",".join(hops) if hops else None, self.trusted)
 
@@ -84,8 +97,19 @@ class GatewayRequest:
         return self.client_address() == self.http.remote and not _ADDRESS_HEADERS.isdisjoint(self.first)
 
 
-def read_request(request: web.BaseRequest, trusted: Sequence[Network]) -> GatewayRequest:
-    """Read the head of a request and find its route."""
+def address_headers_of(auth: Auth) -> tuple[str, ...]:
+    """Return the headers that name the client's address for auth, the most important first, in lower case."""
+    first = ("sb-forwarded-for",) if auth.sb_forwarded_for_enabled else ()
+    header = auth.rate_limit.header.strip().lower()
+    return (*first, header) if header and header != "x-forwarded-for" else first
+
+
+def read_request(
+    request: web.BaseRequest,
+    trusted: Sequence[Network],
+    address_headers: Mapping[str, Sequence[str]] | None = None,
+) -> GatewayRequest:
+    """Read the head of a request and find its route. `address_headers` are by area."""
     headers = received_headers(request)
     first = dict(reversed(headers))
     if len(first) != len(headers):
@@ -107,6 +131,7 @@ def read_request(request: web.BaseRequest, trusted: Sequence[Network]) -> Gatewa
         route=match[0] if match else None,
         below=match[1] if match else "",
         trusted=trusted,
+        address_headers=address_headers.get(match[0].area, ()) if address_headers and match else (),
     )
 
 

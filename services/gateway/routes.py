@@ -113,6 +113,7 @@ ROUTES = (
     GatewayRoute("management", "/management/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False),
     GatewayRoute("management", "/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
     GatewayRoute("management", "/v2", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
+    GatewayRoute("management", "/mcp", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
     GatewayRoute("pg", "/pg", MANAGEMENT, HandlerName.SCHEMA_METADATA, mount=""),
 )
 

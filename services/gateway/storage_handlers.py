@@ -2,7 +2,7 @@
 
 from broker.requests.call import PoolReply
 from broker.subjects import STORAGE
-from schemas.http import Request, Response
+from schemas.http import STORAGE_URL, Request, Response
 from services.gateway.authentication import Authenticator
 from services.gateway.forward import Forwarder
 from services.gateway.objects import ObjectTransfers, carries_object
@@ -108,7 +108,11 @@ class S3Handler(StorageHandler):
         return session_token(request.first, request.query)
 
     async def handle(self, request: GatewayRequest) -> Reply:
-        """Answer as storage does, but for forms."""
+        """Answer as storage does, but for forms. A POST carries the URL of storage, for the `Location` of its answer."""
+        request.headers = [pair for pair in request.headers if pair[0] != STORAGE_URL]
+        if request.method == "POST":
+            url = self._objects.address.of(request.http, request.first)
+            request.headers.append((STORAGE_URL, url))
         if request.caller is not None:
             return await super().handle(request)
         assert request.route is not None  # only routes name this handler

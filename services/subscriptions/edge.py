@@ -49,7 +49,7 @@ _NOT_FORWARDED = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-
 
 
 class GraphQLSocketEdge:
-    """The subscription edge of one process. `feed` is None if row changes are not delivered."""
+    """The subscription edge of one process. Without row changes, `feed` is None."""
 
     def __init__(self, settings: Settings, calls: Calls, keeper: Authenticator, feed: Feed | None) -> None:
         self._settings = settings.graphql.subscriptions

@@ -42,6 +42,8 @@ def test_what_no_part_logs_in_as_has_no_password(target: Platform) -> None:
     ).stdout.split()
 
     assert without == [
+        "cli_login_postgres",  # open for minutes, when a developer's token asks
+        "cli_login_supabase_read_only_user",
         "pgbouncer",
         "supabase_etl_admin",
         "supabase_functions_admin",

@@ -78,7 +78,7 @@ def confirming_accounts(abroad: str) -> Iterator[Platform]:
 def node_modules() -> None:
     """Install the pinned JavaScript clients."""
     clients = (
-        "@refinedev/supabase", "@supabase/postgres-meta", "@supabase/ssr", "@supabase/supabase-js",
+        "@modelcontextprotocol/sdk", "@refinedev/supabase", "@supabase/postgres-meta", "@supabase/ssr", "@supabase/supabase-js",
         "graphql-http", "graphql-request", "graphql-ws", "tus-js-client",
     )  # fmt: skip
     if all((HERE / "node_modules" / name).exists() for name in clients):

@@ -245,6 +245,22 @@ async def test_a_write_that_fails_leaves_no_answer(server: Sender, key: str) -> 
     assert await tally(server.running_platform, key) == 1
 
 
+async def test_a_mutation_is_replayed_in_the_media_type_that_is_accepted_now(
+    server: Sender, key: str
+) -> None:
+    _, path, body = json.loads(json.dumps(_WRITES["GraphQL"]).replace("NAME", key))
+    accepted = ["application/graphql-response+json", "application/json", "application/graphql-response+json"]
+
+    replies = [await server.send("POST", path, body, key, Accept=kind) for kind in accepted]
+
+    assert [reply.is_replay for reply in replies] == [False, True, True]
+    assert [reply.status for reply in replies] == [200, 200, 200]
+    assert [reply.headers["Content-Type"].partition(";")[0] for reply in replies] == accepted
+    assert len({reply.body for reply in replies}) == 1
+    assert "errors" not in replies[0].body
+    assert await tally(server.running_platform, key) == 1
+
+
 async def test_a_write_that_fails_at_its_commit_leaves_no_answer(server: Sender, key: str) -> None:
     row = {"id": key, "seconds": 0, "is_refused": True}
 

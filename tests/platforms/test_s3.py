@@ -497,7 +497,7 @@ def test_signed_chunks(running_platform: Platform, s3: Any, bucket: str, is_tamp
         hashes = (hashlib.sha256(b"").hexdigest(), hashlib.sha256(piece).hexdigest())
         text = "\n".join(("AWS4-HMAC-SHA256-PAYLOAD", f"{now:%Y%m%dT%H%M%SZ}", scope, last, *hashes))
         last = hmac.digest(key, text.encode(), "sha256").hex()
-        shown = piece[:-1] + b"!" if is_tampered and len(piece) == 100_000 else piece
+        shown = piece[:-1] + bytes([piece[-1] ^ 1]) if is_tampered and len(piece) == 100_000 else piece
         body += f"{len(piece):x};chunk-signature={last}\r\n".encode() + shown + b"\r\n"
 
     status, answer = sent(running_platform, request, body)
@@ -550,7 +550,6 @@ def test_the_limits_of_a_bucket_hold(running_platform: Platform, s3: Any, bucket
 def test_what_is_not_offered_says_so(running_platform: Platform, s3: Any, bucket: str) -> None:
     s3.put_object(Bucket=bucket, Key="x", Body=b"1")
 
-    assert refused(s3.get_bucket_acl, Bucket=bucket) == (404, "NotImplemented")
     assert refused(s3.get_object, Bucket=bucket, Key="x", VersionId="1234") == (404, "NotImplemented")
     assert s3.get_object(Bucket=bucket, Key="x", VersionId="null")["Body"].read() == b"1"
     assert refused(s3.put_object_tagging, Bucket=bucket, Key="x", Tagging={"TagSet": []}) == (

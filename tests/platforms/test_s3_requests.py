@@ -437,17 +437,6 @@ def test_checksums_are_stored_and_returned_with_the_whole_object(
     assert s3.upload_part(**part, Body=b"abc", ChecksumAlgorithm=algorithm)[field] == put[field]
 
 
-def test_a_checksum_of_a_completion_is_rejected(s3: Any, bucket: str) -> None:
-    named = {"Bucket": bucket, "Key": "x"}
-    upload = {**named, "UploadId": s3.create_multipart_upload(**named)["UploadId"]}
-    etag = s3.upload_part(**upload, PartNumber=1, Body=b"abc")["ETag"]
-    parts = {"Parts": [{"PartNumber": 1, "ETag": etag}]}
-
-    whole = refused(s3.complete_multipart_upload, **upload, MultipartUpload=parts, ChecksumCRC32="AAAAAA==")
-
-    assert whole == (501, "NotImplemented", "x-amz-checksum-crc32")
-
-
 def test_an_object_has_one_version(s3: Any, bucket: str) -> None:
     for key in ("a", "b/c", "d"):
         s3.put_object(Bucket=bucket, Key=key, Body=b"abc")

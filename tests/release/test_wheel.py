@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from workers.management.mcp.pages import NOT_SHIPPED
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("services", "broker", "schemas", "workers")
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -45,7 +47,9 @@ def test_nothing_else_is_in_the_wheel(members: set[str]) -> None:
         each for each in members if each.split("/")[0] not in PACKAGES and not each.startswith(info)
     )
 
+    pages = sorted(page.name for page in (ROOT / "docs").glob("*.md") if page.stem not in NOT_SHIPPED)
     assert others == [
+        *(f"{data}data/share/headwater/docs/{page}" for page in pages),
         f"{data}data/share/headwater/grafana.json",
         f"{data}data/share/headwater/prometheus.yml",
     ]

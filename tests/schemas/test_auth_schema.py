@@ -32,8 +32,8 @@ ENUMS = {
 
 # What the service asks with, and the index that answers
 QUESTIONS = {
-    "select from auth.users where lower(email) = $1 and aud = $2 and not is_sso_user": "users_email_aud_idx",
-    "select from auth.users where lower(email) = $1": "users_email_aud_idx",
+    "select from auth.users where lower(email) = $1 and aud = $2 and not is_sso_user": "users_email_pattern_idx",
+    "select from auth.users where lower(email) = $1": "users_email_pattern_idx",
     "select from auth.users where phone = $1 and aud = $2": "users_phone_key",
     "select from auth.users where id = $1": "users_pkey",
     "select from auth.users order by created_at desc, id desc limit 50": "users_created_at_id_idx",

@@ -3,6 +3,7 @@
 import asyncpg
 import pytest
 
+from schemas.platform_names import LOGIN_PREFIXES, PLATFORM_ROLES
 from tests.schemas.callers import API_ROLES
 from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import Server, connected
@@ -160,3 +161,13 @@ async def test_a_function_gets_the_servers_own_error(migrated_server: Server) ->
     async with connected(migrated_server.url("postgres", PASSWORD)) as project:
         with pytest.raises(asyncpg.InsufficientPrivilegeError, match="FOR ALL TABLES"):
             await project.execute("do $$ begin create publication p for all tables; end $$")
+
+
+async def test_every_role_of_the_platform_is_known_as_such(admin: asyncpg.Connection) -> None:
+    """Dumps, backups and comparisons leave the platform's roles out; `LOGIN_PREFIXES` are those that come and go."""
+    roles = await admin.fetch(
+        "select rolname::text from pg_catalog.pg_roles where oid >= 16384 and rolname !~ '^pg_'"
+    )
+
+    unknown = {row[0] for row in roles} - PLATFORM_ROLES
+    assert {name for name in unknown if not name.startswith(LOGIN_PREFIXES)} == set()

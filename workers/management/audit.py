@@ -34,12 +34,19 @@ async def write_audit(
     context: OperationContext, operation: Operation, arguments: dict[str, object], outcome: str
 ) -> None:
     """Store the row of a change. `outcome` is `done` or the code of the error. Raises: ManagementError (503)."""
+    await write_call(context, operation.name, arguments, outcome)
+
+
+async def write_call(
+    context: OperationContext, name: str, arguments: dict[str, object], outcome: str
+) -> None:
+    """Store the row of an operation, or of a tool that an agent called. Raises: ManagementError (503)."""
     actor = context.actor
     values = (
         actor.name,
         actor.administrator_id,
         actor.token_id,
-        operation.name,
+        name,
         outcome,
         context.request_id,
         context.address,
@@ -50,7 +57,7 @@ async def write_audit(
     try:
         await execute(await context.database.own(), "add_audit", *values)
     except (DatabaseError, Disconnected, PoolTimeout) as error:
-        observe(AuditLost(actor.name, operation.name, outcome, type(error).__name__))
+        observe(AuditLost(actor.name, name, outcome, type(error).__name__))
         raise ManagementError(
             503,
             "audit_unavailable",

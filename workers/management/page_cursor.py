@@ -18,7 +18,7 @@ def cursor_of(values: object) -> str:
 
 
 def read_cursor(cursor: str, kind: type[T]) -> T:
-    """Return the values in a cursor. Raises: ManagementError (400) for a text that is no cursor of these pages."""
+    """Return the values in a cursor. Raises: ManagementError (400) for a text that is not a cursor of these pages."""
     try:
         if len(cursor) > _LONGEST:
             raise ValueError

@@ -27,7 +27,7 @@ _SAMPLE_S = 60.0
 
 
 class PlatformPools:
-    """Sends requests to pools. Without `calls` (the command line of the machine has no broker) each request is refused."""
+    """Sends requests to pools. Without `calls` (the command line of the machine lacks a broker) each request is refused."""
 
     def __init__(self, calls: Calls | None, connection: NatsConnection | None = None) -> None:
         self._calls, self._connection = calls, connection
@@ -41,7 +41,7 @@ class PlatformPools:
         return self._connection
 
     async def waits_for_functions(self) -> bool:
-        """Return whether no functions worker runs because the project has no function yet: one is started when it is needed."""
+        """Return whether no functions worker runs because the project lacks functions so far: one is started when it is needed."""
         return self._calls is not None and await self._calls.is_heard(FUNCTIONS_WAKE)
 
     def wake_functions(self) -> None:

@@ -1,7 +1,7 @@
 """Statements of operations whose rows are one JSON value each, decoded as structs.
 
 Tables of extensions may have been replaced by the project's own: rows of another form, or missing tables, are answered with an
-error that says so, and are no defect of the platform.
+error that says so, and are not defects of the platform.
 """
 
 from collections.abc import Iterator, Sequence

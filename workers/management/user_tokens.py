@@ -1,6 +1,6 @@
 """A short access token in the name of a user, for calls that an administrator makes as that user.
 
-It is signed as the pool auth signs its tokens, has no session, and is valid for a minute. It is never part of a result.
+It is signed as the pool auth signs its tokens, names no session, and is valid for a minute. It is never part of a result.
 """
 
 import time

@@ -5,6 +5,7 @@ POST /operations/<name>    the arguments as JSON -> the result as JSON, or as a 
 POST /operations/<name>?arguments=<JSON>    for an operation that takes a body: a file to import
 GET  /openapi.json         all operations as OpenAPI 3.1
 /v1/..., /v2/...           what the official command line asks of its Management API: `project_api/`
+POST /mcp                  operations as tools for agents: `mcp/`
 /pg/...                    the schema metadata interface, for the secret key: `schema_metadata/`
 """
 
@@ -24,6 +25,7 @@ from workers.management.errors import ManagementError, SqlRejected, not_found
 from workers.management.identity.authenticate import authenticate
 from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing, factor_secrets
+from workers.management.mcp.endpoint import MCP_PATH, McpEndpoint
 from workers.management.openapi import openapi_document
 from workers.management.operation import StreamedResult, operation_settings
 from workers.management.operation_runner import OperationRunner
@@ -49,6 +51,7 @@ class ManagementWorker(OperationRunner):
     sign_in: SignInEndpoints = field(init=False)
     metadata: SchemaMetadata = field(init=False)
     project_api: ProjectApi = field(init=False)
+    mcp: McpEndpoint = field(init=False)
 
     def __post_init__(self) -> None:
         """Make what answers the other paths."""
@@ -60,6 +63,7 @@ class ManagementWorker(OperationRunner):
             CatalogSession(database, timeout_s), QueryRunner.create(database.developer_url, timeout_s)
         )
         self.project_api = ProjectApi(self.operate)
+        self.mcp = McpEndpoint(self)
 
     @classmethod
     def create(
@@ -109,6 +113,8 @@ class ManagementWorker(OperationRunner):
         if path in SIGN_IN_PATHS:
             _check_method(method, "POST")
             return await self.sign_in.answer(request, await body.read(MAX_BODY_BYTES))
+        if path == MCP_PATH:
+            return await self.mcp.answer(request, body)
         if path == "/openapi.json":
             _check_method(method, "GET")
             return json_response(openapi_document(self.operations.all()))

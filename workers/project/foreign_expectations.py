@@ -4,11 +4,13 @@
   many migrations, so it is open for that one statement, by its own setting. The platform's sweep removes the bytes of the rows.
 - A file that names `pgsodium.key` or its sequence, as data dumps of hosted projects do: the schema, the table and the sequence are
   created, empty and without any function.
+- A file that names `supabase_functions.http_request`, the function of database webhooks: it sends through pg_net, which the
+  hosted platform has from the start. The extension is created, unless the file itself creates it.
 """
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 import asyncpg
 
@@ -21,6 +23,7 @@ PGSODIUM_NOTICE = (
     "{name} names pgsodium.key: an empty table of that name was created. Nothing here uses it; "
     "secrets belong to the vault."
 )
+WEBHOOKS_NOTICE = "{name} makes database webhooks, which send through pg_net: the extension was created."
 DELETE_NOTICE = (
     "{name}, statement {number} deletes rows of storage by SQL. It is allowed in the files of a project; "
     "the bytes of the rows are removed by the platform within hours. An application deletes by the storage interface."
@@ -35,6 +38,11 @@ _PGSODIUM = re.compile(
     r"""(?<![\w$."])(?:pgsodium|"pgsodium")\s*\.\s*(?:key(?:_key_id_seq)?\b|"key(?:_key_id_seq)?")""",
     re.IGNORECASE,
 )
+_WEBHOOK = re.compile(
+    r"""(?<![\w$."])(?:supabase_functions|"supabase_functions")\s*\.\s*(?:http_request\b|"http_request")""",
+    re.IGNORECASE,
+)
+_PG_NET = re.compile(r"""create\s+extension\s+(?:if\s+not\s+exists\s+)?"?pg_net\b""", re.IGNORECASE)
 
 
 def deletes_stored_rows(statement: ScriptStatement) -> bool:
@@ -47,6 +55,20 @@ def deletes_stored_rows(statement: ScriptStatement) -> bool:
 def names_pgsodium_key(statements: Iterable[ScriptStatement]) -> bool:
     """Return whether a statement names the table of pgsodium's keys or its sequence, in a literal too (pure)."""
     return any(_PGSODIUM.search(statement.text, statement.head) for statement in statements)
+
+
+def makes_webhooks(statements: Sequence[ScriptStatement]) -> bool:
+    """Return whether statements name the function of webhooks, also in dynamic SQL, and do not create pg_net (pure)."""
+    texts = [statement.text[statement.head :] for statement in statements]
+    return any(map(_WEBHOOK.search, texts)) and not any(map(_PG_NET.search, texts))
+
+
+async def make_pg_net(connection: asyncpg.Connection) -> bool:
+    """Create pg_net as the current role where it is missing; return whether it was created. Raises: the driver's errors."""
+    if await connection.fetchval(_STATEMENTS["has_pg_net"]):
+        return False
+    await connection.execute(_STATEMENTS["make_pg_net"])
+    return True
 
 
 async def make_pgsodium_key(connection: asyncpg.Connection) -> bool:

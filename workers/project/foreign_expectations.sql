@@ -1,5 +1,13 @@
 -- What files of a project may expect of the hosted platform (foreign_expectations.py).
 
+-- name: has_pg_net
+-- True as well where the server does not have the extension at all: then the webhook says so.
+select exists (select from pg_catalog.pg_extension where extname = 'pg_net')
+  or not exists (select from pg_catalog.pg_available_extensions where name = 'pg_net')
+
+-- name: make_pg_net
+create extension pg_net with schema extensions
+
 -- name: has_pgsodium_key
 -- Whether the table exists, from an earlier file or from the project itself.
 select pg_catalog.to_regclass('pgsodium.key') is not null

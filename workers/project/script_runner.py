@@ -19,9 +19,12 @@ from workers.project.errors import ScriptFailed, StatementPlace
 from workers.project.foreign_expectations import (
     DELETE_NOTICE,
     PGSODIUM_NOTICE,
+    WEBHOOKS_NOTICE,
     deletes_allowed,
     deletes_stored_rows,
+    make_pg_net,
     make_pgsodium_key,
+    makes_webhooks,
     names_pgsodium_key,
 )
 from workers.project.project_folder import Script
@@ -84,6 +87,8 @@ async def run_script(
         await project.connection.execute("begin")
         if names_pgsodium_key(statements) and await make_pgsodium_key(project.connection):
             project.report(PGSODIUM_NOTICE.format(name=script.name))
+        if makes_webhooks(statements) and await make_pg_net(project.connection):
+            project.report(WEBHOOKS_NOTICE.format(name=script.name))
         await _run_all(project, script.name, statements, keep_roles=keep_roles)
         await project.connection.execute(
             "reset role" if project.role is None else f"set role {compose.quoted(project.role)}"

@@ -2,7 +2,7 @@
 
     text  -->  statements in one transaction (script_runner.py)  -->  a row in supabase_migrations.schema_migrations
 
-The session is that of a login which may become role `postgres` and nothing more. A trial runs the same statements and rolls back; it
+The login of the session may become role `postgres` and nothing more. A trial runs the same statements and rolls back; it
 reports which tables were rewritten and which locks the transaction held. `concurrently` is left out in a trial.
 """
 
@@ -61,7 +61,7 @@ def file_part(name: str) -> str:
 def next_version(now: datetime, versions: Sequence[str]) -> str:
     """Return the version of a new migration (pure): the time in UTC, or the second after the last version if that is later.
 
-    Versions are compared as texts. One that is no time gets another digit; those that are not digits are not versions.
+    Versions are compared as texts. A version that is not a time gets another digit; texts that are not digits are not versions.
     """
     version = now.astimezone(UTC).strftime(_VERSION)
     last = max((known for known in versions if _DIGITS.fullmatch(known)), default="")

@@ -1,4 +1,4 @@
-"""Sends the edges the stored settings that concern them: edges have no database.
+"""Sends the edges the stored settings that concern them: edges cannot reach the database.
 
 An edge requests them at its start, after a reconnection and every minute; the event SETTINGS_CHANGED makes it do so at once.
 """

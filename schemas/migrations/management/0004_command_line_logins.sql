@@ -12,7 +12,7 @@ begin
     execute pg_catalog.format('alter role %I password null', login);
     return;
   end if;
-  if verifier not like 'SCRAM-SHA-256$%' then
+  if verifier !~ '^SCRAM-SHA-256[$]' then
     raise exception 'not a verifier of SCRAM-SHA-256' using errcode = '22023';
   end if;
   execute pg_catalog.format(

@@ -7,16 +7,12 @@ SHA-256, as a header or as a trailer. Source: docs/reference/storage.md, section
 
 import base64
 import binascii
-import hashlib
 import hmac
 import re
-import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
-from functools import partial
+from collections.abc import AsyncIterator, Mapping
 from urllib.parse import parse_qs
 
-import anycrc  # type: ignore[import-untyped]  # it brings no stubs: `Model(name).calc(bytes, value)` is all that is used
-
+from broker.blobs.checksums import CHECKSUM_KINDS, CHECKSUM_PREFIX
 from schemas.blobs import UploadGrant
 from schemas.numbers import LARGEST_SIZE, parse_whole_number
 from services.gateway.s3.chunks import ChunkDecoder, InvalidS3Body, SignatureChain
@@ -25,7 +21,6 @@ _AUTHORIZATION = re.compile(
     r"Credential=[^,\s]*?/(\d{8}/[^/,\s]*/s3/aws4_request)\s*,.*Signature=([0-9a-f]{64})"
 )
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
-_CHECKSUM = "x-amz-checksum-"
 
 
 async def object_bytes(
@@ -66,13 +61,15 @@ class ObjectHashes:
             name.strip().lower() for name in headers.get("x-amz-trailer", "").split(",") if name.strip()
         }
         kinds = {
-            name for name in _KINDS if _CHECKSUM + name in headers or _CHECKSUM + name in self._announced
+            name
+            for name in CHECKSUM_KINDS
+            if CHECKSUM_PREFIX + name in headers or CHECKSUM_PREFIX + name in self._announced
         }
         if self._sha256:
             kinds.add("sha256")
-        self._running = {name: _KINDS[name]() for name in sorted(kinds)}
+        self._running = {name: CHECKSUM_KINDS[name]() for name in sorted(kinds)}
         for name, running_hash in self._running.items():
-            if not _is_digest(headers.get(_CHECKSUM + name), len(running_hash.digest())):
+            if not _is_digest(headers.get(CHECKSUM_PREFIX + name), len(running_hash.digest())):
                 raise InvalidS3Body("InvalidRequest")
 
     def take(self, piece: bytes) -> None:
@@ -89,47 +86,12 @@ class ObjectHashes:
         verified: dict[str, str] = {}
         for name, running_hash in self._running.items():
             computed = base64.b64encode(running_hash.digest()).decode()
-            for declared in (self._headers.get(_CHECKSUM + name), trailers.get(_CHECKSUM + name)):
+            for declared in (self._headers.get(CHECKSUM_PREFIX + name), trailers.get(CHECKSUM_PREFIX + name)):
                 if declared is not None and declared.strip() != computed:
                     raise InvalidS3Body("BadDigest")
                 if declared is not None:
-                    verified[_CHECKSUM + name] = computed
+                    verified[CHECKSUM_PREFIX + name] = computed
         return verified
-
-
-class _Crc:
-    """A checksum; `calc` gives that of bytes behind those of another value."""
-
-    def __init__(self, calc: Callable[[bytes, int], int], size: int) -> None:
-        self._calc, self._size, self._value = calc, size, 0
-
-    def update(self, piece: bytes) -> None:
-        self._value = self._calc(piece, self._value)
-
-    def digest(self) -> bytes:
-        return self._value.to_bytes(self._size, "big")
-
-
-class _Hash:
-    def __init__(self, name: str) -> None:
-        self._hash = hashlib.new(name, usedforsecurity=False)
-
-    def update(self, piece: bytes) -> None:
-        self._hash.update(piece)
-
-    def digest(self) -> bytes:
-        return self._hash.digest()
-
-
-_KINDS: dict[str, Callable[[], _Crc | _Hash]] = {
-    "crc32": partial(_Crc, zlib.crc32, 4),
-    "crc32c": partial(_Crc, anycrc.Model("CRC32-ISCSI").calc, 4),
-    "crc64nvme": partial(_Crc, anycrc.Model("CRC64-NVME").calc, 8),
-    "md5": partial(_Hash, "md5"),
-    "sha1": partial(_Hash, "sha1"),
-    "sha256": partial(_Hash, "sha256"),
-    "sha512": partial(_Hash, "sha512"),
-}
 
 
 def _is_digest(text: str | None, size: int) -> bool:

@@ -60,7 +60,7 @@ def work_environment(project: Project, folder: DataFolder, state: PlatformState)
 
 
 def backup_environment(project: Project, folder: DataFolder, state: PlatformState) -> dict[str, str]:
-    """Return the environment of a backup or a restore: that of a task, and where the tools of Postgres are. Raises: SupervisorError."""
+    """Return the environment of a backup or a restore: the environment of a task, and where the tools of Postgres are. Raises: SupervisorError."""
     environment = work_environment(project, folder, state)
     tools = postgres_tool("pg_dump", addresses.libpq_environment(environment["HEADWATER_MIGRATE_URL"])).parent
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}

@@ -34,6 +34,9 @@ from tests.broker.gcs_server import GcsServer
 from tests.broker.memory import peaks
 from tests.broker.s3_server import S3Server
 
+pytestmark = pytest.mark.timeout(600)
+"""The first test of Azure installs its server."""
+
 MIB = 1024 * 1024
 MOST = 1024 * MIB
 LONG = 64 * MIB

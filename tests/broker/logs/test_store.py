@@ -225,7 +225,7 @@ def test_wrong_filters_say_what_is_right(store: LogStore) -> None:
         ({"text": "--"}, "a letter or a digit"),
     ):
         with pytest.raises(InvalidLogQuery, match=words):
-            LogFilter(**changes)  # type: ignore[arg-type]
+            LogFilter(**changes)  # type: ignore[arg-type]  # a row of values for any field
     for cursor in ("1", "a.b", "1.2.3", "-1.0", "9" * 40 + ".1"):
         with pytest.raises(InvalidLogQuery, match="`cursor`"):
             search.search(folder_of(store), LogFilter(), 10, cursor)
@@ -439,7 +439,7 @@ def test_killed_in_the_middle_of_a_transaction_the_file_has_all_or_nothing(store
     lines = [StoredLine.of(place_of(0, 2, 0), record(700))]
 
     class Broken(dict[str, StreamPosition]):
-        def items(self):  # type: ignore[no-untyped-def]
+        def items(self):  # type: ignore[no-untyped-def]  # raises where a kill would end the transaction
             raise sqlite3.OperationalError("killed")
 
     segment = store._segment

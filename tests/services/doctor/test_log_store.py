@@ -16,7 +16,7 @@ from services.doctor.log_store import look_at_log_store
 
 
 def with_store(**changes: object) -> Settings:
-    return msgspec.structs.replace(Settings(), log=Log(store=LogStoreSettings(**changes)))  # type: ignore[arg-type]
+    return msgspec.structs.replace(Settings(), log=Log(store=LogStoreSettings(**changes)))  # type: ignore[arg-type]  # a row of values for any field
 
 
 def test_a_store_with_and_without_a_writer(tmp_path: Path) -> None:

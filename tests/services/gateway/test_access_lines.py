@@ -21,7 +21,7 @@ def request_of(path: str, caller: Caller | None = None, *, is_sampled: bool = Tr
     """Return a request of a client at 10.0.0.1."""
     http = SimpleNamespace(remote="10.0.0.1")
     route, below = route_of(path, "GET") or (None, "")
-    request = GatewayRequest(http, "r-1", "GET", 0, path, "secret=1", [], {}, route, below, ())  # type: ignore[arg-type]
+    request = GatewayRequest(http, "r-1", "GET", 0, path, "secret=1", [], {}, route, below, ())  # type: ignore[arg-type]  # a line reads only what is given here
     request.caller, request.is_sampled = caller, is_sampled
     return request
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 import jwt
 import pytest
 
+from schemas.settings.auth import AuthRateLimits
 from schemas.settings.tree import Gateway, RateLimit
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
@@ -352,6 +353,46 @@ async def test_a_forwarded_header_in_two_lines_is_one_list(nats: NatsServer, poo
         replies = [await door.ask("GET", "/rest/v1/items", each) for each in lines]
 
     assert [reply.status for reply in replies] == [200, 429]
+
+
+BY_ADDRESS = RateLimit(per_address=0.01, per_address_burst=1)
+NAMED = {"rate_limit": AuthRateLimits(header="X-Real-IP"), "sb_forwarded_for_enabled": True}
+
+
+async def is_limited(door: Door, *lines: tuple[str, str], path: str = "/auth/v1/user") -> bool:
+    """Send a request with header lines; return whether the limit of its client's address was reached."""
+    return (await door.ask("GET", path, list(lines))).status == 429
+
+
+async def test_headers_that_auth_names_have_the_client_s_address(nats: NatsServer, pool: Pool) -> None:
+    limits = Gateway(trusted_proxies=["127.0.0.0/8"], rate_limit=BY_ADDRESS)
+    first, second, third = ("198.51.100.1", "198.51.100.2", "198.51.100.3")
+    async with running_door(nats.url, limits, auth=NAMED) as door:
+        assert not await is_limited(door, ("X-Real-IP", first), ("X-Forwarded-For", second))
+        assert await is_limited(door, ("X-Real-IP", first), ("X-Forwarded-For", third))
+        assert not await is_limited(door, ("X-Forwarded-For", second))
+        assert await is_limited(door, ("Sb-Forwarded-For", second), ("X-Real-IP", third))
+        assert not await is_limited(door, ("Sb-Forwarded-For", "unknown"), ("X-Real-IP", third))
+        assert await is_limited(door, ("X-Real-IP", "127.0.0.5"), ("X-Forwarded-For", third))
+
+
+async def test_headers_that_auth_names_count_for_auth_alone(nats: NatsServer, pool: Pool) -> None:
+    limits = Gateway(trusted_proxies=["127.0.0.0/8"], rate_limit=BY_ADDRESS)
+    path = "/rest/v1/items"
+    async with running_door(nats.url, limits, auth=NAMED) as door:
+        assert not await is_limited(door, ("X-Real-IP", "198.51.100.1"), path=path)
+        assert await is_limited(door, ("X-Real-IP", "198.51.100.2"), path=path)
+
+
+@pytest.mark.parametrize("header", ["X-Real-IP", "Sb-Forwarded-For"])
+@pytest.mark.parametrize("trusted", [[], ["192.0.2.0/24"]])
+async def test_nobody_escapes_limits_by_a_header_that_auth_names(
+    nats: NatsServer, pool: Pool, header: str, trusted: list[str]
+) -> None:
+    limits = Gateway(trusted_proxies=trusted, rate_limit=BY_ADDRESS)
+    async with running_door(nats.url, limits, auth=NAMED) as door:
+        assert not await is_limited(door, (header, "198.51.100.1"))
+        assert await is_limited(door, (header, "198.51.100.2"))
 
 
 async def test_one_address_does_not_use_up_the_key_of_all(nats: NatsServer, pool: Pool) -> None:

@@ -16,9 +16,10 @@ from workers.project.migration_file import write_migration
 
 @pytest.fixture
 async def database(owner: Client) -> AsyncIterator[asyncpg.Connection]:
-    """A superuser's connection; schemas `made_...` and the history are dropped after the test."""
+    """A superuser's connection; the history of tests of other modules is dropped before the test, its own and schemas `made_...` after."""
     connection = await asyncpg.connect(owner.superuser_url)
     try:
+        await connection.execute("drop schema if exists supabase_migrations cascade")
         yield connection
     finally:
         names = await connection.fetch("select nspname from pg_namespace where nspname ~ '^made_'")
@@ -65,7 +66,9 @@ async def test_a_change_is_applied_recorded_and_saved(
 
     applied = (await project.run("schema.apply", name="Add notes!", changes=changes))["migration"]
 
-    [row] = await database.fetch("select * from supabase_migrations.schema_migrations")
+    [row] = await database.fetch(
+        "select * from supabase_migrations.schema_migrations where version = $1", applied["version"]
+    )
     assert row["statements"] == planned["statements"]
     assert (row["version"], row["name"]) == (applied["version"], "Add_notes")
     assert applied["file"] == {

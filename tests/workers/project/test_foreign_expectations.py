@@ -1,7 +1,7 @@
 import pytest
 
 from workers.project.errors import ScriptFailed
-from workers.project.foreign_expectations import deletes_stored_rows, names_pgsodium_key
+from workers.project.foreign_expectations import deletes_stored_rows, makes_webhooks, names_pgsodium_key
 from workers.project.project_connection import open_project_connection
 from workers.project.project_folder import Script
 from workers.project.script_runner import run_script
@@ -71,6 +71,31 @@ def test_a_statement_that_deletes_rows_of_storage_is_recognized(sql, expected):
 )
 def test_a_file_that_names_the_keys_of_pgsodium_is_recognized(sql, expected):
     assert names_pgsodium_key(split(sql)) is expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (
+            "create trigger a after insert on t for each row execute function supabase_functions.http_request('u')",
+            True,
+        ),
+        (
+            'create trigger a after insert on t for each row execute function "supabase_functions"."http_request"()',
+            True,
+        ),
+        ("do $$ begin execute format('... supabase_functions.http_request(%L)', 'u'); end $$", True),
+        ("create extension if not exists pg_net; select 'supabase_functions.http_request()'", False),
+        (
+            "create extension \"pg_net\" with schema extensions; select 'supabase_functions.http_request()'",
+            False,
+        ),
+        ("-- supabase_functions.http_request\nselect 1", False),
+        ("select supabase_functions.http_requests, my_supabase_functions.http_request", False),
+    ],
+)
+def test_a_file_that_makes_webhooks_is_recognized(sql, expected):
+    assert makes_webhooks(split(sql)) is expected
 
 
 async def test_a_seed_that_sets_the_sequence_of_pgsodium_finds_it(reported, links):

@@ -68,3 +68,12 @@ create function spots() returns table (id int, place spot, extra json) language 
   as $$ values (1, row(1, 2)::spot, '{"a": "x"}'::json), (2, row(3, 4)::spot, '{"a": "y"}'::json) $$;
 create sequence steps;
 create function next_step() returns step language sql volatile security definer as $$ select row(nextval('steps'), 0)::step $$;
+
+create table lakes (id int primary key, name text not null);
+create table soundings (lake_id int primary key references lakes, depth int not null);
+insert into lakes values (1, 'Como'), (2, 'Garda');
+insert into soundings values (1, 410);
+create table valleys (id int primary key, name text not null);
+create table towns (id int primary key, valley_id int references valleys, name text not null);
+insert into valleys values (1, 'Adda');
+insert into towns values (1, 1, 'Bormio'), (2, 1, 'Tirano');

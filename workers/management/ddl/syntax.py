@@ -17,7 +17,7 @@ _TAG = "headwater_plan"
 
 
 async def check_syntax(database: ManagementDatabase, statements: list[str], timeout_s: float) -> None:
-    """Parse statements, each by itself. Raises: SqlRejected for the first that is no SQL; Disconnected, PoolTimeout."""
+    """Parse statements, each by itself. Raises: SqlRejected for the first that is not SQL; Disconnected, PoolTimeout."""
     for text in statements:
         tag = _free_tag(text)
         block = f"do ${tag}${_HEAD}{text}\n; end ${tag}$"

@@ -14,8 +14,8 @@ class SchemaChange(Struct, frozen=True, tag_field="change", forbid_unknown_field
     """A change of the schema."""
 
     def statements(self) -> list[str]:
-        """Return the statements that make the change. Raises: ManagementError (400) for texts that are no SQL of their kind."""
-        raise NotImplementedError
+        """Return the statements that make the change. Raises: ManagementError (400) for texts that are not SQL of their kind."""
+        raise NotImplementedError  # abstract: each change of the union below says its own
 
 
 class TableChange(SchemaChange, frozen=True, kw_only=True):

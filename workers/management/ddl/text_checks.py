@@ -1,7 +1,7 @@
 """Checks texts that a person writes inside a statement: a type, an expression, a query. Pure.
 
 A text passes if it cannot reach beyond its place in the statement: quotes and brackets are closed, none is closed that it did not
-open, and it has no semicolon and no comment. Whether it is valid SQL is for Postgres to say (`syntax.py`).
+open, and it contains neither a semicolon nor a comment. Whether it is valid SQL is for Postgres to say (`syntax.py`).
 Source: PostgreSQL, "Lexical Structure".
 """
 

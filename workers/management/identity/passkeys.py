@@ -94,7 +94,7 @@ class _StoredPasskey(Struct):
 
 
 def party_of(origin: str) -> RelyingParty:
-    """Return this server as pages of its own origin see it. Raises: ManagementError (400) if it has no host name."""
+    """Return this server as pages of its own origin see it. Raises: ManagementError (400) if its address lacks a host name."""
     host = urlsplit(origin).hostname or ""
     try:
         ipaddress.ip_address(host)

@@ -193,7 +193,7 @@ class LogKeeper:
             await reader.close()
 
     async def _store_messages(self, source: int, created: str, messages: list[StoredMessage]) -> None:
-        """Store messages; while there is no room, wait. Raises: sqlite3.Error, OSError."""
+        """Store messages; while the disk is full, wait. Raises: sqlite3.Error, OSError."""
         self._pending[source] = messages[-1].pending
         position = {SOURCES[source]: StreamPosition(created, messages[-1].seq)}
         while True:

@@ -23,7 +23,7 @@ class MigrationState(Struct, frozen=True):
     """A migration of the database, of the folder, or of both.
 
     `state`: applied (both agree), changed (the file is not what was applied), pending (not applied), late (not applied, and older
-    than the last one that was), missing (no file), unknown (applied, but the history has no text to compare).
+    than the last one that was), missing (no file), unknown (applied, but the history lacks the text to compare).
     """
 
     version: str

@@ -15,7 +15,7 @@ class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Me(Struct, frozen=True):
-    """Who sends the request, and what they may do."""
+    """The sender of the request, and the sender's rights."""
 
     name: str
     rights: Right

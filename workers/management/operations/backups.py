@@ -179,7 +179,7 @@ async def _taken(folder: Path, name: str) -> BackupStatus:
 
 
 def _path(folder: Path, name: str) -> Path:
-    """Return the folder of a backup. Raises: ManagementError (404) for a text that is no name of one."""
+    """Return the folder of a backup. Raises: ManagementError (404) for a text that cannot be the name of a backup."""
     if not BACKUP_NAME.fullmatch(name) or not (folder / name / MANIFEST).is_file():
         raise not_found(f"backup {name[:80]!r}")
     return folder / name

@@ -182,7 +182,7 @@ async def ask_functions(
 
 
 def function_path(name: str) -> str:
-    """Return the path of a function. Raises: ManagementError (400) for a text that is no name of one."""
+    """Return the path of a function. Raises: ManagementError (400) for a text that cannot be the name of a function."""
     if not FUNCTION_NAME.fullmatch(name):
         raise invalid_arguments(
             "`name` must be the name of a function: letters, digits, - and _, a letter first"

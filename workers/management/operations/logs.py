@@ -270,7 +270,7 @@ def _filter_of(arguments: LogFilterArguments) -> LogFilter:
     if arguments.until:
         values["until_ms"] = _milliseconds("until", arguments.until)  # type: ignore[assignment]
     try:
-        return LogFilter(**values)  # type: ignore[arg-type]
+        return LogFilter(**values)  # type: ignore[arg-type]  # each value was checked or converted above
     except InvalidLogQuery as error:
         raise invalid_arguments(str(error)) from None
 

@@ -93,7 +93,7 @@ async def describe(context: OperationContext, arguments: NoArguments) -> Project
 
 
 def database_address(settings: Settings) -> tuple[str, int]:
-    """Return host and port of Postgres for clients; the host is empty where it is that of the gateway. Raises: ManagementError."""
+    """Return host and port of Postgres for clients; the host is empty if it equals the gateway's. Raises: ManagementError."""
     if configured := settings.management.database_address:
         try:
             parts = urlsplit(f"//{configured}")

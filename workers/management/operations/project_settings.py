@@ -42,7 +42,7 @@ async def read_settings(context: OperationContext, arguments: SettingsArea) -> S
 
 
 async def change_settings(context: OperationContext, arguments: ServiceSettingsChange) -> Done:
-    """Set values of an area. What is so already is no change."""
+    """Set values of an area. Values that are set already change nothing."""
     current = _current(context, arguments.area)
     names = differing(current | _secrets(context, arguments), arguments.values)
     if names:

@@ -28,7 +28,7 @@ class ChangeTrial(Struct, frozen=True):
 
 
 class ChangePlan(Struct, frozen=True):
-    """The SQL of changes. `text` is that of the migration's file; `needs_no_transaction`: it runs outside one."""
+    """The SQL of changes. `text` is the content of the migration's file; `needs_no_transaction`: it runs outside one."""
 
     statements: list[str]
     text: str

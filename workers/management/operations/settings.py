@@ -38,7 +38,7 @@ class SettingsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SettingsList(Struct, frozen=True):
-    """Settings with their sources. `version` is that of the stored values, for `settings.change`; `fault`: they cannot be read."""
+    """Settings with their sources. `version` is the version of the stored values, for `settings.change`; `fault`: they cannot be read."""
 
     version: int
     settings: list[SettingEntry]

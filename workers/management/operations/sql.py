@@ -31,7 +31,7 @@ SQL = read_statements("workers.management.operations", "sql.sql")
 _MOST_BYTES, _LONGEST_CELL, _LONGEST_ID = 8 * 1024 * 1024, 256 * 1024, 200
 _LONGEST_ROW = 64 * 1024 * 1024
 _MARGIN_S = 3.0
-"""Seconds between the limit of a text and that of the operation, so that the error of the text comes first."""
+"""Seconds between the limit of a text and the limit of the operation, so that the error of the text comes first."""
 
 
 class SqlText(Struct, frozen=True, forbid_unknown_fields=True):

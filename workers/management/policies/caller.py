@@ -21,7 +21,7 @@ _MOST_CLAIMS = 64 * 1024
 class CallerDescription(Struct, frozen=True, forbid_unknown_fields=True):
     """A caller. Without anything it is one without a token.
 
-    With `user_id` the claims are those of that user's access token; `claims` are added to them. `role` defaults to that of the claims.
+    With `user_id` the claims are those of that user's access token; `claims` are added to them. `role` defaults to the role in the claims.
     """
 
     role: str | None = None

@@ -122,7 +122,7 @@ class TableFacts(Struct, frozen=True):
 
     @property
     def is_view(self) -> bool:
-        """Whether it is a view, which has no policies of its own."""
+        """Whether it is a view: policies belong to tables."""
         return "view" in self.kind
 
 

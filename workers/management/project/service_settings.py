@@ -1,7 +1,7 @@
 """The settings of the services under the names of the official Management API, read from the settings tree. Pure.
 
 Names of auth are the environment names of the official auth server in lower case, without their prefix. Secrets are never shown:
-their names have no value. Durations are whole seconds, those of sessions hours; lists are joined by commas.
+their names stay without a value. Durations are whole seconds, durations of sessions hours; lists are joined by commas.
 """
 
 from collections.abc import Callable, Mapping

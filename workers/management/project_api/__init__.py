@@ -3,6 +3,6 @@
     edge --`/v1/projects/{ref}/functions`--> endpoints.py (which endpoint) --> projects, functions, database or settings
                                                                                  |--> operations by name, with their rights and audit
 
-Endpoints of the official interface that have no meaning here answer 501 (elsewhere.py). Facts about the interface: the published
+Endpoints of the official interface that mean nothing here answer 501 (elsewhere.py). Facts about the interface: the published
 description of api.supabase.com/api/v1, and what the command line 3.1 sends.
 """

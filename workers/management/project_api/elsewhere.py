@@ -1,6 +1,6 @@
-"""Endpoints of the official Management API that have no meaning here: they answer 501 with a sentence that says where to go instead.
+"""Endpoints of the official Management API that mean nothing here: they answer 501 with a sentence that says where to go instead.
 
-The list is that of the command line 3.1; docs/official-command-line.md names the groups.
+The list was taken from the command line 3.1; docs/official-command-line.md names the groups.
 """
 
 _BRANCHES = (

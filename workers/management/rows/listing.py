@@ -60,7 +60,7 @@ class RowCount(Struct, frozen=True):
 
 
 class TablePage(Struct, frozen=True):
-    """A page. `columns` are those of the cells; `paging` is `key`, or `offset` for what has no key: then rows that are written
+    """A page. `columns` describe the cells; `paging` is `key`, or `offset` for what has no key: then rows that are written
     meanwhile shift the pages, and they end at offset 100,000. `rest`: the same filter as a request to REST, null if it has none.
     """
 

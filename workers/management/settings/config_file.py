@@ -58,7 +58,7 @@ def config_file(name: str, content: bytes, environment: Mapping[str, str]) -> Co
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """Return the line of each key, counted from 1. Lines inside texts of several lines are no keys."""
+    """Return the line of each key, counted from 1. Lines inside texts of several lines are not keys."""
     lines: dict[str, int] = {}
     table: tuple[str, ...] = ()
     open_quotes = ""

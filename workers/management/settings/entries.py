@@ -1,6 +1,6 @@
 """Every setting as administrators see it: its value, where that comes from, the value of each source. Pure.
 
-No text of a secret is in an entry: of a secret it only shows whether it is set. Texts that are no secrets by their type but may hold
+No text of a secret is in an entry: of a secret it only shows whether it is set. Texts that are not secrets by their type but may hold
 some (`_MAY_HOLD_SECRETS`) are treated the same.
 """
 

@@ -35,7 +35,7 @@ def json_converter(type_oid: int) -> Callable[[bytes], bytes]:
     """Return the function that turns a value of a type into JSON on one line."""
     if type_oid == _BOOLEAN:
         return lambda value: b"true" if value == b"t" else b"false"
-    if type_oid in _NUMBERS:  # NaN and Infinity are no numbers of JSON
+    if type_oid in _NUMBERS:  # JSON lacks NaN and Infinity
         return lambda value: value if _NUMBER.fullmatch(value) else _text(value)
     if type_oid in _JSON:  # line ends of JSON stand between its tokens only
         return lambda value: value.replace(b"\n", b" ").replace(b"\r", b" ")

@@ -14,6 +14,7 @@ Limits that the text can undo (`statement_timeout`, catching `query_canceled`) a
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -31,10 +32,12 @@ from workers.management.sql.session import SqlSession
 _WAIT_S = 5.0
 _TERMINATE_S = 5.0
 _CLOSE_S = 2.0
+_CANCEL_S, _CANCEL_PAUSE_S = 2.0, 0.05
 _CANCEL = (
-    "select pg_catalog.pg_cancel_backend(pid)::pg_catalog.text from pg_catalog.pg_stat_activity"
+    "select pid::pg_catalog.text, pg_catalog.pg_cancel_backend(pid)::pg_catalog.text from pg_catalog.pg_stat_activity"
     " where application_name operator(pg_catalog.=) $1 and usename operator(pg_catalog.=) session_user"
     " and pid operator(pg_catalog.<>) pg_catalog.pg_backend_pid()"
+    " and ($2 operator(pg_catalog.=) '' or pid operator(pg_catalog.=) any ($2::pg_catalog.int4[]))"
 )
 _TERMINATE = "select pg_catalog.pg_terminate_backend($1::pg_catalog.int4)"
 
@@ -169,12 +172,26 @@ async def _prepare(session: SqlSession, spec: SessionSpec) -> None:
 
 
 async def cancel_run(context: OperationContext, run_id: str) -> int:
-    """Cancel the statement of one's own run; return how many sessions it had. Raises: DatabaseError, Disconnected."""
+    """Cancel one's own run; return how many sessions it had. Raises: DatabaseError, Disconnected.
+
+    The server cancels what a session runs at this moment, and a run may be between two statements. So the sessions that were
+    there are asked again until they are gone, for up to `_CANCEL_S`; a later run of the same id has a session of its own.
+    """
     name = application_name(context, run_id)
-    count = 0
-    for login in SESSION_LOGINS:
-        rows = await context.database.run_as_login(
-            login, statement(_CANCEL, name), timeout_s=context.settings.statement_timeout_s
-        )
-        count += len(rows)
+    present = {login: await _cancel_sessions(context, login, name, "") for login in SESSION_LOGINS}
+    count = sum(map(len, present.values()))
+    deadline = time.monotonic() + _CANCEL_S
+    while any(present.values()) and time.monotonic() < deadline:
+        await asyncio.sleep(_CANCEL_PAUSE_S)
+        for login, pids in present.items():
+            if pids:
+                present[login] = await _cancel_sessions(context, login, name, f"{{{','.join(pids)}}}")
     return count
+
+
+async def _cancel_sessions(context: OperationContext, login: str, name: str, pids: str) -> list[str]:
+    """Cancel what the sessions of a name run, all or those of `pids` (an array as text); return their process ids."""
+    rows = await context.database.run_as_login(
+        login, statement(_CANCEL, name, pids), timeout_s=context.settings.statement_timeout_s
+    )
+    return [pid.decode() for pid, _ in rows if pid is not None]

@@ -10,6 +10,7 @@ from workers.storage.model.content_headers import without_content_members
 from workers.storage.model.names_and_sizes import parse_key
 from workers.storage.objects.rows import ObjectRow
 from workers.storage.requests.context import StorageContext
+from workers.storage.s3.checksums import without_composite_checksums
 from workers.storage.s3.conditions import condition_of_write
 from workers.storage.s3.get_object import readable
 from workers.storage.s3.part_sizes import without_part_sizes
@@ -55,7 +56,7 @@ async def copy(context: StorageContext, request: S3Request) -> Response:
         condition=condition,
     )
     metadata = (
-        without_part_sizes(without_content_members(row.metadata or {}))
+        without_composite_checksums(without_part_sizes(without_content_members(row.metadata or {})))
         | metadata_of(about, "", row.size)
         | {"eTag": row.etag}
     )

@@ -115,7 +115,7 @@ async def post(context: StorageContext, request: S3Request) -> Response:
 
 def _done(request: S3Request, fields: Mapping[str, str], etag: str) -> Response:
     """Answer as the form requests: with a redirect, with XML, or with an empty body."""
-    location = f"/storage/v1/s3/{quote(request.bucket)}/{quote(request.key)}"
+    location = request.location
     headers = [("etag", etag), ("location", location)]
     if target := _redirect(fields):
         pairs = (("bucket", request.bucket), ("key", request.key), ("etag", etag))

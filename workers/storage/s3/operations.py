@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from schemas.http import Response
 from workers.storage.requests.context import StorageContext
-from workers.storage.s3 import buckets, copy_object, delete, forms, get_object, listing, objects
+from workers.storage.s3 import buckets, copy_object, delete, forms, get_object, listing, objects, subresources
 from workers.storage.s3.multipart import completion, parts, uploads
 from workers.storage.s3.protocol.errors import not_supported
 from workers.storage.s3.protocol.request import S3Request
@@ -50,9 +50,21 @@ _BUCKETS: dict[tuple[str, str], S3Operation] = {
     ("DELETE", ""): S3Operation(buckets.delete, "storage.s3.bucket.delete"),
     ("POST", "delete"): S3Operation(delete.delete_many, "storage.s3.object.delete_many"),
 }
+_BUCKETS |= {
+    ("GET", name): S3Operation(handler, "storage.s3.bucket.get_configuration")
+    for name, handler in subresources.bucket_reads().items()
+}
+_BUCKETS |= {
+    ("DELETE", name): S3Operation(subresources.delete_of_bucket, "storage.s3.bucket.delete_configuration")
+    for name in subresources.DELETABLE
+}
 _OBJECTS: dict[tuple[str, str], S3Operation] = {
     ("GET", ""): S3Operation(get_object.get, "storage.s3.object.get"),
     ("GET", "tagging"): S3Operation(get_object.tags, "storage.s3.object.get_tagging"),
+    ("GET", "acl"): S3Operation(subresources.object_acl, "storage.s3.object.get_acl"),
+    ("GET", "legal-hold"): S3Operation(subresources.object_lock, "storage.s3.object.get_lock"),
+    ("GET", "retention"): S3Operation(subresources.object_lock, "storage.s3.object.get_lock"),
+    ("DELETE", "tagging"): S3Operation(subresources.delete_tags, "storage.s3.object.delete_tagging"),
     ("GET", "uploadId"): S3Operation(uploads.list_parts, f"{_UPLOAD}.list_parts"),
     ("HEAD", ""): S3Operation(get_object.get, "storage.s3.object.info"),
     ("PUT", ""): S3Operation(objects.put, _UPLOAD, has_bytes=True, writes_object=True),

@@ -18,13 +18,8 @@ from workers.storage.requests.storage_request import StorageRequest
 from workers.storage.tus.errors import TusError, bad_request, no_such_upload
 
 BODY_TYPE = "application/offset+octet-stream"
-_EXPOSED = (
-    "access-control-expose-headers",
-    "Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Upload-Defer-Length, Tus-Version, "
-    "Tus-Resumable, Tus-Max-Size, Tus-Extension, Tus-Checksum-Algorithm, Tus-Complete, X-Request-Id, Retry-After",
-)
-RESPONSE_HEADERS: Headers = [VERSION, _EXPOSED]
-"""Headers of every response."""
+RESPONSE_HEADERS: Headers = [VERSION]
+"""Headers of every response. Which of them a page may read is in the gateway's table (`services/middleware/cors.py`)."""
 
 
 class UploadName(NamedTuple):

@@ -100,7 +100,7 @@ async def acquire_lease(
 ) -> tuple[ResumableUpload, UUID | None]:
     """Wait for the lease and take it. Return the upload as it is then, and the writer's id.
 
-    The id is None for a complete upload. Raises: TusError (404, 503).
+    A complete upload is returned without an id. Raises: TusError (404, 503).
     """
     writer = uuid4()
     pauses = _Pauses()

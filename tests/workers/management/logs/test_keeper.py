@@ -127,7 +127,7 @@ async def test_kills_of_nats_and_of_the_store_lose_and_repeat_nothing(
                     written += 1
                     if written % 20 == 0:
                         await asyncio.sleep(0)
-                await until(lambda keeper=keeper: keeper.stored > 0)  # type: ignore[misc]
+                await until(lambda keeper=keeper: keeper.stored > 0)  # type: ignore[misc]  # a default in a lambda has no type
                 for _ in range(200):
                     buffer.add_line("info", f"line {written}", {})
                     written += 1

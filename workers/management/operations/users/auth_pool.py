@@ -58,7 +58,7 @@ async def call_auth(
 
 
 def user_path(id_text: str, *rest: str) -> str:
-    """Return the path of a user below `/admin/users`. Raises: ManagementError (400) if the id is no UUID."""
+    """Return the path of a user below `/admin/users`. Raises: ManagementError (400) if the id is not a UUID."""
     return "/".join(["/admin/users", required_uuid(id_text, "id"), *(quote(part, safe="") for part in rest)])
 
 

@@ -256,7 +256,7 @@ def _cursor(position: _Position) -> str:
 
 
 def _position(query: ProjectUserQuery) -> _Position | None:
-    """Decode the cursor. Raises: ManagementError (400) if it is none of this order."""
+    """Decode the cursor. Raises: ManagementError (400) if it belongs to another order."""
     if not query.cursor:
         return None
     try:

@@ -12,8 +12,8 @@ Source: docs/reference/storage.md, sections 10 and 11.
 
 import contextlib
 import secrets
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from broker.blobs import blob_names
@@ -27,15 +27,18 @@ from workers.storage.model.errors import StorageError
 from workers.storage.model.names_and_sizes import existing_key
 from workers.storage.requests.context import StorageContext, switch_role
 from workers.storage.requests.identity import SERVICE
+from workers.storage.s3.checksums import checksum_type
 from workers.storage.s3.conditions import condition_of_write
 from workers.storage.s3.multipart.uploads import (
     SQL,
     PendingUpload,
     UploadedPart,
+    checksum_elements,
     parts_of,
     pending_upload,
     upload_id,
 )
+from workers.storage.s3.multipart.whole_checksum import listed_checksums, whole_checksums
 from workers.storage.s3.part_sizes import PART_SIZES, part_sizes
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, invalid_part, malformed_xml, no_such_upload
@@ -55,9 +58,17 @@ SMALLEST_PART = 5 * 1024**2
 _MOST_NUMBER = 10**9
 
 
+@dataclass(frozen=True, slots=True)
+class ListedPart:
+    """A part as a completion lists it. `etag` is bare; `checksums` are names of headers to base64."""
+
+    number: int
+    etag: str
+    checksums: Mapping[str, str] = field(default_factory=dict)
+
+
 async def complete(context: StorageContext, request: S3Request) -> Response:
     """CompleteMultipartUpload; an empty body means all stored parts."""
-    _reject_checksums(request)
     listed = read_parts(request.storage_request.body)
     try:
         pending = await pending_upload(context, request)
@@ -71,33 +82,28 @@ async def complete(context: StorageContext, request: S3Request) -> Response:
     check_sizes(request, parts)
     if sum(part.size for part in parts) > pending.most:
         raise pending.refusal
+    sums = [(part.checksums or {}, part.size) for part in parts]
+    checksums = whole_checksums(request, pending.checksum_members, sums)
+    upload = replace(upload, attributes=replace(upload.attributes, checksums=checksums))
+    pending = replace(pending, upload=upload)
     await check_early(context, request.storage_request, upload, upload.key)
     with existing_name_as_412(upload):
-        return _completed(request, await context.tasks.run(_complete(context, request, pending, parts)))
+        etag = await context.tasks.run(_complete(context, request, pending, parts))
+    return _completed(request, etag, checksums)
 
 
-def _reject_checksums(request: S3Request) -> None:
-    """Raises: S3Error (501) for a checksum of the whole object: only those of the parts were computed."""
-    for name in request.headers:
-        if name.startswith("x-amz-checksum-") and name != "x-amz-checksum-type":
-            message = (
-                f"The header {name} is not implemented for a completion: declare the checksums of the parts"
-            )
-            raise S3Error("NotImplemented", message, 501, Header=name)
-
-
-def read_parts(body: bytes) -> list[tuple[int, str]]:
-    """Read numbers and ETags of the listed parts, in ascending order. Raises: S3Error."""
+def read_parts(body: bytes) -> list[ListedPart]:
+    """Read the listed parts, in ascending order. Raises: S3Error."""
     if not body.strip():
         return []
-    listed: list[tuple[int, str]] = []
+    listed: list[ListedPart] = []
     for node in xml.read(body, "CompleteMultipartUpload").all("Part"):
         number = parse_whole_number((node.value("PartNumber") or "").strip(), most=_MOST_NUMBER)
         etag = node.value("ETag")
         if number is None or etag is None:
             raise malformed_xml()
-        listed.append((number, etag.strip().strip('"').lower()))
-    numbers = [number for number, _ in listed]
+        listed.append(ListedPart(number, etag.strip().strip('"').lower(), listed_checksums(node)))
+    numbers = [part.number for part in listed]
     if numbers != sorted(set(numbers)):
         message = "The list of parts was not in ascending order. The parts list must be specified in order by part number."
         raise S3Error("InvalidPartOrder", message)
@@ -106,16 +112,19 @@ def read_parts(body: bytes) -> list[tuple[int, str]]:
     return listed
 
 
-def chosen_parts(listed: Sequence[tuple[int, str]], came: Sequence[UploadedPart]) -> list[UploadedPart]:
+def chosen_parts(listed: Sequence[ListedPart], came: Sequence[UploadedPart]) -> list[UploadedPart]:
     """Return the listed parts, or all parts for an empty list. Raises: S3Error (InvalidPart, MalformedXML)."""
     if not came:
         raise invalid_part() if listed else malformed_xml()
     by_number = {part.number: part for part in came}
     if not listed:
         return list(came)
-    parts = [by_number.get(number) for number, _ in listed]
-    for part, (_, etag) in zip(parts, listed, strict=True):
-        if part is None or part.etag != etag:
+    parts = [by_number.get(entry.number) for entry in listed]
+    for part, entry in zip(parts, listed, strict=True):
+        if part is None or part.etag != entry.etag:
+            raise invalid_part()
+        stored = part.checksums or {}
+        if any(value != stored.get(name, value) for name, value in entry.checksums.items()):
             raise invalid_part()
     return [part for part in parts if part is not None]
 
@@ -227,12 +236,13 @@ async def _existing_object(
     return row.etag
 
 
-def _completed(request: S3Request, etag: str) -> Response:
-    location = f"/{request.bucket}/{request.key}"
+def _completed(request: S3Request, etag: str, checksums: Mapping[str, str] | None = None) -> Response:
     items: list[xml.Item] = [
-        ("Location", location),
+        ("Location", request.location),
         ("Bucket", request.bucket),
         ("Key", request.key),
         ("ETag", etag),
+        *checksum_elements(checksums or {}),
+        *([("ChecksumType", checksum_type(checksums))] if checksums else []),
     ]
     return xml.xml_response("CompleteMultipartUploadResult", items)

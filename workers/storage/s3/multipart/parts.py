@@ -4,11 +4,15 @@ Each attempt at a part has its own blob in the upload's folder, and the row name
 not damage the part that was stored before. Source: docs/reference/storage.md, section 10.
 """
 
+import base64
 import re
 from uuid import uuid4
 
+import msgspec
+
 from broker.blobs import blob_names
 from broker.blobs.blob_names import BlobPath
+from broker.blobs.checksums import CHECKSUM_KINDS, CHECKSUM_PREFIX, RunningChecksum
 from broker.blobs.errors import BlobMissing
 from broker.blobs.model import StagedBlob
 from schemas.blobs import BlobReference, StoredBody, UploadGrant
@@ -22,7 +26,8 @@ from workers.storage.requests.context import StorageContext
 from workers.storage.s3.body_checks import check_stored, grant_body
 from workers.storage.s3.checksums import verified_checksums
 from workers.storage.s3.copy_object import source_of
-from workers.storage.s3.multipart.uploads import SQL, PendingUpload, pending_upload
+from workers.storage.s3.multipart.uploads import SQL, PendingUpload, checksum_elements, pending_upload
+from workers.storage.s3.multipart.whole_checksum import check_kind
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, no_such_upload
 from workers.storage.s3.protocol.headers import check_content_md5, iso, length_of
@@ -42,6 +47,7 @@ async def put(context: StorageContext, request: S3Request) -> Response:
         return await _grant(context, request, pending, number)
     check_stored(stored)
     check_content_md5(request, stored.md5)
+    check_kind(pending.checksum_members, verified_checksums(stored))
     ticket = context.tickets.open(stored.ticket)
     if ticket != _ticket(request, pending, number, ticket.version) or not stored.is_complete:
         raise invalid_signature()
@@ -91,7 +97,8 @@ async def _keep(
     """Write a part's row over an older one and delete the older blob. Raises: S3Error, StorageError."""
     who, upload = request.storage_request.caller, pending.upload
     values = (
-        pending.id, number, upload.bucket, upload.key, stored.size, stored.md5, version, who.subject
+        pending.id, number, upload.bucket, upload.key, stored.size, stored.md5, version, who.subject,
+        msgspec.json.encode(verified_checksums(stored)),
     )  # fmt: skip
     async with context.database.transaction(request.storage_request.as_service()) as transaction:
         [there] = await transaction.run(statement(SQL["lock"], pending.id))
@@ -116,8 +123,9 @@ async def copy(context: StorageContext, request: S3Request) -> Response:
     most = await _room(context, request, pending, number)
     if stop - start > most:
         raise pending.refusal if most < LONGEST else too_large()
-    staged = await context.tasks.run(_copied(context, request, pending, number, row, start, stop))
+    staged, checksums = await context.tasks.run(_copied(context, request, pending, number, row, start, stop))
     items: list[xml.Item] = [("LastModified", iso(row.modified)), ("ETag", f'"{staged.md5}"')]
+    items += checksum_elements(checksums)
     return xml.xml_response("CopyPartResult", items)
 
 
@@ -146,29 +154,41 @@ async def _copied(
     row: ObjectRow,
     start: int,
     stop: int,
-) -> StagedBlob:
+) -> tuple[StagedBlob, dict[str, str]]:
+    """Copy the bytes and write the part's row; also return its checksum of the algorithm that the upload declared."""
     version = str(uuid4())
+    kind = pending.checksum_members.get("checksumAlgorithm", "")
+    running = CHECKSUM_KINDS[kind]() if kind else None
     place = blob_names.part(pending.id, number, version)
     source = blob_names.blob(row.blob.bucket, row.blob.version)
     try:
-        staged = await _streamed(context, source, place, start, stop)
+        staged = await _streamed(context, source, place, start, stop, running)
     except BlobMissing:
         raise blob_missing() from None
+    checksums = {CHECKSUM_PREFIX + kind: base64.b64encode(running.digest()).decode()} if running else {}
+    stored = StoredBody(b"", staged.size, staged.md5, fields=checksums)
     try:
-        await _keep(context, request, pending, number, version, StoredBody(b"", staged.size, staged.md5))
+        await _keep(context, request, pending, number, version, stored)
     except (*NOT_WRITTEN, S3Error) as error:
         if is_surely_unwritten(error):
             await context.blobs.delete([place])
         raise
-    return staged
+    return staged, checksums
 
 
 async def _streamed(
-    context: StorageContext, source: BlobPath, place: BlobPath, start: int, stop: int
+    context: StorageContext,
+    source: BlobPath,
+    place: BlobPath,
+    start: int,
+    stop: int,
+    running: RunningChecksum | None,
 ) -> StagedBlob:
     async with context.blobs.stage(place, limit=stop - start) as staging:
         async with context.blobs.read(source, start, stop) as reading:
             async for chunk in reading.chunks:
+                if running is not None:
+                    running.update(chunk)
                 await staging.write(chunk)
         staged = await staging.finish()
     await context.blobs.promote(staged)

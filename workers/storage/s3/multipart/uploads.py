@@ -6,12 +6,14 @@ repeated completion finds the object that exists. Source: docs/reference/storage
 """
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import msgspec
 from msgspec import Struct
 
+from broker.blobs.checksums import CHECKSUM_PREFIX
 from schemas.http import Response
 from workers.database.transactions.interactive import decode_first, statement
 from workers.sql.files import read_statements
@@ -24,6 +26,7 @@ from workers.storage.model.upload_tickets import UploadTicket
 from workers.storage.requests.context import StorageContext
 from workers.storage.s3.listing import MOST, key_encoding_of
 from workers.storage.s3.listing import SQL as LISTING
+from workers.storage.s3.multipart.whole_checksum import declared_headers, declared_members
 from workers.storage.s3.protocol import xml
 from workers.storage.s3.protocol.errors import S3Error, no_such_upload
 from workers.storage.s3.protocol.headers import attributes_of
@@ -56,6 +59,8 @@ class UploadedPart(Struct, frozen=True):
     etag: str
     version: str
     created_at: str
+    checksums: dict[str, str] | None = None
+    """Checksums that the client declared and that were verified: names of headers to base64."""
 
 
 class _Listed(Struct, frozen=True):
@@ -72,27 +77,32 @@ class PendingUpload:
     upload: Upload
     most: int
     refusal: StorageError
+    checksum_members: Mapping[str, str]
+    """Algorithm and type of the checksum of the whole, as the creation declared them (`whole_checksum.py`)."""
 
 
 async def create_upload(context: StorageContext, request: S3Request) -> Response:
     """CreateMultipartUpload."""
     who, about = request.storage_request.caller, attributes_of(request)
+    checksum_members = declared_members(request)
     key = parse_key(request.key, is_unicode=context.settings.unicode_keys)
     upload = Upload(request.bucket, key, who, who.subject, True, about, is_standard=False)
     size_limit_of(context, await read_rules(context, request.storage_request, request.bucket), upload)
     await context.probe(request.storage_request.as_caller(), policy_probe(upload, key))
     id = str(uuid4())
     metadata = {"mimetype": about.mime_type, "cacheControl": about.cache_control, "xRobotsTag": about.robots}
-    metadata |= about.content.members()
+    metadata |= about.content.members() | checksum_members
     metadata["expiresIn"] = str(int(context.settings.s3_protocol.upload_expiry))
     signature = _signature(context, id, request.bucket, key, who.subject)
     values = (
         id, signature, request.bucket, key, who.subject, about.user_metadata, msgspec.json.encode(metadata)
     )  # fmt: skip
     await context.run(request.storage_request.as_service(), statement(SQL["create"], *values))
-    return xml.xml_response(
+    response = xml.xml_response(
         "InitiateMultipartUploadResult", [("Bucket", request.bucket), ("Key", request.key), ("UploadId", id)]
     )
+    headers = [*response.headers, *declared_headers(checksum_members)]
+    return msgspec.structs.replace(response, headers=headers)
 
 
 async def pending_upload(context: StorageContext, request: S3Request) -> PendingUpload:
@@ -120,7 +130,12 @@ async def pending_upload(context: StorageContext, request: S3Request) -> Pending
     rules = await read_rules_with_room(context, request.storage_request, request.bucket, key)
     most = size_limit_of(context, rules, upload)
     await context.probe(request.storage_request.as_caller(), policy_probe(upload, key))
-    return PendingUpload(id, upload, limit_by_quota(rules, most), too_long_error(rules, most))
+    members = {
+        name: value
+        for name, value in (row.metadata or {}).items()
+        if name in ("checksumAlgorithm", "checksumType")
+    }
+    return PendingUpload(id, upload, limit_by_quota(rules, most), too_long_error(rules, most), members)
 
 
 def upload_id(request: S3Request) -> str:
@@ -168,6 +183,7 @@ async def list_parts(context: StorageContext, request: S3Request) -> Response:
         *spelled.items,
         ("IsTruncated", is_truncated),
         ("StorageClass", "STANDARD"),
+        *_checksum_items(pending.checksum_members),
     ]
     listed: list[xml.Item] = [
         (
@@ -177,6 +193,7 @@ async def list_parts(context: StorageContext, request: S3Request) -> Response:
                 ("LastModified", part.created_at),
                 ("ETag", f'"{part.etag}"'),
                 ("Size", part.size),
+                *checksum_elements(part.checksums or {}),
             ],
         )
         for part in page
@@ -220,6 +237,20 @@ async def list_uploads(context: StorageContext, request: S3Request) -> Response:
         ("CommonPrefixes", [("Prefix", spelled(upload.key))]) for upload in page if upload.id is None
     ]
     return xml.xml_response("ListMultipartUploadsResult", [*head, *uploads, *folders])
+
+
+def checksum_elements(checksums: Mapping[str, str]) -> list[xml.Item]:
+    """Return checksums, names of headers to values, as elements of an answer."""
+    return [
+        (f"Checksum{name.removeprefix(CHECKSUM_PREFIX).upper()}", value) for name, value in checksums.items()
+    ]
+
+
+def _checksum_items(members: Mapping[str, str]) -> list[xml.Item]:
+    if "checksumAlgorithm" not in members:
+        return []
+    algorithm = members["checksumAlgorithm"].upper()
+    return [("ChecksumAlgorithm", algorithm), ("ChecksumType", members["checksumType"])]
 
 
 def _signature(context: StorageContext, id: str, bucket: str, key: str, owner_id: str | None) -> str:

@@ -27,9 +27,9 @@ delete from storage.s3_multipart_uploads_parts where upload_id = $1 and part_num
 
 -- name: put_part
 insert into storage.s3_multipart_uploads_parts (
-  upload_id, part_number, bucket_id, key, size, etag, version, owner_id
+  upload_id, part_number, bucket_id, key, size, etag, version, owner_id, checksums
 )
-values ($1, $2::int, $3, $4, $5::bigint, $6, $7, $8)
+values ($1, $2::int, $3, $4, $5::bigint, $6, $7, $8, $9::jsonb)
 
 -- name: advance
 update storage.s3_multipart_uploads
@@ -42,7 +42,7 @@ returning in_progress_size
 -- name: parts
 -- Parts after number $2, at most $3.
 select json_build_object(
-  'number', part_number, 'size', size, 'etag', etag, 'version', version,
+  'number', part_number, 'size', size, 'etag', etag, 'version', version, 'checksums', checksums,
   'created_at', to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 )
 from storage.s3_multipart_uploads_parts

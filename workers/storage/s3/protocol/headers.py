@@ -24,7 +24,8 @@ from workers.storage.uploads.model import ObjectAttributes
 
 _META = "x-amz-meta-"
 _USUAL_TYPE = "binary/octet-stream"
-_MOST_META = 1024 * 1024
+_MOST_META = 2048
+"""Bytes of user metadata: those of all names, without the prefix, and values in UTF-8, as S3 counts them."""
 _NAME = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 _OVERRIDES = {
     "response-cache-control": "cache-control",
@@ -57,10 +58,12 @@ def user_metadata(request: S3Request) -> bytes | None:
     """Return the headers `x-amz-meta-*` as a JSON object; None without any. Raises: S3Error."""
     pairs = [(name.lower(), value) for name, value in request.query if name.lower().startswith(_META)]
     pairs += [(name, value) for name, value in request.headers.items() if name.startswith(_META)]
-    encoded = msgspec.json.encode({name.removeprefix(_META): value for name, value in pairs})
-    if len(encoded) > _MOST_META:
-        raise S3Error("MetadataTooLarge", "Your metadata headers exceed the maximum allowed metadata size")
-    return encoded if pairs else None
+    metadata = {name.removeprefix(_META): value for name, value in pairs}
+    size = sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items())
+    if size > _MOST_META:
+        message = "Your metadata headers exceed the maximum allowed metadata size"
+        raise S3Error("MetadataTooLarge", message, Size=str(size), MaxSizeAllowed=str(_MOST_META))
+    return msgspec.json.encode(metadata) if pairs else None
 
 
 def length_of(request: S3Request) -> int | None:

@@ -5,14 +5,15 @@ A presigned URL may carry `x-amz-*` headers in its query; they count if the requ
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote_plus, unquote_to_bytes
+from urllib.parse import quote, unquote_plus, unquote_to_bytes
 
-from schemas.http import Headers
+from schemas.http import STORAGE_URL, Headers
 from schemas.numbers import clamp_whole_number, parse_whole_number
 from workers.storage.requests.storage_request import StorageRequest
 from workers.storage.s3.protocol.errors import S3Error, invalid_argument
 
 PREFIX = "/s3"
+_MOUNT = "/storage/v1"
 MOST_PARTS = 10_000
 """Largest number of a part."""
 _MOST_PARAMETERS = 200
@@ -44,6 +45,12 @@ class S3Request:
     def resource(self) -> str:
         """Return bucket and key as errors name them."""
         return f"{self.bucket}/{self.key}" if self.key else self.bucket
+
+    @property
+    def location(self) -> str:
+        """Return the URL of the object; its path alone if the host of the request is unknown."""
+        url = self.headers.get(STORAGE_URL, _MOUNT)
+        return f"{url}{PREFIX}/{quote(self.bucket)}/{quote(self.key)}"
 
     def header(self, name: str) -> str | None:
         """Return a header; an `x-amz-*` header may come from the query."""

@@ -25,7 +25,7 @@ _UNFIT = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 Value: TypeAlias = "str | int | bool | Sequence[Item]"
 Item = tuple[str, Value]
-"""An element: its name, and its text or its children."""
+"""An element: its name, which literal attributes may follow, and its text or its children."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _written(item: Item) -> str:
         text = escape(_UNFIT.sub("\ufffd", str(value))).replace("\r", "&#13;").replace('"', "&quot;")
     else:
         text = "".join(_written(child) for child in value)
-    return f"<{name}>{text}</{name}>"
+    return f"<{name}>{text}</{name.partition(' ')[0]}>"
 
 
 def read(data: bytes, name: str) -> XmlNode:

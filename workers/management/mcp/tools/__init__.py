@@ -1,0 +1,1 @@
+"""The tools by area; each module lists its own in `TOOLS`."""
