@@ -3,7 +3,6 @@
 from workers.management.operation import OperationTable
 from workers.management.operations import (
     account,
-    activity,
     administrators,
     advisors,
     audit_log,
@@ -32,11 +31,9 @@ from workers.management.operations import (
     rows,
     schema,
     settings,
-    sizes,
     sql,
     sql_check,
     sql_requests,
-    statements,
     storage_buckets,
     storage_links,
     storage_objects,
@@ -102,9 +99,6 @@ _AREAS = (
     sql_check,
     logs,
     advisors,
-    statements,
-    activity,
-    sizes,
 )
 
 
