@@ -1,5 +1,6 @@
 """`headwater db advisors`: faults of the database and of the settings of auth, with their fixes."""
 
+import json
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -67,11 +68,16 @@ def advisors(
         include_dismissed=dismissed,
     )
     click.echo(json_text(result["findings"]) if as_json else _text(result))
-    counted = [row for row in result["findings"] if not row["is_dismissed"]]
-    if fail_on != "none" and any(
-        _LEVELS.index(row["level"].lower()) >= _LEVELS.index(fail_on) for row in counted
-    ):
+    if is_failing(result["findings"], fail_on):
         raise click.exceptions.Exit(1)
+
+
+def is_failing(findings: list[dict[str, Any]], fail_on: str) -> bool:
+    """Return whether a finding that is not dismissed has the level `fail_on` or a graver one. Level `none` is never reached."""
+    if fail_on == "none":
+        return False
+    least = _LEVELS.index(fail_on)
+    return any(_LEVELS.index(row["level"].lower()) >= least for row in findings if not row["is_dismissed"])
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -86,10 +92,11 @@ def _text(result: dict[str, Any]) -> str:
         if row["fix"]:
             lines += [f"      {_printable(line)}" for line in row["fix"].splitlines()]
         for key, value in (row["settings"] or {}).items():
-            lines.append(f"      setting {key} = {value!r}")
+            lines.append(f"      setting {key} = {json.dumps(value)}")
     listed = len(result["findings"])
     more = f", {result['omitted']} more are not listed" if result["omitted"] else ""
-    hidden = f", {result['dismissed']} are dismissed" if result["dismissed"] else ""
+    count = result["dismissed"]
+    hidden = f", {count} {'is' if count == 1 else 'are'} dismissed" if count else ""
     lines.append(f"{listed} finding{'' if listed == 1 else 's'}{more}{hidden}.")
     return "\n".join(lines)
 

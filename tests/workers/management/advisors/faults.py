@@ -32,6 +32,7 @@ FAULTS: Mapping[str, str] = {
         create index on public.by_phone (phone);
         alter table public.by_phone enable row level security;
         create policy p on public.by_phone for select using (id > 1)""",
+    "extension_versions_outdated": "create extension seg version '1.1' schema public",
     "sensitive_columns_exposed": 'create table public.secrets_open (id int primary key, "password" text, ssn text)',
     "rls_policy_always_true": """create table public.always (id int primary key);
         alter table public.always enable row level security;

@@ -2,15 +2,18 @@
 
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
 import pytest
+from msgspec import structs
 
 from tests.workers.management.advisors.faults import AFTERWARDS, FAULTS, PREPARATION, WITHOUT_FIX
 from tests.workers.management.conftest import Client
 from workers.management.advisors.rules import CATALOG_RULES
 from workers.management.rights import Right
+from workers.management.worker import ManagementWorker
 
 
 @pytest.fixture
@@ -20,7 +23,7 @@ async def project(visitor: Client) -> AsyncIterator[asyncpg.Connection]:
     await connection.execute(f"{PREPARATION}; set role postgres")
     yield connection
     await connection.execute(
-        "drop extension if exists isn cascade; drop server if exists elsewhere cascade;"
+        "drop extension if exists isn cascade; drop extension if exists seg cascade; drop server if exists elsewhere cascade;"
         " do $$ declare name text; begin"
         "  for name in select format('drop %s if exists %s cascade', case relkind when 'v' then 'view'"
         "    when 'm' then 'materialized view' when 'f' then 'foreign table' else 'table' end, oid::regclass)"
@@ -69,9 +72,32 @@ async def test_a_fault_is_found_and_its_fix_ends_it(
 
 
 def test_every_rule_has_a_fault_that_is_tried() -> None:
-    tried_otherwise = {"insecure_queue_exposed_in_api", "extension_versions_outdated"}
+    tried_otherwise = {"insecure_queue_exposed_in_api"}
 
     assert {rule.name for rule in CATALOG_RULES} == set(FAULTS) | tried_otherwise
+
+
+async def test_a_queue_is_found_if_clients_reach_queues(
+    visitor: Client, owner: Client, project: asyncpg.Connection
+) -> None:
+    """Queues count only where schema `pgmq_public`, whose functions read and send, is served."""
+    settings = visitor.worker.configuration
+    served = structs.replace(settings.api, schemas=[*settings.api.schemas, "pgmq_public"])
+    worker = ManagementWorker.create(
+        visitor.worker.database, structs.replace(settings, api=served), visitor.worker.pools
+    )
+    serving = await replace(visitor, worker=worker).signed_in(f"{uuid.uuid4().hex}@owner.test", Right.OWNER)
+    rule, name = "insecure_queue_exposed_in_api", f"mails_{uuid.uuid4().hex[:8]}"
+    await project.execute(f"create extension pgmq; select pgmq.create('{name}')")
+    try:
+        [finding] = [row for row in await _findings(serving, rule) if row["object"] == f"q_{name}"]
+
+        assert await _findings(owner, rule) == []
+        assert (finding["level"], finding["schema"]) == ("ERROR", "pgmq")
+        await project.execute(finding["fix"])
+        assert f"q_{name}" not in {row["object"] for row in await _findings(serving, rule)}
+    finally:
+        await project.execute("drop extension pgmq cascade")
 
 
 async def test_the_fix_of_a_policy_keeps_who_may_do_what(owner: Client, project: asyncpg.Connection) -> None:
