@@ -3,7 +3,7 @@
 from typing import Any
 
 from schemas.settings.tree import Settings
-from workers.management.advisors.model import AdvisorFinding, FindingCategory, FindingLevel
+from workers.management.advisors.model import AdvisorFinding, AdvisorLevel, FindingCategory
 
 _LONGEST_OTP_S = 3600
 _SHORTEST_OTP = 6
@@ -49,7 +49,7 @@ def _finding(
     return AdvisorFinding(
         name,
         title,
-        FindingLevel.WARN,
+        AdvisorLevel.WARN,
         FindingCategory.SECURITY,
         explanation,
         detail,

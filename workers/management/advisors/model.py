@@ -6,16 +6,16 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class FindingLevel(StrEnum):
+class AdvisorLevel(StrEnum):
     """How grave a finding is."""
 
     INFO = "INFO"
     WARN = "WARN"
     ERROR = "ERROR"
 
-    def is_at_least(self, least: "FindingLevel") -> bool:
+    def is_at_least(self, least: "AdvisorLevel") -> bool:
         """Return whether a finding of this level is to be listed from a level on."""
-        order = list(FindingLevel)
+        order = list(AdvisorLevel)
         return order.index(self) >= order.index(least)
 
 
@@ -31,7 +31,7 @@ class AdvisorRule(Struct, frozen=True):
 
     name: str
     title: str
-    level: FindingLevel
+    level: AdvisorLevel
     category: FindingCategory
     explanation: str
 
@@ -53,7 +53,7 @@ class AdvisorFinding(Struct, frozen=True):
 
     name: str
     title: str
-    level: FindingLevel
+    level: AdvisorLevel
     category: FindingCategory
     explanation: str
     detail: str

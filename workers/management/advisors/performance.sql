@@ -40,8 +40,8 @@ select json_build_object('schema', index.schema, 'name', index.name, 'type', 'ta
   'fix', format('drop index %s;', index.quoted_index),
   'metadata', json_build_object('index', index.index, 'bytes', pg_relation_size(index.oid)))
 from indexes as index
-where not index.is_unique and not index.is_primary and not index.is_needed and coalesce(pg_stat_get_numscans(index.oid), 0) = 0
-  and exists (select from pg_catalog.pg_class as entry where entry.oid = index.oid and entry.relkind = 'i' and not entry.relispartition)
+where not index.is_unique and not index.is_primary and not index.is_needed and not index.is_partitioned
+  and coalesce(pg_stat_get_numscans(index.oid), 0) = 0
 
 -- name: multiple_permissive_policies
 , commands (command, letter) as (values ('select', 'r'), ('insert', 'a'), ('update', 'w'), ('delete', 'd')),

@@ -3,16 +3,16 @@
 Source: the documentation of the linter `splinter`; a test compares findings with those of the official command line.
 """
 
-from workers.management.advisors.model import AdvisorRule, FindingCategory, FindingLevel
+from workers.management.advisors.model import AdvisorLevel, AdvisorRule, FindingCategory
 
-_ERROR, _WARN, _INFO = FindingLevel.ERROR, FindingLevel.WARN, FindingLevel.INFO
+_ERROR, _WARN, _INFO = AdvisorLevel.ERROR, AdvisorLevel.WARN, AdvisorLevel.INFO
 
 
-def _security(name: str, level: FindingLevel, title: str, explanation: str) -> AdvisorRule:
+def _security(name: str, level: AdvisorLevel, title: str, explanation: str) -> AdvisorRule:
     return AdvisorRule(name, title, level, FindingCategory.SECURITY, explanation)
 
 
-def _performance(name: str, level: FindingLevel, title: str, explanation: str) -> AdvisorRule:
+def _performance(name: str, level: AdvisorLevel, title: str, explanation: str) -> AdvisorRule:
     return AdvisorRule(name, title, level, FindingCategory.PERFORMANCE, explanation)
 
 

@@ -9,7 +9,7 @@ from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import TransactionSpec
 from workers.management.advisors.catalog import catalog_findings, catalog_statements
 from workers.management.advisors.configuration import configuration_findings
-from workers.management.advisors.model import AdvisorFinding, AdvisorRule, FindingCategory, FindingLevel
+from workers.management.advisors.model import AdvisorFinding, AdvisorLevel, AdvisorRule, FindingCategory
 from workers.management.advisors.rules import CATALOG_RULES
 from workers.management.errors import invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
@@ -27,7 +27,7 @@ T = TypeVar("T")
 class AdvisorQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Findings from a level on, of one category or schema or of all; dismissed ones only if they are included."""
 
-    level: FindingLevel = FindingLevel.INFO
+    level: AdvisorLevel = AdvisorLevel.INFO
     category: FindingCategory | None = None
     schema: str | None = None
     include_dismissed: bool = False
@@ -83,7 +83,7 @@ async def list_findings(context: OperationContext, arguments: AdvisorQuery) -> A
         and arguments.schema in (None, finding.schema)
     ]
     listed = [finding for finding in chosen if arguments.include_dismissed or not finding.is_dismissed]
-    order = list(FindingLevel)
+    order = list(AdvisorLevel)
     listed.sort(key=lambda finding: (-order.index(finding.level), finding.name, finding.cache_key))
     most = context.settings.max_rows
     return AdvisorFindings(listed[:most], max(0, len(listed) - most), len(chosen) - len(listed))

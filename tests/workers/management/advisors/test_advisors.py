@@ -3,14 +3,17 @@
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 from msgspec import structs
 
+from schemas.settings.tree import Settings
 from tests.workers.management.advisors.faults import AFTERWARDS, FAULTS, PREPARATION, WITHOUT_FIX
 from tests.workers.management.conftest import Client
+from workers.management.advisors.configuration import configuration_findings
 from workers.management.advisors.rules import CATALOG_RULES
 from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
@@ -98,6 +101,27 @@ async def test_a_queue_is_found_if_clients_reach_queues(
         assert f"q_{name}" not in {row["object"] for row in await _findings(serving, rule)}
     finally:
         await project.execute("drop extension pgmq cascade")
+
+
+def test_every_rule_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "management.md").read_text()
+    section = page.partition("\n## Advisors\n")[2].partition("\n## ")[0]
+    levels = {line.split("|")[1].strip(): line for line in section.splitlines() if line.startswith("|")}
+    worst = structs.replace(
+        Settings().auth,
+        mfa=structs.replace(
+            Settings().auth.mfa,
+            totp=structs.replace(Settings().auth.mfa.totp, verify_enabled=False),
+            phone=structs.replace(Settings().auth.mfa.phone, verify_enabled=False),
+            web_authn=structs.replace(Settings().auth.mfa.web_authn, verify_enabled=False),
+        ),
+        email=structs.replace(Settings().auth.email, otp_expiry=86400, otp_length=4),
+    )
+    findings = configuration_findings(structs.replace(Settings(), auth=worst))
+
+    assert len(findings) == 4
+    for rule in (*CATALOG_RULES, *findings):
+        assert f"`{rule.name}`" in levels[rule.level], rule.name
 
 
 async def test_the_fix_of_a_policy_keeps_who_may_do_what(owner: Client, project: asyncpg.Connection) -> None:
