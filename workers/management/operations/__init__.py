@@ -3,6 +3,7 @@
 from workers.management.operation import OperationTable
 from workers.management.operations import (
     account,
+    activity,
     administrators,
     advisors,
     audit_log,
@@ -31,9 +32,11 @@ from workers.management.operations import (
     rows,
     schema,
     settings,
+    sizes,
     sql,
     sql_check,
     sql_requests,
+    statements,
     storage_buckets,
     storage_links,
     storage_objects,
@@ -99,6 +102,9 @@ _AREAS = (
     sql_check,
     logs,
     advisors,
+    statements,
+    activity,
+    sizes,
 )
 
 
