@@ -9,16 +9,18 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-_REPEAT_S, _PAUSE_S = 2.0, 0.05
+_LONGEST_S, _PAUSE_S = 2.0, 0.05
 T = TypeVar("T")
 
 
-async def repeat_signal(targets: list[T], signal: Callable[[list[T]], Awaitable[list[T]]]) -> list[T]:
-    """Signal targets that were signalled once again until they are gone, for up to two seconds; return those that remain.
+async def repeat_signal(
+    targets: list[T], signal: Callable[[list[T]], Awaitable[list[T]]], *, longest_s: float = _LONGEST_S
+) -> list[T]:
+    """Signal targets that were signalled once again until they are gone, for up to `longest_s`; return those that remain.
 
     `signal` signals those of its targets that are still there and returns them.
     """
-    deadline = time.monotonic() + _REPEAT_S
+    deadline = time.monotonic() + longest_s
     while targets and time.monotonic() < deadline:
         await asyncio.sleep(_PAUSE_S)
         targets = await signal(targets)

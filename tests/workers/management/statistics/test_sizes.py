@@ -19,7 +19,7 @@ async def test_tables_indexes_and_sequences_are_described(
     assert described["rows"] == 20000
     assert described["bytes"] == described["table_bytes"] + described["index_bytes"]
     assert described["index_bytes"] == index["bytes"] > 0
-    assert described["autovacuum"]
+    assert not described["autovacuum"]
     assert described["wraparound_age"] >= 0
     assert {row["schema"] for row in (*tables.values(), *indexes.values())} == {"public"}
     assert (index["table"], index["is_unique"], index["is_valid"]) == (table, True, True)
@@ -70,7 +70,7 @@ async def test_partitioned_tables_are_listed_by_their_partitions(
 ) -> None:
     await admin.execute(
         f"create table public.{table}_whole (id int) partition by range (id);"
-        f" create table public.{table}_part partition of public.{table}_whole for values from (1) to (9) with (autovacuum_enabled = off)"
+        f" create table public.{table}_part partition of public.{table}_whole for values from (1) to (9)"
     )
     try:
         tables = {row["name"]: row for row in await reader.run("statistics.tables", schema="public")}
@@ -78,7 +78,7 @@ async def test_partitioned_tables_are_listed_by_their_partitions(
         await admin.execute(f"drop table public.{table}_whole")
 
     assert f"{table}_whole" not in tables
-    assert not tables[f"{table}_part"]["autovacuum"]
+    assert tables[f"{table}_part"]["autovacuum"]
     assert tables[f"{table}_part"]["rows"] is None
 
 
