@@ -1,12 +1,13 @@
 """Operations of the advisors: list faults with their fixes, dismiss those that are meant, restore them."""
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import TransactionSpec
+from workers.management import argument_limits as limits
 from workers.management.advisors.catalog import catalog_findings, catalog_statements
 from workers.management.advisors.configuration import configuration_findings
 from workers.management.advisors.model import AdvisorFinding, AdvisorLevel, AdvisorRule, FindingCategory
@@ -44,14 +45,14 @@ class AdvisorFindings(Struct, frozen=True):
 class FindingDismissal(Struct, frozen=True, forbid_unknown_fields=True):
     """A finding by its `cache_key`, and why it is meant so."""
 
-    cache_key: str
-    reason: str = ""
+    cache_key: Annotated[str, limits.text(_MOST_KEY_BYTES)]
+    reason: Annotated[str, limits.text(_MOST_REASON, least=0)] = ""
 
 
 class FindingReference(Struct, frozen=True, forbid_unknown_fields=True):
     """A dismissed finding by its `cache_key`."""
 
-    cache_key: str
+    cache_key: Annotated[str, limits.text(_MOST_KEY_BYTES)]
 
 
 class DismissedFinding(Struct, frozen=True):

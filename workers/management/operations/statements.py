@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import statement
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -39,7 +40,7 @@ class StatementQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     order: Literal["total_time", "mean_time", "calls", "rows", "blocks"] = "total_time"
     role: str | None = None
-    limit: int = 50
+    limit: PageLimit = 50
 
 
 class StatementStatistics(Struct, frozen=True):

@@ -104,7 +104,7 @@ async def test_a_queue_is_found_if_clients_reach_queues(
 
 
 def test_every_rule_is_in_the_documentation() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "management.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "management-advisors.md").read_text()
     section = page.partition("\n## Advisors\n")[2].partition("\n## ")[0]
     levels = {line.split("|")[1].strip(): line for line in section.splitlines() if line.startswith("|")}
     worst = structs.replace(
