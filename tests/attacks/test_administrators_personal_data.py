@@ -80,7 +80,7 @@ class Victim:
         return answer
 
     def sign_in(self) -> None:
-        """Leave every kind of row: a link, a session, a password, an app, recovery codes, a token, wrong attempts, audit rows."""
+        """Leave every kind of row: a link, a session, a password, an app, codes, a token, a dismissal, wrong attempts, audit rows."""
         done = self.target.command("admin", "add", self.email, "--rights", "owner")
         assert done.returncode == 0, done.stderr
         self.secrets["unused link"] = done.stdout.split()[-1]
@@ -96,6 +96,7 @@ class Victim:
         self.secrets["token"] = str(
             self.run("tokens.create", name="ci", rights="owner", may_write=True)["secret"]
         )
+        self.run("advisors.dismiss", cache_key="meant_so", reason="it is meant so")
         self.secrets["session"] = self.cookie.partition("=")[2]
         assert self.post("/sign-in", {"email": self.email, "password": "wrong password"})[0] == 401
 

@@ -280,6 +280,14 @@ def test_the_database_is_inspected(pushed: OfficialTool, report: str) -> None:
     assert len(pushed.output("inspect", "db", report, "--remote").splitlines()) > 3
 
 
+def test_the_advisors_answer(pushed: OfficialTool) -> None:
+    done = pushed.run("db", "advisors", "--remote", "--level", "info", "-o", "json")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    findings = {(row["name"], row["metadata"].get("name")) for row in json.loads(done.stdout)}
+    assert ("rls_disabled_in_public", "notes") in findings
+
+
 def test_settings_are_compared_and_a_push_without_a_difference_succeeds(linked: OfficialTool) -> None:
     assert "Remote Auth config is up to date" in linked.output("config", "push", "--yes")
     assert "db.major_version" in linked.output("config", "diff")

@@ -29,6 +29,11 @@ from workers.management.worker import ManagementWorker
 NOW = 1_800_000_000.0
 """The present time of authenticator apps, which stands still."""
 ORIGIN = "http://127.0.0.1:54321"
+_SERVER_SETTINGS = {
+    "shared_preload_libraries": "pg_stat_statements",
+    "pg_stat_statements.track_utility": "off",
+}
+"""As the embedded server has them: for the statistics of statements."""
 
 
 class Body:
@@ -131,7 +136,7 @@ async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
     """A worker on a migrated database, and the URL of its superuser; one for the whole run."""
     settings = Settings()
     pools: list[ConnectionPool] = []
-    with temporary_server() as server:
+    with temporary_server(settings=_SERVER_SETTINGS) as server:
         await migrate(server.url(), settings)
         database = msgspec.structs.replace(settings.db, url=Secret(server.url()))
         settings = msgspec.structs.replace(settings, db=database)

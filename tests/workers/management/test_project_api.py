@@ -355,6 +355,47 @@ async def test_what_is_not_served_says_where_to_go(api: Client) -> None:
     assert (await reader.send("GET", "/v1/")).status == 404
 
 
+async def test_findings_of_the_advisors_have_the_members_of_the_official_interface(api: Client) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    ref, name = await _ref(developer), f"open_{uuid.uuid4().hex[:8]}"
+    sql = f"create table public.{name} (id int)"
+    await _send(
+        developer, "POST", f"/v1/projects/{ref}/database/query", "", json.dumps({"query": sql}).encode()
+    )
+    reader = await _with_token(api, Right.READER)
+    try:
+        security = await _get(reader, f"/v1/projects/{ref}/advisors/security")
+        performance = await _get(reader, f"/v1/projects/{ref}/advisors/performance")
+        of_sql = await _send(reader, "GET", f"/v1/projects/{ref}/advisors/security?lint_type=sql", "", b"")
+    finally:
+        drop = json.dumps({"query": f"drop table public.{name}"}).encode()
+        await _send(developer, "POST", f"/v1/projects/{ref}/database/query", "", drop)
+
+    lints = {(lint["name"], lint["metadata"].get("name")): lint for lint in security["lints"]}
+    open_table = lints["rls_disabled_in_public", name]
+    assert open_table.pop("description")
+    assert name in open_table.pop("detail")
+    assert open_table == {
+        "name": "rls_disabled_in_public",
+        "title": "Served table without row level security",
+        "level": "ERROR",
+        "facing": "EXTERNAL",
+        "categories": ["SECURITY"],
+        "remediation": f"alter table public.{name} enable row level security;",
+        "metadata": {"schema": "public", "name": name, "type": "table"},
+        "cache_key": f"rls_disabled_in_public_public_{name}",
+    }
+    setting = lints["auth_leaked_password_protection", None]
+    assert setting["remediation"] == "set auth.password.hibp.enabled = true"
+    assert {lint["name"] for lint in json.loads(of_sql.body)["lints"]} == {
+        lint["name"] for lint in security["lints"] if lint["metadata"]["type"] != "setting"
+    }
+    assert ("no_primary_key", name) in {
+        (lint["name"], lint["metadata"]["name"]) for lint in performance["lints"]
+    }
+    assert {category for lint in performance["lints"] for category in lint["categories"]} == {"PERFORMANCE"}
+
+
 async def test_bodies_are_bounded_and_must_be_json(api: Client) -> None:
     developer = await _with_token(api, Right.DEVELOPER)
     ref = await _ref(developer)

@@ -3,7 +3,9 @@
 from workers.management.operation import OperationTable
 from workers.management.operations import (
     account,
+    activity,
     administrators,
+    advisors,
     audit_log,
     backups,
     catalog,
@@ -29,9 +31,11 @@ from workers.management.operations import (
     rows,
     schema,
     settings,
+    sizes,
     sql,
     sql_check,
     sql_requests,
+    statements,
     storage_buckets,
     storage_links,
     storage_objects,
@@ -105,6 +109,11 @@ _AREAS = (
     project,
     project_types,
     project_settings,
+    # Advisors and statistics of the database
+    advisors,
+    statements,
+    activity,
+    sizes,
 )
 
 

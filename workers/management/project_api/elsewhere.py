@@ -89,8 +89,6 @@ _HERE = (
     "GET /v1/projects/{ref}/actions/{run_id}",
     "GET /v1/projects/{ref}/actions/{run_id}/logs",
     "PATCH /v1/projects/{ref}/actions/{run_id}/status",
-    "GET /v1/projects/{ref}/advisors/performance",
-    "GET /v1/projects/{ref}/advisors/security",
     "GET /v1/projects/{ref}/analytics/endpoints/functions.combined-stats",
     "GET /v1/projects/{ref}/analytics/endpoints/metrics",
     "GET /v1/projects/{ref}/analytics/endpoints/usage.api-counts",

@@ -7,7 +7,7 @@ the function `deploy`.
 from urllib.parse import unquote
 
 from workers.management.errors import ManagementError, not_found
-from workers.management.project_api import database, functions, logs, projects, settings
+from workers.management.project_api import advisors, database, functions, logs, projects, settings
 from workers.management.project_api.call import ProjectEndpoint
 from workers.management.project_api.elsewhere import NOT_SERVED
 
@@ -17,6 +17,7 @@ ENDPOINTS = (
     *functions.ENDPOINTS,
     *database.ENDPOINTS,
     *settings.ENDPOINTS,
+    *advisors.ENDPOINTS,
     *logs.ENDPOINTS,
 )
 

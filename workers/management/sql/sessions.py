@@ -14,7 +14,6 @@ Limits that the text can undo (`statement_timeout`, catching `query_canceled`) a
 
 import asyncio
 import hashlib
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -28,10 +27,10 @@ from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import OperationContext
 from workers.management.rights import Right
 from workers.management.sql.session import SqlSession
+from workers.management.sql.signals import repeat_signal
 
 _TERMINATE_S = 5.0
 _CLOSE_S = 2.0
-_CANCEL_S, _CANCEL_PAUSE_S = 2.0, 0.05
 _CANCEL = (
     "select pid::pg_catalog.text, pg_catalog.pg_cancel_backend(pid)::pg_catalog.text from pg_catalog.pg_stat_activity"
     " where application_name operator(pg_catalog.=) $1 and usename operator(pg_catalog.=) session_user"
@@ -168,19 +167,23 @@ async def _prepare(session: SqlSession, spec: SessionSpec) -> None:
 async def cancel_run(context: OperationContext, run_id: str) -> int:
     """Cancel one's own run; return how many sessions it had. Raises: DatabaseError, Disconnected.
 
-    The server cancels what a session runs at this moment, and a run may be between two statements. So the sessions that were
-    there are asked again until they are gone, for up to `_CANCEL_S`; a later run of the same id has a session of its own.
+    A run may be between two statements, so the sessions that were there are signalled again until they are gone; a later run of
+    the same id has a session of its own.
     """
     name = application_name(context, run_id)
-    present = {login: await _cancel_sessions(context, login, name, "") for login in SESSION_LOGINS}
-    count = sum(map(len, present.values()))
-    deadline = time.monotonic() + _CANCEL_S
-    while any(present.values()) and time.monotonic() < deadline:
-        await asyncio.sleep(_CANCEL_PAUSE_S)
-        for login, pids in present.items():
-            if pids:
-                present[login] = await _cancel_sessions(context, login, name, f"{{{','.join(pids)}}}")
-    return count
+
+    async def signal(sessions: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        present = []
+        for login in dict.fromkeys(login for login, _ in sessions):
+            pids = ",".join(pid for owner, pid in sessions if owner == login)
+            present += [(login, pid) for pid in await _cancel_sessions(context, login, name, f"{{{pids}}}")]
+        return present
+
+    sessions = [
+        (login, pid) for login in SESSION_LOGINS for pid in await _cancel_sessions(context, login, name, "")
+    ]
+    await repeat_signal(sessions, signal)
+    return len(sessions)
 
 
 async def _cancel_sessions(context: OperationContext, login: str, name: str, pids: str) -> list[str]:
