@@ -192,6 +192,7 @@ async def test_uploads_beyond_what_may_be_staged_are_told_so_and_take_no_room(st
     with left.open("wb") as file:
         file.truncate(20 * 1024 * MIB)
     try:
+        await _notices_the_staging_limit(store)
         for _ in range(3):
             status, told = await store.upload("open/beyond", b"one byte too many")
             assert (status, told["error"], told["statusCode"]) == (507, "InsufficientStorage", "507"), told
@@ -201,6 +202,13 @@ async def test_uploads_beyond_what_may_be_staged_are_told_so_and_take_no_room(st
         left.unlink()
 
     assert (await store.upload("open/beyond", b"there is room again"))[0] == 200
+
+
+async def _notices_the_staging_limit(store: Storehouse) -> None:
+    """Upload until the processes have measured the staging folder, which they do every two seconds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while (await store.upload(f"open/measured/{uuid4()}", b"x"))[0] != 507:
+            await asyncio.sleep(0.05)
 
 
 async def _edge_is_back(store: Storehouse) -> None:
