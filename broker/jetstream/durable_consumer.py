@@ -41,6 +41,7 @@ _GATHER_S = 0.05
 _UNDERWAY = 16
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 1.0
 _GONE = (nats.errors.Error, OSError)
+_NO_LINE_ENDS = {ord("\r"): None, ord("\n"): None}
 _MSG_ID = "Nats-Msg-Id"
 _HEADER_BYTES = len(b"NATS/1.0\r\nNats-Msg-Id: \r\n\r\n")
 
@@ -70,6 +71,7 @@ async def publish(
     Two messages with the same `id` within the stream's window are stored once. Raises: MessageTooLong; Unavailable,
     JetStreamError: then the message may be stored or not.
     """
+    id = id.translate(_NO_LINE_ENDS)  # a header is one line
     size = len(payload) + (_HEADER_BYTES + len(id.encode()) if id else 0)
     if size > connection.max_payload:  # the server would close the connection on it
         raise MessageTooLong(size, connection.max_payload)
