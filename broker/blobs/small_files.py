@@ -18,7 +18,7 @@ from broker.blobs.model import ThreadRunner
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_DSYNC
 """With O_DSYNC the write itself waits for the disk: a call less that returns to Python."""
-_AT_ONCE = 8
+_AT_ONCE = 16
 """Groups that are written at the same time: the file system makes their syncs durable together."""
 _LARGEST_GROUP = 16
 
