@@ -1,7 +1,7 @@
 """What a request costs in counts, which a busy machine does not change: statements, WAL, transactions, system calls.
 
     python -m tests.bench.storage_counts [--workloads upload,upload-user,list-any,download,refresh,user] [--syscalls]
-                                         [--requests 400] [--connections 16]
+                                         [--seconds 3] [--connections 16]
 
 It starts a platform of its own and prints one line a figure, per request: statements by text (those of triggers and
 functions included), inserts into `objects`, WAL records, bytes and fsyncs, commits and rollbacks. With `--syscalls` the
@@ -38,6 +38,8 @@ using (bucket_id = 'bench') with check (bucket_id = 'bench' and owner_id = (sele
 create policy bench_public on storage.objects for select to anon using (bucket_id = 'bench');
 """
 _SHOWN = 40
+_SESSIONS = 32
+"""More than connections, so that two refreshes of one session seldom meet."""
 _SYSCALLS = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$", re.MULTILINE)
 
 
@@ -52,7 +54,8 @@ class Counts:
         anon = running.values["ANON_KEY"]
         self._once(self.service.post("/storage/v1/bucket", b'{"name":"bench","public":true}'))
         running.psql(_POLICY)
-        self.session = self._sign_up(anon)
+        self.sessions = [self._sign_up(anon, number) for number in range(_SESSIONS)]
+        self.session = self.sessions[0]
         user = {"apikey": anon, "Authorization": f"Bearer {self.session['access_token']}"}
         self.user = Target(address, [running.pid], user)
 
@@ -61,8 +64,8 @@ class Counts:
         if done.errors:
             raise AssertionError(f"{exchange.head[:100]!r}: {done.statuses}")
 
-    def _sign_up(self, key: str) -> dict[str, str]:
-        body = json.dumps({"email": "bench@example.com", "password": "long enough 1"}).encode()
+    def _sign_up(self, key: str, number: int) -> dict[str, str]:
+        body = json.dumps({"email": f"bench{number}@example.com", "password": "long enough 1"}).encode()
         headers = {"apikey": key, "content-type": "application/json"}
         asked = urllib.request.Request(self.platform.url + "/auth/v1/signup", body, headers)
         with urllib.request.urlopen(asked, timeout=60) as answer:
@@ -105,10 +108,11 @@ class Counts:
         return lambda number: pages[number % 100]
 
     def refresh(self) -> Callable[[int], Exchange]:
-        """Return refreshes of one session: the token that was replaced is accepted again within the reuse interval."""
-        body = json.dumps({"refresh_token": self.session["refresh_token"]}).encode()
-        one = self._anonymous("POST", "/auth/v1/token?grant_type=refresh_token", body)
-        return lambda _: one
+        """Return refreshes of several sessions: a token that was replaced is accepted again within the reuse interval."""
+        bodies = [json.dumps({"refresh_token": one["refresh_token"]}).encode() for one in self.sessions]
+        path = "/auth/v1/token?grant_type=refresh_token"
+        exchanges = [self._anonymous("POST", path, body) for body in bodies]
+        return lambda number: exchanges[number % _SESSIONS]
 
     def user_of_session(self) -> Callable[[int], Exchange]:
         """Return `GET /user`."""
@@ -234,7 +238,7 @@ async def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--syscalls", action="store_true")
     options = parser.parse_args()
-    many = {"HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "0"}
+    many = {"HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "0", "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "0"}
     with platform(environment=many) as running:
         passwords = json.loads((running.data / "passwords.json").read_text())
         parts = urlsplit(running.values["DB_URL"])

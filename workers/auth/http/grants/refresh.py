@@ -106,7 +106,7 @@ async def _try_refresh(
         )
         session = sessions.decode_locked(locked, context.vault, id)
         if session is None:
-            if await sessions.find(transaction, id) is None:
+            if not user_rows and await sessions.find(transaction, id) is None:
                 raise rejections.REFRESH_TOKEN_NOT_FOUND()
             return None
         sent = _as_locked(session, sent, token_rows)
