@@ -26,10 +26,10 @@ _LARGEST_GROUP = 16
 class _SmallFile:
     """A file to write; `error` is why that failed."""
 
-    __slots__ = ("data", "done", "error", "path")
+    __slots__ = ("data", "done", "error", "folder", "path")
 
     def __init__(self, path: Path, data: bytes, done: asyncio.Future[None]) -> None:
-        self.path, self.data, self.done = path, data, done
+        self.path, self.folder, self.data, self.done = path, path.parent, data, done
         self.error: BlobStoreDown | None = None
 
 
@@ -90,13 +90,13 @@ class SmallFiles:
             return -1
 
     def _sync_folders(self, files: Sequence[_SmallFile]) -> None:
-        for folder in {file.path.parent for file in files}:
+        for folder in {file.folder for file in files}:
             try:
                 with translate_disk_errors("write"):
                     sync_folder(folder)
             except BlobStoreDown as error:
                 for file in files:
-                    if file.path.parent == folder:
+                    if file.folder == folder:
                         file.error = error
 
 
