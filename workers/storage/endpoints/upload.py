@@ -1,7 +1,8 @@
 """Upload endpoints: `POST` creates an object, or replaces one with `x-upsert: true`; `PUT` does either.
 
-The gateway sends the request twice: first without a stored body, and is told where to write the bytes; then with the size
-and the hash of the bytes that it stored. A small body is part of the first request, which then is mostly the only one. A false condition (`If-Match`,
+The gateway sends the request twice: first without a stored body, and the answer says where to write the bytes; then with
+the size and the hash of the bytes that it stored. A small body is part of the first request, which is the only one where
+the pool stores the bytes itself (`uploads/small.py`). A false condition (`If-Match`,
 `If-None-Match`, `If-Unmodified-Since`) is 412 both times, and the row stays as it was.
 Source: docs/reference/storage.md, sections 6.1 and 6.11.
 """
