@@ -20,6 +20,7 @@ from workers.management.database import ManagementDatabase
 from workers.management.errors import ManagementError
 from workers.management.identity.links import new_link
 from workers.management.identity.model import Administrator
+from workers.management.identity.personal_data import Lookup, Personal
 from workers.management.identity.store import fetch_one
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
@@ -109,7 +110,9 @@ class Client:
     async def signed_in(self, email: str, rights: Right) -> "Client":
         """Return a client with a session of a new administrator."""
         own = await self.worker.database.own()
-        added = await fetch_one(own, "add_administrator", Administrator, email, rights.value, None)
+        added = await fetch_one(
+            own, "add_administrator", Administrator, Personal(email), Lookup(email.lower()), rights.value
+        )
         assert added is not None
         link = await new_link(own, added.id, 60)
         response = await self.send("POST", "/sign-in", {"link": link})

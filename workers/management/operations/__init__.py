@@ -19,9 +19,8 @@ from workers.management.operations import (
     platform,
     policies,
     project,
-    project_database,
-    project_functions,
     project_settings,
+    project_types,
     providers,
     queues,
     realtime,
@@ -104,8 +103,7 @@ _AREAS = (
     logs,
     # What the official command line asks for
     project,
-    project_database,
-    project_functions,
+    project_types,
     project_settings,
 )
 

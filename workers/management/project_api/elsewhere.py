@@ -92,8 +92,6 @@ _HERE = (
     "GET /v1/projects/{ref}/advisors/performance",
     "GET /v1/projects/{ref}/advisors/security",
     "GET /v1/projects/{ref}/analytics/endpoints/functions.combined-stats",
-    "GET /v1/projects/{ref}/analytics/endpoints/logs",
-    "GET /v1/projects/{ref}/analytics/endpoints/logs.all",
     "GET /v1/projects/{ref}/analytics/endpoints/metrics",
     "GET /v1/projects/{ref}/analytics/endpoints/usage.api-counts",
     "GET /v1/projects/{ref}/analytics/endpoints/usage.api-requests-count",

@@ -23,13 +23,12 @@ from schemas.database_logins import DEVELOPER, READER, SESSION_LOGINS, VIEWER
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.transactions.interactive import statement
 from workers.management.caller import ViewAs, caller_settings
-from workers.management.database import MAX_SQL_SESSIONS, ROLE_OF_LOGIN, ManagementDatabase
-from workers.management.errors import ManagementError
+from workers.management.database import ROLE_OF_LOGIN, ManagementDatabase
+from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import OperationContext
 from workers.management.rights import Right
 from workers.management.sql.session import SqlSession
 
-_WAIT_S = 5.0
 _TERMINATE_S = 5.0
 _CLOSE_S = 2.0
 _CANCEL_S, _CANCEL_PAUSE_S = 2.0, 0.05
@@ -60,11 +59,14 @@ async def session_spec(
     view_as: ViewAs | None,
     is_read_only: bool,
     timeout_s: float,
+    as_reader: bool = False,
     run_id: str = "",
     longest_message: int = 1024 * 1024,
 ) -> SessionSpec:
     """Return the session that an actor gets for a text. Raises: ManagementError."""
     if view_as is not None:
+        if as_reader:
+            raise invalid_arguments("Send `view_as` or `as_reader`")
         if not context.actor.rights.includes(Right.DEVELOPER):
             raise ManagementError(
                 403,
@@ -74,7 +76,8 @@ async def session_spec(
             )
         login, settings = VIEWER, await caller_settings(context, view_as)
     else:
-        login = DEVELOPER if context.actor.rights.includes(Right.DEVELOPER) else READER
+        is_developer = context.actor.rights.includes(Right.DEVELOPER) and not as_reader
+        login = DEVELOPER if is_developer else READER
         settings = [("role", ROLE_OF_LOGIN[login])]
     if login == READER:
         is_read_only = True
@@ -124,7 +127,7 @@ class HeldSession:
                 async with asyncio.timeout(_CLOSE_S):
                     await self.session.close()
         finally:
-            self.database.sql_places.release()
+            self.database.release_place()
 
     async def _terminate(self) -> None:
         terminating = statement(_TERMINATE, self.session.process_id)
@@ -135,21 +138,12 @@ class HeldSession:
 
 async def hold_session(database: ManagementDatabase, spec: SessionSpec) -> HeldSession:
     """Open a session with its role, settings and transaction. Raises: ManagementError (503), DatabaseError, Disconnected."""
+    await database.take_place()
     try:
-        async with asyncio.timeout(_WAIT_S):
-            await database.sql_places.acquire()
-    except TimeoutError:
-        raise ManagementError(
-            503,
-            "busy",
-            f"{MAX_SQL_SESSIONS} SQL sessions are in use; try again soon",
-            headers=[("retry-after", "2")],
-        ) from None
-    try:
-        url = database.url_of(spec.login)
+        url = await database.session_url(spec.login)
         session = await SqlSession.open(url, spec.name, longest_message=spec.longest_message)
     except BaseException:
-        database.sql_places.release()
+        database.release_place()
         raise
     held = HeldSession(session, database, spec)
     try:
