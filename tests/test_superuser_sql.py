@@ -25,7 +25,7 @@ OPENS_OTHERS = {
     "workers/management/schema_metadata/query_session.py": "the login for SQL of administrators, a member of role postgres",
     "workers/project/project_connection.py": "a project's own login",
     "workers/replication/conversions.py": "the interface's login",
-    "workers/replication/session.py": "the login of the reader of the log",
+    "workers/database/sessions/replication.py": "the login of the reader of the log",
 }
 """Who else opens connections, and as whom: never with the URL of a superuser."""
 _CONNECT = {

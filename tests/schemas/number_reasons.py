@@ -318,7 +318,7 @@ REASONS: dict[str, dict[str, str]] = {
         "int(lsn, 16)": DATABASE,
         "int(number, 16)": DATABASE,
     },
-    "workers/replication/session.py": {
+    "workers/database/sessions/replication.py": {
         "int(high, 16)": DATABASE,
         "int(low, 16)": DATABASE,
     },

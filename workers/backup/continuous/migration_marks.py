@@ -1,0 +1,42 @@
+"""Remembers which transaction applied each migration of the project, so that a restore can stop just before it.
+
+The row of a migration is written in the migration's last transaction, and the row's `xmin` is that transaction. The row is read in a session of
+role postgres, for the table is the project's.
+"""
+
+import asyncpg
+
+from workers.backup.continuous.archive import Archive, MigrationMark, MigrationMarks
+from workers.backup.continuous.slots import STATEMENTS
+
+
+class MarkReader:
+    """The marks of one archive."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._marks: dict[tuple[str, str], MigrationMark] | None = None
+
+    async def read_new(self, owner: asyncpg.Connection, lsn: int, now: float) -> int:
+        """Store the marks of new migrations, seen at a position and a moment; return their number.
+
+        Raises: ArchiveStoreDown, SealBroken, the driver's errors.
+        """
+        if self._marks is None:
+            stored = await self._archive.read_struct("migrations", MigrationMarks) or MigrationMarks()
+            self._marks = {(mark.version, mark.transaction): mark for mark in stored.marks}
+        if not await owner.fetchval(STATEMENTS["has_migrations"]):
+            return 0
+        rows = await owner.fetch(STATEMENTS["migrations"])
+        new = {
+            (row["version"], row["transaction"]): MigrationMark(
+                row["version"], row["name"], row["transaction"], lsn, now
+            )
+            for row in rows
+            if (row["version"], row["transaction"]) not in self._marks
+        }
+        if new:
+            marks = self._marks | new
+            await self._archive.write_struct("migrations", MigrationMarks(list(marks.values())))
+            self._marks = marks
+        return len(new)
