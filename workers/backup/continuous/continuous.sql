@@ -42,3 +42,9 @@ from supabase_migrations.schema_migrations order by version
 
 -- name: has_migrations
 select pg_catalog.to_regclass('supabase_migrations.schema_migrations') is not null
+
+-- name: counts
+-- In a session of role postgres: how much a recovered database has.
+select (select pg_catalog.count(*) from auth.users) as users,
+  (select pg_catalog.count(*) from pg_catalog.pg_class c where c.relkind in ('r', 'p')
+    and c.relnamespace operator(pg_catalog.=) pg_catalog.to_regnamespace('public')) as tables
