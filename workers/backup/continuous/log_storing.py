@@ -66,10 +66,13 @@ class LogStorer:
                 self._stream.confirm(
                     self.position
                 )  # requests a keepalive: how far is the server while nothing is written
+            self._progress.write_regularly()
             await self._write_covered()
         self._collect(await self._take(_LAST_LOOK_S, until_stop=False))
         if self._buffer:
             await self._store_buffer()
+        await self._write_covered(at_once=True)
+        self._progress.write()
 
     async def _take(self, wait_s: float, *, until_stop: bool = True) -> list[LogBytes | LogEnd]:
         """Return the frames that arrive within a time; none at the stop."""
@@ -135,14 +138,12 @@ class LogStorer:
         else:
             self._progress.fail(LOG, f"{reason}; since {moment_text(since)[:19]} the database keeps its log")
 
-    async def _write_covered(self) -> None:
+    async def _write_covered(self, *, at_once: bool = False) -> None:
         """Store how far the archive reaches, about once a minute while nothing is written."""
         covered = self._progress.covered_until
-        if (
-            covered is None
-            or covered <= self._time
-            or time.monotonic() < self._covered_written + _COVERED_EVERY_S
-        ):
+        if covered is None or covered <= self._time:
+            return
+        if not at_once and time.monotonic() < self._covered_written + _COVERED_EVERY_S:
             return
         self._covered_written = time.monotonic()
         try:

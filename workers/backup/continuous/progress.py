@@ -11,6 +11,7 @@ from broker.processes.archive_status import ArchiveStatus, write_archive_status
 
 LOG, BASE, OBJECTS = "backup of the log", "base backup", "backup of objects"
 """The parts whose faults are reported."""
+_WRITE_EVERY_S = 10.0
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class ArchiveProgress:
     waiting_bytes: int = 0
     stored_bytes: int = 0
     faults: dict[str, str] = field(default_factory=dict)
+    _written: float = field(default=0.0, init=False)
 
     def server_time(self) -> float:
         """Return the server's clock in seconds since 1970."""
@@ -54,8 +56,14 @@ class ArchiveProgress:
         if self.faults.pop(part, None) is not None:
             self.write()
 
+    def write_regularly(self) -> None:
+        """Write the status file if it is ten seconds old."""
+        if time.monotonic() > self._written + _WRITE_EVERY_S:
+            self.write()
+
     def write(self) -> None:
         """Write the status file."""
+        self._written = time.monotonic()
         status = ArchiveStatus(
             archive=self.archive,
             written_at=time.time(),
