@@ -49,7 +49,7 @@ from workers.project.project_connection import OWNER, open_as_superuser
 
 _DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 _STORE_ERRORS = (ArchiveStoreDown, ArchiveFileMissing, SealBroken)
-_STOP_S = 10.0
+_LOOK_S = 60.0
 
 
 @dataclass(slots=True)
@@ -154,15 +154,18 @@ class Archiver:
     ) -> None:
         """Make base backups when they are due, and delete what is too old after each."""
         backoff = Backoff(2.0, 60.0)
+        is_clean = self.progress.base_at is None  # what a session before left undone is done now
         while True:
-            at = self.progress.base_at
-            wait_s = 0.0 if at is None else at + self.settings.base_interval - self.progress.server_time()
-            await asyncio.sleep(max(0.0, min(wait_s, 60.0)))
-            if wait_s > 60.0:
+            wait_s = self._until_base_s()
+            if is_clean and wait_s > 0:
+                await asyncio.sleep(min(wait_s, _LOOK_S))
                 continue
             try:
-                await self._make_base(opened, storer)
+                if wait_s <= 0:
+                    await self._make_base(opened, storer)
+                    is_clean = False
                 await self._clean(opened, owner, copies, rows)
+                is_clean = True
             except (StreamLost, BaseBackupRefused, BlobError, *_STORE_ERRORS, *_DATABASE_ERRORS) as error:
                 self.progress.base_running = False
                 self.progress.fail(BASE, str(error) or type(error).__name__)
@@ -170,6 +173,11 @@ class Archiver:
             else:
                 self.progress.clear(BASE)
                 backoff.reset()
+
+    def _until_base_s(self) -> float:
+        """Return the seconds until a base backup is due."""
+        at = self.progress.base_at
+        return 0.0 if at is None else at + self.settings.base_interval - self.progress.server_time()
 
     async def _make_base(self, opened: OpenArchive, storer: LogStorer) -> None:
         archive, server_time = opened.archive, self.progress.server_time

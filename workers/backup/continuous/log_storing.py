@@ -1,7 +1,9 @@
 """Stores the log in pieces: reads the stream, seals what has arrived, stores it, and confirms it to the server.
 
-A piece is stored when its first byte has waited for `backup.interval`, or when it has 16 MiB. A put that fails is tried again until it succeeds:
-the piece stays in memory and the stream is not read, so the server keeps the log that follows.
+A piece is stored when its first byte has waited for `backup.interval`, or when it has 16 MiB. A put that fails is tried again until it succeeds: the
+piece stays in memory, and the slot keeps the log that follows. The stream is closed meanwhile, and `run` returns when the piece is stored, so
+that a new session opens it again. Danger: a stream that is open and not read stops the whole server at its limit. Its checkpointer ends the
+sender before it gives the log up, and waits; the sender waits until its client reads its last message.
 """
 
 import asyncio
@@ -42,6 +44,7 @@ class LogStorer:
         self._buffer = bytearray()
         self._time = 0.0
         self._stopping = asyncio.Event()
+        self._is_closed = False
         self._covered_written = 0.0
         self.stored = asyncio.Condition()
         """Notified when `position` has grown."""
@@ -51,7 +54,7 @@ class LogStorer:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Store the log until `stop` is called. Raises: StreamLost."""
+        """Store the log until `stop` is called, or the stream was closed because the store was away. Raises: StreamLost."""
         due: float | None = None
         while not self._stopping.is_set():
             wait_s = self._interval_s if due is None else max(0.0, due - time.monotonic())
@@ -62,6 +65,8 @@ class LogStorer:
             if due is not None and (time.monotonic() >= due or len(self._buffer) >= PIECE_BYTES):
                 await self._store_buffer()
                 due = None
+                if self._is_closed:
+                    return
             elif not frames:
                 self._stream.confirm(
                     self.position
@@ -71,7 +76,8 @@ class LogStorer:
         self._collect(await self._take(_LAST_LOOK_S, until_stop=False))
         if self._buffer:
             await self._store_buffer()
-        await self._write_covered(at_once=True)
+        if not self._is_closed:
+            await self._write_covered(at_once=True)
         self._progress.write()
 
     async def _take(self, wait_s: float, *, until_stop: bool = True) -> list[LogBytes | LogEnd]:
@@ -113,6 +119,8 @@ class LogStorer:
                 break
             except (ArchiveStoreDown, TimeoutError) as error:
                 since = since or self._progress.server_time()
+                self._is_closed = True
+                self._stream.close()
                 await self._report_store(str(error) or f"no answer within {PUT_S:.0f} s", since)
                 if self._stopping.is_set():
                     return
@@ -123,7 +131,8 @@ class LogStorer:
         self._progress.waiting_bytes = 0
         self.position = end
         self._buffer.clear()
-        self._stream.confirm(end)
+        if not self._is_closed:
+            self._stream.confirm(end)
         self._progress.write()
         async with self.stored:
             self.stored.notify_all()

@@ -7,7 +7,7 @@ role postgres, for the table is the project's.
 import asyncpg
 
 from workers.backup.continuous.archive import Archive, MigrationMark, MigrationMarks
-from workers.backup.continuous.slots import STATEMENTS
+from workers.backup.continuous.row_statements import STATEMENTS
 
 
 class MarkReader:

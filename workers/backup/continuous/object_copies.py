@@ -17,7 +17,7 @@ from broker.blobs.blob_names import FUNCTIONS, BlobPath, blob
 from broker.blobs.errors import BlobMissing
 from broker.blobs.store import BlobStore
 from workers.backup.continuous.archive import Archive, DeletedObjects
-from workers.backup.continuous.slots import STATEMENTS
+from workers.backup.continuous.row_statements import STATEMENTS
 
 _OVERLAP = timedelta(seconds=90)
 """A row is committed later than its `updated_at`: looks overlap by the longest time of a request and some."""

@@ -10,7 +10,7 @@ from broker.blobs.blob_names import BlobPath, blob, parse_path
 from broker.blobs.errors import BlobMissing
 from broker.blobs.store import BlobStore
 from workers.backup.continuous.archive import Archive
-from workers.backup.continuous.slots import STATEMENTS
+from workers.backup.continuous.row_statements import STATEMENTS
 
 _AT_ONCE = 8
 _LONGEST = 2**53

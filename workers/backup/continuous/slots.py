@@ -10,7 +10,7 @@ from workers.backup.continuous.archive import SLOT_PREFIX, Archive, ArchiveInfo,
 from workers.database.sessions.replication import parse_lsn
 from workers.sql.files import read_statements
 
-STATEMENTS = read_statements("workers.backup.continuous", "continuous.sql")
+_STATEMENTS = read_statements("workers.backup.continuous", "slots.sql")
 _LOST = "lost"
 
 
@@ -42,7 +42,7 @@ async def open_archive(superuser: asyncpg.Connection, store: ArchiveStore, keys:
     """
     facts = await server_facts(superuser)
     reason, given_up = "this database has none", ""
-    for slot in await superuser.fetch(STATEMENTS["slots"], SLOT_PREFIX):
+    for slot in await superuser.fetch(_STATEMENTS["slots"], SLOT_PREFIX):
         id = slot["name"]
         if not is_archive_id(id):
             continue
@@ -56,19 +56,19 @@ async def open_archive(superuser: asyncpg.Connection, store: ArchiveStore, keys:
                 return OpenArchive(archive, info, position)
             reason = "the server has removed the log that comes next"
         given_up = id
-        await superuser.execute(STATEMENTS["drop_slot"], id)
+        await superuser.execute(_STATEMENTS["drop_slot"], id)
     return await _begin(superuser, store, keys, facts, reason, given_up)
 
 
 async def server_facts(superuser: asyncpg.Connection) -> asyncpg.Record:
     """Return what identifies a server, and its clock. Raises: the driver's errors."""
-    (facts,) = await superuser.fetch(STATEMENTS["server"])
+    (facts,) = await superuser.fetch(_STATEMENTS["server"])
     return facts
 
 
 async def slot_state(superuser: asyncpg.Connection, id: str) -> SlotState:
     """Return what a slot keeps; one that is gone is lost."""
-    row = await superuser.fetchrow(STATEMENTS["slot_state"], id)
+    row = await superuser.fetchrow(_STATEMENTS["slot_state"], id)
     if row is None:
         return SlotState(0, is_lost=True)
     return SlotState(int(row["kept"] or 0), row["wal_status"] == _LOST)
@@ -103,7 +103,7 @@ async def _begin(
         begun_at=facts["now"].timestamp(),
     )
     await archive.write_struct("info", info)
-    restart = await superuser.fetchval(STATEMENTS["create_slot"], archive.id)
+    restart = await superuser.fetchval(_STATEMENTS["create_slot"], archive.id)
     return OpenArchive(archive, info, _segment_start(restart, facts), reason, given_up)
 
 

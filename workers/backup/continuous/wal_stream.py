@@ -93,7 +93,7 @@ class WalStream:
         self._send_status(asks=True)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection. Closing it again does nothing."""
         self._timer.cancel()
         self._connection.finish()
 

@@ -1,4 +1,4 @@
--- Statements of continuous backup. All but those marked run in a superuser's session.
+-- Statements of continuous backup for a superuser's session.
 
 -- name: server
 -- The timeline is that of the file that is being written: the control file has it only after the first checkpoint.
@@ -25,26 +25,3 @@ select pg_catalog.pg_drop_replication_slot($1)
 -- name: slot_state
 select wal_status, pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_flush_lsn(), restart_lsn)::pg_catalog.int8 as kept
 from pg_catalog.pg_replication_slots where slot_name::pg_catalog.text operator(pg_catalog.=) $1
-
--- name: new_versions
--- In a session of role postgres: versions of objects whose rows changed since a moment, and the moment of the next question.
-select bucket_id, version, pg_catalog.now() as now from storage.objects
-where version is not null and updated_at >= $1
-
--- name: versions
--- In a session of role postgres: every version that a row names.
-select bucket_id, version::pg_catalog.text as version from storage.objects where version is not null
-
--- name: migrations
--- In a session of role postgres: the project's migrations, each with the transaction that wrote its row.
-select version::pg_catalog.text as version, coalesce(name, '')::pg_catalog.text as name, xmin::pg_catalog.text as transaction
-from supabase_migrations.schema_migrations order by version
-
--- name: has_migrations
-select pg_catalog.to_regclass('supabase_migrations.schema_migrations') is not null
-
--- name: counts
--- In a session of role postgres: how much a recovered database has.
-select (select pg_catalog.count(*) from auth.users) as users,
-  (select pg_catalog.count(*) from pg_catalog.pg_class c where c.relkind in ('r', 'p')
-    and c.relnamespace operator(pg_catalog.=) pg_catalog.to_regnamespace('public')) as tables
