@@ -82,6 +82,8 @@ class MigrationMark(Struct, frozen=True):
     lsn: int
     """Where the log ended when it was seen."""
     time: float
+    is_older: bool = False
+    """It was applied before the archive began, so no restore from it can stop there."""
 
 
 class MigrationMarks(Struct, frozen=True):

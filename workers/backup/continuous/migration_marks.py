@@ -11,7 +11,7 @@ from workers.backup.continuous.row_statements import STATEMENTS
 
 
 class MarkReader:
-    """The marks of one archive."""
+    """The marks of one archive. Those of its first look were applied before it began."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -22,20 +22,22 @@ class MarkReader:
 
         Raises: ArchiveStoreDown, SealBroken, the driver's errors.
         """
+        is_first = False
         if self._marks is None:
-            stored = await self._archive.read_struct("migrations", MigrationMarks) or MigrationMarks()
-            self._marks = {(mark.version, mark.transaction): mark for mark in stored.marks}
-        if not await owner.fetchval(STATEMENTS["has_migrations"]):
-            return 0
-        rows = await owner.fetch(STATEMENTS["migrations"])
+            stored = await self._archive.read_struct("migrations", MigrationMarks)
+            is_first = stored is None
+            known = stored.marks if stored is not None else []
+            self._marks = {(mark.version, mark.transaction): mark for mark in known}
+        has_table = await owner.fetchval(STATEMENTS["has_migrations"])
+        rows = await owner.fetch(STATEMENTS["migrations"]) if has_table else []
         new = {
             (row["version"], row["transaction"]): MigrationMark(
-                row["version"], row["name"], row["transaction"], lsn, now
+                row["version"], row["name"], row["transaction"], lsn, now, is_first
             )
             for row in rows
             if (row["version"], row["transaction"]) not in self._marks
         }
-        if new:
+        if new or is_first:
             marks = self._marks | new
             await self._archive.write_struct("migrations", MigrationMarks(list(marks.values())))
             self._marks = marks

@@ -177,12 +177,10 @@ def _content_of(contents: list[ArchiveContent], moment: Moment) -> ArchiveConten
         case TimeMoment(time):
             matching = [content for content in usable if content.bases[0].ended_at <= time <= content.last]
         case MigrationMoment(version):
-            matching = [
-                content for content in usable if any(mark.version == version for mark in content.marks)
-            ][-1:]
+            matching = [content for content in usable if _mark(content, version) is not None][-1:]
             if not matching:
                 raise MomentRejected(
-                    f"No archive has seen the migration {version} (`headwater backup --list`)."
+                    f"No archive has seen the migration {version} being applied: choose a time (`headwater backup --list`)."
                 )
         case _:
             matching = usable[-1:] if len({content.info.system for content in usable}) == 1 else usable
@@ -208,8 +206,8 @@ def _base_of(content: ArchiveContent, moment: Moment) -> BaseInfo:
         case PositionMoment(lsn):
             suitable = [base for base in content.bases if base.stop_lsn <= lsn]
         case MigrationMoment(version):
-            mark = _mark(content, version)
-            suitable = [base for base in content.bases if base.ended_at < mark.time - BEHIND_S]
+            seen = mark.time if (mark := _mark(content, version)) else content.last
+            suitable = [base for base in content.bases if base.ended_at < seen - BEHIND_S]
             suitable = suitable or content.bases[:1]
         case TransactionMoment():  # when it ran is not known, so all of the log is searched
             suitable = content.bases[:1]
@@ -222,8 +220,11 @@ def _base_of(content: ArchiveContent, moment: Moment) -> BaseInfo:
     return suitable[-1]
 
 
-def _mark(content: ArchiveContent, version: str) -> MigrationMark:
-    return [mark for mark in content.marks if mark.version == version][-1]
+def _mark(content: ArchiveContent, version: str) -> MigrationMark | None:
+    """Return the mark of a migration that was applied while the archive existed, the last time."""
+    return next(
+        (mark for mark in reversed(content.marks) if mark.version == version and not mark.is_older), None
+    )
 
 
 def _target_settings(content: ArchiveContent, moment: Moment) -> tuple[dict[str, str], str, float]:
@@ -236,8 +237,7 @@ def _target_settings(content: ArchiveContent, moment: Moment) -> tuple[dict[str,
             return {"recovery_target_lsn": lsn_text(lsn)}, f"position {lsn_text(lsn)}", content.last
         case TransactionMoment(id, is_included):
             return _transaction(id, is_included), f"{_side(is_included)} transaction {id}", content.last
-        case MigrationMoment(version, is_included):
-            mark = _mark(content, version)
+        case MigrationMoment(version, is_included) if mark := _mark(content, version):
             words = f"{_side(is_included)} migration {version} (transaction {mark.transaction}, seen {moment_text(mark.time)})"
             return _transaction(mark.transaction, is_included), words, mark.time - 0.001 * (not is_included)
     return {}, f"everything up to {moment_text(content.last)}", content.last

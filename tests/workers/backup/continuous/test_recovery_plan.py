@@ -112,7 +112,8 @@ def test_a_base_backup_whose_own_log_is_missing_is_refused() -> None:
 async def test_a_migration_is_found_by_its_transaction(tmp_path: Path) -> None:
     archive = await _stored(tmp_path, _hours(3), 0, 1, 2)
     mark = MigrationMark("20261122101500", "add", "777", 1500, BEGAN + 2 * 3600)
-    await archive.write_struct("migrations", MigrationMarks([mark]))
+    older = MigrationMark("1", "init", "5", 100, BEGAN, is_older=True)
+    await archive.write_struct("migrations", MigrationMarks([older, mark]))
 
     plan = (
         await plan_recovery(archive.store, KEYS, "before migration 20261122101500", "", BEGAN + 10800)
@@ -121,7 +122,7 @@ async def test_a_migration_is_found_by_its_transaction(tmp_path: Path) -> None:
     assert plan.base == "base1"
     assert plan.settings == {"recovery_target_xid": "777", "recovery_target_inclusive": "off"}
     assert plan.migrations_after == ["20261122101500"]
-    with pytest.raises(MomentRejected, match="No archive has seen the migration 1"):
+    with pytest.raises(MomentRejected, match="No archive has seen the migration 1 being applied"):
         await plan_recovery(archive.store, KEYS, "migration 1", "", BEGAN + 10800)
 
 
