@@ -3,13 +3,14 @@
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from broker.processes.archive_status import read_archive_status
+from broker.processes.archive_status import ArchiveStatus, read_archive_status
 from schemas.recovery import ListedArchive
 from schemas.settings.backup_checks import missing_secret
 from services.cli.options import data_folder, platform_options, refuse, running_platform
@@ -22,6 +23,7 @@ from services.supervisor.project.work import backup_environment, project_of_stat
 from services.supervisor.recovery import list_archives
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_SYNC_S, _FIRST_S, _PAUSE_S = 300.0, 10.0, 0.1
 
 
 @click.command()
@@ -32,13 +34,17 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     is_flag=True,
     help="Store base backups and the log as it is written, until Ctrl-C, in FOLDER or where [backup] says.",
 )
+@click.option("--sync", is_flag=True, help="Wait until continuous backup has stored everything of now.")
 @click.option("--list", "is_list", is_flag=True, help="List what continuous backup has stored.")
-@click.option("--verify", is_flag=True, help="Read, decrypt and compare all that continuous backup has stored.")  # fmt: skip
+@click.option(
+    "--verify", is_flag=True, help="Read, decrypt and compare all that continuous backup has stored."
+)
 def backup(
     data: Path | None,
     project: Path | None,
     folder: Path | None,
     continuous: bool,
+    sync: bool,
     is_list: bool,
     verify: bool,
 ) -> None:
@@ -53,6 +59,7 @@ def backup(
 
     \b
     headwater backup backups/$(date +%F)
+    headwater backup --sync && headwater db push
     headwater backup --list
 
     \b
@@ -60,6 +67,8 @@ def backup(
     """
     if is_list or verify:
         sys.exit(_show_archives(data, project, verify=verify))
+    if sync:
+        sys.exit(_wait_until_stored(data, project))
     if continuous:
         sys.exit(_archive(data, project, folder))
     if folder is None:
@@ -129,6 +138,31 @@ def _archive(data: Path | None, project: Path | None, folder: Path | None) -> in
             return process.wait()
         except KeyboardInterrupt:  # it has got the signal too, and stores the last of the log
             continue
+
+
+def _wait_until_stored(data: Path | None, project: Path | None) -> int:
+    """Wait until a base backup is complete and the log of now is stored."""
+    folder, _ = running_platform(data, project)
+    asked_at, deadline = time.time(), time.monotonic() + _SYNC_S
+    while True:
+        status = read_archive_status(folder.path)
+        if status is None and time.monotonic() > deadline - _SYNC_S + _FIRST_S:
+            refuse("This platform stores nothing by itself: set backup.continuous.", code=1)
+        if status is not None and status.base_at and covers(status, asked_at):
+            click.echo("Everything that the database has is stored.")
+            return 0
+        if time.monotonic() > deadline:
+            reason = status.fault if status is not None and status.fault else "`headwater doctor` tells more"
+            refuse(f"Not everything is stored after {_SYNC_S:.0f} s: {reason}", code=1)
+        time.sleep(_PAUSE_S)
+
+
+def covers(status: ArchiveStatus, moment: float) -> bool:
+    """Return whether everything before a moment of this machine's clock is stored (pure)."""
+    if status.covered_until is None or status.lag_s is None:
+        return False
+    clock_difference = status.covered_until + status.lag_s - status.written_at
+    return status.covered_until >= moment + clock_difference
 
 
 def _show_archives(data: Path | None, project: Path | None, *, verify: bool) -> int:
