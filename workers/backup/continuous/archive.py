@@ -1,7 +1,7 @@
 """The files of an archive: their names, what they hold, and reading and writing them sealed (broker/archive/sealing.py).
 
     archives/<id>                          what the archive belongs to
-    <id>/wal/<start>-<end>-<time>          a piece of the log: positions (16 hexadecimal digits), the server's clock at its end (ms since 1970)
+    <id>/wal/<start>-<end>-<time>          a piece of the log: positions (16 hexadecimal digits), the moment that is covered with it (ms since 1970)
     <id>/covered                           up to which moment everything is stored, while nothing is written
     <id>/history                           the timeline's history file, if the server has one
     <id>/base/<time>/content               a base backup: a tar file as the server sends it
@@ -16,6 +16,7 @@ An archive is one unbroken chain of the log on one timeline. Its id is the name 
 restored database, or one whose log has a gap, begins a new archive, and two databases never write into one.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ class WalPiece(NamedTuple):
     start: int
     end: int
     time: float
-    """The server's clock when it sent the end of the piece."""
+    """Everything that was committed before it, by the server's clock, is in this piece and those before."""
     name: str
     size: int
 
@@ -120,7 +121,7 @@ class Archive:
     async def write(self, name: str, content: bytes | bytearray) -> int:
         """Seal and store a small file; return its stored size. Raises: ArchiveStoreDown."""
         path = self.path(name)
-        sealed = seal(path, self.keys[0], content)
+        sealed = await asyncio.to_thread(seal, path, self.keys[0], content)
         await self.store.put(path, sealed)
         return len(sealed)
 

@@ -109,7 +109,15 @@ class Archiver:
                 except _DATABASE_ERRORS:
                     return SlotState(self.progress.waiting_bytes, is_lost=False)
 
-            storer = LogStorer(archive, stream, opened.position, self.settings.interval, self.progress, slot)
+            storer = LogStorer(
+                archive,
+                stream,
+                opened.position,
+                opened.covered,
+                self.settings.interval,
+                self.progress,
+                slot,
+            )
             self._storer = storer
             if self._is_stopping:
                 storer.stop()
@@ -185,10 +193,13 @@ class Archiver:
         self.progress.write()
         vault_key = await asyncio.to_thread(self._read_vault_key)
         base = await make_base_backup(
-            archive, self.url, version=self.version, vault_key=vault_key, server_time=server_time
+            archive,
+            self.url,
+            version=self.version,
+            vault_key=vault_key,
+            server_time=server_time,
+            wait_for_log=storer.wait_for,
         )
-        async with storer.stored:  # it can be restored once the log up to its end is stored
-            await storer.stored.wait_for(lambda: storer.position >= base.stop_lsn)
         self.progress.base_running = False
         self.progress.base_at = base.began_at
         self.progress.oldest = self.progress.oldest or base.ended_at

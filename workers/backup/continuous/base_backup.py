@@ -5,8 +5,9 @@ manifest, and the position where the backup ends. `info` is written last; what a
 Source: PostgreSQL, "Streaming Replication Protocol" (BASE_BACKUP), "Backup Manifest Format".
 """
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -93,9 +94,12 @@ async def make_base_backup(
     version: str,
     vault_key: str,
     server_time: Callable[[], float],
+    wait_for_log: Callable[[int], Awaitable[None]],
     report: Callable[[int], None] = lambda _: None,
 ) -> BaseInfo:
     """Make and store a base backup; `url` is a superuser's. `report` gets the bytes so far.
+
+    It is complete when `wait_for_log` returns: then the log up to its end is stored.
 
     Raises: StreamLost, ArchiveStoreDown, BaseBackupRefused.
     """
@@ -128,6 +132,7 @@ async def make_base_backup(
         headwater=version,
         vault_key=vault_key,
     )
+    await wait_for_log(info.stop_lsn)
     await archive.write_struct(f"base/{name}/info", info)
     return info
 
@@ -140,7 +145,7 @@ async def _sealed(
     async for data in copy.content():
         waiting += data
         if len(waiting) >= _ROOM:
-            if sealed := sealer.feed(waiting):
+            if sealed := await asyncio.to_thread(sealer.feed, waiting):
                 yield sealed
             waiting.clear()
             report(copy.size)

@@ -23,16 +23,23 @@ PUT_S = 20.0
 """Longest time of one put."""
 _COVERED_EVERY_S = 60.0
 _LAST_LOOK_S = 0.3
+_MARGIN_S = 1.0
+"""What the server flushes between its look at the end of the log and at its clock."""
 
 
 class LogStorer:
-    """Stores the log of one archive from a position on."""
+    """Stores the log of one archive from a position on; everything committed before `covered` is stored already.
+
+    The moment that a piece covers is the server's clock when the server had nothing more to send. While the reader lags, the moment stays what
+    it was, however late the server sends: what was committed before may still be to come.
+    """
 
     def __init__(
         self,
         archive: Archive,
         stream: WalStream,
         position: int,
+        covered: float,
         interval_s: float,
         progress: ArchiveProgress,
         slot: Callable[[], Awaitable[SlotState]],
@@ -42,7 +49,9 @@ class LogStorer:
         self.position = position
         """Everything before it is stored."""
         self._buffer = bytearray()
-        self._time = 0.0
+        self._time = covered
+        """Everything that was committed before it is stored or collected."""
+        self._server_end = position
         self._stopping = asyncio.Event()
         self._is_closed = False
         self._covered_written = 0.0
@@ -52,6 +61,11 @@ class LogStorer:
     def stop(self) -> None:
         """Let `run` store what has arrived, and return."""
         self._stopping.set()
+
+    async def wait_for(self, lsn: int) -> None:
+        """Wait until everything before a position is stored."""
+        async with self.stored:
+            await self.stored.wait_for(lambda: self.position >= lsn)
 
     async def run(self) -> None:
         """Store the log until `stop` is called, or the stream was closed because the store was away. Raises: StreamLost."""
@@ -97,15 +111,17 @@ class LogStorer:
         for frame in frames:
             end = self.position + len(self._buffer)
             match frame:
-                case LogBytes(start, data, moment):
+                case LogBytes(start, data, server_end, moment):
                     if start != end:
                         raise StreamLost(f"the server sent the log from {start:X}, expected was {end:X}")
                     self._buffer += data
-                    self._time = moment
+                    self._server_end = max(self._server_end, server_end)
+                    if end + len(data) >= server_end:
+                        self._time = max(self._time, moment - _MARGIN_S)
                 case LogEnd(lsn, moment):
-                    if not self._buffer and lsn <= self.position:
-                        self._progress.covered_until = moment
-        self._progress.waiting_bytes = len(self._buffer)
+                    if not self._buffer and max(lsn, self._server_end) <= self.position:
+                        self._progress.covered_until = max(self._time, moment - _MARGIN_S)
+        self._progress.waiting_bytes = max(0, self._server_end - self.position)
 
     async def _store_buffer(self) -> None:
         """Store what is collected, trying until it succeeds."""
@@ -128,7 +144,7 @@ class LogStorer:
         self._progress.clear(LOG)
         self._progress.stored_bytes += size
         self._progress.covered_until = self._time
-        self._progress.waiting_bytes = 0
+        self._progress.waiting_bytes = max(0, self._server_end - end)
         self.position = end
         self._buffer.clear()
         if not self._is_closed:

@@ -1,8 +1,8 @@
 """Plans a restore to a moment: which archive, which base backup, which pieces of the log, and where Postgres stops.
 
 The base backup is the last one that was complete before the moment. The pieces from its beginning on must be an unbroken chain to the moment. A
-commit gets its time a little before it is in the log, so pieces are read up to a minute behind the moment; Postgres stops at the
-first commit after it. If the log ends before such a commit, the end of the log is the moment: nothing was committed in between.
+commit gets its time a little before it is in the log, so pieces are read up to one that covers a minute more; Postgres stops at the
+first commit after the moment. If the log ends before such a commit, the end of the log is the moment: nothing was committed in between.
 """
 
 import time

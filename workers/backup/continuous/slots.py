@@ -21,6 +21,8 @@ class OpenArchive:
     archive: Archive
     info: ArchiveInfo
     position: int
+    covered: float
+    """Everything that was committed before it is stored already; seconds since 1970."""
     reason: str = ""
     """Why it is a new one; empty for one that is continued."""
     given_up: str = ""
@@ -53,7 +55,8 @@ async def open_archive(superuser: asyncpg.Connection, store: ArchiveStore, keys:
             pieces = await archive.pieces()
             position = pieces[-1].end if pieces else _segment_start(slot["restart_lsn"], facts)
             if info is not None and not _is_removed(position, slot, facts):
-                return OpenArchive(archive, info, position)
+                covered = max(info.begun_at, pieces[-1].time if pieces else 0.0)
+                return OpenArchive(archive, info, position, covered)
             reason = "the server has removed the log that comes next"
         given_up = id
         await superuser.execute(_STATEMENTS["drop_slot"], id)
@@ -104,7 +107,7 @@ async def _begin(
     )
     await archive.write_struct("info", info)
     restart = await superuser.fetchval(_STATEMENTS["create_slot"], archive.id)
-    return OpenArchive(archive, info, _segment_start(restart, facts), reason, given_up)
+    return OpenArchive(archive, info, _segment_start(restart, facts), info.begun_at, reason, given_up)
 
 
 def _segment_start(lsn: str, facts: asyncpg.Record) -> int:

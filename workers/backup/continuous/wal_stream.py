@@ -36,10 +36,14 @@ _STATUS_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class LogBytes:
-    """A part of the log: position of its first byte, its bytes, the server's clock in seconds since 1970."""
+    """A part of the log: position of its first byte, its bytes, the server's clock in seconds since 1970.
+
+    `server_end` is where the server's log ended when it sent this: more than the end of the bytes if the reader lags.
+    """
 
     start: int
     data: bytes
+    server_end: int
     time: float
 
 
@@ -109,11 +113,11 @@ class WalStream:
                     raise self._end()
                 data = bytes(view)
                 if data[:1] == b"w":
-                    _, start, _, clock = _XLOG.unpack_from(data)
+                    _, start, server_end, clock = _XLOG.unpack_from(data)
                     content = data[_XLOG.size :]
                     self._received = start + len(content)
                     size_of_frames += len(content)
-                    frames.append(LogBytes(start, content, _seconds(clock)))
+                    frames.append(LogBytes(start, content, server_end, _seconds(clock)))
                 elif data[:1] == b"k":
                     _, lsn, clock, wants_reply = _KEEPALIVE.unpack_from(data)
                     asks |= bool(wants_reply)

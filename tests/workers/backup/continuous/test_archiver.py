@@ -246,3 +246,24 @@ async def test_old_base_backups_and_their_log_are_deleted(
     assert len(bases) <= 3
     assert pieces[0].end > bases[0].start_lsn - 16 * 1024 * 1024
     assert chain(pieces, bases[0], None)
+
+
+async def test_a_reader_that_lags_does_not_claim_the_clock_at_which_old_log_was_sent(
+    server: Server, session: asyncpg.Connection, tmp_path: Path
+) -> None:
+    """The server sends its clock with old log too: a piece covers a moment only if the server had nothing more to send."""
+    settings = msgspec.structs.replace(SETTINGS, path=str(tmp_path / "archive"))
+    async with archiving(server, settings, tmp_path) as archiver:
+        archive = await has_base(archiver, tmp_path)
+    begin = len(await archive.pieces())
+    await session.execute(
+        "select pg_logical_emit_message(false, 'filler', repeat('x', 1000000)) from generate_series(1, 40)"
+    )
+    written = (await session.fetchval("select clock_timestamp()")).timestamp()
+    async with archiving(server, settings, tmp_path):
+        await stores_up_to(session, archive)
+        pieces = (await archive.pieces())[begin:]
+
+    assert len(pieces) > 2
+    assert all(piece.time < written for piece in pieces[:-2])
+    assert [piece.time for piece in pieces] == sorted(piece.time for piece in pieces)
