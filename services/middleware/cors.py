@@ -67,8 +67,8 @@ def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) ->
 def _exposed(area: str, further: Sequence[str]) -> tuple[str, ...]:
     reference = _REFERENCE.get(area, _GATEWAY)
     listed = {name.strip().lower() for name in reference.split(",")}
-    own = (*_EVERYWHERE, *_ADDED.get(area, ()), *further)
-    return reference, ", ".join(name for name in own if name.lower() not in listed)
+    names = (*_EVERYWHERE, *_ADDED.get(area, ()), *further)
+    return reference, ", ".join(name for name in names if name.lower() not in listed)
 
 
 def is_preflight(method: str, asked_method: str | None) -> bool:
@@ -91,10 +91,12 @@ def preflight(policy: CorsPolicy, origin: str, asked_headers: str | None) -> Res
 
 def completed(preflight: Response, headers: Headers) -> Response:
     """Return a preflight answer in which the CORS headers of another answer, of a function, replace those of the same name."""
-    own = [(name.lower(), value) for name, value in headers if name.lower().startswith("access-control-")]
-    replaced = {name for name, _ in own}
-    kept = [(name, value) for name, value in preflight.headers if name not in replaced]
-    return Response(preflight.status, [*kept, *own])
+    of_function = [
+        (name.lower(), value) for name, value in headers if name.lower().startswith("access-control-")
+    ]
+    replaced = {name for name, _ in of_function}
+    remaining = [(name, value) for name, value in preflight.headers if name not in replaced]
+    return Response(preflight.status, [*remaining, *of_function])
 
 
 def response_headers(policy: CorsPolicy, origin: str | None) -> Headers:
