@@ -12,7 +12,7 @@ class PlanTask(Struct, frozen=True, tag="plan"):
     """Id of the archive, where several have the moment."""
 
 
-class FetchTask(Struct, frozen=True, tag="fetch"):
+class FetchFilesTask(Struct, frozen=True, tag="fetch"):
     """Write the database's files of a plan into an empty folder."""
 
     moment: str
@@ -35,7 +35,7 @@ class ListTask(Struct, frozen=True, tag="list"):
     """Read and decrypt everything."""
 
 
-RecoveryTask = PlanTask | FetchTask | FillTask | ListTask
+RecoveryTask = PlanTask | FetchFilesTask | FillTask | ListTask
 
 
 class RecoveryPlan(Struct, frozen=True):
@@ -43,7 +43,7 @@ class RecoveryPlan(Struct, frozen=True):
 
     archive: str
     moment: str
-    """The moment as a `FetchTask` names it: a relative one is made absolute."""
+    """The moment as a `FetchFilesTask` names it: a relative one is made absolute."""
     target: str
     """The moment in words."""
     settings: dict[str, str]

@@ -46,7 +46,7 @@ class SealBroken(Exception):
     """A file of the archive cannot be read: it was changed, cut off or renamed, or it is encrypted with another key."""
 
 
-class Sealer:
+class FileSealer:
     """Seals one file, piece by piece."""
 
     def __init__(self, name: str, key: bytes) -> None:
@@ -85,7 +85,7 @@ class Sealer:
         return ready
 
 
-class Opener:
+class FileOpener:
     """Reads one sealed file, piece by piece. `keys` are the operator's, of which one has sealed it."""
 
     def __init__(self, name: str, keys: Sequence[bytes]) -> None:
@@ -154,13 +154,13 @@ class Opener:
 
 def seal(name: str, key: bytes, data: Buffer) -> bytes:
     """Return a whole file, sealed."""
-    sealer = Sealer(name, key)
+    sealer = FileSealer(name, key)
     return sealer.feed(data) + sealer.finish()
 
 
 def unseal(name: str, keys: Sequence[bytes], data: bytes) -> bytes:
     """Return the content of a whole file. Raises: SealBroken."""
-    opener = Opener(name, keys)
+    opener = FileOpener(name, keys)
     content = opener.feed(data)
     opener.finish()
     return content

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from schemas.recovery import (
-    FetchTask,
+    FetchFilesTask,
     FillTask,
     ListedArchive,
     ListTask,
@@ -100,7 +100,7 @@ def recover(project: Project, plan: RecoveryPlan, path: Path, report: Reporter) 
 def fetch_files(project: Project, plan: RecoveryPlan, data: Path) -> RecoveryPlan:
     """Write the files of a plan into an empty folder. Raises: SupervisorError."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    task = FetchTask(plan.moment, plan.archive, str(data.absolute()))
+    task = FetchFilesTask(plan.moment, plan.archive, str(data.absolute()))
     return msgspec.json.decode(ask_workers(project, task), type=RecoveryPlan)
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from broker.archive.sealing import Opener, SealBroken, Sealer, seal, unseal
+from broker.archive.sealing import FileOpener, FileSealer, SealBroken, seal, unseal
 
 KEY, OTHER = os.urandom(32), os.urandom(32)
 _HEADER = 48
@@ -13,7 +13,7 @@ _HEADER = 48
 @pytest.mark.parametrize("size", [0, 1, 1000, 1024 * 1024, 3 * 1024 * 1024 + 7])
 def test_content_comes_back_from_pieces_of_any_size(size: int) -> None:
     content = os.urandom(size)
-    sealer, opener = Sealer("a/b", KEY), Opener("a/b", [KEY])
+    sealer, opener = FileSealer("a/b", KEY), FileOpener("a/b", [KEY])
 
     sealed = b"".join(
         [*(sealer.feed(content[at : at + 70_000]) for at in range(0, size, 70_000)), sealer.finish()]

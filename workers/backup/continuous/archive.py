@@ -93,7 +93,7 @@ class MigrationMarks(Struct, frozen=True):
     marks: list[MigrationMark] = []
 
 
-class DeletedObjects(Struct, frozen=True):
+class ObjectDeletions(Struct, frozen=True):
     """Since when copied objects are named by no row: name of the blob -> seconds since 1970."""
 
     since: dict[str, float] = {}

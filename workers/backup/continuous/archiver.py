@@ -40,7 +40,7 @@ from workers.backup.continuous.observations import (
 )
 from workers.backup.continuous.progress import BASE, LOG, OBJECTS, ArchiveProgress
 from workers.backup.continuous.retention import apply_retention, delete_old_archives, last_moment
-from workers.backup.continuous.slots import OpenArchive, SlotState, open_archive, server_facts, slot_state
+from workers.backup.continuous.slots import KeptLog, OpenArchive, open_archive, server_facts, slot_state
 from workers.backup.continuous.wal_stream import NAME, WalStream
 from workers.database.sessions.replication import StreamLost, connect, row
 from workers.database.sessions.superuser import UnknownRole, login_as
@@ -102,12 +102,12 @@ class Archiver:
             await self._open_progress(archive)
             lock = asyncio.Lock()
 
-            async def slot() -> SlotState:
+            async def slot() -> KeptLog:
                 try:
                     async with lock:
                         return await slot_state(superuser, archive.id)
                 except _DATABASE_ERRORS:
-                    return SlotState(self.progress.waiting_bytes, is_lost=False)
+                    return KeptLog(self.progress.waiting_bytes, is_lost=False)
 
             storer = LogStorer(
                 archive,

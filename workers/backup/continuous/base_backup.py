@@ -15,7 +15,7 @@ import msgspec
 from psycopg import pq
 from psycopg.errors import Error
 
-from broker.archive.sealing import Sealer
+from broker.archive.sealing import FileSealer
 from workers.backup.continuous.archive import Archive, BaseInfo
 from workers.backup.continuous.wal_stream import NAME
 from workers.database.sessions.replication import (
@@ -140,7 +140,7 @@ async def make_base_backup(
 async def _sealed(
     archive: Archive, name: str, copy: _Copy, report: Callable[[int], None]
 ) -> AsyncIterator[bytes]:
-    sealer = Sealer(archive.path(f"base/{name}/content"), archive.keys[0])
+    sealer = FileSealer(archive.path(f"base/{name}/content"), archive.keys[0])
     waiting = bytearray()
     async for data in copy.content():
         waiting += data

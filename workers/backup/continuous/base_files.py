@@ -10,7 +10,7 @@ from typing import IO, BinaryIO
 
 import msgspec
 
-from broker.archive.sealing import Opener, SealBroken
+from broker.archive.sealing import FileOpener, SealBroken
 from workers.backup.continuous.archive import Archive, BaseInfo
 
 _CHUNK = 1024 * 1024
@@ -38,7 +38,7 @@ async def read_base(archive: Archive, base: BaseInfo, target: Path | None) -> No
     expected = {file.path or bytes.fromhex(file.encoded).decode(): file for file in manifest.files}
     reading, writing = os.pipe()
     reader = asyncio.create_task(asyncio.to_thread(_read_tar, reading, expected, target))
-    opener = Opener(archive.path(f"{name}/content"), archive.keys)
+    opener = FileOpener(archive.path(f"{name}/content"), archive.keys)
     try:
         with open(writing, "wb", buffering=0) as pipe:  # noqa: ASYNC230 - a pipe; what is written to it is in a thread
             async for piece in archive.store.read(archive.path(f"{name}/content")):

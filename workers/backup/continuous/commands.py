@@ -19,7 +19,7 @@ from broker.blobs.errors import BlobError
 from broker.blobs.store import BlobStore
 from broker.processes.lifecycle import data_folder
 from schemas.recovery import (
-    FetchTask,
+    FetchFilesTask,
     FillTask,
     ListTask,
     PlanTask,
@@ -89,14 +89,14 @@ async def _run(
             return await inspect(store, keys, verify=verify, report=_print)
         case PlanTask(moment, archive):
             return (await plan_recovery(store, keys, moment, archive)).plan
-        case FetchTask():
+        case FetchFilesTask():
             return await _fetch(store, keys, task)
         case FillTask(archive, until):
             url = environment.get("HEADWATER_MIGRATE_URL", "")
             return await _fill(Archive(store, keys, archive), until, settings, url)
 
 
-async def _fetch(store: ArchiveStore, keys: list[bytes], task: FetchTask) -> RecoveryPlan:
+async def _fetch(store: ArchiveStore, keys: list[bytes], task: FetchFilesTask) -> RecoveryPlan:
     files = await plan_recovery(store, keys, task.moment, task.archive)
     folder = Path(task.folder)
     check_room(files, folder)

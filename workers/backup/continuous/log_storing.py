@@ -14,7 +14,7 @@ from broker.archive.store import ArchiveStoreDown
 from broker.backoff import Backoff
 from workers.backup.continuous.archive import Archive, CoveredMoment, moment_text, piece_name
 from workers.backup.continuous.progress import LOG, ArchiveProgress
-from workers.backup.continuous.slots import SlotState
+from workers.backup.continuous.slots import KeptLog
 from workers.backup.continuous.wal_stream import LogBytes, LogEnd, WalStream
 from workers.database.sessions.replication import StreamLost
 
@@ -42,7 +42,7 @@ class LogStorer:
         covered: float,
         interval_s: float,
         progress: ArchiveProgress,
-        slot: Callable[[], Awaitable[SlotState]],
+        slot: Callable[[], Awaitable[KeptLog]],
     ) -> None:
         self._archive, self._stream = archive, stream
         self._interval_s, self._progress, self._slot = interval_s, progress, slot

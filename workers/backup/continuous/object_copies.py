@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
-from broker.archive.sealing import Sealer
+from broker.archive.sealing import FileSealer
 from broker.blobs.blob_names import FUNCTIONS, BlobPath, blob
 from broker.blobs.errors import BlobMissing
 from broker.blobs.store import BlobStore
-from workers.backup.continuous.archive import Archive, DeletedObjects
+from workers.backup.continuous.archive import Archive, ObjectDeletions
 from workers.backup.continuous.row_statements import STATEMENTS
 
 _OVERLAP = timedelta(seconds=90)
@@ -82,14 +82,14 @@ class ObjectCopies:
         rows = await owner.fetch(STATEMENTS["versions"])
         await self._copy((row["bucket_id"], row["version"]) for row in rows)
         live = {_object_name(blob(row["bucket_id"], row["version"])) for row in rows}
-        earlier = await self._archive.read_struct("deleted", DeletedObjects) or DeletedObjects()
+        earlier = await self._archive.read_struct("deleted", ObjectDeletions) or ObjectDeletions()
         since = {name: earlier.since.get(name, now) for name in self._copied - live}
         gone = [name for name, moment in since.items() if moment < before]
         await self._archive.store.delete([self._archive.path(name) for name in gone])
         self._copied.difference_update(gone)
         remaining = {name: moment for name, moment in since.items() if name not in gone}
         if remaining != earlier.since:
-            await self._archive.write_struct("deleted", DeletedObjects(remaining))
+            await self._archive.write_struct("deleted", ObjectDeletions(remaining))
         return len(gone)
 
     async def _copy(self, versions: Iterable[tuple[str, str]]) -> int:
@@ -104,7 +104,7 @@ class ObjectCopies:
 
     async def _copy_blob(self, place: BlobPath, name: str) -> bool:
         """Copy a blob; return False if it was deleted meanwhile."""
-        sealer = Sealer(self._archive.path(name), self._archive.keys[0])
+        sealer = FileSealer(self._archive.path(name), self._archive.keys[0])
         try:
             async with self._blobs.read(place) as reading:
                 if reading.size <= _ROOM:

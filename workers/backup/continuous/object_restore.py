@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import asyncpg
 
-from broker.archive.sealing import Opener
+from broker.archive.sealing import FileOpener
 from broker.blobs.blob_names import BlobPath, blob, parse_path
 from broker.blobs.errors import BlobMissing
 from broker.blobs.store import BlobStore
@@ -63,7 +63,7 @@ async def restore_functions(archive: Archive, store: BlobStore, until: float) ->
 
 async def write_copy(archive: Archive, store: BlobStore, name: str, place: BlobPath) -> None:
     """Decrypt a copy into the blob store; a damaged one leaves nothing. Raises: as `restore_objects`."""
-    opener = Opener(archive.path(name), archive.keys)
+    opener = FileOpener(archive.path(name), archive.keys)
     async with store.stage(place, limit=_LONGEST) as staging:
         async for piece in archive.store.read(archive.path(name)):
             if content := opener.feed(piece):
@@ -75,7 +75,7 @@ async def write_copy(archive: Archive, store: BlobStore, name: str, place: BlobP
 
 async def verify_copy(archive: Archive, name: str) -> None:
     """Read and decrypt a copy. Raises: SealBroken, ArchiveFileMissing, ArchiveStoreDown."""
-    opener = Opener(name, archive.keys)
+    opener = FileOpener(name, archive.keys)
     async for piece in archive.store.read(name):
         opener.feed(piece)
     opener.finish()

@@ -30,7 +30,7 @@ class OpenArchive:
 
 
 @dataclass(frozen=True, slots=True)
-class SlotState:
+class KeptLog:
     """What a slot keeps: bytes of the log on the database's disk, and whether the server has given them up."""
 
     kept_bytes: int
@@ -69,12 +69,12 @@ async def server_facts(superuser: asyncpg.Connection) -> asyncpg.Record:
     return facts
 
 
-async def slot_state(superuser: asyncpg.Connection, id: str) -> SlotState:
+async def slot_state(superuser: asyncpg.Connection, id: str) -> KeptLog:
     """Return what a slot keeps; one that is gone is lost."""
     row = await superuser.fetchrow(_STATEMENTS["slot_state"], id)
     if row is None:
-        return SlotState(0, is_lost=True)
-    return SlotState(int(row["kept"] or 0), row["wal_status"] == _LOST)
+        return KeptLog(0, is_lost=True)
+    return KeptLog(int(row["kept"] or 0), row["wal_status"] == _LOST)
 
 
 async def _fault(archive: Archive, slot: asyncpg.Record, facts: asyncpg.Record) -> str:
