@@ -6,6 +6,7 @@ One platform is written to and killed with all its processes. The restores are o
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -65,6 +66,7 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lost]:
     }
     with platform(environment=environment) as one:
         moment = _write_history(one)
+        _operators_see_it(one)
         _tenants_cannot_reach_it(one)
         acknowledged, covered = _write_until_all_is_killed(one)
         yield Lost(folder, one.data, environment, moment, acknowledged, covered)
@@ -98,6 +100,18 @@ def _covers_now(one: Platform) -> None:
     """Wait until everything of now is stored."""
     now = time.time()
     _until(lambda: (_status(one.data).get("covered_until") or 0.0) > now)
+
+
+def _operators_see_it(one: Platform) -> None:
+    """The age of the last stored moment is in the metrics, in `status` and in `doctor`."""
+    metrics = one.get("/metrics")[1].decode()
+    assert re.search(r"^headwater_archive_up\{.*\} 1\.0$", metrics, re.MULTILINE), metrics
+    assert "headwater_archive_lag_seconds{" in metrics
+    assert re.search(
+        r"everything until \d+ s ago is stored; last base backup 20", one.command("status").stdout
+    )
+    doctor = headwater("doctor", "--data", str(one.data), environment=one.environment).stdout
+    assert re.search(r"continuous backup: everything until \d+ s ago is stored in headwater_archive_", doctor)
 
 
 def _tenants_cannot_reach_it(one: Platform) -> None:
@@ -254,6 +268,19 @@ def test_before_a_migration_its_column_is_not_there(lost: Lost) -> None:
     with started(target, lost) as one:
         columns = _query(one, "select count(*) from information_schema.columns where table_name = 'notes'")
         assert (columns, _query(one, "select max(id) from public.notes")) == ("2", "20")
+
+
+def test_the_files_for_an_outside_server_say_where_it_stops(lost: Lost) -> None:
+    target = lost.folder / "files"
+    done = lost.restore(lost.moment, "--into", str(target), "--files-only", "--archive", _first_archive(lost))
+
+    assert done.returncode == 0, done.stderr
+    settings = (target / "postgresql.auto.conf").read_text()
+    assert "recovery_target_time = '" in settings
+    assert "restore_command = 'false'" in settings
+    assert (target / "recovery.signal").exists()
+    assert (target / "backup_label").exists()
+    assert len([path for path in (target / "pg_wal").iterdir() if path.is_file()]) > 0
 
 
 def test_moments_and_keys_that_are_none_are_refused_and_nothing_is_made(lost: Lost) -> None:
