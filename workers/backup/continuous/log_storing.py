@@ -14,7 +14,7 @@ from broker.archive.store import ArchiveStoreDown
 from broker.backoff import Backoff
 from workers.backup.continuous.archive import Archive, CoveredMoment, moment_text, piece_name
 from workers.backup.continuous.progress import LOG, ArchiveProgress
-from workers.backup.continuous.slots import KeptLog
+from workers.backup.continuous.slots import GIVEN_UP, KeptLog
 from workers.backup.continuous.wal_stream import LogBytes, LogEnd, WalStream
 from workers.database.sessions.replication import StreamLost
 
@@ -158,8 +158,7 @@ class LogStorer:
         state = await self._slot()
         self._progress.waiting_bytes = state.kept_bytes
         if state.is_lost:
-            text = "given up by the database, which reached its limit: a new base backup follows when the store is back"
-            self._progress.fail(LOG, text)
+            self._progress.fail(LOG, GIVEN_UP)
         else:
             self._progress.fail(LOG, f"{reason}; since {moment_text(since)[:19]} the database keeps its log")
 
@@ -175,7 +174,8 @@ class LogStorer:
             async with asyncio.timeout(PUT_S):
                 await self._archive.write_struct("covered", CoveredMoment(self.position, covered))
         except (ArchiveStoreDown, TimeoutError) as error:
-            self._progress.fail(LOG, str(error) or f"no answer within {PUT_S:.0f} s")
+            since = self._progress.server_time()
+            await self._report_store(str(error) or f"no answer within {PUT_S:.0f} s", since)
         else:
             self._progress.clear(LOG)
             self._progress.write()

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from broker.archive.store import ArchiveStore
+from broker.archive.store import ArchiveStore, ArchiveStoreDown
 from workers.backup.continuous.archive import SLOT_PREFIX, Archive, ArchiveInfo, is_archive_id
 from workers.database.sessions.replication import parse_lsn
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.backup.continuous", "slots.sql")
 _LOST = "lost"
+_LIMIT_REACHED = "the database had to keep more of its log than it may (backup.wal_limit) and has given it up"
+GIVEN_UP = (
+    "given up by the database, which reached its limit: a new base backup follows when the store is back"
+)
+"""What is reported while the store is still away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ async def open_archive(superuser: asyncpg.Connection, store: ArchiveStore, keys:
     Raises: ArchiveStoreDown, SealBroken, the driver's errors.
     """
     facts = await server_facts(superuser)
-    reason, given_up = "this database has none", ""
+    reason, ended = "this database has none", list[str]()
     for slot in await superuser.fetch(_STATEMENTS["slots"], SLOT_PREFIX):
         id = slot["name"]
         if not is_archive_id(id):
@@ -58,9 +63,11 @@ async def open_archive(superuser: asyncpg.Connection, store: ArchiveStore, keys:
                 covered = max(info.begun_at, pieces[-1].time if pieces else 0.0)
                 return OpenArchive(archive, info, position, covered)
             reason = "the server has removed the log that comes next"
-        given_up = id
-        await superuser.execute(_STATEMENTS["drop_slot"], id)
-    return await _begin(superuser, store, keys, facts, reason, given_up)
+        ended.append(id)
+    try:
+        return await _begin(superuser, store, keys, facts, reason, ended)
+    except ArchiveStoreDown as error:
+        raise ArchiveStoreDown(f"{GIVEN_UP} ({error})" if reason == _LIMIT_REACHED else str(error)) from None
 
 
 async def server_facts(superuser: asyncpg.Connection) -> asyncpg.Record:
@@ -80,7 +87,7 @@ async def slot_state(superuser: asyncpg.Connection, id: str) -> KeptLog:
 async def _fault(archive: Archive, slot: asyncpg.Record, facts: asyncpg.Record) -> str:
     """Return why the archive of a slot cannot be continued; empty if it can."""
     if slot["wal_status"] == _LOST or slot["restart_lsn"] is None:
-        return "the database had to keep more of its log than it may (backup.wal_limit) and has given it up"
+        return _LIMIT_REACHED
     info = await archive.read_struct("info", ArchiveInfo)
     if info is None:
         return "the store has no archive of this database's slot"
@@ -95,8 +102,9 @@ async def _begin(
     keys: list[bytes],
     facts: asyncpg.Record,
     reason: str,
-    given_up: str,
+    ended: list[str],
 ) -> OpenArchive:
+    """Begin a new archive. The store is written to first: until it takes that, the slots of ended archives stay as they are."""
     archive = Archive(store, keys, SLOT_PREFIX + secrets.token_hex(6))
     info = ArchiveInfo(
         system=facts["system"],
@@ -106,8 +114,12 @@ async def _begin(
         begun_at=facts["now"].timestamp(),
     )
     await archive.write_struct("info", info)
+    for id in ended:
+        await superuser.execute(_STATEMENTS["drop_slot"], id)
     restart = await superuser.fetchval(_STATEMENTS["create_slot"], archive.id)
-    return OpenArchive(archive, info, _segment_start(restart, facts), info.begun_at, reason, given_up)
+    return OpenArchive(
+        archive, info, _segment_start(restart, facts), info.begun_at, reason, ended[-1] if ended else ""
+    )
 
 
 def _segment_start(lsn: str, facts: asyncpg.Record) -> int:
