@@ -25,7 +25,7 @@ OPENS_OTHERS = {
     "workers/management/schema_metadata/query_session.py": "the login for SQL of administrators, a member of role postgres",
     "workers/project/project_connection.py": "a project's own login",
     "workers/replication/conversions.py": "the interface's login",
-    "workers/replication/session.py": "the login of the reader of the log",
+    "workers/database/sessions/replication.py": "the login of the reader of the log, and physical replication, where no SQL runs",
 }
 """Who else opens connections, and as whom: never with the URL of a superuser."""
 _CONNECT = {
@@ -45,6 +45,7 @@ SAID_BY_SUPERUSERS = (
     ("workers.replication", "slot.sql"),
     ("workers.project", "replace_database.sql"),
     ("workers.project", "carried_rows.sql"),
+    ("workers.backup.continuous", "slots.sql"),
 )
 """Files of statements that go to superuser sessions."""
 
@@ -73,6 +74,9 @@ SPEAK_AS_SUPERUSERS = {
     "workers/backup/fill_database.py": ("superuser",),
     "workers/backup/database_properties.py": ("superuser",),
     "workers/backup/restore.py": ("connection",),
+    "workers/backup/continuous/archiver.py": ("superuser",),
+    "workers/backup/continuous/commands.py": ("connection",),
+    "workers/backup/continuous/slots.py": ("superuser",),
     "workers/backup/job_rows.py": ("superuser",),
     "workers/backup/save.py": ("connection",),
     "workers/database/migrations/settings_state.py": ("connection",),

@@ -28,8 +28,12 @@ POOLS = {
     "management": "workers.management.pool",
 }
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
-ALONE = {"images": "workers.images.pool", "functions": "workers.functions.pool"}
-"""Pools with a process of their own and no database -> module with `async def run_pool(process, settings)`."""
+ALONE = {
+    "images": "workers.images.pool",
+    "functions": "workers.functions.pool",
+    "archive": "workers.backup.continuous.pool",
+}
+"""Pools with a process of their own -> module with `async def run_pool(process, settings)`; `archive` is continuous backup."""
 COMMANDS = {
     "migrate": "bring the database up to date: the platform's migrations, then the project's",
     "upgrade": "apply the platform's migrations, or try them: upgrade [--dry-run]",
@@ -37,6 +41,7 @@ COMMANDS = {
     "project": "run one task of a project: project TASK (JSON, schemas/project_tasks.py)",
     "backup": "write a backup: backup FOLDER",
     "restore": "restore a backup: restore FOLDER [--force]",
+    "recover-moment": "one step of a restore to a moment: recover-moment STEP (JSON)",
     "examine": "print facts about the database as JSON, for `headwater doctor`",
     "secrets": "read or change the secrets of functions: secrets TASK (JSON)",
     "operate": "run one operation of administrators: operate OPERATION (JSON)",
@@ -127,6 +132,8 @@ def _run_command(name: str, arguments: list[str]) -> int:
             return _run_module("workers.project.tasks", arguments)
         case "backup" | "restore":
             return _run_module("workers.backup.commands", [name, *arguments])
+        case "recover-moment":
+            return _run_module("workers.backup.continuous.commands", arguments)
         case "examine":
             return _run_module("workers.database_facts")
         case "secrets":

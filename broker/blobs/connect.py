@@ -1,11 +1,11 @@
 """Create the client of an object store (S3, Google Cloud Storage, Azure) from the settings."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
 
-from schemas.settings.storage import S3, Azure, Gcs, Storage
+from schemas.settings.storage import S3, Azure, Gcs
 
 if TYPE_CHECKING:  # these types of the library exist for the type checker only
     from obstore.store import AzureConfig, ClientConfig, GCSConfig, RetryConfig, S3Config
@@ -16,7 +16,27 @@ _WHOLE = timedelta(days=1)
 _RETRIES, _RETRY_S = 3, 30
 
 
-def connect(storage: Storage) -> ObjectStore:
+class StoreSettings(Protocol):
+    """The settings of a store: [storage], or [backup]."""
+
+    @property
+    def backend(self) -> str:
+        """The kind of store."""
+
+    @property
+    def s3(self) -> S3:
+        """The settings of S3."""
+
+    @property
+    def gcs(self) -> Gcs:
+        """The settings of Google Cloud Storage."""
+
+    @property
+    def azure(self) -> Azure:
+        """The settings of Azure Blob Storage."""
+
+
+def connect(storage: StoreSettings) -> ObjectStore:
     """Return a client, without sending anything. Raises: ValueError for settings that the checks of settings reject."""
     match storage.backend:
         case "s3":

@@ -1,7 +1,7 @@
 """Checks of the whole settings: values of the right type that cannot work, alone or together.
 
 An error is a sentence with the keys in braces; `KeySpelling` replaces them with the names that the user wrote. [auth] has its own
-checks in `auth_checks.py`, [storage] in `storage_checks.py`.
+checks in `auth_checks.py`, [storage] in `storage_checks.py`, [backup] in `backup_checks.py`.
 """
 
 import ipaddress
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from schemas.settings.auth_checks import auth_fault, normalized_auth
+from schemas.settings.backup_checks import backup_fault
 from schemas.settings.functions import POLICIES
 from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
 from schemas.settings.realtime import MIB, RealtimeSettings
@@ -41,6 +42,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
         or _key_fault(settings)
         or auth_fault(settings.auth)
         or storage_fault(settings.storage)
+        or backup_fault(settings.backup)
     )
     if fault:
         raise SettingsError(spelling.sentence(fault))

@@ -1,11 +1,13 @@
 """`headwater keys`: keys and passwords for `.env`, random or those of development; and signing keys."""
 
+import base64
 import secrets
 import sys
 from pathlib import Path
 
 import click
 
+from schemas.settings.backup_checks import KEY_BYTES
 from schemas.settings.tree import DEVELOPMENT_DB_PASSWORD, Auth
 from services.cli.key_files import files
 from services.cli.options import platform_options
@@ -21,6 +23,7 @@ from services.supervisor.api_keys import ApiKeys, keys_of, random_keys
 @click.option(
     "--signing", is_flag=True, help="Make a list of signing keys instead: one that signs (ES256, a JWK)."
 )
+@click.option("--backup", is_flag=True, help="Make the key of continuous backup instead, as a line for .env.")
 @click.option(
     "-o", "--output", "form", type=click.Choice(["env", "json"]), default="env", show_default=True,
     help="Form of the answer: for .env files, or JSON. Signing keys are always JSON.",
@@ -32,6 +35,7 @@ def keys(
     project: Path | None,
     development: bool,
     signing: bool,
+    backup: bool,
     form: str,
 ) -> None:
     """Make random keys for production.
@@ -42,6 +46,9 @@ def keys(
 
     A start that listens on more than this machine needs the first ones. Nothing is stored or changed: put them where the start reads them (.env in the project folder), and keep that file
     out of version control. The keys a running platform uses are shown by `headwater status`.
+
+    `--backup` makes the key that encrypts continuous backups. Keep a copy of it apart from this machine: without it nothing
+    can be restored.
 
     The file of signing keys is private too; name it as signing_keys_path in [auth]. Access tokens are then signed by a
     key whose public half is published, and `headwater keys rotate` exchanges it without a gap.
@@ -55,6 +62,10 @@ def keys(
                 "--signing and --development exclude one another: no signing key is published"
             )
         sys.exit(run_key_program("new"))
+    if backup:
+        key = {"HEADWATER_BACKUP_KEY": base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()}
+        click.echo(env_lines(key) if form == "env" else json_text(key))
+        return
     api_keys, password = (
         (keys_of(Auth()), DEVELOPMENT_DB_PASSWORD)
         if development

@@ -3,7 +3,7 @@
 import click
 
 from services.cli.admin import admin
-from services.cli.backup import backup, restore
+from services.cli.backup import backup
 from services.cli.db import db
 from services.cli.doctor import doctor
 from services.cli.functions import functions
@@ -14,6 +14,7 @@ from services.cli.logs import logs
 from services.cli.migration import migration
 from services.cli.profile import profile
 from services.cli.psql import psql
+from services.cli.restore import restore
 from services.cli.secrets import secrets
 from services.cli.seed import seed
 from services.cli.start import start

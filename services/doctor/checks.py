@@ -11,6 +11,7 @@ import msgspec
 
 from schemas.settings.tree import Settings
 from services.doctor import database, external, log_store, machine
+from services.doctor.archive import look_at_archive
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.doctor.readiness import look_at_readiness
 from services.supervisor import addresses, nats
@@ -38,6 +39,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     findings = [*warnings, machine.look_at_disk(folder.path), machine.look_at_keys(settings)]
     findings += machine.look_at_staging(settings, folder.path)
     findings += log_store.look_at_log_store(settings, folder.path, is_running=state is not None)
+    findings += look_at_archive(settings.backup, folder.path, is_running=state is not None)
     findings += machine.look_at_functions(settings, state.pid if state else None)
     findings += machine.look_at_logins(settings)
     findings.append(machine.look_at_folder(folder, postgres_version().partition(".")[0]))

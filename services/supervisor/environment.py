@@ -24,13 +24,31 @@ _COMPUTED = (
 _OWNER_PASSWORD = "HEADWATER_DB_PASSWORD"  # noqa: S105 - a name
 
 
+ARCHIVE_SECRETS = frozenset(
+    {
+        "HEADWATER_BACKUP_KEY",
+        "HEADWATER_BACKUP_OLD_KEYS",
+        "HEADWATER_BACKUP_S3_ACCESS_KEY_ID",
+        "HEADWATER_BACKUP_S3_SECRET_ACCESS_KEY",
+        "HEADWATER_BACKUP_GCS_SERVICE_ACCOUNT_KEY",
+        "HEADWATER_BACKUP_AZURE_ACCOUNT_KEY",
+    }
+)
+"""Variables with secrets of continuous backup: for its own process and for a restore."""
+
+
+def archive_environment(project: Project) -> dict[str, str]:
+    """Return the secrets of continuous backup that the environment sets."""
+    return {name: value for name, value in project.environment.items() if name in ARCHIVE_SECRETS}
+
+
 def children_environment(project: Project, folder: DataFolder, ports: Ports, keys: ApiKeys) -> dict[str, str]:
     """Return the environment of all Python children: the project's, without passwords and URLs of privileged users.
 
     The passwords of its own logins are added for each child by `processes/plan.py`.
     """
     passwords = {_OWNER_PASSWORD, *password_variables(project.settings).values()}
-    hidden = passwords.union(_COMPUTED)
+    hidden = passwords.union(_COMPUTED, ARCHIVE_SECRETS)
     inherited = {name: value for name, value in project.environment.items() if name not in hidden}
     computed = {
         "HEADWATER_DATA": str(folder.path),

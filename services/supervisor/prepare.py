@@ -7,7 +7,7 @@ settings that cannot work.
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import msgspec
 
@@ -17,6 +17,7 @@ from schemas.database_logins import password_variables
 from schemas.settings.tree import Settings
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.api_keys import ApiKeys, keys_of
+from services.supervisor.archive import archive_variables, check_archive_settings, server_settings
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, read_ports, write_private
 from services.supervisor.environment import children_environment, login_environment
 from services.supervisor.ports import Ports, choose_ports, requested_ports
@@ -63,6 +64,7 @@ def prepare(
 ) -> PreparedPlatform:
     """Prepare ports, passwords, the database and NATS, and plan the children. Raises: StartRefused, StartFailed."""
     settings = project.settings
+    check_archive_settings(settings)
     stop_leftovers(folder, report)
     _warn_of_unconfined_functions(settings, choice, report)
     cluster = _open_database(settings, choice, folder, report)
@@ -77,7 +79,10 @@ def prepare(
         choice,
         python=python,
         environment=environment,
-        links=_links(project, ports, passwords, login_environment(project, folder), cluster),
+        links=replace(
+            _links(project, ports, passwords, login_environment(project, folder), cluster),
+            archive=archive_variables(project, cluster),
+        ),
         postgres=_postgres_server(cluster, ports) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,
     )
@@ -133,7 +138,7 @@ def _prepare_database(
     passwords, new = ensure_passwords(folder, names)
     if cluster:
         lost_password = _DATABASE in new and cluster.exists  # before prepare_cluster, which creates it
-        server.prepare_cluster(cluster, ports.db, passwords[_DATABASE], settings.db.settings, report)
+        server.prepare_cluster(cluster, ports.db, passwords[_DATABASE], server_settings(settings), report)
         if lost_password:
             server.renew_password(cluster, passwords[_DATABASE], report)
     return passwords

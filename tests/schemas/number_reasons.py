@@ -315,7 +315,32 @@ REASONS: dict[str, dict[str, str]] = {
         "int(lsn, 16)": DATABASE,
         "int(number, 16)": DATABASE,
     },
-    "workers/replication/session.py": {
+    "workers/backup/continuous/archive.py": {
+        "int(match[1], 16)": PATTERN,
+        "int(match[2], 16)": PATTERN,
+        "int(match[3])": PATTERN,
+    },
+    "workers/backup/continuous/moments.py": {
+        "int(match['count'] or match['last'] or 1)": PATTERN,
+        "int(match['high'], 16)": PATTERN,
+        "int(match['low'], 16)": PATTERN,
+        "int(match['value'])": PATTERN,
+    },
+    "workers/backup/continuous/object_restore.py": {
+        "int(milliseconds[:16])": OWN,
+    },
+    "workers/backup/continuous/progress.py": {
+        "float(LOG not in self.faults and self.covered_until is not None)": NUMBER,
+        "float(self.waiting_bytes)": NUMBER,
+    },
+    "workers/backup/continuous/recovery_plan.py": {
+        "float(time + BEHIND_S)": NUMBER,
+    },
+    "workers/backup/continuous/slots.py": {
+        "int(facts['segment_size'])": DATABASE,
+        "int(row['kept'] or 0)": DATABASE,
+    },
+    "workers/database/sessions/replication.py": {
         "int(high, 16)": DATABASE,
         "int(low, 16)": DATABASE,
     },

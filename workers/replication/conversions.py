@@ -12,7 +12,7 @@ import asyncpg
 
 from workers.database.errors import Disconnected
 from workers.database.sessions.leadership import close, database_error_of
-from workers.replication.session import SESSION
+from workers.database.sessions.replication import SESSION
 
 _CONNECT_S = 10.0
 _ANSWER_S = 10.0

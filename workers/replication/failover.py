@@ -6,7 +6,7 @@ and its positions will be used again for other changes.
 Source: PostgreSQL, "Logical Replication Failover", "Streaming Replication Protocol" (TIMELINE_HISTORY, ALTER_REPLICATION_SLOT).
 """
 
-from workers.replication.session import StreamLost, connect, execute, identifier, parse_lsn, value
+from workers.database.sessions.replication import StreamLost, connect, execute, identifier, parse_lsn, value
 
 SINCE = 170000
 """Servers keep slots on their standbys from this version on."""

@@ -16,6 +16,7 @@ from schemas.errors import Unavailable
 from schemas.settings.realtime import RealtimeSettings
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
+from workers.database.sessions.replication import SESSION, StreamLost
 from workers.replication.conversions import Conversions
 from workers.replication.observations import (
     ReplicationCrashed,
@@ -24,7 +25,6 @@ from workers.replication.observations import (
     ReplicationWaits,
 )
 from workers.replication.pgoutput import MalformedMessage
-from workers.replication.session import SESSION, StreamLost
 from workers.replication.slot import ReplicationImpossible
 from workers.replication.slot_monitor import SlotMonitor
 from workers.replication.term import ReplicationTerm

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from psycopg import pq
 from psycopg.errors import Error
 
-from workers.replication.session import (
+from workers.database.sessions.replication import (
     StreamLost,
     connect,
     error_of_result,

@@ -14,6 +14,7 @@ from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
 from broker.subjects import CHANGES_STREAM
 from schemas.settings.realtime import RealtimeSettings
+from workers.database.sessions.replication import StreamLost, lsn_text
 from workers.replication.commit_visibility import CommitVisibility
 from workers.replication.messages import (
     StreamMessage,
@@ -29,7 +30,6 @@ from workers.replication.observations import (
     ReplicationStarted,
 )
 from workers.replication.pgoutput import BeginMessage, TypeMessage, decode
-from workers.replication.session import StreamLost, lsn_text
 from workers.replication.slot import (
     PUBLICATIONS,
     STATEMENTS,

@@ -7,30 +7,24 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from services.supervisor import addresses
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.data_folder.folder import DataFolder
-from services.supervisor.errors import StartFailed
 from services.supervisor.ports import LOOPBACK, PortRequest, choose_ports
 from services.supervisor.postgres import database_home, server
 from services.supervisor.postgres.cluster import (
     SUPERUSER,
     Cluster,
     create_inner_folders,
-    server_environment,
 )
-from services.supervisor.postgres.system_user import ServerUser, may_reach, run_as, server_user
+from services.supervisor.postgres.running_server import running_server
+from services.supervisor.postgres.system_user import ServerUser, may_reach, server_user
 from services.supervisor.report import Reporter
 
 _START_S = 30.0
-_STOP_S = 10.0
-_PAUSE_S = 0.02
 _SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "shared_buffers": "32MB"}
 
 
@@ -53,7 +47,7 @@ def shadow_server(folder: DataFolder, port: int, report: Reporter) -> Iterator[s
         cluster = Cluster(home, programs, live.user if live else user)
         create_inner_folders(cluster)
         server.prepare_cluster(cluster, port, password, _SETTINGS, _NullReporter())
-        with _running(cluster):
+        with running_server(cluster, "The shadow server", timeout_s=_START_S):
             yield addresses.database_url(SUPERUSER, password, port)
 
 
@@ -69,42 +63,6 @@ def _home(folder: DataFolder, live: Cluster | None, user: ServerUser | None) -> 
         yield home
     finally:
         shutil.rmtree(home, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _running(cluster: Cluster) -> Iterator[None]:
-    log = cluster.home / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own program on our own folder
-            [str(cluster.programs / "postgres"), "-D", str(cluster.data)],
-            cwd="/",
-            env=server_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            **run_as(cluster.user),
-        )
-        try:
-            _wait(cluster, process, log)
-            yield
-        finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _wait(cluster: Cluster, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + _START_S
-    while not server.is_ready(cluster, process.pid):
-        if process.poll() is not None or time.monotonic() > deadline:
-            log_lines = log.read_text(errors="replace").strip().splitlines()
-            raise StartFailed(
-                f"The shadow server did not start: {log_lines[-1] if log_lines else 'it said nothing'}"
-            )
-        time.sleep(_PAUSE_S)
 
 
 class _NullReporter:

@@ -1,7 +1,7 @@
 """What a platform consists of (pure): settings, selected parts and addresses -> child processes and their order.
 
     postgres --> migrate --> pools, changes     edges, pools, servers: the stages in which they stop,
-    nats     --> pools, changes, images, edges  in the reverse order of the start
+    nats     --> pools, changes, images, edges  in the reverse order of the start; `archive`, after the pools, stores the last of the log
 
 Settings reach the Python children as the path of the project's file and as `HEADWATER_...` environment.
 """
@@ -117,6 +117,8 @@ class ConnectionUrls:
     """As role postgres, which owns the project's own migrations; empty with an external database."""
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Passwords of all logins under the names of the settings; a pool gets those in `LOGINS`, `migrate` gets all."""
+    archive: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables that the process of continuous backup gets alone: its key and the keys of its store."""
 
 
 def select_parts(edges: Iterable[str], pools: Iterable[str]) -> PartSelection:
@@ -138,6 +140,13 @@ def needs_postgres(settings: Settings, choice: PartSelection) -> bool:
 def needs_database(choice: PartSelection) -> bool:
     """Return whether a selected pool works with the database."""
     return any(name not in SINGLE_POOLS for name in choice.pools)
+
+
+def needs_archive(settings: Settings, choice: PartSelection) -> bool:
+    """Return whether this platform runs continuous backup: beside the pools of the database, so that edges alone do not."""
+    return settings.backup.continuous and (
+        needs_database(choice) or (settings.db.url is None and not choice.edges and not choice.pools)
+    )
 
 
 def needs_mail(settings: Settings, choice: PartSelection) -> bool:
@@ -169,7 +178,8 @@ def make_plan(
     migrate = [planner.migrate()] if postgres or needs_database(choice) else []
     pools = [name for name in choice.pools if _is_on(name, settings)]
     edges = [name for name in choice.edges if name != "mail" or needs_mail(settings, choice)]
-    return [*servers, *migrate, *planner.pools(pools), *planner.edges(edges)]
+    archive = [planner.archive()] if needs_archive(settings, choice) else []
+    return [*servers, *migrate, *archive, *planner.pools(pools), *planner.edges(edges)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +208,14 @@ class _Planner:
             is_early="postgres" in self.servers,
         )
 
+    def archive(self) -> ChildPlan:
+        """Plan the process of continuous backup. It stops after the pools, whose last writes it stores, and before Postgres."""
+        links = self.links
+        extra = {"HEADWATER_BROKER_URL": links.pool_broker, "HEADWATER_MIGRATE_URL": links.owner_db}
+        return self._program(
+            "archive", 1, ("workers", "archive"), {**links.archive, **extra}, self._after("migrate", "nats")
+        )
+
     def pools(self, names: Sequence[str]) -> Iterator[ChildPlan]:
         """Plan the processes of the pools: `pools`, `changes`, and one for each pool without a database."""
         database = [name for name in names if name not in (*SINGLE_POOLS, *CHANGES_POOLS)]
@@ -208,17 +226,17 @@ class _Planner:
         for name in names:
             if name == "functions":
                 yield self._program(
-                    name, 1, *_functions(self.settings, self.environment, self.links), self._after("nats")
+                    name, 2, *_functions(self.settings, self.environment, self.links), self._after("nats")
                 )
             elif name in SINGLE_POOLS:
                 broker = {"HEADWATER_BROKER_URL": self.links.pool_broker}
-                yield self._program(name, 1, ("workers", name), broker, self._after("nats"))
+                yield self._program(name, 2, ("workers", name), broker, self._after("nats"))
 
     def edges(self, names: Sequence[str]) -> Iterator[ChildPlan]:
         """Plan the process of the edges, if there are any."""
         if names:
             broker = {"HEADWATER_BROKER_URL": self.links.edge_broker}
-            yield self._program("edges", 2, ("services", *names), broker, self._after("nats"))
+            yield self._program("edges", 3, ("services", *names), broker, self._after("nats"))
 
     def _database_pools(self, process: str, names: Sequence[str], broker_url: str) -> ChildPlan:
         """Plan a process of pools that work with the database; it gets the passwords of its own logins alone."""
@@ -227,7 +245,7 @@ class _Planner:
         }
         extra = {"HEADWATER_DB_URL": self.links.db, "HEADWATER_BROKER_URL": broker_url}
         extra |= {variable: password for variable, password in passwords.items() if password}
-        return self._program(process, 1, ("workers", *names), extra, self._after("migrate", "nats"))
+        return self._program(process, 2, ("workers", *names), extra, self._after("migrate", "nats"))
 
     def _program(
         self, name: str, stage: int, argv: tuple[str, ...], extra: dict[str, str], after: tuple[str, ...]

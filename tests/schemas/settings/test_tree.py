@@ -116,6 +116,11 @@ SPECIAL = {
     "log.store.requests": 0.25,
     "auth.sms.test_otp_valid_until": datetime(2030, 1, 31, 12, tzinfo=UTC),
     "auth.database_encryption.decryption_keys": {"one": "A" * 43},
+    "backup.backend": "s3",
+    "backup.path": "/mnt/backups",
+    "backup.key": "a2V5IG9mIDMyIGJ5dGVzIGZvciB0aGVzZSB0ZXN0cyE=",
+    "backup.old_keys": "b2xkIGtleSBvZiAzMiBieXRlcyBmb3IgdGVzdHMhISE=",
+    "backup.wal_limit": Size(777 * 1024 * 1024),
     "storage.backend": "s3",
     "storage.public_url": "https://files.example.org",
     "storage.s3.endpoint": "http://minio:9000",
@@ -170,6 +175,7 @@ COMPANIONS = {
         }
         for name in External.__struct_fields__
     },
+    "backup.continuous": {"path": "/mnt/backups"},
     "storage.backend": {"s3_bucket": "x"},
     "storage.image_transformation.limit_min_size": {"image_transformation_limit_max_size": "778"},
     **{

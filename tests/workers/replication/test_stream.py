@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from tests.workers.replication.replication_pool import ReplicationPool
-from workers.replication.session import StreamLost
+from workers.database.sessions.replication import StreamLost
 from workers.replication.slot import PUBLICATIONS
 from workers.replication.stream import LogStream
 

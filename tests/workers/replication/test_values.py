@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workers.database.server import connected
+from workers.database.sessions.replication import SESSION
 from workers.replication import values
 from workers.replication.column_types import BUILT_IN, CatalogType, column_types
-from workers.replication.session import SESSION
 from workers.sql.files import read_statements
 
 _TYPES = read_statements("workers.replication", "tables.sql")["types"]

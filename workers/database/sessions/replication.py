@@ -31,13 +31,16 @@ class StreamLost(Exception):
         self.sqlstate = sqlstate
 
 
-async def connect(url: str) -> pq.abc.PGconn:
-    """Connect for replication of the URL's database. Errors contain no part of the URL. Raises: StreamLost."""
+async def connect(url: str, *, kind: str = "database", name: str = "headwater changes") -> pq.abc.PGconn:
+    """Connect for replication of the URL's database, or with the kind `true` of the whole cluster (physical).
+
+    Errors contain no part of the URL. Raises: StreamLost.
+    """
     options = " ".join(f"-c {name}={_escaped(value)}" for name, value in SESSION.items())
     more = {
-        "replication": "database",
+        "replication": kind,
         "client_encoding": "UTF8",
-        "application_name": "headwater changes",
+        "application_name": name,
         "options": options,
         "tcp_user_timeout": "20000",
         "keepalives_idle": "15",
@@ -81,21 +84,39 @@ async def stream(connection: pq.abc.PGconn, command: str) -> None:
 async def execute(connection: pq.abc.PGconn, command: str) -> None:
     """Run a command that returns no rows. Raises: StreamLost."""
     await _run(connection, command, pq.ExecStatus.COMMAND_OK)
-    await _result(connection)  # the end of the results, after which the next command may be sent
+    await next_result(connection)  # the end of the results, after which the next command may be sent
 
 
 async def value(connection: pq.abc.PGconn, command: str, column: int) -> str:
     """Run a command and return a column of its first row. Raises: StreamLost."""
     result = await _run(connection, command, pq.ExecStatus.TUPLES_OK)
-    await _result(connection)
+    await next_result(connection)
     return (result.get_value(0, column) or b"").decode()
+
+
+async def row(connection: pq.abc.PGconn, command: str) -> list[str | None]:
+    """Run a command and return its first row as texts. Raises: StreamLost."""
+    result = await _run(connection, command, pq.ExecStatus.TUPLES_OK)
+    await next_result(connection)
+    return row_of(result)
+
+
+def row_of(result: pq.abc.PGresult) -> list[str | None]:
+    """Return the first row of a result as texts; empty without one."""
+    values = [result.get_value(0, column) for column in range(result.nfields if result.ntuples else 0)]
+    return [None if value is None else value.decode() for value in values]
+
+
+async def begin(connection: pq.abc.PGconn, command: str) -> pq.abc.PGresult:
+    """Run a command of several results and return the first, a row; `next_result` returns the others. Raises: StreamLost."""
+    return await _run(connection, command, pq.ExecStatus.TUPLES_OK)
 
 
 async def _run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus) -> pq.abc.PGresult:
     connection.send_query(command.encode())
     while connection.flush():
         await _writable(connection)
-    result = await _result(connection)
+    result = await next_result(connection)
     if result is None:
         raise StreamLost("the server sent no result")
     if result.status != expected:
@@ -103,7 +124,8 @@ async def _run(connection: pq.abc.PGconn, command: str, expected: pq.ExecStatus)
     return result
 
 
-async def _result(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
+async def next_result(connection: pq.abc.PGconn) -> pq.abc.PGresult | None:
+    """Return the next result of a command; None after the last. Raises: StreamLost."""
     while connection.is_busy():
         await readable(connection)
         try:

@@ -1,0 +1,1 @@
+"""The archive of continuous backups: where its files are stored, and how they are encrypted."""

@@ -1,0 +1,73 @@
+"""Lists the archives of a store, and verifies them: everything is read, decrypted and compared."""
+
+from collections.abc import Callable
+
+from broker.archive.sealing import SealBroken
+from broker.archive.store import ArchiveFileMissing, ArchiveStore
+from schemas.recovery import ListedArchive
+from workers.backup.continuous.base_files import read_base
+from workers.backup.continuous.moments import MomentRejected
+from workers.backup.continuous.object_restore import verify_copy
+from workers.backup.continuous.recovery_files import read_piece
+from workers.backup.continuous.recovery_plan import ArchiveContent, chain, read_archives
+
+Report = Callable[[str], None]
+
+
+async def inspect(
+    store: ArchiveStore, keys: list[bytes], *, verify: bool, report: Report
+) -> list[ListedArchive]:
+    """Return what each archive has, and what is wrong with it. Raises: ArchiveStoreDown, SealBroken."""
+    return [
+        await _listed(content, verify=verify, report=report) for content in await read_archives(store, keys)
+    ]
+
+
+async def _listed(content: ArchiveContent, *, verify: bool, report: Report) -> ListedArchive:
+    archive = content.archive
+    files = await archive.store.list_files(archive.id)
+    faults = _gaps(content)
+    if verify:
+        faults += await _damages(content, report)
+    return ListedArchive(
+        archive=archive.id,
+        first=content.first,
+        last=content.last,
+        bases=len(content.bases),
+        stored_bytes=sum(file.size for file in files),
+        faults=faults,
+    )
+
+
+def _gaps(content: ArchiveContent) -> list[str]:
+    if not content.bases:
+        return ["it has no complete base backup yet"]
+    try:
+        chain(content.pieces, content.bases[0], None)
+    except MomentRejected as error:
+        return [str(error)]
+    return []
+
+
+async def _damages(content: ArchiveContent, report: Report) -> list[str]:
+    faults = []
+    archive = content.archive
+    for base in content.bases:
+        report(f"{archive.id}: reading the base backup {base.name}")
+        try:
+            await read_base(archive, base, None)
+        except (SealBroken, ArchiveFileMissing) as error:
+            faults.append(f"base backup {base.name}: {error}")
+    report(f"{archive.id}: reading {len(content.pieces)} pieces of the log")
+    for piece in content.pieces:
+        try:
+            await read_piece(archive, piece)
+        except (SealBroken, ArchiveFileMissing, MomentRejected) as error:
+            faults.append(str(error))
+    for folder in ("objects", "functions"):
+        for file in await archive.store.list_files(f"{archive.id}/{folder}"):
+            try:
+                await verify_copy(archive, file.name)
+            except (SealBroken, ArchiveFileMissing) as error:
+                faults.append(str(error))
+    return faults

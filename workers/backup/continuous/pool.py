@@ -1,0 +1,96 @@
+"""Start the process `archive`, `python -P -m workers archive`: it alone has the operator's key and a superuser's URL.
+
+It answers no requests. `HEADWATER_MIGRATE_URL` is the URL of a superuser; the broker carries its metrics and faults, if a URL names one.
+"""
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+
+from broker.archive.store import open_archive_store
+from broker.blobs.store import BlobStore
+from broker.nats.connection import NatsConnection
+from broker.observability.fault_reports import FaultReporter
+from broker.observability.log_feed import send_lines
+from broker.observability.metrics import answer_collect
+from broker.processes.lifecycle import ManagedProcess, data_folder
+from schemas.settings.backup_checks import backup_keys, missing_secret
+from schemas.settings.tree import Settings, SettingsError
+from workers.backup.commands import VERSION
+from workers.backup.continuous.archiver import Archiver
+from workers.backup.continuous.progress import ArchiveProgress
+
+_STOP_S = 10.0
+_VAULT_KEY = "HEADWATER_VAULT_KEY"
+
+
+async def run_pool(process: ManagedProcess, settings: Settings) -> None:
+    """Archive until the process drains. Raises: SettingsError, Unavailable."""
+    url = os.environ.get("HEADWATER_MIGRATE_URL", "")
+    if not url:
+        raise SettingsError("continuous backup needs HEADWATER_MIGRATE_URL, the URL of a superuser")
+    if sentence := missing_secret(settings.backup):
+        raise SettingsError(sentence)
+    store = open_archive_store(settings.backup)
+    if settings.broker.url is not None:
+        await _report_to_broker(process, settings)
+    progress = ArchiveProgress(data_folder())
+    gauges = progress.show_gauges()
+    blobs = BlobStore.open(settings.storage, data_folder()) if _copies_objects(settings) else None
+    vault_key = os.environ.get(_VAULT_KEY, "")
+    archiver = Archiver(
+        settings.backup,
+        store,
+        backup_keys(settings.backup),
+        url,
+        blobs,
+        progress,
+        os.environ.get(VERSION, ""),
+        Path(vault_key) if vault_key else None,
+    )
+    running = asyncio.ensure_future(archiver.run())
+
+    async def drain() -> None:
+        await archiver.stop()
+        await asyncio.wait({running}, timeout=_STOP_S)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        for remove in gauges:
+            remove()
+        if blobs is not None:
+            await blobs.close()
+
+    process.on_drain(drain)
+    process.ready()
+    stopped = asyncio.ensure_future(process.stopped())
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if running.done() and not stopped.done() and not running.cancelled() and running.exception() is not None:
+        stopped.cancel()
+        running.result()
+    await stopped
+
+
+def _copies_objects(settings: Settings) -> bool:
+    return settings.backup.objects and settings.storage.enabled
+
+
+async def _report_to_broker(process: ManagedProcess, settings: Settings) -> None:
+    """Send metrics, faults and log lines of this process by the broker."""
+    assert settings.broker.url is not None
+    try:
+        connection = await NatsConnection.open(
+            settings.broker.url.reveal(),
+            name="archive",
+            max_reconnect_wait=settings.broker.max_reconnect_wait,
+            replicas=settings.broker.replicas,
+        )
+    except ValueError:  # its text may contain a part of the password
+        raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
+    process.on_drain(connection.drain)
+    send_lines(process, connection)
+    answer_collect(connection)
+    reporter = FaultReporter(connection)
+    process.on_drain(reporter.close)
+    reporter.start()

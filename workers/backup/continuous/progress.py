@@ -1,0 +1,105 @@
+"""What the process `archive` knows of its own work: for the status file, the metrics and the faults."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from broker.observability.faults import FAULTS
+from broker.observability.observe import gauge
+from broker.processes.archive_status import ArchiveStatus, write_archive_status
+
+LOG, BASE, OBJECTS = "backup of the log", "base backup", "backup of objects"
+"""The parts whose faults are reported."""
+_WRITE_EVERY_S = 10.0
+
+
+@dataclass(slots=True)
+class ArchiveProgress:
+    """The figures of now. `folder` is the data folder, where the status file is."""
+
+    folder: Path
+    archive: str = ""
+    offset_s: float = 0.0
+    """The server's clock minus this machine's."""
+    covered_until: float | None = None
+    base_at: float | None = None
+    oldest: float | None = None
+    base_running: bool = False
+    waiting_bytes: int = 0
+    stored_bytes: int = 0
+    faults: dict[str, str] = field(default_factory=dict)
+    _written: float = field(default=0.0, init=False)
+
+    def server_time(self) -> float:
+        """Return the server's clock in seconds since 1970."""
+        return time.time() + self.offset_s
+
+    @property
+    def lag_s(self) -> float | None:
+        """Seconds since the last moment that is stored."""
+        return (
+            None
+            if self.covered_until is None
+            else max(0.0, round(self.server_time() - self.covered_until, 1))
+        )
+
+    def fail(self, part: str, reason: str) -> None:
+        """Report that a part does not work."""
+        self.faults[part] = reason
+        FAULTS.report(part, reason)
+        self.write()
+
+    def clear(self, part: str) -> None:
+        """Report that a part works."""
+        FAULTS.clear(part)
+        if self.faults.pop(part, None) is not None:
+            self.write()
+
+    def write_regularly(self) -> None:
+        """Write the status file if it is ten seconds old."""
+        if time.monotonic() > self._written + _WRITE_EVERY_S:
+            self.write()
+
+    def write(self) -> None:
+        """Write the status file."""
+        self._written = time.monotonic()
+        status = ArchiveStatus(
+            archive=self.archive,
+            written_at=time.time(),
+            covered_until=self.covered_until,
+            lag_s=self.lag_s,
+            base_at=self.base_at,
+            oldest=self.oldest,
+            base_running=self.base_running,
+            waiting_bytes=self.waiting_bytes,
+            stored_bytes=self.stored_bytes,
+            fault="; ".join(f"{part}: {reason}" for part, reason in self.faults.items()),
+        )
+        write_archive_status(self.folder, status)
+
+    def show_gauges(self) -> list[Callable[[], None]]:
+        """Add the metrics; return what removes them."""
+        never = float("nan")
+        return [
+            gauge(
+                "headwater_archive_lag_seconds",
+                "Seconds since the last moment that continuous backup has stored.",
+                lambda: never if self.lag_s is None else self.lag_s,
+            ),
+            gauge(
+                "headwater_archive_base_age_seconds",
+                "Seconds since the last base backup began.",
+                lambda: never if self.base_at is None else self.server_time() - self.base_at,
+            ),
+            gauge(
+                "headwater_archive_waiting_bytes",
+                "Bytes of the log that wait on the database's disk to be stored.",
+                lambda: float(self.waiting_bytes),
+            ),
+            gauge(
+                "headwater_archive_up",
+                "Whether the log is being stored.",
+                lambda: float(LOG not in self.faults and self.covered_until is not None),
+            ),
+        ]
