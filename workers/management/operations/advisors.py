@@ -109,7 +109,7 @@ async def dismiss(context: OperationContext, arguments: FindingDismissal) -> Dis
         raise invalid_arguments(f"`reason` must have at most {_MOST_REASON} characters")
     values = (arguments.cache_key, Personal(context.actor.name), arguments.reason)
     [dismissed] = await _run(context, "dismiss", DismissedFinding, *values)
-    context.after = dismissed
+    context.after = arguments  # not who did it: that is stored sealed
     return dismissed
 
 
@@ -119,8 +119,9 @@ async def restore(context: OperationContext, arguments: FindingReference) -> Dis
     rows = await _run(context, "restore", DismissedFinding, arguments.cache_key)
     if not rows:
         raise not_found("dismissed finding of this `cache_key`; advisors.dismissed lists them")
-    context.before = rows[0]
-    return rows[0]
+    [dismissed] = rows
+    context.before = FindingDismissal(dismissed.cache_key, dismissed.reason)
+    return dismissed
 
 
 def _marked(finding: AdvisorFinding, dismissed: set[str]) -> AdvisorFinding:
