@@ -15,6 +15,7 @@ from schemas.settings.auth import DEVELOPMENT_JWT_SECRET as DEVELOPMENT_JWT_SECR
 from schemas.settings.auth import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUBLISHABLE_KEY
 from schemas.settings.auth import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
 from schemas.settings.auth import Auth as Auth
+from schemas.settings.dashboard import Dashboard
 from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
@@ -317,6 +318,7 @@ class Settings(Struct, frozen=True):
     """Functions with settings of their own: `[functions.<name>]`."""
     scheduler: Scheduler = field(default_factory=Scheduler)
     management: Management = field(default_factory=Management)
+    dashboard: Dashboard = field(default_factory=Dashboard)
     net: Net = field(default_factory=Net)
     gateway: Gateway = field(default_factory=Gateway)
     inbucket: Inbucket = field(default_factory=Inbucket)

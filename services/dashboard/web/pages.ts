@@ -1,0 +1,8 @@
+/** The pages: one line each, in the order of the list. A page that is not built is not here. See README.md. */
+
+import { page, type PageEntry } from "./shell/page.ts";
+
+export const pages: readonly PageEntry[] = [
+  page("", "Home", "home", "", () => import("./pages/home/HomePage.tsx")),
+  page("components", "Components", "layers", null, () => import("./pages/components/ComponentsPage.tsx")),
+];

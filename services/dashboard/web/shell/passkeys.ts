@@ -1,0 +1,23 @@
+/** Passkeys (WebAuthn): JSON of the interface to what the browser takes, and back. */
+
+import { post } from "../api/client.ts";
+import { texts } from "../texts.ts";
+
+interface Challenge {
+  challenge_id: string;
+  options: PublicKeyCredentialRequestOptionsJSON;
+}
+
+/** Return whether this browser and address can use passkeys: they are bound to names, not to IP addresses. */
+export function canUsePasskeys(): boolean {
+  return "PublicKeyCredential" in globalThis && !/^[\d.]+$|^\[/.test(location.hostname);
+}
+
+/** Ask the browser for a passkey; return the field `passkey` of a sign-in or a confirmation. Throws if the user declines. */
+export async function usePasskeyOnce(): Promise<{ challenge_id: string; credential: unknown }> {
+  const { challenge_id, options } = await post("/sign-in/passkey-options", {}) as Challenge;
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  const credential = await navigator.credentials.get({ publicKey }).catch(() => null) as PublicKeyCredential | null;
+  if (credential === null) throw new Error(texts.signIn.passkeyFailed);
+  return { challenge_id, credential: credential.toJSON() };
+}
