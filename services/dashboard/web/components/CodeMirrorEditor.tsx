@@ -27,13 +27,13 @@ import { useEffect, useRef } from "react";
 import type { CodeEditorProps } from "./CodeEditor.tsx";
 
 const theme = EditorView.theme({
-  "&": { color: "var(--text)", backgroundColor: "transparent", fontSize: "0.8125rem", height: "100%" },
+  "&": { color: "var(--text)", backgroundColor: "var(--surface)", fontSize: "0.8125rem", height: "100%" },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--font-code)", lineHeight: "1.55", overflow: "auto" },
   ".cm-content": { caretColor: "var(--text)", padding: "0.5rem 0" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
-  ".cm-gutters": { backgroundColor: "transparent", color: "var(--text-faint)", border: "none" },
-  ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--hover) 55%, transparent)" },
+  ".cm-gutters": { backgroundColor: "var(--surface)", color: "var(--text-faint)", border: "none" },
+  ".cm-activeLine": { backgroundColor: "var(--sunken)" },
   ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "var(--selected) !important" },
   ".cm-selectionMatch": { backgroundColor: "var(--accent-soft)" },
   ".cm-matchingBracket": { backgroundColor: "var(--selected)", color: "inherit" },
