@@ -35,7 +35,9 @@ def npm_packages() -> list[NpmPackage]:
     wanted = json.loads((WEB / "deno.json").read_text())["imports"]
     locked = json.loads((WEB / "deno.lock").read_text())
     direct = [text.removeprefix("npm:") for name, text in wanted.items() if name not in _NOT_BUILT_IN]
-    waiting = [next(key for key in locked["npm"] if key == text or key.startswith(f"{text}_")) for text in direct]
+    waiting = [
+        next(key for key in locked["npm"] if key == text or key.startswith(f"{text}_")) for text in direct
+    ]
     by_name: dict[str, list[str]] = {}
     for key in locked["npm"]:
         by_name.setdefault(_name_of(key), []).append(key)
@@ -47,7 +49,9 @@ def npm_packages() -> list[NpmPackage]:
         seen.add(key)
         needed = locked["npm"][key].get("dependencies", [])
         waiting += [text if text in locked["npm"] else by_name[_name_of(text)][0] for text in needed]
-    packages = {(_name_of(key), _version_of(key)): key for key in seen if not _name_of(key).startswith("@types/")}
+    packages = {
+        (_name_of(key), _version_of(key)): key for key in seen if not _name_of(key).startswith("@types/")
+    }
     return [_package(name, version) for name, version in sorted(packages)]
 
 

@@ -75,7 +75,10 @@ class DashboardFiles:
         if below.startswith(_ASSETS):
             return self._asset(below.removeprefix(_ASSETS), accept_encoding)
         if below == "/frame":
-            headers = [("content-type", "text/html; charset=utf-8"), ("content-security-policy", FRAME_POLICY)]
+            headers = [
+                ("content-type", "text/html; charset=utf-8"),
+                ("content-security-policy", FRAME_POLICY),
+            ]
             return Response(200, [*_COMMON, *headers, ("cache-control", "no-cache")], _FRAME)
         return self._page(below, known_tags)
 

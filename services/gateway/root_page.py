@@ -47,7 +47,9 @@ class RootPage:
     def __init__(self, settings: Settings) -> None:
         off = areas_off(settings)
         areas = [area for area in _AREAS if area not in off]
-        self._page = Response(200, [*_PAGE_HEADERS, _VARY], _page(areas, has_dashboard="dashboard" not in off))
+        self._page = Response(
+            200, [*_PAGE_HEADERS, _VARY], _page(areas, has_dashboard="dashboard" not in off)
+        )
         self._listing = Response(200, [JSON, _VARY], _listing(areas))
 
     def answer(self, accept: str | None) -> Response:

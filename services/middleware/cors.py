@@ -51,7 +51,11 @@ class CorsPolicy:
 
 def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) -> CorsPolicy:
     """Return the policy of an area, empty for paths of none. `further` are names that settings add to its responses."""
-    if area in ("management", "pg", "dashboard"):  # pages of other origins cannot read anything of administrators
+    if area in (
+        "management",
+        "pg",
+        "dashboard",
+    ):  # pages of other origins cannot read anything of administrators
         return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
     is_rest = area == "rest"
     return CorsPolicy(

@@ -3,14 +3,16 @@
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from tests.browser.conftest import browser as browser
 from tests.browser.conftest import chromium_program as chromium_program
 from tests.dashboard.administrators import Administrator, add_administrator
 from tests.dashboard.build import require_build
-from tests.dashboard.window import DashboardWindow, open_window
+from tests.dashboard.window import TIMEOUT_MS, DashboardWindow, open_window
 from tests.platform import Platform, platform
+
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 @pytest.fixture(scope="session")

@@ -80,7 +80,9 @@ class DashboardWindow:
         folder.mkdir(parents=True, exist_ok=True)
         for theme in THEMES:
             await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
-            await self.page.screenshot(path=folder / f"{name}-{theme}.png", caret="hide", animations="disabled")
+            await self.page.screenshot(
+                path=folder / f"{name}-{theme}.png", caret="hide", animations="disabled"
+            )
         await self.page.emulate_media(color_scheme="null", reduced_motion="null")
 
     async def check_narrow(self) -> None:
@@ -121,7 +123,9 @@ class DashboardWindow:
         except Exception:  # the page was left, or the answer has no body
             return
         self.faults.extend(
-            f"a secret key is in the answer of {response.url}" for secret in self.secrets if secret.encode() in body
+            f"a secret key is in the answer of {response.url}"
+            for secret in self.secrets
+            if secret.encode() in body
         )
 
 
@@ -149,7 +153,13 @@ async def open_window(
 
 async def _sign_in(context: BrowserContext, server: Platform, administrator: Administrator) -> None:
     await context.add_cookies(
-        [{"name": "headwater_session", "value": administrator.cookie, "url": server.url, "httpOnly": True, "sameSite": "Strict"}]
+        [
+            {
+                "name": "headwater_session",
+                "value": administrator.cookie,
+                "url": server.url,
+                "httpOnly": True,
+                "sameSite": "Strict",
+            }
+        ]
     )
-
-

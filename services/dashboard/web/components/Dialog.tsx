@@ -20,15 +20,17 @@ export interface DialogProps {
   size?: "small" | "normal" | "large" | "side";
   /** With a form, Enter in a field submits. */
   onSubmit?: () => void;
-  /** False: only the buttons close it, so that typed text is not lost by a click beside it. */
+  /** False: only its buttons close it, so that typed text is not lost by a click beside it. */
   isDismissable?: boolean;
+  /** False: there is no way around it. */
+  canClose?: boolean;
   /** Shown above the buttons. */
   error?: unknown;
 }
 
 /** A dialog: it keeps the focus, Esc closes it, and the focus returns to where it was. */
 export function Dialog(props: DialogProps) {
-  const { title, isOpen, onClose, children, footer, size = "normal", onSubmit, error } = props;
+  const { title, isOpen, onClose, children, footer, size = "normal", onSubmit, error, canClose = true } = props;
   const content = (
     <>
       <div className="dialog-body">
@@ -47,13 +49,14 @@ export function Dialog(props: DialogProps) {
       className={`overlay overlay-${size}`}
       isOpen={isOpen}
       onOpenChange={(opens) => opens || onClose()}
-      isDismissable={props.isDismissable ?? true}
+      isDismissable={canClose && (props.isDismissable ?? true)}
+      isKeyboardDismissDisabled={!canClose}
     >
       <Modal className={`modal modal-${size}`}>
         <AriaDialog className="dialog">
           <div className="dialog-head">
             <Heading slot="title" level={2}>{title}</Heading>
-            <IconButton icon="close" label={texts.actions.close} size="small" onPress={onClose} />
+            {canClose && <IconButton icon="close" label={texts.actions.close} size="small" onPress={onClose} />}
           </div>
           {onSubmit
             ? <form className="dialog-form" onSubmit={submit} noValidate>{content}</form>

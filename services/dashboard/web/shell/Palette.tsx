@@ -37,7 +37,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     entry.run();
   };
-  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [shown]);
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [shown]);
   return (
     <ModalOverlay
       className="overlay overlay-palette"

@@ -70,7 +70,7 @@ export function Session({ children }: { children: ReactNode }) {
   return (
     <MeContext.Provider value={me.data}>
       {isNew ? <Welcome onDone={() => setNew(false)} /> : children}
-      <Dialog title={texts.signIn.over} isOpen={isOver} onClose={() => {}} size="small" isDismissable={false}>
+      <Dialog title={texts.signIn.over} isOpen={isOver} onClose={() => {}} size="small" canClose={false}>
         <p className="soft">{texts.signIn.overHint}</p>
         <SignIn isInDialog email={me.data.name} onSignedIn={signedIn} />
       </Dialog>

@@ -2,7 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, useRout
 import { dashboardPath } from "../api/address.ts";
 import { Link } from "../address.tsx";
 import { PageHeader } from "../components/basics.tsx";
-import { CrashGuard, EmptyState, Loading } from "../components/states.tsx";
+import { CrashGuard, EmptyState, ErrorState, Loading } from "../components/states.tsx";
 import { pages } from "../pages.ts";
 import { texts } from "../texts.ts";
 import type { PageEntry } from "./page.ts";
@@ -22,6 +22,7 @@ export function makeRouter() {
     defaultPreload: "intent",
     defaultPendingComponent: () => <Loading />,
     defaultPendingMs: 150,
+    defaultErrorComponent: ({ error }) => <ErrorState error={error} onRetry={() => location.reload()} />,
     scrollRestoration: true,
     parseSearch: parseValues,
     stringifySearch: formatValues,
