@@ -4,5 +4,16 @@ import { page, type PageEntry } from "./shell/page.ts";
 
 export const pages: readonly PageEntry[] = [
   page("", "Home", "home", "", () => import("./pages/home/HomePage.tsx")),
+  // Database: Tables, SQL, Schema, Policies
+
+  // Users: Users, Auth settings, Mail
+
+  // Project: Storage, Functions, Realtime, Jobs, GraphQL, REST
+
+  // Operations: Logs, Performance, Backups
+
+  // Platform: Settings
+
+  // For builders of pages, not in the list
   page("components", "Components", "layers", null, () => import("./pages/components/ComponentsPage.tsx")),
 ];
