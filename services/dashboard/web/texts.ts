@@ -91,7 +91,7 @@ export const texts = defineTexts("shell", {
     linkFailed: "The link did not sign you in",
     noPassword: "No password yet?",
     noPasswordHint:
-      "On the platform's machine, `headwater admin reset EMAIL` prints a link; `headwater admin add EMAIL` adds an administrator.",
+      "On the platform's machine, `headwater admin link EMAIL` prints a link that signs in; `headwater admin add EMAIL` adds an administrator.",
     factorTitle: "Second factor",
     code: "Code of your authenticator app",
     recoveryCode: "Recovery code",
