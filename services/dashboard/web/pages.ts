@@ -13,6 +13,7 @@ export const pages: readonly PageEntry[] = [
   // Operations: Logs, Performance, Backups
 
   // Platform: Settings
+  page("settings", "Settings", "settings", "platform", () => import("./pages/settings/SettingsPage.tsx")),
 
   // For builders of pages, not in the list
   page("components", "Components", "layers", null, () => import("./pages/components/ComponentsPage.tsx")),

@@ -104,6 +104,18 @@ export function useValue<T>(value: Value<T>): T {
   return useSyncExternalStore(value.subscribe, value.get);
 }
 
+/** Return whether a media query holds, now and after each change. */
+export function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const media = matchMedia(query);
+      media.addEventListener("change", listener);
+      return () => media.removeEventListener("change", listener);
+    },
+    () => matchMedia(query).matches,
+  );
+}
+
 export const MeContext = createContext<Me | null>(null);
 
 /** Return the signed-in administrator. */

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { KeyboardEvent, MouseEvent } from "react";
+import { useMedia } from "../api/hooks.ts";
 import { texts } from "../texts.ts";
 import { Checkbox } from "./Field.tsx";
 import { Icon } from "./Icon.tsx";
@@ -11,7 +12,7 @@ export interface Column<T> {
   /** What the column is called, if the title is not a text. */
   name?: string;
   cell: (row: T) => ReactNode;
-  /** A width of CSS grid: "12rem", "minmax(8rem, 2fr)"; one share of the rest unless given. */
+  /** A width of CSS grid: "12rem", "minmax(8rem, 2fr)", with a least width in rem; one share of the rest unless given. */
   width?: string;
   /** The head is a button that sorts. */
   isSortable?: boolean;
@@ -46,12 +47,19 @@ export interface DataTableProps<T> {
   height?: string;
 }
 
+const defaultWidth = "minmax(6rem, 1fr)";
+
 /**
  * A table of any number of rows, of which only the visible ones are in the page. Arrows, Home, End and Page keys move,
  * Enter opens, Space ticks. For a grid whose cells are edited see the page `tables`.
  */
 export function DataTable<T>(props: DataTableProps<T>) {
-  const { columns, rows, keyOf, onOpen, selection, onSelect, rowHeight = 33 } = props;
+  const { rows, keyOf, onOpen, selection, onSelect, rowHeight = 33 } = props;
+  const isNarrow = useMedia("(max-width: 40rem)");
+  const columns = useMemo(
+    () => isNarrow ? props.columns.filter((column) => !column.isMinor) : props.columns,
+    [props.columns, isNarrow],
+  );
   const frame = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(0);
   const virtual = useVirtualizer({
@@ -65,11 +73,9 @@ export function DataTable<T>(props: DataTableProps<T>) {
   useEffect(() => {
     if (lastIndex >= 0 && lastIndex >= rows.length - 5) props.onEnd?.();
   }, [lastIndex, rows.length]);
-  const template = useMemo(
-    () =>
-      [...(selection ? ["2.25rem"] : []), ...columns.map((column) => column.width ?? "minmax(6rem, 1fr)")].join(" "),
-    [columns, selection !== undefined],
-  );
+  const tracks = [...(selection ? ["2.25rem"] : []), ...columns.map((column) => column.width ?? defaultWidth)];
+  const template = tracks.join(" ");
+  const leastWidth = `${tracks.reduce((sum, track) => sum + leastOf(track), 0)}rem`;
 
   const go = (index: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, index));
@@ -113,7 +119,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
       aria-multiselectable={selection ? true : undefined}
       style={props.height ? { height: props.height } : undefined}
     >
-      <div className="data-head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+      <div
+        className="data-head"
+        role="row"
+        aria-rowindex={1}
+        style={{ gridTemplateColumns: template, minWidth: leastWidth }}
+      >
         {selection && (
           <div role="columnheader" className="data-cell">
             <Checkbox
@@ -131,7 +142,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
           <div role="gridcell">{texts.table.empty}</div>
         </div>
       )}
-      <div role="rowgroup" className="data-body" style={{ height: virtual.getTotalSize() }}>
+      <div role="rowgroup" className="data-body" style={{ height: virtual.getTotalSize(), minWidth: leastWidth }}>
         {items.map((item) => {
           const row = rows[item.index]!;
           const key = keyOf(row);
@@ -169,6 +180,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
+/** The least width of a track in rem, so that all rows are as wide as the widest needs to be. */
+function leastOf(track: string): number {
+  return Number(/([\d.]+)rem/.exec(track)?.[1] ?? 6);
+}
+
 function HeadCell<T>(
   { column, sort, onSort }: {
     column: Column<T>;
@@ -199,7 +215,7 @@ function HeadCell<T>(
 }
 
 function cellClass<T>(column: Column<T>): string {
-  return `data-cell${column.align === "end" ? " data-end" : ""}${column.isMinor ? " data-minor" : ""}`;
+  return `data-cell${column.align === "end" ? " data-end" : ""}`;
 }
 
 /** Return whether a click was on the row itself, not on a button in it, nor the end of a selection of text. */

@@ -3,12 +3,13 @@ import { post } from "../api/client.ts";
 import { useMe, useOperation, useValue } from "../api/hooks.ts";
 import { type PendingConfirmation, pendingConfirmation } from "../api/signals.ts";
 import { Button } from "../components/Button.tsx";
+import { CodeWords } from "../components/CodeWords.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { Field } from "../components/Field.tsx";
 import { Note } from "../components/states.tsx";
 import { texts } from "../texts.ts";
 import { canUsePasskeys, usePasskeyOnce } from "./passkeys.ts";
-import { Commands, useAttempt } from "./SignIn.tsx";
+import { useAttempt } from "./SignIn.tsx";
 
 /** The dialog by which the administrator confirms again, before an operation that shows secrets or destroys. */
 export function ConfirmAgain() {
@@ -86,7 +87,7 @@ function ConfirmForm({ pending }: { pending: PendingConfirmation }) {
         )
         : (
           <Note kind="warn">
-            <Commands text={texts.confirm.noProof} />
+            <CodeWords text={texts.confirm.noProof} />
           </Note>
         )}
     </Dialog>

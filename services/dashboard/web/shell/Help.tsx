@@ -1,8 +1,8 @@
 import { useValue } from "../api/hooks.ts";
+import { CodeWords } from "../components/CodeWords.tsx";
 import { Dialog } from "../components/Dialog.tsx";
 import { texts } from "../texts.ts";
 import { pageCommands } from "./commands.ts";
-import { Commands } from "./SignIn.tsx";
 
 const everywhere: readonly (readonly [string, string])[] = [
   ["Ctrl K", texts.help.palette],
@@ -23,7 +23,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void
         <KeyList title={texts.help.here} keys={here.map((command) => [command.keys!, command.label])} />
       )}
       <p className="soft">
-        <Commands text={texts.help.docs} />
+        <CodeWords text={texts.help.docs} />
       </p>
     </Dialog>
   );

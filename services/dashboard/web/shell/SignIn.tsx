@@ -3,6 +3,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { post } from "../api/client.ts";
 import { Button } from "../components/Button.tsx";
+import { CodeWords } from "../components/CodeWords.tsx";
 import { Field } from "../components/Field.tsx";
 import { ErrorNote, Loading } from "../components/states.tsx";
 import { Icon } from "../components/Icon.tsx";
@@ -111,7 +112,7 @@ export function SignIn(props: SignInProps) {
         <details className="sign-in-help">
           <summary>{texts.signIn.noPassword}</summary>
           <p className="soft">
-            <Commands text={texts.signIn.noPasswordHint} />
+            <CodeWords text={texts.signIn.noPasswordHint} />
           </p>
         </details>
       )}
@@ -201,9 +202,4 @@ export function useAttempt() {
     }
   };
   return { ...state, run };
-}
-
-/** A text with commands between backquotes, as code. */
-export function Commands({ text }: { text: string }) {
-  return text.split("`").map((part, index) => index % 2 ? <code key={index}>{part}</code> : part);
 }
