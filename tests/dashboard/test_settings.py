@@ -80,7 +80,7 @@ async def test_an_administrator_is_added_and_removed(window: DashboardWindow, se
     )
     await page.keyboard.press("Escape")
     await page.get_by_role("button", name="More: grace@example.com").click()
-    await page.get_by_role("menuitem", name="Remove").click()
+    await page.get_by_role("menuitem", name="Remove", exact=True).click()
     remove = page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True)
     await expect(remove).to_be_disabled()
     await page.get_by_label("Type grace@example.com to confirm").fill("grace@example.com")

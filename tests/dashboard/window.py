@@ -28,6 +28,8 @@ _REPORT = """
 document.addEventListener('securitypolicyviolation', (event) =>
   console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`))
 """
+_REPAINT = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Until the styles of another theme are in force: computed ones may be of the earlier theme for a moment."""
 _NOT_FAULTS = ("Failed to load resource",)
 """What the browser writes on the console for each answer of 400 and above; views show these."""
 
@@ -51,6 +53,7 @@ class DashboardWindow:
         """Fail if axe-core finds something on the page as it is, in one of the themes."""
         for theme in THEMES:
             await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+            await self.page.evaluate(_REPAINT)
             found = await self.run_axe()
             assert found == [], f"{theme}:\n" + "\n".join(found)
         await self.page.emulate_media(color_scheme="null", reduced_motion="null")

@@ -11,7 +11,7 @@ export const homeTexts = defineTexts("home", {
     requests: "Requests",
     errors: "Errors",
     errorRate: (percent: string) => `${percent} % of requests`,
-    slowest: "Slowest pool, p99",
+    slowest: "p99, slowest",
     database: "Database",
     connections: (used: number, most: number) => `${used} of ${most} connections`,
     lag: "Change log lag",
@@ -40,7 +40,7 @@ export const homeTexts = defineTexts("home", {
     cpu: "CPU time",
     started: "Started",
   },
-  states: { up: "up", down: "down", off: "switched off", waiting: "waits for a first function" },
+  states: { up: "up", down: "down", off: "switched off", waiting: "no functions yet" },
   findings: {
     poolDown: (name: string) => `No process serves the pool ${name}. \`headwater status\` says why.`,
     errors: (name: string, count: number) =>

@@ -36,7 +36,7 @@ function List({ data }: { data: SettingsList }) {
       {data.fault && <Note kind="warn">{texts.fault} {data.fault}</Note>}
       {data.file_fault && <Note kind="warn">{texts.fileFault} {data.file_fault}</Note>}
       <Card isFlush>
-        <Toolbar label={texts.search}>
+        <Toolbar label={texts.filters}>
           <SearchField label={texts.search} value={text} onChange={(find) => changeSearch({ find })} />
           <Checkbox isSelected={isOnlySet} onChange={(isOn) => changeSearch({ set: isOn ? "yes" : null })}>
             {texts.onlySet}

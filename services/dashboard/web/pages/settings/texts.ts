@@ -12,6 +12,7 @@ export const settingsTexts = defineTexts("settings", {
   },
   values: {
     search: "Find a setting",
+    filters: "Filters",
     onlySet: "Set ones only",
     key: "Setting",
     value: "Value",
