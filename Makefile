@@ -74,6 +74,7 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/configuration --check
 	$(BIN)/python scripts/dashboard --check
+	$(BIN)/python scripts/management-reference --check
 	$(BIN)/python scripts/third-party --check
 	$(PYTEST) $(ARGS)
 
@@ -87,6 +88,7 @@ faults: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python scripts/configuration
+	$(BIN)/python scripts/management-reference
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 	@echo "build/docs/index.html"
 

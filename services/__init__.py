@@ -1,1 +1,1 @@
-"""The wing to the network: edges, supervisor and command line."""
+"""The network side: edges, supervisor and command line."""

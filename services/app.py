@@ -11,7 +11,7 @@ from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
 from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
-from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables
+from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables, share_of_requests_s
 from broker.requests.call import Calls
 from schemas.keys.token_keys import read_keys
 from schemas.keys.tokens import Verifier
@@ -44,8 +44,7 @@ from services.subscriptions.edge import GraphQLSocketEdge
 from services.supervisor.api_keys import keys_of
 from services.supervisor.ports import LOOPBACK
 
-_HALF = 0.45
-"""Fraction of the drain timeout that aiohttp waits for open requests. It waits twice; the rest is for the later drain steps."""
+_LEAST_WAIT_S = 0.01
 
 
 async def serve_edges(process: ManagedProcess, settings: Settings, edges: list[str]) -> None:
@@ -187,6 +186,14 @@ def _own_issuers(settings: Settings) -> set[str]:
     return {*filter(None, configured), *(f"{gateway}/auth/v1" for gateway in gateways if gateway)}
 
 
+def request_wait_s(drain_s: float) -> float:
+    """Return how long aiohttp waits for open requests when the edges have so many seconds to drain. It waits twice.
+
+    Without an answer until then the requests are given up, and the later steps still have time to close the connections.
+    """
+    return max(share_of_requests_s(drain_s) / 2, _LEAST_WAIT_S)  # aiohttp takes 0 as no limit
+
+
 async def _listen(process: ManagedProcess, settings: Settings, edge: Edge) -> GatewayListener:
     gateway = settings.gateway
     trusted = read_networks(gateway.trusted_proxies)
@@ -216,7 +223,7 @@ async def _listen(process: ManagedProcess, settings: Settings, edge: Edge) -> Ga
     async def stop() -> None:
         await site.stop()
         server.pre_shutdown()  # closes idle connections, for which aiohttp would wait
-        await server.shutdown((settings.pools.drain_timeout - settings.gateway.drain_delay) * _HALF)
+        await server.shutdown(request_wait_s(settings.pools.drain_timeout - settings.gateway.drain_delay))
         await runner.cleanup()
 
     process.on_drain(stop)

@@ -1,1 +1,1 @@
-"""The wing to the database: one folder a pool."""
+"""The database side: one folder a pool."""

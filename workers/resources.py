@@ -137,7 +137,7 @@ class Resources:
         )
 
         async def drain() -> None:
-            await serving.drain(pools.drain_timeout)
+            await serving.drain(self.process.requests_may_take_s())
             await health.stop()
 
         self.process.on_drain(drain)

@@ -5,7 +5,7 @@
     <folder>/<name>/         a backup (workers/backup/manifest.py)
 
 A backup needs a superuser of the database, and no worker has its password. So the pool only names the folder of the backup, in a
-form that leads nowhere else, and the supervisor makes it, one at a time. Where no supervisor runs, nobody takes the request.
+form that leads nowhere else, and the supervisor makes it, one at a time. Where no supervisor runs, the request stays.
 """
 
 import contextlib
@@ -75,7 +75,7 @@ def take_request(folder: Path) -> BackupRequest | None:
 
 
 def withdraw_request(folder: Path) -> None:
-    """Remove a request that nobody took."""
+    """Remove a request that no supervisor took."""
     with contextlib.suppress(OSError):
         (folder / REQUEST).unlink()
 

@@ -43,7 +43,7 @@ from typing import Final
 import msgspec
 
 from broker.processes.heartbeat import EVERY_S
-from broker.processes.status_lines import HEARTBEAT
+from broker.processes.status_lines import HEARTBEAT, READY
 from broker.processes.title import show_command
 
 READY_FD: Final = "HEADWATER_READY_FD"
@@ -113,7 +113,7 @@ def _preload(name: str, arguments: Sequence[str]) -> None:
 def _serve(control: socket.socket, pipe: int, supervisor: int) -> ForkOrder | None:
     """Fork for each order. Returns None when the supervisor is gone, and its order in a forked process."""
     os.set_blocking(pipe, False)
-    if not _report(pipe, b"ready\n"):
+    if not _report(pipe, READY):
         return None
     while True:
         readable = select.select([control], [], [], EVERY_S)[0]

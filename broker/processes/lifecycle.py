@@ -34,6 +34,7 @@ from broker.observability.observe import configure, observe, store_lines, traceb
 from broker.observability.tracing import start_tracing, stop_tracing
 from broker.processes.heartbeat import remove_stale_file, start_heartbeat
 from broker.processes.secret_files import with_file_values
+from broker.processes.status_lines import READY
 from schemas.settings.environment import read_environment
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
@@ -49,6 +50,8 @@ READY_FD = "HEADWATER_READY_FD"
 GO_FD = "HEADWATER_GO_FD"
 _PARENT_S = 1.0
 _LAST_MOMENT_S = 1.0
+_LATER_STEPS_S = 2.0
+"""What the drain steps after the open requests get of the drain timeout: this or a tenth of it, but at most half."""
 
 Step = Callable[[], Awaitable[object]]
 
@@ -65,6 +68,7 @@ class ManagedProcess:
         self._stop_requested = asyncio.Event()
         self._stopped = asyncio.Event()
         self._reason = ""
+        self._draining_since: float | None = None
         self._heartbeat: asyncio.Task[None] | None = None
 
     def ready(self) -> None:
@@ -77,7 +81,7 @@ class ManagedProcess:
         pipe = int(number) if number.isdigit() else None
         if pipe is not None:
             try:
-                os.write(pipe, b"ready\n")
+                os.write(pipe, READY)
             except BrokenPipeError:
                 self.stop("the supervisor is gone")
         self._heartbeat = start_heartbeat(os.environ, pipe)
@@ -96,6 +100,12 @@ class ManagedProcess:
         """Wait until a stop was requested and everything is drained."""
         await self._stopped.wait()
 
+    def requests_may_take_s(self) -> float:
+        """Return for how many seconds the drain may still wait for open requests. The steps after them need the rest."""
+        began = self._draining_since
+        elapsed_s = 0.0 if began is None else time.monotonic() - began
+        return max(share_of_requests_s(self.settings.pools.drain_timeout) - elapsed_s, 0.0)
+
     async def run(self, main: Callable[["ManagedProcess"], Awaitable[None]]) -> int:
         """Run `main` until it returns, or until a requested stop is finished; return the exit code."""
         work = asyncio.ensure_future(main(self))
@@ -105,6 +115,7 @@ class ManagedProcess:
         code = _outcome(work) if work.done() else OK
         if not work.done():
             observe(ProcessDraining(self._reason))
+        self._draining_since = time.monotonic()
         try:
             async with asyncio.timeout(self.settings.pools.drain_timeout):
                 await self._drain()
@@ -127,6 +138,11 @@ class ManagedProcess:
         if self._heartbeat is not None:
             self._heartbeat.cancel()
         self._stopped.set()
+
+
+def share_of_requests_s(drain_s: float) -> float:
+    """Return how much of a drain of so many seconds may be spent on open requests."""
+    return max(drain_s - min(max(_LATER_STEPS_S, drain_s / 10), drain_s / 2), 0.0)
 
 
 def run_process(name: str, main: Callable[[ManagedProcess], Awaitable[None]], settings: Settings) -> int:

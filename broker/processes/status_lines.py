@@ -1,4 +1,4 @@
-"""Format and parse the lines that a process writes into the pipe of its supervisor: heartbeats with its present faults.
+"""Format and parse the lines that a process writes into the pipe of its supervisor: that it is ready, and heartbeats with its faults.
 
 The supervisor loads this module too, and must stay small: metrics and logging are not imported here.
 """
@@ -7,6 +7,8 @@ import msgspec
 
 from schemas.faults import Fault
 
+READY = b"ready\n"
+"""Written once, when a process serves."""
 HEARTBEAT = b"alive\n"
 LOADING = b"loading\n"
 """Written by a process that is about to load a program: its next heartbeat may take longer."""

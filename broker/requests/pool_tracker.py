@@ -39,6 +39,8 @@ class PoolTracker:
         self._seen_pools: set[str] = set()
         """Pools of which a member was heard at any time."""
         self._tick: asyncio.TimerHandle | None = None
+        self._tick_at = 0.0
+        self._was_late = False
         self._inbox = connection.inbox.open(self._receive)
         connection.subscribe(subjects.ALIVE, self._receive)
         connection.on_lost.append(self._forget)
@@ -50,7 +52,8 @@ class PoolTracker:
     def watch_calls(self) -> None:
         """Start the ticks, if they are not running: a call was sent. Hot path."""
         if self._tick is None:
-            self._tick = self._loop.call_later(TICK_S, self._call_rolls)
+            self._tick_at = self._loop.time() + TICK_S
+            self._tick = self._loop.call_at(self._tick_at, self._call_rolls)
 
     def check_members(self, pool: PoolCalls) -> None:
         """Check now which members of a pool are connected: a request reached none, or a new member appeared."""
@@ -72,6 +75,13 @@ class PoolTracker:
         """Close the last round and start the next one, for every pool with slow calls."""
         self._tick = None
         now = self._loop.time()
+        self._was_late = now - self._tick_at > TICK_S and not self._was_late
+        if self._was_late:
+            # This process was held up, and its loop runs timers before it reads sockets: replies may lie there.
+            for pool in self.pools.values():
+                pool.roll.excuse_silence()
+            self.watch_calls()
+            return
         for pool in self.pools.values():
             for reply in pool.roll.close_round(now):
                 self._fail_call(pool, reply)
@@ -80,9 +90,10 @@ class PoolTracker:
                 if call.sent_at > now - TICK_S:
                     break
                 slow.append(reply)
-            query = pool.roll.start_round(slow)
             pool.by_name = pool.roll.answering(now) if pool.roll.silent(now) else []
-            if slow or pool.by_name:
+            is_asked = bool(slow or pool.by_name)
+            query = pool.roll.start_round(slow, is_asked=is_asked)
+            if is_asked:
                 self._send_query(pool, query)
             if pool.calls or pool.by_name:
                 self.watch_calls()

@@ -57,7 +57,8 @@ class MemberRoll:
     """The members of one pool as one caller knows them, and the state of the current round. `since`: time of the first round."""
 
     __slots__ = (
-        "_claims", "_queried", "_replied", "_round", "_silent_since", "_since", "_strikes", "leaving", "members",
+        "_claims", "_is_asked", "_queried", "_replied", "_round", "_silent_since", "_since", "_strikes", "leaving",
+        "members",
     )  # fmt: skip
 
     def __init__(self, since: float) -> None:
@@ -67,14 +68,19 @@ class MemberRoll:
         self._silent_since: dict[str, float] = {}
         self._since = since
         self._round = 0
+        self._is_asked = False
         self._queried: set[str] = set()
         self._replied: set[str] = set()
         self._claims: dict[str, str] = {}
         self._strikes: dict[str, int] = {}
 
-    def start_round(self, calls: list[str]) -> RollCallQuery:
-        """Start a round about these calls. Claims and strikes of calls that are no longer listed are removed."""
+    def start_round(self, calls: list[str], *, is_asked: bool = True) -> RollCallQuery:
+        """Start a round about these calls. Claims and strikes of calls that are no longer listed are removed.
+
+        `is_asked`: the members are sent the question. Without it their silence means nothing.
+        """
         self._round += 1
+        self._is_asked = is_asked
         self._queried = set(calls)
         self._replied = set()
         for records in (self._claims, self._strikes):
@@ -111,6 +117,8 @@ class MemberRoll:
 
     def close_round(self, now: float) -> list[str]:
         """End the round; return the lost calls: those of silent members, and those that certainly no member holds."""
+        if not self._is_asked:
+            return []
         for member in self.members - self._replied:
             self._silent_since.setdefault(member, now)
         silent = self.silent(now)
@@ -127,6 +135,10 @@ class MemberRoll:
                 if self._strikes[call] >= _STRIKES:
                     lost.append(call)
         return lost
+
+    def excuse_silence(self) -> None:
+        """Begin to measure the silence of members anew: replies may have come that this process has not read yet."""
+        self._silent_since.clear()
 
     def silent(self, now: float) -> set[str]:
         """Return the members that have replied to no roll call for `SILENT_S`."""

@@ -20,6 +20,7 @@ LIVE_PATTERNS = (
     "api.root_spec",
     "api.tx_end",
     "api.aggregates_enabled",
+    "api.require_filters",
     "api.plan_enabled",
     "api.hoisted_tx_settings",
     "api.openapi_*",

@@ -19,7 +19,7 @@ class LogStoreSettings(Struct, frozen=True):
     queue_size: Size = Size(128 * 1024**2)
     """Largest size of the stream that holds lines until every machine has stored them; the oldest are removed first."""
     requests_per_second: Amount = 20
-    """So many successful, quick requests a second leave lines at each gateway process; beyond them a fraction does, `requests`."""
+    """How many successful, quick requests a second leave lines at each gateway process; of further ones a fraction does, `requests`."""
     requests: Ratio = 0.02
     """Fraction of the further successful, quick requests that leave lines. Those with status 400 and more, and slow ones, always do."""
     slow_request: Duration = Duration(1)

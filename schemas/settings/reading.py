@@ -55,6 +55,8 @@ They are not read: an application's shell has them, and a platform must not take
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
 _LEFT_OUT = re.compile(r"edge_runtime\.secrets|functions\.[^.]+\.env|db\.vault")
 """Tables of the user's secrets: an entry whose variable is not set is left out."""
+_HAS_DEFAULT = re.compile(r"auth\.(site_url|external_url|redirect_url|saml\.external_url)")
+"""Addresses that have a default: one whose variable is not set is left out, for the text `env(NAME)` is no address."""
 _SERVICE = re.compile(r"auth\.(external\.\w+|sms\.\w+|email\.smtp)")
 """Services elsewhere that a clone of a project may lack: one whose variables are not set stays off."""
 _AT = re.compile(r"`\$\.([\w.]+(?:\[(?:\d+|\.\.\.)\][\w.]*)*)")
@@ -150,6 +152,11 @@ def _split_unknown(
         elif (table := table_of_each(kind)) and isinstance(value, dict):
             recognized[key], nested = _split_each(value, table, where, source, is_off=is_off)
             warnings += nested
+        elif _HAS_DEFAULT.fullmatch(where) and (missing := _missing_in(value)):
+            if not is_off:
+                warnings.append(
+                    f"{where} in {source} asks for env({missing}), but {missing} is not set: the default is used"
+                )
         elif not (is_off and any(_unset(value))):
             recognized[key] = texts(value) if get_origin(kind) is dict else value
             for unset in _unset(value):
@@ -183,6 +190,11 @@ def _missing(tree: dict[str, Any], kinds: Mapping[str, Any]) -> str:
         for reference in _unset(value)
     )
     return next(unset, "")
+
+
+def _missing_in(value: Any) -> str:
+    """Return the first unset variable that a text refers to, empty if there is none."""
+    return next((reference[1] for reference in _unset(value)), "")
 
 
 def _meant(where: str, here: list[str]) -> str:

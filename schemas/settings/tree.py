@@ -97,6 +97,8 @@ class Api(Struct, frozen=True):
     tx_end: str = "commit"
     """commit, commit-allow-override, rollback or rollback-allow-override."""
     aggregates_enabled: bool = False
+    require_filters: bool = False
+    """Reject PATCH and DELETE without a filter, as the module `safeupdate` does: 400, code 21000."""
     plan_enabled: bool = False
     """Answer `application/vnd.pgrst.plan` with execution plans: for development. They are rejected where row security or a view may
     hide rows from the role.

@@ -115,8 +115,8 @@ def _show_stored(store: Path, query: LogFilter, count: int, *, follow: bool, is_
         first = last_lines(store, query, count)
     except (sqlite3.Error, OSError) as error:
         refuse(f"The store in {store} cannot be read: {error}", code=1)
-    shown = {line.place for line in first}  # a line may arrive between the cursor and the last lines
-    arriving = (line for line in following(store, query, cursor) if line.place not in shown)
+    shown_places = {line.place for line in first}  # a line may arrive between the cursor and the last lines
+    arriving = (line for line in following(store, query, cursor) if line.place not in shown_places)
     for line in itertools.chain(first, arriving if follow else ()):
         click.echo(json_line(line.record) if is_json else text_line(line.record, is_coloured=is_coloured))
 

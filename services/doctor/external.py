@@ -1,4 +1,4 @@
-"""Checks of what the settings name besides the servers: the certificate, the object store, the collector of traces."""
+"""Checks of what the settings name in addition to the servers: the certificate, the object store, the collector of traces."""
 
 import socket
 import time

@@ -164,10 +164,10 @@ def weakened(headers: Headers, condition: str | None) -> Headers:
 
 
 def _is_text(kind: str) -> bool:
-    known = _text_types.get(kind)
-    if known is None:
-        known = _TYPES.match(kind.partition(";")[0].strip().lower()) is not None
-        known = known and not kind.lower().startswith("text/event-stream")
+    is_text = _text_types.get(kind)
+    if is_text is None:
+        is_text = _TYPES.match(kind.partition(";")[0].strip().lower()) is not None
+        is_text = is_text and not kind.lower().startswith("text/event-stream")
         if len(kind) <= _LONGEST_CACHED:
-            _text_types.put(kind, known)
-    return known
+            _text_types.put(kind, is_text)
+    return is_text

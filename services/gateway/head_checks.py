@@ -44,9 +44,9 @@ def answer_in_http11(http: web.BaseRequest) -> None:
 
 def is_valid_host(host: str) -> bool:
     """Return whether a text is a host with an optional port: a name, an IPv4 address, or an IPv6 address in brackets."""
-    known = _valid_hosts.get(host)
-    if known is not None:
-        return known
+    cached = _valid_hosts.get(host)
+    if cached is not None:
+        return cached
     valid = _is_valid(host)
     if len(host) <= _LONGEST_CACHED:
         _valid_hosts.put(host, valid)

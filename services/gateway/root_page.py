@@ -78,5 +78,5 @@ def _page(areas: Collection[str], *, has_dashboard: bool) -> bytes:
 
 
 def _row(name: str, path: str, link: str | None) -> str:
-    shown = f'<a href="{link}">{link}</a>' if link else ""
-    return f"<tr><td>{name}</td><td><code>{path}</code></td><td>{shown}</td></tr>"
+    anchor = f'<a href="{link}">{link}</a>' if link else ""
+    return f"<tr><td>{name}</td><td><code>{path}</code></td><td>{anchor}</td></tr>"

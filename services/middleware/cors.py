@@ -38,6 +38,10 @@ _ADDED = {
 }  # fmt: skip
 
 
+_OF_ADMINISTRATORS = ("management", "pg", "dashboard")
+"""Areas of which pages of other origins can read nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class CorsPolicy:
     """What an area allows: methods, headers beside those asked for, headers a page may read, and origins (empty: all)."""
@@ -51,11 +55,7 @@ class CorsPolicy:
 
 def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) -> CorsPolicy:
     """Return the policy of an area, empty for paths of none. `further` are names that settings add to its responses."""
-    if area in (
-        "management",
-        "pg",
-        "dashboard",
-    ):  # pages of other origins cannot read anything of administrators
+    if area in _OF_ADMINISTRATORS:
         return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
     is_rest = area == "rest"
     return CorsPolicy(
@@ -71,8 +71,8 @@ def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) ->
 def _exposed(area: str, further: Sequence[str]) -> tuple[str, ...]:
     reference = _REFERENCE.get(area, _GATEWAY)
     listed = {name.strip().lower() for name in reference.split(",")}
-    own = (*_EVERYWHERE, *_ADDED.get(area, ()), *further)
-    return reference, ", ".join(name for name in own if name.lower() not in listed)
+    names = (*_EVERYWHERE, *_ADDED.get(area, ()), *further)
+    return reference, ", ".join(name for name in names if name.lower() not in listed)
 
 
 def is_preflight(method: str, asked_method: str | None) -> bool:
@@ -95,10 +95,12 @@ def preflight(policy: CorsPolicy, origin: str, asked_headers: str | None) -> Res
 
 def completed(preflight: Response, headers: Headers) -> Response:
     """Return a preflight answer in which the CORS headers of another answer, of a function, replace those of the same name."""
-    own = [(name.lower(), value) for name, value in headers if name.lower().startswith("access-control-")]
-    replaced = {name for name, _ in own}
-    kept = [(name, value) for name, value in preflight.headers if name not in replaced]
-    return Response(preflight.status, [*kept, *own])
+    of_function = [
+        (name.lower(), value) for name, value in headers if name.lower().startswith("access-control-")
+    ]
+    replaced = {name for name, _ in of_function}
+    remaining = [(name, value) for name, value in preflight.headers if name not in replaced]
+    return Response(preflight.status, [*remaining, *of_function])
 
 
 def response_headers(policy: CorsPolicy, origin: str | None) -> Headers:

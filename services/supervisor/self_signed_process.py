@@ -1,7 +1,7 @@
 """Create the gateway's self-signed certificate: `python -P -m services.supervisor.self_signed_process CERTIFICATE KEY HOST...`.
 
 Leaves files alone that are valid for another 30 days, belong together and name the same hosts. The key is ECDSA P-256. The certificate is no
-authority (RFC 5280, 4.2.1.9), so that trusting it lets nobody sign for other hosts.
+authority (RFC 5280, 4.2.1.9), so its key cannot sign for other hosts where it is trusted.
 """
 
 import datetime

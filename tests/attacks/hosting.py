@@ -15,7 +15,7 @@ from schemas.settings.functions import FunctionSettings
 from tests.platform import Platform
 from tests.workers.functions.bundling import OPEN, archive, bundle
 
-_WORKER_S = 30.0
+_WORKER_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

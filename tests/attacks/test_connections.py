@@ -19,7 +19,7 @@ from tests.workers.images import samples
 _HEADER_S = 0.5
 _MOST = 40
 _BURST = 5
-_PATIENCE_S = 30
+_PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")

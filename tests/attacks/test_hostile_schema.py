@@ -149,7 +149,7 @@ def _compose_migrate(hostile: Hostile) -> subprocess.CompletedProcess[str]:
 
 def _jobs(hostile: Hostile) -> subprocess.CompletedProcess[str]:
     """Wait until the scheduler ran a job: it sweeps then, too."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     asked = "select count(*) from cron.job_run_details where status in ('succeeded', 'failed')"
     while (done := run_sql(hostile.target.values["DB_URL"], asked, check=False)).stdout.strip() in ("", "0"):
         if time.monotonic() > deadline:
@@ -166,7 +166,7 @@ def _changes(hostile: Hostile) -> subprocess.CompletedProcess[str]:
     )
     lsn = run_sql(owner, "select pg_catalog.pg_current_wal_lsn()").stdout.strip()
     asked = f"select count(*) from pg_catalog.pg_replication_slots where confirmed_flush_lsn >= '{lsn}'::pg_catalog.pg_lsn"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while run_sql(owner, asked).stdout.strip() == "0":
         if time.monotonic() > deadline:
             return subprocess.CompletedProcess([], 1, "", "the log is not read")

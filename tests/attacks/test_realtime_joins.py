@@ -11,7 +11,7 @@ import pytest
 
 from tests.platform import Platform
 
-_PATIENCE_S = 30
+_PATIENCE_S = 60
 
 
 class _Client:

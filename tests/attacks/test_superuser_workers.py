@@ -5,7 +5,7 @@ import time
 from tests.attacks.probe import Probe, probe, run_sql, superuser_url
 from tests.platform import Platform
 
-_WAIT_S = 30.0
+_WAIT_S = 60.0
 
 
 def _wait(target: Platform, condition: str) -> None:

@@ -91,7 +91,7 @@ async def whole(running_platform: Platform) -> None:
             async with session.get(f"{url}/hello") as answer:
                 assert await answer.read() == b"hello"
 
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while (await _status(session, f"{url}/hello")) != 200:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.1)

@@ -60,7 +60,7 @@ class AzureServer:
                 "Authorization": f"SharedKey {ACCOUNT}:{base64.b64encode(signed).decode()}",
             },
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 201
 
 

@@ -43,7 +43,7 @@ class NatsServer:
         self._process = subprocess.Popen(
             [nats_program(), "--config", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while not await greets(self.port):
                 assert self._process.poll() is None, "the nats-server ended"
                 await asyncio.sleep(0.02)

@@ -31,7 +31,7 @@ class Heard:
         self._told.set()
 
     async def until(self, count: int) -> list[int]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(self.versions) < count:
                 self._told.clear()
                 await self._told.wait()
@@ -209,7 +209,7 @@ async def test_a_durable_follower_goes_on_after_the_broker_was_killed(
     await connection.connected()
     await _until_told(connection, subject, 2)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         # The first may come once more: its acknowledgement may have died with the broker.
         while 2 not in heard.versions:
             await heard.until(len(heard.versions) + 1)
@@ -336,11 +336,11 @@ async def test_a_durable_follower_ends_with_its_connection_and_can_still_be_clos
 
     await connection.close()
 
-    await asyncio.wait_for(following.close(), 20)
+    await asyncio.wait_for(following.close(), 60)
 
 
 async def _until_told(connection: NatsConnection, subject: Subject, version: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await _is_told(connection, subject, version):
             await asyncio.sleep(0.05)
 

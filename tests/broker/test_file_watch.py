@@ -70,7 +70,7 @@ async def test_looks_are_repeated_until_the_end(file: Path, monkeypatch: pytest.
 
     watch.start(look)
     file.write_text("changed")
-    await asyncio.wait_for(seen.wait(), 20)
+    await asyncio.wait_for(seen.wait(), 60)
     await watch.stop()
 
     count = looks

@@ -67,7 +67,7 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         ).response.status == 200
         assert (await Calls(stranger).call(IMAGES, Request("1", "GET", "/"))).response.status == 200
         assert await store_event(pool, Subject("events.kept"), CatalogChanged(1)) == 1
-        await asyncio.wait_for(got.wait(), 10)
+        await asyncio.wait_for(got.wait(), 60)
         assert await _reaches(platform, platform, "rest.request")
         # A worker cannot make requests to a pool that no pool needs, a door cannot answer any.
         assert not await _reaches(stranger, pool, "rest.request")

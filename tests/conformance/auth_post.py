@@ -12,7 +12,7 @@ import httpx
 
 from tests.platform import Platform
 
-_PATIENCE_S = 30
+_PATIENCE_S = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tests.conformance.projects.folder import NoProject, find
 from tests.conformance.projects.report import Check, Failure, Outcome, outcome, table, told
 
 PROJECTS = Path(__file__).parents[1] / "projects"
-pytestmark = [pytest.mark.xdist_group("projects"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("projects"), pytest.mark.timeout(600)]
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -33,7 +33,7 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     return subprocess.run(
         [sys.executable, "-m", "tests.conformance.projects", *map(str, words)],
-        capture_output=True, text=True, timeout=280, check=False,
+        capture_output=True, text=True, timeout=580, check=False,
     )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ async def test_schema_and_headers_of_a_client(kind: str, client_platform: Platfo
         client_platform.values["SERVICE_ROLE_KEY"],
         schema="warehouse",
         headers={"X-Trip": "to the sea"},
-        postgrest_client_timeout=20,
+        postgrest_client_timeout=60,
     )
 
     stock = await one.rows(one.client.from_("stock").select("*"))

@@ -11,7 +11,7 @@ from realtime import AsyncRealtimeChannel, AsyncRealtimeClient, RealtimeSubscrib
 
 from tests.platform import Platform
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(120)]
 

@@ -98,7 +98,7 @@ async def _lose_slot(place: CampaignPlatform, fault: PlannedFault) -> str:
     async with asyncio.timeout(_PATIENCE_S):
         while True:
             with contextlib.suppress(*_DATABASE_FAULTS):
-                connection = await asyncpg.connect(place.superuser_url, timeout=5)
+                connection = await asyncpg.connect(place.superuser_url, timeout=60)
                 try:
                     await connection.execute(
                         "select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = $1",
@@ -117,7 +117,7 @@ async def _pid(place: CampaignPlatform, name: str) -> int:
         while True:
             if name == "backend":
                 with contextlib.suppress(*_DATABASE_FAULTS):
-                    connection = await asyncpg.connect(place.superuser_url, timeout=5)
+                    connection = await asyncpg.connect(place.superuser_url, timeout=60)
                     try:
                         if pid := await connection.fetchval(_BACKEND):
                             return int(pid)

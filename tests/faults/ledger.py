@@ -14,7 +14,7 @@ from enum import Enum
 
 import aiohttp
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 """How long a client of a campaign waits for an answer."""
 CUT = (aiohttp.ClientError, ConnectionError, OSError)
 

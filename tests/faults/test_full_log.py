@@ -21,7 +21,7 @@ from tests.platform import Platform, headwater, platform
 pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.timeout(300)]
 
 _DISK_BYTES = 256 * 1024**2
-_PATIENCE_S = 120
+_PATIENCE_S = 280
 _ROWS = "rows"
 _BODY = "x" * 200_000
 _CONFIG = '[db.settings]\nmax_wal_size = "64MB"\nmin_wal_size = "32MB"\nwal_compression = "off"\n'

@@ -157,9 +157,9 @@ class Writer:
     async def run(self, sql: str, *arguments: object) -> bool:
         """Run a statement; tell whether it was acknowledged. One that was not is not repeated."""
         if self.connection is None or self.connection.is_closed():
-            self.connection = await patiently(lambda: asyncpg.connect(self.url, timeout=5))
+            self.connection = await patiently(lambda: asyncpg.connect(self.url, timeout=60))
         try:
-            await self.connection.execute(sql, *arguments, timeout=20)
+            await self.connection.execute(sql, *arguments, timeout=60)
         except _DATABASE_FAULTS:
             self.connection.terminate()
             return False

@@ -17,7 +17,7 @@ import psutil
 from tests.platform import Platform
 from tests.platforms.conftest import pid_of
 
-PATIENCE_S = 40.0
+PATIENCE_S = 60.0
 LIMIT = 100_000
 """Bytes that an object of the bucket `small` may have."""
 

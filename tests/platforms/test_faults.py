@@ -15,7 +15,7 @@ from tests.platforms.conftest import pid_of, token
 
 pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
 
-_PATIENCE_S = 40
+_PATIENCE_S = 60
 
 
 async def _sleeping(

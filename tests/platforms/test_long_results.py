@@ -15,7 +15,7 @@ from tests.platform import Platform, platform
 
 pytestmark = [pytest.mark.xdist_group("long_results"), pytest.mark.timeout(180)]
 
-_PATIENCE_S = 30
+_PATIENCE_S = 60
 _TEN_MB = 10_000
 """Rows of 1 KB."""
 

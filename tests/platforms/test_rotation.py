@@ -17,7 +17,7 @@ from tests.platform import Platform, headwater, platform
 
 pytestmark = [pytest.mark.xdist_group("rotation"), pytest.mark.timeout(240)]
 
-_PATIENCE_S = 30
+_PATIENCE_S = 60
 _TABLE = (
     "create table diary (id int); insert into diary values (1); grant select on diary to anon, authenticated;"
 )

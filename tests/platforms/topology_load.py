@@ -36,18 +36,18 @@ class Proxy:
     ready: list[str] = field(default_factory=list)
     _turn: int = 0
 
-    @property
-    def url(self) -> str:
-        """Give the address of the next edge."""
-        edges = self.ready or self.one.edges
+    def edges(self) -> list[str]:
+        """Return the addresses of all edges: those that are ready by turns, then the others."""
         self._turn += 1
-        return edges[self._turn % len(edges)]
+        turn = self._turn % max(len(self.ready), 1)
+        others = [edge for edge in self.one.edges if edge not in self.ready]
+        return [*self.ready[turn:], *self.ready[:turn], *others]
 
     async def look(self) -> None:
         """Ask every edge again and again."""
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_LOOK_LIMIT_S)) as session:
             while True:
-                answers = [await self._is_ready(session, edge) for edge in self.one.edges]
+                answers = await asyncio.gather(*(self._is_ready(session, edge) for edge in self.one.edges))
                 self.ready = [
                     edge for edge, is_ready in zip(self.one.edges, answers, strict=True) if is_ready
                 ]
@@ -109,9 +109,9 @@ class Load:
             return answer.status == 200 and await answer.read() == _content(number)
 
     async def _ask(self, method: str, path: str, **more: object) -> None:
-        for _ in self.one.edges:
+        for edge in self.proxy.edges():
             try:
-                async with self.session.request(method, self.proxy.url + path, **more) as answer:  # type: ignore[arg-type]  # what a request takes, by name
+                async with self.session.request(method, edge + path, **more) as answer:  # type: ignore[arg-type]  # what a request takes, by name
                     text = await answer.text()
                     if answer.status >= 300:
                         raise aiohttp.ClientError(f"{path}: {answer.status} {text[:120]}")
@@ -139,8 +139,11 @@ async def loading(one: Topology, table: str) -> AsyncIterator[Load]:
     """Keep a topology at work until the end of the block; what it did stays readable for the block after it."""
     key = one.values["SERVICE_ROLE_KEY"]
     headers = {"apikey": key, "Authorization": f"Bearer {key}"}
+    # A connection a request: one that is kept may be closed by its idle edge just as the next request goes out.
     async with aiohttp.ClientSession(
-        headers=headers, timeout=aiohttp.ClientTimeout(total=_ANSWER_S)
+        headers=headers,
+        timeout=aiohttp.ClientTimeout(total=_ANSWER_S),
+        connector=aiohttp.TCPConnector(force_close=True),
     ) as session:
         async with session.post(
             f"{one.url}/storage/v1/bucket", json={"name": table, "public": False}

@@ -19,7 +19,7 @@ class Notices:
 
     async def next(self) -> str:
         """Wait for the next notice."""
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             return await self._heard.get()
 
 

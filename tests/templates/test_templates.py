@@ -67,7 +67,7 @@ async def ask(
 
 def said(served: Platform, name: str, text: str) -> bool:
     """Wait until a function has printed a text."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if text in served.command("functions", "logs", name).stdout:
             return True

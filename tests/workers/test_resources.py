@@ -144,14 +144,14 @@ async def state_of(calls: Calls, pool: str) -> tuple[int, bytes]:
 
 async def until_state(calls: Calls, pool: str, status: int, body: bytes) -> None:
     """Ask a pool how it is until it says this."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while await state_of(calls, pool) != (status, body):
             await asyncio.sleep(0.01)
 
 
 async def until_gone(calls: Calls, subject: Subject) -> None:
     """Ask a pool until it takes nothing more."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         with contextlib.suppress(Unavailable):
             while True:
                 await calls.call(subject, Request("late", "GET", "/late"))
@@ -362,7 +362,7 @@ async def test_a_connection_that_does_not_settle_is_observed(database: str, seen
     try:
         process_id = int(await value(pool, "select pg_backend_pid()", role="tester") or 0)
         sleeping = asyncio.ensure_future(pool.run(work("select pg_sleep(60)", role="tester")))
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while not await Database(database, "").value(SLEEPS):
                 await asyncio.sleep(0.01)
         os.kill(process_id, signal.SIGSTOP)

@@ -53,7 +53,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     )
 
     async def drain() -> None:
-        await serving.drain(pools.drain_timeout)
+        await serving.drain(process.requests_may_take_s())
         await health.stop()
 
     process.on_drain(drain)

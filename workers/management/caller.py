@@ -64,13 +64,13 @@ def _check_role(rights: Right, configuration: Settings, role: str) -> None:
 
 async def _claims_of_user(context: OperationContext, user_id: str) -> dict[str, object]:
     """Return the claims of a user's access token, as far as policies read them. Raises: ManagementError (404)."""
-    known = as_uuid(user_id)
+    uuid = as_uuid(user_id)
     user = None
-    if known is not None:
+    if uuid is not None:
         [rows] = await context.database.read(
-            statement(_USER, known), timeout_s=context.settings.statement_timeout_s
+            statement(_USER, uuid), timeout_s=context.settings.statement_timeout_s
         )
         user = decode_first(rows, dict[str, object])
     if user is None:
         raise not_found(f"user with the id {user_id[:64]}")
-    return {"sub": known, "aud": AUTHENTICATED, **user}
+    return {"sub": uuid, "aud": AUTHENTICATED, **user}

@@ -30,12 +30,12 @@ class _LastRun(Struct, frozen=True):
 
 
 async def request_run(context: OperationContext, schedule: str, *, is_job: bool) -> None:
-    """Have the scheduler start `job <id>` or `function <name>` now. Raises: ManagementError (409) if no scheduler of ours does."""
+    """Request that the scheduler starts `job <id>` or `function <name>` now. Raises: ManagementError (409) if no scheduler of ours does."""
     if not context.configuration.scheduler.enabled:
         raise ManagementError(409, "scheduler_off", "The scheduler is switched off (scheduler.enabled)")
-    own = await context.database.own()
+    database = await context.database.own()
     if is_job:
-        [rows] = await own.run(TransactionSpec((), [statement(SQL["serves"])]))
+        [rows] = await database.run(TransactionSpec((), [statement(SQL["serves"])]))
         if not decode_rows(rows, _SchedulerServes)[0].jobs:
             raise ManagementError(
                 409,
@@ -43,13 +43,13 @@ async def request_run(context: OperationContext, schedule: str, *, is_job: bool)
                 "This database runs its jobs itself; the platform cannot start one",
                 hint="Run the job's command with sql.run.",
             )
-    await own.run(TransactionSpec((), [statement(SQL["request_run"], schedule)]))
+    await database.run(TransactionSpec((), [statement(SQL["request_run"], schedule)]))
 
 
 async def last_runs(context: OperationContext) -> dict[str, float]:
     """Return when each schedule was begun last, in seconds since 1970."""
-    own = await context.database.own()
-    [rows] = await own.run(TransactionSpec((), [statement(SQL["last_runs"])]))
+    database = await context.database.own()
+    [rows] = await database.run(TransactionSpec((), [statement(SQL["last_runs"])]))
     return {run.schedule: run.at for run in decode_rows(rows, _LastRun)}
 
 

@@ -9,10 +9,13 @@ POST /mcp                  operations as tools for agents: `mcp/`
 /pg/...                    the schema metadata interface, for the secret key: `schema_metadata/`
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs
+
+import msgspec
 
 from broker.requests.handler import RequestBody, StreamedResponse
 from schemas.database_logins import MANAGEMENT, login_passwords
@@ -26,7 +29,7 @@ from workers.management.identity.authenticate import authenticate
 from workers.management.identity.model import Actor
 from workers.management.identity.secrets import PasswordHashing, factor_secrets
 from workers.management.mcp.endpoint import MCP_PATH, McpEndpoint
-from workers.management.openapi import openapi_document
+from workers.management.openapi import openapi_body
 from workers.management.operation import StreamedResult, operation_settings
 from workers.management.operation_runner import OperationRunner
 from workers.management.operations import operation_table
@@ -117,7 +120,8 @@ class ManagementWorker(OperationRunner):
             return await self.mcp.answer(request, body)
         if path == "/openapi.json":
             _check_method(method, "GET")
-            return json_response(openapi_document(self.operations.all()))
+            document = await asyncio.to_thread(openapi_body, tuple(self.operations.all()))
+            return json_response(msgspec.Raw(document))
         raise not_found(f"path {path} below /management/v1")
 
     async def _operation(self, request: Request, body: RequestBody, name: str) -> Response | StreamedResponse:

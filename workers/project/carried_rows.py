@@ -40,8 +40,8 @@ async def carry_rows(old: str, new: str) -> None:
 
 
 async def _carry(source: asyncpg.Connection, target: asyncpg.Connection, table: str) -> None:
-    known = await _columns(target, table)
-    columns = [name for name in await _columns(source, table) if name in known]
+    target_columns = await _columns(target, table)
+    columns = [name for name in await _columns(source, table) if name in target_columns]
     if not columns:
         return
     with tempfile.TemporaryFile() as rows:

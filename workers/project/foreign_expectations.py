@@ -4,6 +4,8 @@
   many migrations, so it is open for that one statement, by its own setting. The platform's sweep removes the bytes of the rows.
 - A file that names `pgsodium.key` or its sequence, as data dumps of hosted projects do: the schema, the table and the sequence are
   created, empty and without any function.
+- A statement that has the module `safeupdate` loaded for role authenticator, or no longer: the module does not exist here, so the
+  statement sets `safeupdate.enabled` instead, by which the data API requires filters.
 - A file that names `supabase_functions.http_request`, the function of database webhooks: it sends through pg_net, which the
   hosted platform has from the start. The extension is created, unless the file itself creates it.
 """
@@ -29,6 +31,17 @@ DELETE_NOTICE = (
     "the bytes of the rows are removed by the platform within hours. An application deletes by the storage interface."
 )
 
+SAFEUPDATE_NOTICE = (
+    "{name}, statement {number} loads or unloads the module safeupdate, which is not here: it sets safeupdate.enabled of the role "
+    "instead. The data API obeys it, statements inside of functions do not."
+)
+
+_PRELOAD = re.compile(
+    r"""alter\s+role\s+(?:authenticator|"authenticator")\s+
+    (?:reset\s+(?:session_preload_libraries|"session_preload_libraries")
+    |set\s+(?:session_preload_libraries|"session_preload_libraries")\s*(?:=|\sto\s)\s*(?:(?P<on>'safeupdate'|safeupdate|"safeupdate")|''|default))\s*""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _DELETE = re.compile(
     r"""\bdelete\s+from\s+(?:only\s+)?(?:storage|"storage")\s*\.\s*(?:(?:objects|buckets)\b|"(?:objects|buckets)")""",
     re.IGNORECASE,
@@ -50,6 +63,14 @@ def deletes_stored_rows(statement: ScriptStatement) -> bool:
     if _DEFINITION.match(" ".join(statement.words)):
         return False
     return _DELETE.search(statement.text, statement.head) is not None
+
+
+def safeupdate_setting(statement: ScriptStatement) -> str | None:
+    """Return the statement to run in the place of one that loads or unloads the module safeupdate; None for any other (pure)."""
+    match = _PRELOAD.fullmatch(statement.text, statement.head)
+    if not match:
+        return None
+    return _STATEMENTS["require_filters" if match["on"] else "require_no_filters"]
 
 
 def names_pgsodium_key(statements: Iterable[ScriptStatement]) -> bool:

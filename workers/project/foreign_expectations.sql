@@ -42,3 +42,9 @@ select pg_catalog.set_config('storage.allow_delete_query', 'true', true)
 
 -- name: reject_deletes
 select pg_catalog.set_config('storage.allow_delete_query', '', true)
+
+-- name: require_filters
+alter role authenticator set safeupdate.enabled = on
+
+-- name: require_no_filters
+alter role authenticator reset safeupdate.enabled

@@ -3,7 +3,9 @@
 - `reset all` runs first, so that settings of the previous file do not affect this one.
 - If a file ends the transaction itself (`commit;`), its next statement begins another one, as in psql.
 - A file of a single statement that cannot run in a transaction (`create index concurrently`) runs without one. Among
-  other statements the word `concurrently` is removed, because the file has to be one transaction.
+  other statements the word `concurrently` is removed from what makes, drops or rebuilds an index.
+- Any other statement that cannot run in a transaction (`vacuum`), and a `call` or `do` whose code ends transactions
+  itself, commits the file's statements before it and runs alone, as in psql.
 - The rows of `copy ... from stdin` are sent unchanged.
 - What a file may expect of the hosted platform is met for it (foreign_expectations.py).
 - Some statements that only a superuser may run are run for role postgres (superuser_statements.py).
@@ -11,7 +13,7 @@
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import asyncpg
 
@@ -19,6 +21,7 @@ from workers.project.errors import ScriptFailed, StatementPlace
 from workers.project.foreign_expectations import (
     DELETE_NOTICE,
     PGSODIUM_NOTICE,
+    SAFEUPDATE_NOTICE,
     WEBHOOKS_NOTICE,
     deletes_allowed,
     deletes_stored_rows,
@@ -26,6 +29,7 @@ from workers.project.foreign_expectations import (
     make_pgsodium_key,
     makes_webhooks,
     names_pgsodium_key,
+    safeupdate_setting,
 )
 from workers.project.project_folder import Script
 from workers.project.sql_splitter import ScriptStatement
@@ -43,6 +47,7 @@ _BY_ITSELF = re.compile(
     r"|alter system\b|(create|drop) (database|tablespace|subscription)\b|alter table .*\bconcurrently\b"
 )
 _CONCURRENT = re.compile(r"(create (unique )?index|drop index|reindex \w+) concurrently")
+_RUNS_CODE = (("call",), ("do",))
 _NEW_ROLE = (("create", "role"), ("create", "user"), ("create", "group"))
 
 
@@ -110,24 +115,49 @@ async def _run_all(
             await connection.execute("begin")
         if statement.words[:1] in (("begin",), ("start",)):
             continue  # a transaction is already open
-        aftermath = (
-            f"The file itself committed its statements up to {committed}; the rest was undone."
-            if committed
-            else "Nothing of the file was kept."
-        )
+        aftermath = _aftermath(committed)
         where = StatementPlace(name, number, without_concurrently(statement))
-        if keep_roles and statement.words[:2] in _NEW_ROLE:
+        if _needs_no_transaction(where.statement) and not _CONCURRENT.match(" ".join(statement.words)):
+            await connection.execute("commit")
+            await _run(connection, where, _aftermath(number - 1))
+        elif keep_roles and statement.words[:2] in _NEW_ROLE:
             await _run_unless_there(connection, where, aftermath)
         elif deletes_stored_rows(statement):
             project.report(DELETE_NOTICE.format(name=name, number=number))
             async with deletes_allowed(connection):
                 await _run(connection, where, aftermath)
+        elif setting := safeupdate_setting(statement):
+            project.report(SAFEUPDATE_NOTICE.format(name=name, number=number))
+            await _run(connection, StatementPlace(name, number, replace(statement, text=setting)), aftermath)
+        elif statement.words[:1] in _RUNS_CODE:
+            await _run_code(connection, where, aftermath)
         elif superuser_statement := parse_superuser_statement(statement):
             await _run_or_substitute(connection, where, superuser_statement, aftermath)
         else:
             await _run(connection, where, aftermath)
     if not connection.is_in_transaction():
         await connection.execute("begin")
+
+
+def _aftermath(committed: int) -> str:
+    """Return what remains of a file that failed after its first statements were committed (pure)."""
+    if not committed:
+        return "Nothing of the file was kept."
+    return f"The file itself committed its statements up to {committed}; the rest was undone."
+
+
+async def _run_code(connection: asyncpg.Connection, where: StatementPlace, aftermath: str) -> None:
+    """Run a `call` or `do` in the file's transaction; if its code ends transactions, commit the file's and run it alone."""
+    await connection.execute("savepoint headwater")
+    try:
+        await connection.execute(where.statement.text)
+        await connection.execute("release savepoint headwater")
+    except asyncpg.InvalidTransactionTerminationError:
+        await connection.execute("rollback to savepoint headwater")
+        await connection.execute("commit")
+        await _run(connection, where, _aftermath(where.number - 1))
+    except asyncpg.PostgresError as error:
+        raise ScriptFailed(where, error, aftermath) from None
 
 
 async def _run_unless_there(connection: asyncpg.Connection, where: StatementPlace, aftermath: str) -> None:

@@ -1,10 +1,12 @@
-"""Statements that need a superuser but are run for role postgres: publications of all tables, event triggers.
+"""Statements that need a superuser but are run for role postgres: publications of all tables, event triggers, moved extensions.
 
     create publication <name> for all tables [with (...)]
     create event trigger <name> on <event> [when tag in (...)] execute function <function>()
+    alter extension <name> set schema <schema>
 
-They are tried unchanged first. If the server requires a superuser, functions of the platform create the object and make role
-postgres its owner (schemas/migrations/platform/0018_owned_by_the_platform.sql). Any other form of the statements stays rejected,
+They are tried unchanged first. If the server requires a superuser, functions of the platform do it: they create the object and make
+role postgres its owner (schemas/migrations/platform/0018_owned_by_the_platform.sql), or move the role's extension
+(0027_extension_schemas.sql). Any other form of the statements stays rejected,
 and so does everything in a database without these functions (one that the platform has not migrated).
 """
 
@@ -28,6 +30,14 @@ _TRIGGER = re.compile(
     rf"\s+execute\s+(?:function|procedure)\s+(?P<function>{_NAME}(?:\s*\.\s*{_NAME})*)\s*\(\s*\)\s*",
     re.IGNORECASE,
 )
+_MOVE = re.compile(
+    rf"alter\s+extension\s+(?P<name>{_NAME})\s+set\s+schema\s+(?P<schema>{_NAME})\s*", re.IGNORECASE
+)
+_FUNCTIONS = {
+    "AllTables": "publish_all_tables",
+    "EventTrigger": "create_event_trigger",
+    "ExtensionMove": "move_extension",
+}
 _HAS_FUNCTION = """
 select exists (
   select from pg_catalog.pg_proc
@@ -57,11 +67,19 @@ class EventTrigger:
     function: str
 
 
-SuperuserStatement = AllTables | EventTrigger
+@dataclass(frozen=True, slots=True)
+class ExtensionMove:
+    """An extension that moves to another schema."""
+
+    name: str
+    schema: str
+
+
+SuperuserStatement = AllTables | EventTrigger | ExtensionMove
 
 
 def parse_superuser_statement(statement: ScriptStatement) -> SuperuserStatement | None:
-    """Return what a statement creates, if it is one of these; None otherwise (pure)."""
+    """Return what a statement creates or moves, if it is one of these; None otherwise (pure)."""
     match statement.words[:3]:
         case ("create", "publication", *_):
             match = _PUBLICATION.fullmatch(statement.text, statement.head)
@@ -73,18 +91,22 @@ def parse_superuser_statement(statement: ScriptStatement) -> SuperuserStatement 
                 return None
             tags = tuple(map(_unquoted, re.findall(_TEXT, match["tags"]))) if match["tags"] else None
             return EventTrigger(_unquoted(match["name"]), _unquoted(match["event"]), tags, match["function"])
+        case ("alter", "extension", *_):
+            match = _MOVE.fullmatch(statement.text, statement.head)
+            return ExtensionMove(_unquoted(match["name"]), _unquoted(match["schema"])) if match else None
     return None
 
 
 async def is_supported(connection: asyncpg.Connection, statement: SuperuserStatement) -> bool:
     """Return whether the platform's function exists and the current role may call it."""
-    name = "publish_all_tables" if isinstance(statement, AllTables) else "create_event_trigger"
-    return bool(await connection.fetchval(_HAS_FUNCTION, name))
+    return bool(await connection.fetchval(_HAS_FUNCTION, _FUNCTIONS[type(statement).__name__]))
 
 
 async def run_superuser_statement(connection: asyncpg.Connection, statement: SuperuserStatement) -> None:
-    """Create the object, owned by role postgres. Raises: the driver's errors."""
+    """Create the object, owned by role postgres, or move the extension. Raises: the driver's errors."""
     match statement:
+        case ExtensionMove(name, schema):
+            await connection.execute("select headwater.move_extension($1, $2)", name, schema)
         case AllTables(name, options):
             await connection.execute("select headwater.publish_all_tables($1, $2)", name, list(options))
         case EventTrigger(name, event, tags, function):

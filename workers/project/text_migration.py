@@ -64,7 +64,7 @@ def next_version(now: datetime, versions: Sequence[str]) -> str:
     Versions are compared as texts. A version that is not a time gets another digit; texts that are not digits are not versions.
     """
     version = now.astimezone(UTC).strftime(_VERSION)
-    last = max((known for known in versions if _DIGITS.fullmatch(known)), default="")
+    last = max((existing for existing in versions if _DIGITS.fullmatch(existing)), default="")
     if last < version:
         return version
     try:

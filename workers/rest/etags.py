@@ -19,7 +19,7 @@ from workers.rest.model import BodyShape, MediaOutput, RestPlan
 _ROWS_BYTES = 12
 _HEAD_BYTES = 6
 _HEAD_NAMES = frozenset({"link", "preference-applied"})
-"""Headers of the head's hash besides those whose name begins with `content-`. Others are replaced by those of a 304."""
+"""Headers of the head's hash in addition to those whose name begins with `content-`. Others are replaced by those of a 304."""
 _TAG = re.compile(r'(?:W/)?"([^"]*)"|\*')
 
 
@@ -71,8 +71,8 @@ def _rows_of(output: MediaOutput, body: bytes) -> str:
 
 
 def _head_of(headers: Headers) -> str:
-    said = [f"{name}:{value}\n" for name, value in headers if name[:8] == "content-" or name in _HEAD_NAMES]
-    return _hash("".join(sorted(said)).encode(errors="surrogatepass"), _HEAD_BYTES)
+    lines = [f"{name}:{value}\n" for name, value in headers if name[:8] == "content-" or name in _HEAD_NAMES]
+    return _hash("".join(sorted(lines)).encode(errors="surrogatepass"), _HEAD_BYTES)
 
 
 def _hash(data: bytes, size: int) -> str:

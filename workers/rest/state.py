@@ -77,6 +77,7 @@ def options_of(api: Api) -> RestOptions:
         max_rows=api.max_rows,
         tx_end=api.tx_end,
         aggregates_enabled=api.aggregates_enabled,
+        require_filters=api.require_filters,
         plan_enabled=api.plan_enabled,
         legacy_target_names=api.legacy_target_names,
         root_spec=api.root_spec,

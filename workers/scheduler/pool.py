@@ -77,7 +77,7 @@ class SchedulerCandidate:
         self._task = asyncio.get_running_loop().create_task(self._stand(), name="scheduler")
 
     async def close(self) -> None:
-        """Give up the lead; running jobs get `drain_timeout` to finish. Another process takes over at once."""
+        """Release the lead; running jobs get `drain_timeout` to finish. Another process takes over at once."""
         self._hide()
         if self._task is None:
             return

@@ -52,9 +52,9 @@ def is_resumable(path: str) -> bool:
 
 def options_response(most: int, asked_headers: str | None) -> Response:
     """Return the capabilities of the protocol and the headers of a preflight. `most` is the largest upload in bytes."""
-    asked = [name.strip() for name in (asked_headers or "").split(",") if name.strip()]
+    requested = [name.strip() for name in (asked_headers or "").split(",") if name.strip()]
     standard = {name.lower() for name in _ALLOWED}
-    allowed = [*_ALLOWED, *(name for name in asked if name.lower() not in standard)]
+    allowed = [*_ALLOWED, *(name for name in requested if name.lower() not in standard)]
     headers: Headers = [
         _VERSION,
         ("tus-version", _VERSION[1]),

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from broker.processes.fork_server import FORK_FD
-from broker.processes.status_lines import LOADING, parse_heartbeat
+from broker.processes.status_lines import LOADING, READY, parse_heartbeat
 from schemas.faults import Fault
 from services.supervisor.errors import StartFailed
 from services.supervisor.processes.fork_plan import FORK_SERVER
@@ -205,10 +205,14 @@ class Child:
         return self.log.path.parent.parent if self.process.user is None else Path("/")
 
     def _read_signs(self, data: bytes, readiness: asyncio.Event) -> None:
-        """Read what the process writes into `HEADWATER_READY_FD`: that it is ready, then signs of life."""
-        if b"\n" in data:
+        """Read what the process writes into `HEADWATER_READY_FD`: that it is ready, then signs of life.
+
+        A program that loads another one before it serves (`workers/functions/placeholder.py`) says so first; that is not readiness.
+        """
+        lines = data.splitlines(keepends=True)
+        if READY in lines:
             readiness.set()
-        last = data.splitlines()[-1] + b"\n"
+        last = lines[-1]
         if (faults := parse_heartbeat(last)) is not None:
             self.sign_at, self.faults = time.monotonic(), faults
         elif last == LOADING:

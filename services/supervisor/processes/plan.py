@@ -58,7 +58,7 @@ _STOP_MARGIN_S = 2.0
 class ReadySignal(Enum):
     """How a child signals that it is ready."""
 
-    PIPE = "writes a line into the pipe HEADWATER_READY_FD"
+    PIPE = "writes the line `ready` into the pipe HEADWATER_READY_FD"
     EXIT = "ends with code 0"
     POSTGRES = "its lock file says so"
     NATS = "greets on its port"

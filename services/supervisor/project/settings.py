@@ -125,8 +125,8 @@ def _with_certificate(settings: Settings, data: Path) -> Settings:
     if not tls.enabled or tls.cert_path:
         return settings
     folder = DataFolder(data)
-    own = replace(tls, cert_path=str(folder.certificate), key_path=str(folder.certificate_key))
-    return replace(settings, api=replace(settings.api, tls=own))
+    with_paths = replace(tls, cert_path=str(folder.certificate), key_path=str(folder.certificate_key))
+    return replace(settings, api=replace(settings.api, tls=with_paths))
 
 
 def _config_file(folder: Path, named: Path | None) -> Path | None:

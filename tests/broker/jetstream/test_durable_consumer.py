@@ -32,7 +32,7 @@ async def _info_when(
     connection: NatsConnection, consumer: DurableConsumer, is_so: Callable[[ConsumerInfo], bool]
 ) -> ConsumerInfo:
     """Give what the server tells of a consumer, once it is so."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             async with connection.linked(JetStreamClient).use(5) as jetstream:
                 info: ConsumerInfo = await jetstream.consumer_info(consumer.stream, consumer.durable)
@@ -42,7 +42,7 @@ async def _info_when(
 
 
 async def _next(pull: ConsumerPull) -> bytes:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return (await pull.next()).data
 
 
@@ -104,7 +104,7 @@ async def test_what_is_in_hand_is_kept_beyond_the_time_to_acknowledge(
         await pull.acknowledge()
         await _next(pull)
         connection.subscribe("$JS.ACK.KEPT.d.>", told.put_nowait)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             kept = [await told.get() for _ in range(2 * 5)]  # both of them, five times: longer than 0.9 s
         info = await _info_when(connection, consumer, lambda _: True)
 
@@ -157,7 +157,7 @@ async def test_a_pull_ends_with_its_connection(nats: NatsServer, connect: Open) 
         await connection.close()
 
         with pytest.raises(ConnectionClosed):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await waiting
 
 

@@ -42,7 +42,7 @@ async def connection(own_nats, connect):
 async def test_a_stream_tells_its_last_id_and_its_notes(connection):
     connection.publish("kept.a", b"x", "", headers({"Nats-Msg-Id": "7"}))
     await connection.flush()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (state := await stream_state(connection, "KEPT")).last_seq < 1:
             pass
 

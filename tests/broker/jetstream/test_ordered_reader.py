@@ -57,7 +57,7 @@ async def write(pool: NatsConnection, numbers: range, subject: str = "changes.pu
 
 async def read(reader: StreamReader, count: int) -> list[int]:
     found: list[int] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(found) < count:
             found += [kept.seq for kept in await reader.next()]
     return found

@@ -17,7 +17,7 @@ from tests.broker.server import NatsServer
 from tests.faults.full_disk import SmallDisk, small_disk
 
 LIMITS = StreamLimits("KEPT", ("kept.>", canary("KEPT").name), 900, 10_000_000)
-_PATIENCE_S = 30
+_PATIENCE_S = 60
 
 
 @pytest.fixture

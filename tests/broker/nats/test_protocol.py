@@ -74,7 +74,7 @@ async def test_a_server_that_demands_tls_is_reached_by_tls(
         got: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         connection.subscribe("secured", lambda message: got.set_result(message.payload))
         connection.publish("secured", b"x" * 200_000)
-        await asyncio.wait_for(got, 10)
+        await asyncio.wait_for(got, 60)
         await connection.close()
 
     assert got.result() == b"x" * 200_000

@@ -75,6 +75,6 @@ def _reported(faults: Faults, known: FaultCollector) -> bool:
 
 
 async def _until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.02)

@@ -6,10 +6,18 @@ from asyncio.subprocess import PIPE, Process, create_subprocess_exec
 
 import pytest
 
-from broker.processes.lifecycle import BAD_SETTINGS, CRASHED, NOT_DRAINED, OK
+from broker.processes.lifecycle import (
+    BAD_SETTINGS,
+    CRASHED,
+    NOT_DRAINED,
+    OK,
+    ManagedProcess,
+    share_of_requests_s,
+)
 from broker.processes.status_lines import HEARTBEAT
+from schemas.settings.tree import Pools, Settings
 
-_S = 30
+_S = 60
 
 
 async def _start(what: str, *arguments: str, ready: bool = False) -> tuple[Process, int]:
@@ -180,6 +188,35 @@ async def test_a_drain_that_takes_too_long_has_its_code() -> None:
     said, _, code = await _end(process, reading)
     assert said == ["drained second"]
     assert code == NOT_DRAINED
+
+
+@pytest.mark.parametrize(
+    ("drain_s", "share_s"), [(100.0, 90.0), (20.0, 18.0), (10.0, 8.0), (3.0, 1.5), (1.0, 0.5), (0.0, 0.0)]
+)
+def test_the_steps_after_the_open_requests_have_time(drain_s: float, share_s: float) -> None:
+    assert share_of_requests_s(drain_s) == share_s
+
+
+async def test_requests_may_take_less_when_steps_before_them_took_long() -> None:
+    settings = Settings(pools=Pools(drain_timeout=10.0))
+    process = ManagedProcess("test", settings)
+    left: list[float] = []
+
+    async def drain() -> None:
+        left.append(process.requests_may_take_s())
+
+    async def main(process: ManagedProcess) -> None:
+        process.on_drain(drain)
+        left.append(process.requests_may_take_s())
+        process.ready()
+        process.stop("the test is over")
+        await process.stopped()
+
+    code = await process.run(main)
+
+    assert code == OK
+    assert left[0] == 8.0
+    assert 0 < left[1] < 8.0
 
 
 async def test_a_second_signal_ends_the_process_now() -> None:

@@ -150,7 +150,7 @@ async def test_a_slow_reader_slows_the_source(nats: NatsServer, connect: Open) -
 
     assert given_out <= body.WINDOW // body.CHUNK + 3
     await chunks.aclose()
-    await asyncio.wait_for(sending, 10)
+    await asyncio.wait_for(sending, 20)
 
 
 @given(data=st.lists(st.binary(max_size=60), max_size=12))
@@ -176,7 +176,7 @@ async def test_a_small_piece_does_not_wait_for_more(nats: NatsServer, connect: O
     sending = asyncio.ensure_future(ends.sender.send(source()))
     chunks = receive_body(ends.right, ends.stream)
 
-    assert await asyncio.wait_for(anext(chunks), 10) == b"event"
+    assert await asyncio.wait_for(anext(chunks), 20) == b"event"
     more.set()
     assert [chunk async for chunk in chunks] == []
     await sending
@@ -201,7 +201,7 @@ async def test_a_reader_that_stops_early_stops_the_sender_and_closes_its_source(
 
     await chunks.aclose()
 
-    await asyncio.wait_for(sending, 10)
+    await asyncio.wait_for(sending, 20)
     assert closed.is_set()
 
 
@@ -226,7 +226,7 @@ async def test_an_answer_closed_before_it_is_read_stops_its_sender(nats: NatsSer
 
     await unread.close()
 
-    await asyncio.wait_for(closed.wait(), 10)
+    await asyncio.wait_for(closed.wait(), 20)
     assert await serving.drain(10)
 
 
@@ -299,7 +299,7 @@ async def test_a_sender_that_is_closed_already_breaks_the_reader_at_once(
     left.inbox.close(subject)
 
     with pytest.raises(BodyBroken):
-        await asyncio.wait_for(digest(receive_body(right, BodyStream(subject))), 10)
+        await asyncio.wait_for(digest(receive_body(right, BodyStream(subject))), 20)
 
 
 async def test_a_sender_that_does_not_exist_breaks_the_reader_at_once(
@@ -309,7 +309,7 @@ async def test_a_sender_that_does_not_exist_breaks_the_reader_at_once(
 
     for name in ("_INBOX.open.nobody.1", "events.catalog", "_INBOX.a b", "_INBOX.>"):
         with pytest.raises(BodyBroken):
-            await asyncio.wait_for(digest(receive_body(right, BodyStream(name))), 10)
+            await asyncio.wait_for(digest(receive_body(right, BodyStream(name))), 20)
 
 
 async def test_losing_the_broker_breaks_both_ends(own_nats: NatsServer, connect: Open) -> None:
@@ -326,9 +326,9 @@ async def test_losing_the_broker_breaks_both_ends(own_nats: NatsServer, connect:
     own_nats.kill()
 
     with pytest.raises(BodyBroken):
-        await asyncio.wait_for(anext(chunks), 10)
+        await asyncio.wait_for(anext(chunks), 20)
     with pytest.raises(BodyBroken):
-        await asyncio.wait_for(sending, 10)
+        await asyncio.wait_for(sending, 20)
 
 
 async def test_a_worker_that_dies_while_it_sends_breaks_the_body(
@@ -342,7 +342,7 @@ async def test_a_worker_that_dies_while_it_sends_breaks_the_body(
     worker.kill()
 
     with pytest.raises(BodyBroken):
-        await asyncio.wait_for(anext(answer.chunks), 15)
+        await asyncio.wait_for(anext(answer.chunks), 20)
 
 
 async def test_a_worker_that_dies_while_it_reads_fails_the_call(
@@ -358,10 +358,10 @@ async def test_a_worker_that_dies_while_it_reads_fails_the_call(
 
     calls = Calls(await connect(own_nats.url))
     asked = asyncio.ensure_future(calls.call(REST, Request("1", "POST", "/read"), body=source()))
-    await asyncio.wait_for(begun.wait(), 10)
+    await asyncio.wait_for(begun.wait(), 20)
 
     worker.kill()
 
     with pytest.raises(ApiError) as caught:
-        await asyncio.wait_for(asked, 15)
+        await asyncio.wait_for(asked, 20)
     assert caught.value.status == 503

@@ -101,7 +101,7 @@ async def test_a_call_past_its_budget_is_given_up_and_its_work_cancelled(
 
     error = await refusal(asyncio.ensure_future(pool.ask("/wait", "late", budget_ms=150)))
 
-    await asyncio.wait_for(pool.gone.wait(), 10)
+    await asyncio.wait_for(pool.gone.wait(), 20)
     assert isinstance(error, DeadlineExceeded)
     assert error.response().status == 504
     assert pool.cancelled == ["late"]
@@ -114,7 +114,7 @@ async def test_a_client_that_leaves_cancels_the_work(nats: NatsServer, connect: 
 
     asked.cancel()
 
-    await asyncio.wait_for(pool.gone.wait(), 10)
+    await asyncio.wait_for(pool.gone.wait(), 20)
     assert pool.cancelled == ["left"]
     assert (await pool.ask()).response.status == 200
 
@@ -230,7 +230,7 @@ async def test_losing_the_broker_fails_calls_at_once_and_no_write_is_sent_later(
 
 
 async def _ask_until_answered(pool: Pool, id: str) -> PoolReply:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
             return await pool.ask("/", id)
@@ -249,7 +249,7 @@ async def test_a_call_fails_when_its_only_worker_is_killed(
 
     worker.kill()
 
-    error = await asyncio.wait_for(refusal(asked), 15)
+    error = await asyncio.wait_for(refusal(asked), 20)
     assert isinstance(error, Unavailable)
 
 
@@ -376,7 +376,7 @@ async def test_a_write_with_an_idempotency_key_that_nobody_answers_has_an_unknow
     await asyncio.wait([asked], timeout=0.3)
 
     worker.kill()
-    error = await asyncio.wait_for(refusal(asked), 15)
+    error = await asyncio.wait_for(refusal(asked), 20)
 
     assert isinstance(error, OutcomeUnknown)
 
@@ -412,7 +412,7 @@ async def test_a_read_whose_worker_was_killed_waits_for_the_next_worker(
     await asyncio.wait([read], timeout=0.2)
 
     worker.kill()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (
             not calls._tracker.pools["rest"].held and not read.done()
         ):  # it was sent again and reached no worker
@@ -450,5 +450,5 @@ async def test_a_broken_request_body_fails_the_call_with_its_own_error(
     with pytest.raises(ConnectionResetError, match="the client left"):
         await Calls(door).call(subject, Request("1", "POST", "/"), body=source())
 
-    await asyncio.wait_for(cancelled.wait(), 10)
+    await asyncio.wait_for(cancelled.wait(), 20)
     await serving.stop()

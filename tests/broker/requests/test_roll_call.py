@@ -71,6 +71,27 @@ def test_a_member_that_answers_again_is_silent_no_more() -> None:
     assert roll.silent(_LATER + SILENT_S) == set()
 
 
+def test_a_round_in_which_nobody_was_asked_makes_no_member_silent() -> None:
+    roll = _roll("a")
+    roll.start_round([], is_asked=False)
+
+    assert roll.close_round(_LATER) == []
+    assert roll.silent(_LATER + 2 * SILENT_S) == set()
+    for after in (SILENT_S, SILENT_S + 0.1, SILENT_S + 0.2):  # member a is busy and has not replied yet
+        roll.start_round(["x"])
+        assert roll.close_round(_LATER + after) == []
+
+
+def test_silence_is_measured_anew_after_the_caller_was_held_up() -> None:
+    roll = _roll("a")
+    roll.start_round(["x"])
+    roll.close_round(_LATER)
+
+    roll.excuse_silence()
+
+    assert roll.silent(_LATER + SILENT_S) == set()
+
+
 def test_a_member_that_leaves_is_given_nothing_by_name() -> None:
     roll = _roll("a", "b")
 

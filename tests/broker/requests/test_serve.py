@@ -61,13 +61,13 @@ class Scene:
         return Response(200, [], request.id.encode())
 
     async def until_begun(self, *ids: str) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not set(ids) <= set(self.begun):
                 await asyncio.sleep(0.01)
 
     async def until_waiting(self, count: int) -> None:
         waits = f'headwater_pool_waiting{{pool="{self.subject.pool}"}} {count}'.encode()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while waits not in exposition():
                 await asyncio.sleep(0.01)
 
@@ -307,7 +307,7 @@ async def test_losing_the_broker_cancels_the_work_nobody_can_hear_of(
 
     own_nats.kill()
 
-    await asyncio.wait_for(cancelled.wait(), 10)
+    await asyncio.wait_for(cancelled.wait(), 60)
     assert isinstance((await asyncio.gather(asked, return_exceptions=True))[0], Unavailable)
     await serving.stop()
 

@@ -85,8 +85,8 @@ class Caller:
             given = {"content": body}
         return self.client.request(method, path, headers=headers, **given)
 
-    def told(self, method: str, path: str, body: Any = None, **more: str) -> Any:
-        """Give the JSON of a 2xx answer."""
+    def result(self, method: str, path: str, body: Any = None, **more: str) -> Any:
+        """Return the JSON of an answer, which must be a 2xx."""
         answer = self.ask(method, path, body, **more)
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()
@@ -124,7 +124,7 @@ class Person:
 def signed_up(seed_platform: SeedPlatform, email: str = "", data: dict[str, object] | None = None) -> Person:
     email = email or f"{uuid4()}@example.com"
     asked = {"email": email, "password": "secret", "data": data or {}}
-    session = seed_platform.anon.told("POST", "/auth/v1/signup", asked)
+    session = seed_platform.anon.result("POST", "/auth/v1/signup", asked)
     return Person(email, "secret", session, seed_platform.bearer(session["access_token"]))
 
 
@@ -135,6 +135,6 @@ def claims_of(token: str) -> dict[str, Any]:
 
 def asked(caller: Caller, query: str, variables: object = None) -> Any:
     body = {"query": query, **({} if variables is None else {"variables": variables})}
-    told = caller.told("POST", "/graphql/v1", body)
-    assert "errors" not in told, told
-    return told["data"]
+    answer = caller.result("POST", "/graphql/v1", body)
+    assert "errors" not in answer, answer
+    return answer["data"]

@@ -12,10 +12,10 @@ pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_the_root_describes_the_interface_as_openapi(service: Caller) -> None:
-    told = service.told("GET", "/rest/v1/")
+    document = service.result("GET", "/rest/v1/")
 
-    assert told.get("swagger") or told["openapi"]
-    assert {"/authors", "/books", "/dear_books", "/rpc/add"} <= told["paths"].keys()
+    assert document.get("swagger") or document["openapi"]
+    assert {"/authors", "/books", "/dear_books", "/rpc/add"} <= document["paths"].keys()
 
 
 def test_the_key_may_come_in_the_query(seed_platform: SeedPlatform) -> None:
@@ -32,7 +32,7 @@ def test_rows_of_tables_and_views_come_as_an_array(anon: Caller) -> None:
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("application/json")
     assert answer.json()[0] == {"id": 1, "name": "Ada", "country": "SE"}
-    assert anon.told("GET", "/rest/v1/dear_books?select=title&order=title") == [
+    assert anon.result("GET", "/rest/v1/dear_books?select=title&order=title") == [
         {"title": "Lakes"},
         {"title": "Streams"},
     ]
@@ -72,7 +72,7 @@ def test_matching_rows_are_updated_and_deleted(anon: Caller) -> None:
     assert [(each.status_code, each.content) for each in (quiet, minimal, rest)] == [(204, b"")] * 3
     assert (shown.status_code, [row["n"] for row in shown.json()]) == (200, [7])
     assert (gone.status_code, [row["n"] for row in gone.json()]) == (200, [7])
-    assert anon.told("GET", at) == []
+    assert anon.result("GET", at) == []
 
 
 def test_without_a_filter_all_rows_are_affected(anon: Caller) -> None:
@@ -82,11 +82,11 @@ def test_without_a_filter_all_rows_are_affected(anon: Caller) -> None:
     assert len(patched) >= 2
     assert {row["n"] for row in patched} == {1}
     assert anon.ask("DELETE", "/rest/v1/scratch").status_code == 204
-    assert anon.told("GET", "/rest/v1/scratch?select=*") == []
+    assert anon.result("GET", "/rest/v1/scratch?select=*") == []
 
 
 def test_functions_are_called_by_the_names_of_their_parameters(anon: Caller) -> None:
-    assert anon.told("POST", "/rest/v1/rpc/add", {"a": 2, "b": 3}) == 5
+    assert anon.result("POST", "/rest/v1/rpc/add", {"a": 2, "b": 3}) == 5
 
 
 def test_a_function_is_one_transaction(anon: Caller) -> None:
@@ -94,7 +94,7 @@ def test_a_function_is_one_transaction(anon: Caller) -> None:
     failed = anon.ask("POST", "/rest/v1/rpc/hand_over", {"giver": 1, "taker": 2, "amount": 100})
 
     assert (done.is_success, failed.status_code) == (True, 400)
-    assert [row["n"] for row in anon.told("GET", "/rest/v1/counters?select=n&order=id")] == [6, 14]
+    assert [row["n"] for row in anon.result("GET", "/rest/v1/counters?select=n&order=id")] == [6, 14]
 
 
 def test_merge_duplicates_upserts_by_the_key_or_the_columns_named(anon: Caller) -> None:
@@ -114,7 +114,7 @@ def test_the_interface_follows_the_schema(seed_platform: SeedPlatform) -> None:
         "create table latecomers (id int primary key, name text); insert into latecomers values (1, 'x')"
     )
     seed_platform.platform.wait_for_catalog("latecomers")
-    assert seed_platform.anon.told("GET", "/rest/v1/latecomers?select=name") == [{"name": "x"}]
+    assert seed_platform.anon.result("GET", "/rest/v1/latecomers?select=name") == [{"name": "x"}]
 
     seed_platform.platform.psql("drop table latecomers")
     deadline = time.monotonic() + 30

@@ -30,20 +30,20 @@ pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
     ],
 )
 def test_filters_leave_their_rows(anon: Caller, query: str, titles: list[str]) -> None:
-    found = anon.told("GET", f"/rest/v1/books?select=title&order=id&{query}")
+    found = anon.result("GET", f"/rest/v1/books?select=title&order=id&{query}")
 
     assert [row["title"] for row in found] == titles
 
 
 @pytest.mark.parametrize("members", ["name,country", "*"])
 def test_related_rows_are_embedded(anon: Caller, members: str) -> None:
-    one = anon.told("GET", f"/rest/v1/books?select=title,authors({members})&id=eq.1")[0]
-    many = anon.told("GET", "/rest/v1/authors?select=name,books(title,price)&id=eq.1")[0]
+    one = anon.result("GET", f"/rest/v1/books?select=title,authors({members})&id=eq.1")[0]
+    many = anon.result("GET", "/rest/v1/authors?select=name,books(title,price)&id=eq.1")[0]
 
     assert one["authors"]["name"] == "Ada"
     assert ("id" in one["authors"]) == (members == "*")
     assert {row["title"] for row in many["books"]} == {"Rivers", "Streams"}
-    filtered = anon.told("GET", "/rest/v1/authors?select=name,books(title)&books.title=eq.Rivers&id=eq.1")
+    filtered = anon.result("GET", "/rest/v1/authors?select=name,books(title)&books.title=eq.Rivers&id=eq.1")
     assert filtered == [{"name": "Ada", "books": [{"title": "Rivers"}]}]
 
 
@@ -57,7 +57,7 @@ def test_related_rows_are_embedded(anon: Caller, members: str) -> None:
     ],
 )
 def test_rows_are_ordered(anon: Caller, order: str, names: list[str]) -> None:
-    assert [row["name"] for row in anon.told("GET", f"/rest/v1/authors?select=name&order={order}")] == names
+    assert [row["name"] for row in anon.result("GET", f"/rest/v1/authors?select=name&order={order}")] == names
 
 
 def test_pages_by_limit_and_offset_and_by_range(anon: Caller) -> None:
@@ -65,7 +65,7 @@ def test_pages_by_limit_and_offset_and_by_range(anon: Caller) -> None:
     first = anon.ask("GET", at, range="0-1", prefer="count=exact")
     whole = anon.ask("GET", at, range="0-9", prefer="count=exact")
 
-    assert anon.told("GET", f"{at}&limit=1&offset=1") == [{"name": "Bob"}]
+    assert anon.result("GET", f"{at}&limit=1&offset=1") == [{"name": "Bob"}]
     assert (first.headers["content-range"], len(first.json())) == ("0-1/3", 2)
     assert (whole.status_code, whole.headers["content-range"]) == (200, "0-2/3")
     assert anon.ask("GET", at, range="0-1").headers["content-range"].startswith("0-1/")

@@ -33,10 +33,10 @@ def test_a_session_is_had_by_password_and_by_refresh_token_and_ends_with_logout(
     seed_platform: SeedPlatform,
 ) -> None:
     person = signed_up(seed_platform)
-    told = {"email": person.email, "password": person.password}
+    credentials = {"email": person.email, "password": person.password}
 
-    session = seed_platform.anon.told("POST", "/auth/v1/token?grant_type=password", told)
-    again = seed_platform.anon.told(
+    session = seed_platform.anon.result("POST", "/auth/v1/token?grant_type=password", credentials)
+    again = seed_platform.anon.result(
         "POST", "/auth/v1/token?grant_type=refresh_token", {"refresh_token": session["refresh_token"]}
     )
     caller = seed_platform.bearer(again["access_token"])
@@ -91,12 +91,12 @@ def test_a_code_by_phone_gives_a_session(seed_platform: SeedPlatform) -> None:
     wrong = seed_platform.anon.ask(
         "POST", "/auth/v1/verify", {"phone": f"+{phone}", "token": "000000", "type": "sms"}
     )
-    session = seed_platform.anon.told(
+    session = seed_platform.anon.result(
         "POST", "/auth/v1/verify", {"phone": f"+{phone}", "token": code, "type": "sms"}
     )
 
     assert (sent.status_code, wrong.is_success) == (200, False)
-    me = seed_platform.bearer(session["access_token"]).told("GET", "/auth/v1/user")
+    me = seed_platform.bearer(session["access_token"]).result("GET", "/auth/v1/user")
     assert me["phone"] == phone
     assert seed_platform.anon.ask("POST", "/auth/v1/otp", {"phone": "070-1"}).status_code in (400, 422)
 
@@ -111,19 +111,23 @@ def test_a_changed_phone_is_verified(seed_platform: SeedPlatform) -> None:
     )
 
     assert changed.status_code == 200
-    assert person.caller.told("GET", "/auth/v1/user")["phone"] == phone
+    assert person.caller.result("GET", "/auth/v1/user")["phone"] == phone
 
 
 def test_the_user_is_read_and_changed(seed_platform: SeedPlatform) -> None:
     person = signed_up(seed_platform, data={"team": "red"})
 
-    read = person.caller.told("GET", "/auth/v1/user")
-    changed = person.caller.told("PUT", "/auth/v1/user", {"data": {"name": "Ada"}, "password": "another one"})
+    read = person.caller.result("GET", "/auth/v1/user")
+    changed = person.caller.result(
+        "PUT", "/auth/v1/user", {"data": {"name": "Ada"}, "password": "another one"}
+    )
 
     assert (read["id"], read["email"]) == (person.session["user"]["id"], person.email)
     assert changed["user_metadata"]["name"] == "Ada"
     assert changed["user_metadata"]["team"] == "red"
     assert MILLISECONDS.fullmatch(changed["created_at"])
-    told = {"email": person.email, "password": "another one"}
-    assert seed_platform.anon.ask("POST", "/auth/v1/token?grant_type=password", told).status_code == 200
+    credentials = {"email": person.email, "password": "another one"}
+    assert (
+        seed_platform.anon.ask("POST", "/auth/v1/token?grant_type=password", credentials).status_code == 200
+    )
     assert person.caller.ask("PUT", "/auth/v1/user", {"email": f"{uuid4()}@example.com"}).status_code == 200

@@ -18,10 +18,10 @@ def test_buckets_are_made_changed_emptied_and_deleted(service: Caller) -> None:
         {"name": "walk", "public": True, "file_size_limit": 10, "allowed_mime_types": ["text/plain"]},
     )
     again = service.ask("POST", base, {"name": "walk"})
-    plain = service.told("POST", base, {"name": "plain"})
-    listed = {each["id"]: each for each in service.told("GET", base)}
+    plain = service.result("POST", base, {"name": "plain"})
+    listed = {each["id"]: each for each in service.result("GET", base)}
     changed = service.ask("PUT", f"{base}/walk", {"public": False, "file_size_limit": 100})
-    read = service.told("GET", f"{base}/walk")
+    read = service.result("GET", f"{base}/walk")
     file = service.ask("POST", "/storage/v1/object/walk/a.txt", b"words", content_type="text/plain")
     full = service.ask("DELETE", f"{base}/walk")
     emptied = service.ask("POST", f"{base}/walk/empty")
@@ -46,7 +46,7 @@ def test_buckets_are_made_changed_emptied_and_deleted(service: Caller) -> None:
 @pytest.fixture(scope="module")
 def shelf(service: Caller) -> str:
     """A private bucket with some files."""
-    service.told("POST", "/storage/v1/bucket", {"name": "shelf"})
+    service.result("POST", "/storage/v1/bucket", {"name": "shelf"})
     for name in ("docs/a.txt", "docs/b.txt", "docs/deep/c.txt", "z.txt"):
         upload(service, f"shelf/{name}", name.encode(), cache_control="3600")
     return "shelf"
@@ -73,23 +73,23 @@ def test_a_file_is_uploaded_once_unless_it_may_be_overwritten(service: Caller, s
 
 
 def test_a_bucket_takes_files_of_up_to_5_gb_where_it_says_so(service: Caller) -> None:
-    told = {"name": "vast", "file_size_limit": 5 * 1024**3}
+    bucket = {"name": "vast", "file_size_limit": 5 * 1024**3}
 
-    assert service.ask("POST", "/storage/v1/bucket", told).status_code == 200
-    assert service.told("GET", "/storage/v1/bucket/vast")["file_size_limit"] == 5 * 1024**3
+    assert service.ask("POST", "/storage/v1/bucket", bucket).status_code == 200
+    assert service.result("GET", "/storage/v1/bucket/vast")["file_size_limit"] == 5 * 1024**3
     assert upload(service, "vast/more", bytes(51 * 1024**2)).status_code == 200
 
 
 def test_without_a_limit_of_its_own_a_bucket_takes_50_mb(service: Caller) -> None:
-    service.told("POST", "/storage/v1/bucket", {"name": "usual"})
+    service.result("POST", "/storage/v1/bucket", {"name": "usual"})
 
     assert upload(service, "usual/fits", bytes(52428800)).status_code == 200
     assert upload(service, "usual/more", bytes(52428801)).is_error
 
 
 def test_what_a_bucket_does_not_take_is_refused(service: Caller) -> None:
-    told = {"name": "narrow", "file_size_limit": 10, "allowed_mime_types": ["text/plain"]}
-    service.told("POST", "/storage/v1/bucket", told)
+    bucket = {"name": "narrow", "file_size_limit": 10, "allowed_mime_types": ["text/plain"]}
+    service.result("POST", "/storage/v1/bucket", bucket)
 
     assert upload(service, "narrow/fits", b"x" * 10).status_code == 200
     assert upload(service, "narrow/long", b"x" * 11).is_error
@@ -99,7 +99,7 @@ def test_what_a_bucket_does_not_take_is_refused(service: Caller) -> None:
 def test_a_public_file_needs_no_credentials_and_a_private_one_does(
     seed_platform: SeedPlatform, shelf: str
 ) -> None:
-    seed_platform.service.told("POST", "/storage/v1/bucket", {"name": "open", "public": True})
+    seed_platform.service.result("POST", "/storage/v1/bucket", {"name": "open", "public": True})
     upload(seed_platform.service, "open/a b.txt", b"for all")
 
     at = "/storage/v1/object/public/open/a b.txt"
@@ -115,19 +115,19 @@ def test_a_public_file_needs_no_credentials_and_a_private_one_does(
 
 
 def test_a_listing_has_the_entries_of_2_5(service: Caller, shelf: str) -> None:
-    def names(**told: object) -> list[str]:
-        return [each["name"] for each in service.told("POST", "/storage/v1/object/list/shelf", told)]
+    def names(**options: object) -> list[str]:
+        return [each["name"] for each in service.result("POST", "/storage/v1/object/list/shelf", options)]
 
-    entries = service.told("POST", "/storage/v1/object/list/shelf", {"prefix": "docs"})
+    entries = service.result("POST", "/storage/v1/object/list/shelf", {"prefix": "docs"})
     file = next(each for each in entries if each["name"] == "a.txt")
 
     assert UUID(file["id"])
     for moment in ("updated_at", "created_at", "last_accessed_at"):
         assert MILLISECONDS.fullmatch(file[moment]), moment
-    told = file["metadata"]
-    assert isinstance(told["eTag"], str)
-    assert (told["size"], told["mimetype"]) == (10, "text/plain")
-    assert told["cacheControl"] == "max-age=3600"
+    metadata = file["metadata"]
+    assert isinstance(metadata["eTag"], str)
+    assert (metadata["size"], metadata["mimetype"]) == (10, "text/plain")
+    assert metadata["cacheControl"] == "max-age=3600"
     assert [each["name"] for each in entries] == ["a.txt", "b.txt", "deep"]
     assert {"docs", "z.txt"} <= set(names())
     assert names(prefix="docs", limit=1, offset=1) == ["b.txt"]
@@ -146,7 +146,7 @@ def test_a_list_has_a_hundred_entries_unless_told_otherwise(seed_platform: SeedP
         "insert into storage.objects (bucket_id, name) select 'shelf', 'many/' || to_char(n, '000') from generate_series(1, 105) n"
     )
 
-    listed = seed_platform.service.told("POST", "/storage/v1/object/list/shelf", {"prefix": "many"})
+    listed = seed_platform.service.result("POST", "/storage/v1/object/list/shelf", {"prefix": "many"})
 
     assert len(listed) == 100
 
@@ -180,7 +180,7 @@ def test_a_signed_url_serves_a_private_file_for_seven_days_at_most(
     seed_platform: SeedPlatform, shelf: str
 ) -> None:
     at = "/storage/v1/object/sign/shelf/z.txt"
-    signed = seed_platform.service.told("POST", at, {"expiresIn": 604800})["signedURL"]
+    signed = seed_platform.service.result("POST", at, {"expiresIn": 604800})["signedURL"]
 
     assert signed.startswith("/object/sign/shelf/z.txt?token=")
     assert seed_platform.client.get(f"/storage/v1{signed}").content == b"z.txt"
@@ -190,12 +190,12 @@ def test_a_signed_url_serves_a_private_file_for_seven_days_at_most(
 
 
 def test_a_signed_upload_url_takes_a_file(seed_platform: SeedPlatform, shelf: str) -> None:
-    told = seed_platform.service.told(
+    signed = seed_platform.service.result(
         "POST", "/storage/v1/object/upload/sign/shelf/signed.txt", {"expiresIn": 600}
     )
 
     sent = seed_platform.client.put(
-        f"/storage/v1{told['url']}", content=b"signed", headers={"content-type": "text/plain"}
+        f"/storage/v1{signed['url']}", content=b"signed", headers={"content-type": "text/plain"}
     )
 
     assert sent.status_code == 200
@@ -234,7 +234,7 @@ def test_an_image_cannot_be_had_otherwise(service: Caller, shelf: str, query: st
 
 
 def test_policies_on_the_objects_table_decide(seed_platform: SeedPlatform, ada: Person) -> None:
-    seed_platform.service.told("POST", "/storage/v1/bucket", {"name": "own"})
+    seed_platform.service.result("POST", "/storage/v1/bucket", {"name": "own"})
     other, mine = signed_up(seed_platform), ada.session["user"]["id"]
 
     assert upload(ada.caller, f"own/{mine}/a.txt", b"mine").status_code == 200

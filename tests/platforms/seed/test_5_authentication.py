@@ -40,7 +40,7 @@ def test_policies_read_id_email_role_and_claims_and_the_service_key_passes_them(
     seed_platform: SeedPlatform, ada: Person
 ) -> None:
     def kinds(caller: Caller) -> list[str]:
-        return [row["kind"] for row in caller.told("GET", "/rest/v1/letters?select=kind&order=kind")]
+        return [row["kind"] for row in caller.result("GET", "/rest/v1/letters?select=kind&order=kind")]
 
     ada.caller.ask("POST", "/rest/v1/notes", {"body": "mine"})
     other = seed_platform.with_claims(sub=str(uuid4()), team="blue")
@@ -49,8 +49,8 @@ def test_policies_read_id_email_role_and_claims_and_the_service_key_passes_them(
     assert kinds(other) == ["claim", "role"]
     assert kinds(seed_platform.anon) == []
     assert kinds(seed_platform.service) == ["claim", "email", "role"]
-    assert [row["body"] for row in ada.caller.told("GET", "/rest/v1/notes")] == ["mine"]
-    assert other.told("GET", "/rest/v1/notes") == []
+    assert [row["body"] for row in ada.caller.result("GET", "/rest/v1/notes")] == ["mine"]
+    assert other.result("GET", "/rest/v1/notes") == []
     query = "{ notesCollection { edges { node { body } } } }"
     assert asked(ada.caller, query)["notesCollection"]["edges"] == [{"node": {"body": "mine"}}]
     assert asked(other, query)["notesCollection"]["edges"] == []

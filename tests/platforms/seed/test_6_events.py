@@ -30,7 +30,7 @@ async def test_changes_presence_and_broadcasts_reach_a_subscriber(
                     if name == event:
                         heard.remove((name, payload))
                         return payload
-                message = await socket.receive_json(timeout=20)
+                message = await socket.receive_json(timeout=60)
                 heard.append((message["event"], message["payload"]))
 
         def frame(event: str, payload: object) -> dict[str, object]:

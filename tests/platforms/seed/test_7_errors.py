@@ -28,13 +28,13 @@ def test_an_error_has_its_status_and_four_fields(
     anon: Caller, method: str, path: str, body: Any, headers: dict[str, str], status: int, code: str | None
 ) -> None:
     answer = anon.ask(method, path, body, **headers)
-    told = answer.json()
+    error = answer.json()
 
     assert answer.status_code == status
-    assert set(told) == {"code", "message", "details", "hint"}
-    assert isinstance(told["message"], str)
-    assert all(told[name] is None or isinstance(told[name], str) for name in ("details", "hint"))
-    assert told["code"] == code or (code is None and told["code"])
+    assert set(error) == {"code", "message", "details", "hint"}
+    assert isinstance(error["message"], str)
+    assert all(error[name] is None or isinstance(error[name], str) for name in ("details", "hint"))
+    assert error["code"] == code or (code is None and error["code"])
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_accounts_are_protected_against_brute_force(seed_platform: SeedPlatform) -> None:
-    told = {"email": "ada@example.com", "password": "guessed"}
+    credentials = {"email": "ada@example.com", "password": "guessed"}
 
-    answers = [seed_platform.anon.ask("POST", "/auth/v1/token?grant_type=password", told) for _ in range(60)]
+    answers = [
+        seed_platform.anon.ask("POST", "/auth/v1/token?grant_type=password", credentials) for _ in range(60)
+    ]
 
     assert {each.status_code for each in answers} == {400, 429}
     assert answers[-1].headers["retry-after"]

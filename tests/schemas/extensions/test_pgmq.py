@@ -325,7 +325,7 @@ async def test_what_a_dead_consumer_had_read_comes_again_and_what_it_had_not_com
         assert await column(queue, "select msg_id from pgmq.read('jobs', 600, 5)") == [2]
         dying.terminate()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (rows := await queue.fetch("select msg_id, read_ct from pgmq.read('jobs', 600, 5)")):
             await asyncio.sleep(0.01)
 

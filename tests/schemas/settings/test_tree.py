@@ -441,6 +441,16 @@ def test_a_variable_that_is_not_set_is_told() -> None:
     assert warnings == ["api.external_url in config.toml asks for env(NOWHERE), but NOWHERE is not set"]
 
 
+@rows("key", ["site_url", "external_url", "redirect_url"])
+def test_an_address_whose_variable_is_not_set_has_its_default(key: str) -> None:
+    settings, warnings = load_settings(f'[auth]\n{key} = "env(NOWHERE)"'.encode(), {})
+
+    assert getattr(settings.auth, key) == getattr(load_settings()[0].auth, key)
+    assert warnings == [
+        f"auth.{key} in config.toml asks for env(NOWHERE), but NOWHERE is not set: the default is used"
+    ]
+
+
 @rows("key", sorted(SECRETS))
 def test_a_secret_is_never_the_name_of_a_variable_that_is_not_set(key: str) -> None:
     config = file_with(key, "a long text around env(NOT_SET_ANYWHERE)")

@@ -22,7 +22,7 @@ def ask(values, path):
         f"{values['REST_URL']}/{path}", headers={"apikey": values["SERVICE_ROLE_KEY"]}
     )
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.read()
     except urllib.error.HTTPError as error:
         error.close()
@@ -208,7 +208,7 @@ def test_tls_without_files_is_spoken_with_a_self_signed_certificate_of_the_data_
     url = json.loads(project_folder.run("status", "-o", "json").stdout)["API_URL"]
     assert url.startswith("https://127.0.0.1:")
     context = ssl.create_default_context(cafile=str(certificate))
-    with urllib.request.urlopen(f"{url}/health/live", timeout=10, context=context) as answer:
+    with urllib.request.urlopen(f"{url}/health/live", timeout=60, context=context) as answer:
         assert answer.status == 200
     listed = project_folder.run(
         "functions", "list"

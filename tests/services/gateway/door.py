@@ -66,7 +66,7 @@ class Door:
 
     async def ended(self) -> int:
         """Wait for the end of the process that was told to stop; give its exit code."""
-        done, _ = await asyncio.wait({self.running}, timeout=20)
+        done, _ = await asyncio.wait({self.running}, timeout=60)
         assert done, "the gateway did not end"
         return self.running.result()
 
@@ -109,7 +109,7 @@ async def running_door(
     process = Watched(settings)
     running = start(process)
     up = asyncio.ensure_future(process.is_up.wait())
-    await asyncio.wait({running, up}, return_when=asyncio.FIRST_COMPLETED, timeout=20)
+    await asyncio.wait({running, up}, return_when=asyncio.FIRST_COMPLETED, timeout=60)
     up.cancel()
     assert process.is_up.is_set(), "the gateway did not start"
     try:

@@ -73,7 +73,7 @@ async def test_an_issuer_that_cannot_be_one_ends_the_start_in_words(
         Settings(broker=Broker(url=Secret(nats.url)), api=Api(port=0), auth=Auth(third_party=trusted))
     )
 
-    assert await asyncio.wait_for(start(process), 20) == BAD_SETTINGS
+    assert await asyncio.wait_for(start(process), 60) == BAD_SETTINGS
     assert "auth.third_party.clerk.domain must be the name of a host" in capsys.readouterr().out
 
 

@@ -316,7 +316,7 @@ async def test_a_body_whose_chunks_break_on_the_way_is_refused(strict: Door, poo
         framing = ("Transfer-Encoding", "chunked")
         await wire.send(head_of("POST", "/rest/v1/items", [KEY, framing, ("X-Request-Id", id)]))
         await wire.send(b"3\r\nabc\r\n")
-        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        await asyncio.wait_for(pool.arrived[id].wait(), 60)
         await wire.send(b"zz\r\nabc\r\n")
         reply = await wire.reply()
 
@@ -543,7 +543,7 @@ async def test_beyond_the_bound_of_the_gateway_the_answer_is_503_at_once(
     id = fresh_id()
     async with running_door(nats.url, Gateway(max_in_flight=1)) as door:
         waiting = asyncio.ensure_future(door.ask("GET", "/rest/v1/hang", {"X-Request-Id": id}))
-        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        await asyncio.wait_for(pool.arrived[id].wait(), 60)
         reply = await door.ask("GET", "/rest/v1/items")
         pool.let_go[id].set()
 
@@ -558,7 +558,7 @@ async def test_beyond_the_queue_of_the_pool_the_answer_is_503_at_once(
     id = fresh_id()
     async with running_pool(lonely_nats.url, concurrency=1, queue=0) as pool:
         waiting = asyncio.ensure_future(lonely.ask("GET", "/rest/v1/hang", {"X-Request-Id": id}))
-        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        await asyncio.wait_for(pool.arrived[id].wait(), 60)
         reply = await lonely.ask("GET", "/rest/v1/items")
         pool.let_go[id].set()
 
@@ -572,7 +572,7 @@ async def test_a_request_past_its_time_is_504_and_its_work_is_cancelled(nats: Na
         reply = await door.ask("GET", "/rest/v1/hang", {"X-Request-Id": id})
 
     assert (reply.status, reply.json()["code"], reply.header("x-request-id")) == (504, "504", id)
-    await asyncio.wait_for(pool.cancelled[id].wait(), 20)
+    await asyncio.wait_for(pool.cancelled[id].wait(), 60)
 
 
 @pytest.mark.parametrize("body", [b"", b"small"], ids=["without a body", "with one"])
@@ -581,10 +581,10 @@ async def test_a_client_that_leaves_cancels_the_work(door: Door, pool: Pool, bod
     length = ("Content-Length", str(len(body)))
     async with door.connect() as wire:
         await wire.send(head_of("POST", "/rest/v1/hang", [KEY, length, ("X-Request-Id", id)]) + body)
-        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        await asyncio.wait_for(pool.arrived[id].wait(), 60)
         wire.abort()
 
-        await asyncio.wait_for(pool.cancelled[id].wait(), 20)
+        await asyncio.wait_for(pool.cancelled[id].wait(), 60)
 
 
 async def test_a_client_that_leaves_amid_its_body_cancels_the_work(door: Door, pool: Pool) -> None:
@@ -592,10 +592,10 @@ async def test_a_client_that_leaves_amid_its_body_cancels_the_work(door: Door, p
     length = ("Content-Length", str(10 * MIB))
     async with door.connect() as wire:
         await wire.send(head_of("POST", "/rest/v1/hang", [KEY, length, ("X-Request-Id", id)]) + b"begun")
-        await asyncio.wait_for(pool.arrived[id].wait(), 20)
+        await asyncio.wait_for(pool.arrived[id].wait(), 60)
         wire.abort()
 
-        await asyncio.wait_for(pool.cancelled[id].wait(), 20)
+        await asyncio.wait_for(pool.cancelled[id].wait(), 60)
 
 
 async def test_a_client_that_leaves_amid_an_answer_stops_its_source(door: Door, pool: Pool) -> None:
@@ -606,7 +606,7 @@ async def test_a_client_that_leaves_amid_an_answer_stops_its_source(door: Door, 
         await wire.piece()
         wire.abort()
 
-        await asyncio.wait_for(pool.closed[id].wait(), 20)
+        await asyncio.wait_for(pool.closed[id].wait(), 60)
 
 
 async def test_claims_of_a_token_reach_the_worker(door: Door) -> None:

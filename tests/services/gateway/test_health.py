@@ -47,7 +47,7 @@ async def test_proxies_are_told_of_the_gateway_alone(lonely: Door, lonely_nats: 
             FAULTS.name, encode(FaultReport("a:1", [Fault("stream CHANGES", "does not store")]))
         )
         await reporting.flush()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (
                 "stream CHANGES"
                 not in (ready := await lonely.ask("GET", "/health/ready", key=None)).json()["parts"]

@@ -73,7 +73,7 @@ async def ask(keeper: Authenticator, path: str, token: str) -> Caller:
 
 
 async def until(holds: Callable[[], Any]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await holds():
             await asyncio.sleep(0.01)
 

@@ -51,7 +51,7 @@ async def held(*issuers: Issuer, audience: str | None = None) -> AsyncIterator[H
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.005)
 

@@ -11,7 +11,7 @@ from services.mail_catcher.edge import MailCatcher, MailCatcherOptions
 
 
 def send(port: int) -> None:
-    with smtplib.SMTP("127.0.0.1", port, timeout=5) as client:
+    with smtplib.SMTP("127.0.0.1", port, timeout=60) as client:
         client.sendmail("a@example.org", ["ann@example.org"], "Subject: Code\r\n\r\n123456")
 
 

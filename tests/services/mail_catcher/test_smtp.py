@@ -18,7 +18,7 @@ def message(to: str = "ann@example.org", subject: str = "Hello") -> EmailMessage
 
 
 def send(catcher: MailCatcher, *messages: EmailMessage, login: bool = False) -> None:
-    with smtplib.SMTP("127.0.0.1", catcher.smtp_port, timeout=5) as client:
+    with smtplib.SMTP("127.0.0.1", catcher.smtp_port, timeout=60) as client:
         if login:
             client.login("anybody", "any password")
         for one in messages:
@@ -56,7 +56,7 @@ async def test_oldest_letters_make_room(catcher: MailCatcher) -> None:
 
 async def test_letter_beyond_the_limit_is_refused(catcher: MailCatcher) -> None:
     def too_long() -> tuple[int, bytes]:
-        with smtplib.SMTP("127.0.0.1", catcher.smtp_port, timeout=5) as client:
+        with smtplib.SMTP("127.0.0.1", catcher.smtp_port, timeout=60) as client:
             client.ehlo()
             return client.docmd("MAIL", "FROM:<a@example.org> SIZE=99999999")
 
@@ -87,7 +87,7 @@ async def test_stopped_catcher_lets_its_clients_go() -> None:
 
     await catcher.stop()
 
-    assert await asyncio.wait_for(reader.read(), 5) == b""
+    assert await asyncio.wait_for(reader.read(), 60) == b""
     writer.close()
     assert catcher.smtp_port == 0
 

@@ -24,7 +24,7 @@ from tests.services.gateway.door import Watched, start
 AUTH = Auth(enabled=False)
 KEYS = keys_of(AUTH)
 SECRET = AUTH.jwt_secret.reveal()
-PATIENCE_S = 10
+PATIENCE_S = 60
 _names = itertools.count()
 
 
@@ -243,7 +243,7 @@ async def running_edge(
     process = Watched(settings)
     running = start(process)
     up = asyncio.ensure_future(process.is_up.wait())
-    await asyncio.wait({running, up}, return_when=asyncio.FIRST_COMPLETED, timeout=20)
+    await asyncio.wait({running, up}, return_when=asyncio.FIRST_COMPLETED, timeout=60)
     up.cancel()
     assert process.is_up.is_set(), "the gateway did not start"
     try:

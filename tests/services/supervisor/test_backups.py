@@ -83,7 +83,7 @@ async def test_a_backup_that_cannot_be_made_fails_and_leaves_nothing(tmp_path: P
 async def test_a_backup_that_was_cut_off_is_reported_as_failed(tmp_path: Path) -> None:
     write_status(tmp_path, BackupStatus(new_backup_name(0), "running", 1.0))
     running = asyncio.create_task(BackupRunner(tmp_path, _no_database, _Lines()).run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (status := read_status(tmp_path)) is None or status.state == "running":
             await asyncio.sleep(0)
     running.cancel()

@@ -227,7 +227,7 @@ async def open_auth_pool(database_url: str) -> AsyncIterator[AuthPool]:
         yield AuthPool(build_context(settings.auth, pool, hashing, outgoing), admin)
     hashing.close()
     await outgoing.close()
-    await asyncio.wait_for(pool.close(), 10)
+    await asyncio.wait_for(pool.close(), 60)
 
 
 ADMIN: Caller = ServiceCaller()

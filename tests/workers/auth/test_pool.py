@@ -11,7 +11,7 @@ from tests.broker.server import NatsServer, running_server
 from tests.workers.auth.auth_pool import AuthPool
 from tests.workers.auth.running_pool import running_auth
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ PASSWORD = "authenticator"
 @contextlib.asynccontextmanager
 async def connected(url: str) -> AsyncIterator[asyncpg.Connection]:
     """Open a connection for a block."""
-    connection = await asyncpg.connect(url, timeout=10)
+    connection = await asyncpg.connect(url, timeout=60)
     try:
         yield connection
     finally:

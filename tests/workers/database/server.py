@@ -42,7 +42,7 @@ TRUSTING = msgspec.structs.replace(
 )
 """The default settings, for a server of any version."""
 
-_START_S = 30
+_START_S = 60
 _ACCESS = """\
 local all {superuser} trust
 host all {superuser} 127.0.0.1/32 trust

@@ -34,3 +34,23 @@ def test_it_is_ready_without_functions_and_exits_on_sigterm(tmp_path: Path) -> N
         os.close(told)
         child.kill()
         child.wait()
+
+
+def test_it_is_not_ready_while_it_becomes_the_worker(tmp_path: Path) -> None:
+    (tmp_path / "hello").mkdir()
+    (tmp_path / "hello" / "index.ts").touch()
+    lines, its = os.pipe()
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "workers.functions.placeholder", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.getcwd(), "HEADWATER_READY_FD": str(its)},
+        pass_fds=(its,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(its)
+    try:
+        assert os.read(lines, 16) == b"loading\n"
+        assert child.wait(60) != 0  # the worker lacks settings: it ends, and was never ready
+        assert os.read(lines, 16) == b""
+    finally:
+        os.close(lines)
+        child.kill()
+        child.wait()

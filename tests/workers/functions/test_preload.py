@@ -84,3 +84,23 @@ async def test_onerror_may_answer_with_a_foreign_response_too(place: Site) -> No
     reply = await place.ask("/onerror")
 
     assert (reply.status, reply.body) == (418, b"mine")
+
+
+REJECTING = """
+import http from "node:http";
+http.createServer(async (request, response) => {
+  if (request.url.endsWith("/broken")) throw new Error("nobody waits for me");
+  response.end("fine");
+  if (request.url.endsWith("/late")) await new Promise((done) => response.once("close", done)).then(() => { throw new Error("too late"); });
+}).listen(3000);
+"""
+
+
+async def test_a_handler_of_node_http_that_rejects_answers_its_request(place: Site) -> None:
+    await place.add("rejecting", REJECTING)
+
+    broken = await place.ask("/rejecting/broken")
+    late, fine = await place.ask("/rejecting/late"), await place.ask("/rejecting")
+
+    assert (broken.status, b"WORKER_ERROR" in broken.body) == (500, True)
+    assert (late.status, late.body, fine.status) == (200, b"fine", 200)

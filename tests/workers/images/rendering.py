@@ -12,7 +12,7 @@ from workers.images.limits import DecoderLimits
 
 LIMITS = DecoderLimits()
 SMALL = Transform(20, 20)
-_LONGEST_WAIT_S = 30
+_LONGEST_WAIT_S = 60
 
 
 @contextlib.asynccontextmanager

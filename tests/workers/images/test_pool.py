@@ -143,7 +143,7 @@ async def test_its_decoders_end_with_it_however_it_ends(pool: Running) -> None:
     pool.process.kill()
     await pool.process.wait()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while decoder.is_running() and decoder.status() != psutil.STATUS_ZOMBIE:
             await asyncio.sleep(0.01)
 

@@ -1,7 +1,13 @@
 import pytest
 
+from tests.workers.database.server import connected
 from workers.project.errors import ScriptFailed
-from workers.project.foreign_expectations import deletes_stored_rows, makes_webhooks, names_pgsodium_key
+from workers.project.foreign_expectations import (
+    deletes_stored_rows,
+    makes_webhooks,
+    names_pgsodium_key,
+    safeupdate_setting,
+)
 from workers.project.project_connection import open_project_connection
 from workers.project.project_folder import Script
 from workers.project.script_runner import run_script
@@ -144,3 +150,38 @@ async def test_the_guard_is_open_for_that_statement_alone(reported):
 async def test_outside_of_a_project_s_files_the_guard_stays(links):
     with pytest.raises(Exception, match="Direct deletion from storage tables is not allowed"):
         await value(links, "delete from storage.objects")
+
+
+_SETTINGS = (
+    "select array_to_string(setconfig, ',') from pg_db_role_setting where setrole = 'authenticator'::regrole"
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("alter role authenticator set session_preload_libraries = 'safeupdate'", "= on"),
+        ('-- why\nALTER ROLE "authenticator" SET "session_preload_libraries" TO safeupdate', "= on"),
+        ("alter role authenticator set session_preload_libraries to default", "reset"),
+        ("alter role authenticator set session_preload_libraries = ''", "reset"),
+        ("alter role authenticator reset session_preload_libraries", "reset"),
+        ("alter role authenticator set session_preload_libraries = 'supautils, safeupdate'", None),
+        ("alter role postgres set session_preload_libraries = 'safeupdate'", None),
+    ],
+)
+def test_a_statement_that_loads_safeupdate_sets_its_setting_instead(sql, expected):
+    setting = safeupdate_setting(split(sql)[0])
+
+    assert expected in setting if expected else setting is None
+
+
+async def test_a_migration_that_loads_safeupdate_makes_the_data_api_require_filters(reported, links):
+    on = "alter role authenticator set session_preload_libraries = 'safeupdate';"
+
+    (notice,) = await reported(on)
+
+    assert notice.startswith(f"{FILE}, statement 1 loads or unloads the module safeupdate")
+    async with connected(links.owner) as connection:
+        assert "safeupdate.enabled=on" in await connection.fetchval(_SETTINGS)
+        await reported("alter role authenticator set session_preload_libraries to default;")
+        assert "safeupdate" not in await connection.fetchval(_SETTINGS)

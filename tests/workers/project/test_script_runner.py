@@ -107,6 +107,41 @@ async def test_among_others_an_index_is_made_plainly(door):
     assert await tables(door) == ["a"]
 
 
+LOADING = """
+create table a (id int);
+create procedure load() language plpgsql as $$ begin for i in 1..3 loop insert into a values (i); commit; end loop; end $$;
+"""
+
+
+async def test_code_that_ends_transactions_itself_runs_outside_of_one(door):
+    await run(door, LOADING)
+    await run(
+        door,
+        "insert into a values (0); call load(); do $$ begin insert into a values (4); commit; end $$; vacuum analyze a;"
+        "insert into a values (5);",
+    )
+
+    assert await door.connection.fetchval("select array_agg(id order by id) from a") == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_file_that_fails_after_such_code_tells_what_stayed(door):
+    await run(door, LOADING)
+
+    with pytest.raises(ScriptFailed, match="committed its statements up to 2; the rest was undone"):
+        await run(door, "insert into a values (0); call load(); insert into a values (6); select 1/0;")
+
+    assert await door.connection.fetchval("select array_agg(id order by id) from a") == [0, 1, 2, 3]
+
+
+async def test_code_that_ends_no_transaction_stays_in_the_one_of_its_file(door):
+    await run(door, LOADING)
+
+    with pytest.raises(ScriptFailed, match="Nothing of the file was kept"):
+        await run(door, "do $$ begin insert into a values (7); end $$; select 1/0;")
+
+    assert await door.connection.fetchval("select count(*) from a") == 0
+
+
 async def test_rows_of_a_copy_are_written(door):
     await run(
         door,

@@ -10,7 +10,12 @@ from workers.project.errors import ScriptFailed
 from workers.project.project_folder import Script
 from workers.project.script_runner import run_script
 from workers.project.sql_splitter import split
-from workers.project.superuser_statements import AllTables, EventTrigger, parse_superuser_statement
+from workers.project.superuser_statements import (
+    AllTables,
+    EventTrigger,
+    ExtensionMove,
+    parse_superuser_statement,
+)
 
 LOG = """
 create table public.log (said text, as_role text);
@@ -60,6 +65,9 @@ async def is_no_superuser(links):
         ("create event trigger t on sql_drop execute function f()", EventTrigger("t", "sql_drop", None, "f")),
         ("create event trigger t on sql_drop execute function f(1)", None),
         ("create table event ()", None),
+        ('alter extension "pg_trgm" set schema Extensions', ExtensionMove("pg_trgm", "extensions")),
+        ("alter extension pg_trgm update", None),
+        ("alter extension pg_trgm add function f()", None),
     ],
 )
 def test_what_is_lent_is_told_by_its_spelling(sql, expected):
@@ -261,3 +269,63 @@ async def test_where_the_schemas_are_not_ours_the_servers_words_stand(door, link
 
     with pytest.raises(ScriptFailed, match="must be superuser to create FOR ALL TABLES publication"):
         await run_script(door, Script("x.sql", "create publication p for all tables"), nothing)
+
+
+async def _schema_of(door, extension):
+    sql = "select extnamespace::regnamespace::text from pg_extension where extname = $1"
+    return await door.connection.fetchval(sql, extension)
+
+
+async def test_an_extension_of_role_postgres_moves_to_another_schema(door):
+    await run(
+        door,
+        "create extension pg_trgm schema public; create table a (t text); create index on a using gin (t gin_trgm_ops);"
+        'ALTER EXTENSION "pg_trgm" SET SCHEMA extensions;',
+    )
+
+    assert await _schema_of(door, "pg_trgm") == "extensions"
+    assert await door.connection.fetchval("select extensions.similarity('a', 'a')") == 1
+    await run(door, "drop extension pg_trgm cascade; drop table a;")
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("alter extension plpgsql set schema public", "must be owner of extension plpgsql"),
+        (
+            "create extension pg_trgm; alter extension pg_trgm set schema headwater",
+            "permission denied for schema headwater",
+        ),
+        (
+            "create extension pg_trgm; alter extension pg_trgm set schema pg_catalog",
+            "permission denied for schema",
+        ),
+        (
+            "create extension pg_trgm; alter extension pg_trgm set schema nowhere",
+            'schema "nowhere" does not exist',
+        ),
+        ("alter extension nothing set schema public", 'extension "nothing" does not exist'),
+    ],
+)
+async def test_an_extension_does_not_move_where_role_postgres_has_no_right(door, sql, message):
+    with pytest.raises(ScriptFailed, match=message):
+        await run(door, sql)
+
+
+@pytest.mark.parametrize(
+    ("extension", "schema"), [("pgmq", "pgmq"), ("pgsodium", "pgsodium"), ("pg_tle", "pgtle")]
+)
+async def test_the_schema_that_the_hosted_platform_has_ready_is_created_for_its_extension(
+    door, extension, schema
+):
+    await run(door, f'CREATE EXTENSION IF NOT EXISTS "{extension}" WITH SCHEMA "{schema}";')
+
+    assert await _schema_of(door, extension) == schema
+    await run(door, f"drop extension {extension}; drop schema {schema};")
+
+
+async def test_no_schema_is_created_for_another_extension(door):
+    with pytest.raises(ScriptFailed, match='schema "my_pgmq" does not exist'):
+        await run(door, "create extension pg_trgm with schema my_pgmq; -- not schema pgmq")
+
+    assert not await door.connection.fetchval("select to_regnamespace('pgmq') is not null")

@@ -56,7 +56,7 @@ async def test_they_are_kept_as_soon_as_the_pool_starts(realtime_pool: RealtimeP
     missing = (await days(realtime_pool, 2, 2)).pop()
     await realtime_pool.sql(f"drop table realtime.messages_{missing}")
     keeping = asyncio.ensure_future(maintain_partitions(realtime_pool.pool))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while missing not in await partitions(realtime_pool):
             await asyncio.sleep(0.01)
     keeping.cancel()

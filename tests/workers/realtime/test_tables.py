@@ -374,7 +374,7 @@ async def test_a_schema_change_on_its_way_is_waited_for(realtime_pool: RealtimeP
 
 
 async def _until_waiting(connection: asyncpg.Connection) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await connection.fetchval(
             "select exists (select from pg_locks where locktype = 'advisory' and objid = 77 and not granted)"
         ):

@@ -22,7 +22,7 @@ from tests.workers.database.server import TRUSTING, connected
 from workers.database.migrations.migrate import migrate
 from workers.replication.pool import Replication
 
-_LONGEST_S = 30.0
+_LONGEST_S = 60.0
 Kept = ChangeBatch | StoredBroadcast | Gap | Tick
 _DECODE = msgspec.msgpack.Decoder(Kept).decode
 _NUMBERS = itertools.count(1)

@@ -264,7 +264,7 @@ async def test_a_slot_that_nobody_reads_is_dropped_when_realtime_is_off(own_repl
     assert not await retire(replication_pool.database, SLOT)  # it is being read
 
     await replication_pool.replication.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await retire(replication_pool.database, SLOT):
             await asyncio.sleep(0.05)
 

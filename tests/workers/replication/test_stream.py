@@ -25,7 +25,7 @@ async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(
     stream._send_status()
 
     with pytest.raises(StreamLost):
-        await asyncio.wait_for(taking, 10)
+        await asyncio.wait_for(taking, 60)
 
 
 async def test_a_connection_that_is_gone_is_told_in_our_words(own_replication_pool: ReplicationPool) -> None:

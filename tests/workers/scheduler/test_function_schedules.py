@@ -76,7 +76,7 @@ async def followed(
 
 
 async def until(check: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not check():
             await asyncio.sleep(0.02)
 

@@ -198,7 +198,7 @@ async def test_a_job_that_is_stopped_at_the_end_of_the_process_has_failed(
 
 async def gone(scheduler_pool: SchedulerPool, pid: int) -> None:
     """Wait until a session has ended."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await scheduler_pool.admin.fetchval(
             "select count(*) from pg_stat_activity where pid = $1", pid
         ):

@@ -70,7 +70,7 @@ async def whole_storage_pool(
     await store.tasks.close()
     await decoders.close()
     await blobs.close()
-    await asyncio.wait_for(pool.close(), 10)
+    await asyncio.wait_for(pool.close(), 60)
 
 
 @pytest.fixture

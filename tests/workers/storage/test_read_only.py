@@ -29,7 +29,7 @@ async def read_only(storage_pool: StoragePool, database: str) -> AsyncIterator[S
     finally:
         await storage_pool.admin.execute(f"{setting} to default")
     yield replace(storage_pool, store=replace(storage_pool.store, database=pool))
-    await asyncio.wait_for(pool.close(), 10)
+    await asyncio.wait_for(pool.close(), 60)
 
 
 def _said(response: Response) -> tuple[int, str | None, str]:

@@ -52,7 +52,7 @@ async def expire(storage_pool: StoragePool, bucket: str) -> None:
 async def awaited(storage_pool: StoragePool, bucket: str) -> None:
     """Wait until somebody waits."""
     sql = "select is_awaited from storage.tus_uploads where bucket_id = $1"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not await storage_pool.value(sql, bucket):
             await asyncio.sleep(0.01)
 
@@ -218,7 +218,7 @@ async def test_bytes_are_dropped_when_the_object_has_them(storage_pool: StorageP
     version = await version_of(storage_pool, bucket)
     await uploads.patch(path, 0, DATA)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await storage_pool.blobs.appended(version):
             await asyncio.sleep(0.01)
 

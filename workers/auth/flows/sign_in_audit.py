@@ -18,7 +18,7 @@ def sign_in_entries(
     provider: str,
     deed: AuditAction | None = None,
 ) -> list[Statement]:
-    """Return the statements of the entries. `deed` is the action besides signing in: to link, or to accept an invitation."""
+    """Return the statements of the entries. `deed` is the action in addition to signing in: to link, or to accept an invitation."""
     return [
         statement
         for action in _actions(entry, deed)

@@ -104,6 +104,7 @@ _OPTIONS = {
         "tx_end", _choice("commit", "commit-allow-override", "rollback", "rollback-allow-override")
     ),
     "aggregates_enabled": _Option("aggregates_enabled", _flag),
+    "require_filters": _Option("require_filters", _flag),
     "plan_enabled": _Option("plan_enabled", _flag),
     "prepared_statements": _Option("prepared_statements", _flag),
     "hoisted_tx_settings": _Option("hoisted_tx_settings", _names),

@@ -211,11 +211,18 @@ function serve(...args: unknown[]): Deno.HttpServer {
 
 Object.defineProperty(Deno, "serve", { configurable: true, enumerable: true, writable: true, value: serve });
 
+// Responses of a server of node:http that are not finished.
+const unanswered = new Set<unknown>();
+
 if (SERVES_NODE) {
   const { default: http } = await import("node:http");
   const realListen = http.Server.prototype.listen;
   http.Server.prototype.listen = function (this: any, ...args: any[]) {
-    this.prependListener("request", (request: any) => current.enterWith(request.headers["x-request-id"] ?? ""));
+    this.prependListener("request", (request: any, response: any) => {
+      current.enterWith(request.headers["x-request-id"] ?? "");
+      unanswered.add(response);
+      response.once("close", () => unanswered.delete(response));
+    });
     this.once("listening", listening);
     server = { shutdown: () => new Promise((done) => this.close(() => done(undefined))) } as any;
     return realListen.call(this, { path: SOCKET }, args.find((argument) => typeof argument === "function"));
@@ -331,6 +338,8 @@ addEventListener("unhandledrejection", (event) => {
   if (!hasListened || event.defaultPrevented) return; // before that the runtime reports it, and the start has failed
   event.preventDefault();
   log("error", `Unhandled rejection: ${inspected(event.reason)}`);
+  // A handler of node:http gives no promise back: what it rejects with leaves its request unanswered for ever.
+  if (unanswered.size) Deno.exit(1);
 });
 addEventListener("error", (event) => {
   if (!hasListened || event.defaultPrevented) return;

@@ -70,8 +70,8 @@ def parse_document(text: str, limits: OperationLimits) -> Document:
     )
     _check_operations(operations)
     fields = max((check_complexity(operation, fragments, limits) for operation in operations), default=0)
-    known = {id(definition) for definition in (*operations, *fragments.values())}
-    others = tuple(definition for definition in node.definitions if id(definition) not in known)
+    definition_ids = {id(definition) for definition in (*operations, *fragments.values())}
+    others = tuple(definition for definition in node.definitions if id(definition) not in definition_ids)
     return Document(operations, fragments, tuple(dict.fromkeys(_variables(node))), fields, others)
 
 

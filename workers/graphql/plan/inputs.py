@@ -12,6 +12,7 @@ this module reads values only through the methods of `ArgumentValue`.
 Source: docs/reference/graphql.md, sections 11 and 18.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -308,5 +309,6 @@ def _literal(node: ValueNode) -> object:
         ) is not None:
             return number
         case FloatValueNode() if len(node.value) <= _LONGEST_NUMBER:
-            return msgspec.json.decode(node.value)
+            with contextlib.suppress(msgspec.ValidationError):  # an exponent beyond a double's, as in 1e400
+                return msgspec.json.decode(node.value)
     raise GraphQLFailure("A number has too many digits")

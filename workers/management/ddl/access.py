@@ -26,16 +26,18 @@ class SetRowSecurity(TableChange, frozen=True, tag="set_row_security"):
 
     def statements(self) -> list[str]:
         """Return the statements."""
-        made = []
+        statements = []
         if self.enabled is not None:
-            made.append(
+            statements.append(
                 f"alter table {self.target} {'enable' if self.enabled else 'disable'} row level security"
             )
         if self.forced is not None:
-            made.append(f"alter table {self.target} {'' if self.forced else 'no '}force row level security")
-        if not made:
+            statements.append(
+                f"alter table {self.target} {'' if self.forced else 'no '}force row level security"
+            )
+        if not statements:
             raise invalid_arguments("set_row_security changes nothing: name `enabled` or `forced`")
-        return made
+        return statements
 
 
 class CreatePolicy(TableChange, frozen=True, tag="create_policy"):
@@ -79,11 +81,11 @@ class AlterPolicy(TableChange, frozen=True, tag="alter_policy"):
         parts += [f"using {expression(self.using, 'using')}"] if self.using is not None else []
         parts += [f"with check {expression(self.check, 'check')}"] if self.check is not None else []
         start = f"alter policy {name(self.name)} on {self.target} "
-        made = [start + " ".join(parts)] if parts else []
-        made += [f"{start}rename to {name(self.to)}"] if self.to is not None else []
-        if not made:
+        statements = [start + " ".join(parts)] if parts else []
+        statements += [f"{start}rename to {name(self.to)}"] if self.to is not None else []
+        if not statements:
             raise invalid_arguments("alter_policy changes nothing: name `to`, `roles`, `using` or `check`")
-        return made
+        return statements
 
 
 class DropPolicy(TableChange, frozen=True, tag="drop_policy"):

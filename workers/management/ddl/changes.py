@@ -55,12 +55,12 @@ def statements_of(changes: list[Change]) -> list[str]:
     """
     if not 1 <= len(changes) <= MOST_CHANGES:
         raise invalid_arguments(f"`changes` must have 1 to {MOST_CHANGES} changes")
-    made = [statement for change in changes for statement in change.statements()]
-    if len(made) > 1 and any(is_concurrent(change) for change in changes):
+    statements = [statement for change in changes for statement in change.statements()]
+    if len(statements) > 1 and any(is_concurrent(change) for change in changes):
         raise invalid_arguments(
             "A change with `concurrently` runs outside a transaction, so it must be the only one"
         )
-    return made
+    return statements
 
 
 def is_concurrent(change: Change) -> bool:

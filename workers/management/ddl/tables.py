@@ -112,14 +112,18 @@ class CreateTable(TableChange, frozen=True, tag="create_table"):
             prefix = f"constraint {name(key.name)} " if key.name else ""
             lines.append(f"{prefix}foreign key ({names(key.columns)}) {key.references.sql()}")
         body = ",\n".join(f"  {line}" for line in lines)
-        made = [f"create table {self.target} (\n{body}\n)" if lines else f"create table {self.target} ()"]
-        made += [f"comment on table {self.target} is {literal(self.comment)}"] if self.comment else []
-        made += [
+        statements = [
+            f"create table {self.target} (\n{body}\n)" if lines else f"create table {self.target} ()"
+        ]
+        statements += [f"comment on table {self.target} is {literal(self.comment)}"] if self.comment else []
+        statements += [
             f"comment on column {self.target}.{name(column.name)} is {literal(column.comment)}"
             for column in self.columns
             if column.comment
         ]
-        return made + ([f"alter table {self.target} enable row level security"] if self.row_security else [])
+        return statements + (
+            [f"alter table {self.target} enable row level security"] if self.row_security else []
+        )
 
 
 class RenameTable(TableChange, frozen=True, tag="rename_table"):
@@ -159,11 +163,11 @@ class AddColumn(TableChange, frozen=True, tag="add_column"):
 
     def statements(self) -> list[str]:
         """Return the statements."""
-        made = [f"alter table {self.target} add column {self.column.sql()}"]
+        statements = [f"alter table {self.target} add column {self.column.sql()}"]
         if self.column.comment:
             comment = literal(self.column.comment)
-            made.append(f"comment on column {self.target}.{name(self.column.name)} is {comment}")
-        return made
+            statements.append(f"comment on column {self.target}.{name(self.column.name)} is {comment}")
+        return statements
 
 
 class RenameColumn(TableChange, frozen=True, tag="rename_column"):

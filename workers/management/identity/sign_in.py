@@ -35,8 +35,8 @@ class _Login(Struct):
     @property
     def factors(self) -> list[str]:
         """Return the kinds of second factor that the administrator has; empty if none is enrolled."""
-        own = [TOTP] * self.has_totp + [PASSKEY] * (self.passkeys > 0)
-        return [*own, RECOVERY_CODE] if own else []
+        enrolled = [TOTP] * self.has_totp + [PASSKEY] * (self.passkeys > 0)
+        return [*enrolled, RECOVERY_CODE] if enrolled else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ async def sign_in_by_passkey(
 async def give_factor(
     pool: ConnectionPool, keys: FactorSecrets, actor: Actor, factor: SecondFactor, client: ClientOrigin
 ) -> StartedSession:
-    """Give a session its second factor; it gets a new secret. Raises: ManagementError (400, 401, 409, 429)."""
+    """Record the second factor of a session and return it with a new secret. Raises: ManagementError (400, 401, 409, 429)."""
     administrator_id, session_id = actor.administrator_id or "", actor.session_id
     if session_id is None or not actor.needs_factor:
         raise ManagementError(409, "no_factor_needed", "This session does not wait for a second factor")

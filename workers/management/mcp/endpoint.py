@@ -91,8 +91,8 @@ class McpEndpoint:
         """Return what the token of a request may do. Raises: ManagementError (400, 401)."""
         if header(request.headers, "authorization") is None:
             raise not_signed_in()
-        own = await self.runner.database.own()
-        actor = await authenticate(own, request, self.runner.settings.session_idle_s)
+        database = await self.runner.database.own()
+        actor = await authenticate(database, request, self.runner.settings.session_idle_s)
         if actor.token_id is None:
             raise not_signed_in()
         return agent_access(actor, request.query)
@@ -116,8 +116,8 @@ def check_origin(request: Request, external_url: str) -> None:
     origin = header(request.headers, "origin")
     if origin is None:
         return
-    own = (header(request.headers, SERVER_ORIGIN) or "").lower()
-    allowed = {own} if _is_local_name(own) else set()
+    server_origin = (header(request.headers, SERVER_ORIGIN) or "").lower()
+    allowed = {server_origin} if _is_local_name(server_origin) else set()
     if external_url:
         parts = urlsplit(external_url)
         allowed.add(f"{parts.scheme}://{parts.netloc}".lower())

@@ -74,8 +74,14 @@ def sections_of(name: str, text: str) -> list[DocsSection]:
     for heading, following in zip(headings, [*headings[1:], None], strict=True):
         body = text[heading.end() : following.start() if following else len(text)].strip()
         if body:
-            own = heading.group(1)
-            sections.append(DocsSection(f"{SCHEME}{name}", own if own == title else f"{title}: {own}", body))
+            title_of_section = heading.group(1)
+            sections.append(
+                DocsSection(
+                    f"{SCHEME}{name}",
+                    title_of_section if title_of_section == title else f"{title}: {title_of_section}",
+                    body,
+                )
+            )
     return sections
 
 

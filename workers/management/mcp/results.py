@@ -1,7 +1,7 @@
 """Results of tools as text for a model: bounded, and what others may have written marked as data. Pure but for the boundary.
 
 Rows, log lines, comments and files of a project may contain text that addresses the model ("ignore your instructions..."). A model cannot be
-kept from reading it, but it can be told what is data: the text stands between two markers with a random name, which the data cannot
+kept from reading it, but the text can be marked as data: the text stands between two markers with a random name, which the data cannot
 contain because it is older than the name. Strings in JSON contain no line breaks, so data cannot imitate a marker on a line of its own.
 """
 

@@ -103,10 +103,10 @@ def json_data(value: object, *notes: str, most_bytes: int = MOST_BYTES) -> ToolT
 
 def text_data(text: str, *, is_data: bool = True, most_bytes: int = MOST_BYTES) -> ToolText:
     """Return a bounded text."""
-    shown, is_cut = bounded_text(text, most_bytes)
+    beginning, is_cut = bounded_text(text, most_bytes)
     size = len(text.encode(errors="replace"))
     return ToolText(
-        shown, is_data, [f"Only the first {most_bytes} of {size} bytes are here."] if is_cut else []
+        beginning, is_data, [f"Only the first {most_bytes} of {size} bytes are here."] if is_cut else []
     )
 
 

@@ -52,34 +52,22 @@ from workers.management.operations.users import (
 )
 
 _AREAS = (
+    # Administrators: their accounts, factors, tokens and what they did
     account,
     administrators,
     tokens,
     audit_log,
+    factors,
+    # The database: catalog, changes of the schema, policies, rows, SQL
     catalog,
-    settings,
-    mail,
-    providers,
-    keys,
-    storage_buckets,
-    storage_objects,
-    storage_links,
-    functions,
-    function_changes,
-    function_calls,
-    jobs,
-    sql_requests,
-    queues,
-    webhooks,
-    storage_webhook,
-    realtime,
-    realtime_state,
-    platform,
-    backups,
     schema,
     migrations,
     policies,
-    factors,
+    rows,
+    row_files,
+    sql,
+    sql_check,
+    # Users of the project, and who signs them in
     search,
     details,
     changes,
@@ -88,15 +76,37 @@ _AREAS = (
     audit_search,
     oauth_clients,
     sso_providers,
+    # Settings, email, providers of sign-in, keys
+    settings,
+    mail,
+    providers,
+    keys,
+    # Storage
+    storage_buckets,
+    storage_objects,
+    storage_links,
+    storage_webhook,
+    # Functions
+    functions,
+    function_changes,
+    function_calls,
+    # Jobs, requests of SQL, queues, webhooks of tables
+    jobs,
+    sql_requests,
+    queues,
+    webhooks,
+    # Realtime
+    realtime,
+    realtime_state,
+    # The running platform: health, backups, log lines
+    platform,
+    backups,
+    logs,
+    # What the official command line asks for
     project,
     project_database,
     project_functions,
     project_settings,
-    rows,
-    row_files,
-    sql,
-    sql_check,
-    logs,
 )
 
 

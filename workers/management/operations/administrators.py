@@ -1,7 +1,10 @@
 """Operations on administrators: list, add, change rights, remove. There is always an enabled owner."""
 
+from typing import Annotated
+
 from msgspec import Struct
 
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.attempts import forget_administrator
 from workers.management.identity.links import new_link
@@ -17,7 +20,7 @@ _MOST_ADDRESS = 320
 class NewAdministrator(Struct, frozen=True, forbid_unknown_fields=True):
     """An administrator to add; the answer has a link by which they sign in the first time."""
 
-    email: str
+    email: Annotated[str, limits.text(_MOST_ADDRESS, least=3)]
     rights: Right
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments
 from workers.management.identity.store import fetch
 from workers.management.operation import Operation, OperationContext
@@ -17,7 +18,7 @@ class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     before: int | None = None
     operation: str | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class AuditRow(Struct, frozen=True):

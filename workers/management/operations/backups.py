@@ -239,16 +239,16 @@ def _check(path: Path, server_version: int) -> tuple[list[str], list[str]]:
         problems.append(
             f"The backup is of Postgres {manifest.server_version // 10000}, the server here is {server_version // 10000}."
         )
-    known = read_migrations()
+    migrations = read_migrations()
     last = {
         migration.series: migration.version
-        for migration in sorted(known, key=lambda migration: migration.version)
+        for migration in sorted(migrations, key=lambda migration: migration.version)
     }
     if any(version > last.get(series, 0) for series, version in manifest.migrations.items()):
         problems.append(f"The backup was made by a newer headwater ({manifest.headwater}).")
     missing = [
         f"{migration.series}/{migration.version:04}"
-        for migration in known
+        for migration in migrations
         if migration.version > manifest.migrations.get(migration.series, 0)
     ]
     return problems, sorted(missing)

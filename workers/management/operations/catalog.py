@@ -1,10 +1,12 @@
 """Operations that describe the database: tables with all that belongs to them, functions, types, extensions, roles, a search."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct, field
 
 from workers.database.transactions.interactive import statement
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.catalog import objects
 from workers.management.catalog.diagram import Diagram, diagram_of
 from workers.management.catalog.model import (
@@ -44,27 +46,27 @@ class SchemaSummary(Struct, frozen=True):
 class SchemaReference(Struct, frozen=True, forbid_unknown_fields=True):
     """A schema by name."""
 
-    schema: str = "public"
+    schema: Annotated[str, limits.text(_MOST_NAME)] = "public"
 
 
 class SchemaList(Struct, frozen=True, forbid_unknown_fields=True):
     """Schemas by their names."""
 
-    schemas: list[str] = field(default_factory=lambda: ["public"])
+    schemas: Annotated[list[str], limits.entries(_MOST_SCHEMAS)] = field(default_factory=lambda: ["public"])
 
 
 class RelationReference(Struct, frozen=True, forbid_unknown_fields=True):
     """A table or view by schema and name."""
 
-    name: str
-    schema: str = "public"
+    name: Annotated[str, limits.text(_MOST_NAME)]
+    schema: Annotated[str, limits.text(_MOST_NAME)] = "public"
 
 
 class NameSearch(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a name, and how many objects to return at most."""
 
-    text: str
-    limit: int = 50
+    text: Annotated[str, limits.text(_MOST_NAME)]
+    limit: PageLimit = 50
 
 
 class TableSummary(Struct, frozen=True):

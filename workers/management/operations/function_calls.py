@@ -3,7 +3,7 @@
 import base64
 import re
 import time
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +12,7 @@ from broker.subjects import FUNCTIONS
 from schemas.caller import AnonymousCaller, Caller, ServiceCaller, UserCaller
 from schemas.errors import ApiError
 from schemas.http import Headers
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.store import as_uuid
 from workers.management.operation import Operation, OperationContext
@@ -41,8 +42,8 @@ class FunctionInvocation(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    method: str = "POST"
-    path: str = "/"
+    method: Annotated[str, limits.choice(*_METHODS)] = "POST"
+    path: Annotated[str, limits.text(4096, least=0)] = "/"
     headers: dict[str, str] = {}
     body: str = ""
     body_base64: str = ""
@@ -91,14 +92,14 @@ async def invoke(context: OperationContext, arguments: FunctionInvocation) -> Fu
     except ApiError as error:  # the function's own failure is the answer to this operation
         response = error.response()
     duration_ms = round((time.perf_counter() - started) * 1000, 2)
-    shown = response.body[:_MOST_SHOWN]
-    text, encoded = _text(shown, is_cut=len(shown) < len(response.body))
+    beginning = response.body[:_MOST_SHOWN]
+    text, encoded = _text(beginning, is_cut=len(beginning) < len(response.body))
     return FunctionReply(
         response.status,
         response.headers,
         duration_ms,
         len(response.body),
-        len(shown) < len(response.body),
+        len(beginning) < len(response.body),
         text,
         encoded,
     )

@@ -1,12 +1,13 @@
 """Operations that change functions or run them: deploy, roll back, delete, secrets, call, run on schedule now."""
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
 
 from schemas.functions.deployments import DeployResult, Version
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.function_bundles import FunctionFile, make_bundle, read_files, read_zip
 from workers.management.operation import Operation, OperationContext
@@ -48,13 +49,13 @@ class FunctionDeployment(Struct, frozen=True, forbid_unknown_fields=True):
 class FunctionSecrets(Struct, frozen=True, forbid_unknown_fields=True):
     """Secrets by name."""
 
-    values: dict[str, str]
+    values: Annotated[dict[str, str], limits.members(_MOST_SECRETS)]
 
 
 class SecretNames(Struct, frozen=True, forbid_unknown_fields=True):
     """Names of secrets."""
 
-    names: list[str]
+    names: Annotated[list[str], limits.entries(_MOST_SECRETS)]
 
 
 async def deploy(context: OperationContext, arguments: FunctionDeployment) -> DeployResult:
@@ -121,7 +122,7 @@ async def unset_secrets(context: OperationContext, arguments: SecretNames) -> Do
 
 
 async def run_now(context: OperationContext, arguments: FunctionReference) -> Done:
-    """Have the scheduler call a function with a schedule now, once, as it does at its times."""
+    """Request that the scheduler calls a function with a schedule now, once, as it does at its times."""
     function_path(arguments.name)
     functions = {function.name: function for function in await list_functions(context, NoArguments())}
     function = functions.get(arguments.name)

@@ -13,6 +13,7 @@ from schemas.errors import Unavailable
 from schemas.functions.deployments import FUNCTION_NAME, SecretDigest, SourceFile, Version
 from schemas.functions.log_events import LogLine
 from schemas.http import Response
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.function_bundles import FileDifference, differences
 from workers.management.metrics_text import read_metrics
@@ -124,7 +125,7 @@ class FunctionLogQuery(Struct, frozen=True, forbid_unknown_fields=True):
     before: float | None = None
     text: str = ""
     request_id: str = ""
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class FunctionLogs(Struct, frozen=True):

@@ -3,10 +3,14 @@
 A job is created as role `postgres` and belongs to it. Its command runs where all jobs run, never in a session of this pool.
 """
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from schemas.schedules import InvalidSchedule, parse_schedule
 from workers.database.transactions.interactive import statement
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done
@@ -27,7 +31,7 @@ class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Jobs after a number (the last of the page before)."""
 
     after: int = 0
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class Job(Struct, frozen=True):
@@ -57,9 +61,9 @@ class JobPage(Struct, frozen=True):
 class NewJob(Struct, frozen=True, forbid_unknown_fields=True):
     """A job to create: five fields of cron, a name such as `@daily`, or `30 seconds`; and SQL."""
 
-    name: str
+    name: Annotated[str, limits.text(200)]
     schedule: str
-    command: str
+    command: Annotated[str, limits.text(_LONGEST_COMMAND)]
 
 
 class JobChange(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,9 +91,9 @@ class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Runs before a number, of a job or all. `status` is starting, running, succeeded or failed."""
 
     job_id: int | None = None
-    status: str | None = None
+    status: Annotated[str, limits.choice(*_STATUSES)] | None = None
     before: int | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class JobRunRow(Struct, frozen=True):
@@ -157,7 +161,7 @@ async def remove(context: OperationContext, arguments: JobReference) -> Done:
 
 
 async def run_now(context: OperationContext, arguments: JobReference) -> Done:
-    """Have the scheduler run a job now, once, as its owner, and record the run."""
+    """Request that the scheduler runs a job now, once, as its owner, and records the run."""
     job = await _job(context, arguments.id)
     if not job.is_active:
         raise ManagementError(

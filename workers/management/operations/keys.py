@@ -44,7 +44,7 @@ class SigningKeyDescription(Struct, frozen=True):
 
 
 class ApiKeyDescription(Struct, frozen=True):
-    """An API key. `hint` are its last four characters; `is_development`: it is published, so everybody knows it."""
+    """An API key. `hint` are its last four characters; `is_development`: it is the published key of development, which is no secret."""
 
     name: str
     setting: str

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Struct
 
@@ -17,6 +17,8 @@ from broker.logs.lines import StoredLine
 from broker.logs.query import InvalidLogQuery, LogFilter
 from broker.logs.store import FOLDER
 from broker.processes.lifecycle import data_folder
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
@@ -52,7 +54,7 @@ class LogFilterArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 class LogSearch(LogFilterArguments, frozen=True, kw_only=True):
     """A page of a search, the newest lines first. `histogram`: number of bars of a histogram over all matching lines, 0 for none."""
 
-    limit: int = 100
+    limit: PageLimit = 100
     cursor: str = ""
     histogram: int = 0
 
@@ -61,14 +63,14 @@ class LogTail(LogFilterArguments, frozen=True, kw_only=True):
     """Lines that arrive after a cursor; without one only the cursor is returned. Waits up to `wait_s` seconds (at most 25) for the first."""
 
     cursor: str = ""
-    limit: int = 500
-    wait_s: float = 20.0
+    limit: PageLimit = 500
+    wait_s: Annotated[float, limits.number(0, _LONGEST_WAIT_S)] = 20.0
 
 
 class RequestReference(Struct, frozen=True, forbid_unknown_fields=True):
     """A request by its id, the header `x-request-id` of its answer."""
 
-    id: str
+    id: Annotated[str, limits.text(_LONGEST_FILTER)]
 
 
 class LogLineView(Struct, frozen=True, omit_defaults=True):

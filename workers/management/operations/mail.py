@@ -1,12 +1,13 @@
 """Operations on emails: their templates, previews, test emails, and what the mail catcher of development caught."""
 
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
@@ -67,8 +68,8 @@ class CaughtEmailQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """A page of caught emails, the newest first; `query` as in the pages of the mail catcher (`to:ada@example.com`)."""
 
     query: str = ""
-    start: int = 0
-    limit: int = 50
+    start: Annotated[int, limits.number(0, 1_000_000)] = 0
+    limit: Annotated[int, limits.number(1, _MOST_CAUGHT)] = 50
 
 
 class CaughtEmailSummary(Struct, frozen=True):

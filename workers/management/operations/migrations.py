@@ -1,10 +1,11 @@
 """Operations on migrations: apply a text, list what is applied and what the folder has, correct the history, write missing files."""
 
 import asyncio
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.migrations.apply import (
     AppliedChange,
@@ -65,7 +66,7 @@ class HistoryRepair(Struct, frozen=True, forbid_unknown_fields=True):
     """Versions to record as applied, or to strike from the history. Nothing runs."""
 
     status: Literal["applied", "reverted"]
-    versions: list[str]
+    versions: Annotated[list[str], limits.entries(_MOST_VERSIONS)]
 
 
 class RepairedHistory(Struct, frozen=True):

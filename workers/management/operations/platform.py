@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import time
 from importlib import metadata
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,6 +15,7 @@ from broker.jetstream.errors import JetStreamError
 from broker.processes.backup_requests import backup_folder
 from broker.processes.lifecycle import data_folder
 from broker.subjects import EMAILS_STREAM, FUNCTION_LOGS, FUNCTIONS, STORAGE_EVENTS_STREAM
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.metrics_text import MetricSamples, read_metrics
 from workers.management.operation import Operation, OperationContext
@@ -45,7 +46,7 @@ _LONGEST_S = 3600.0
 class HealthQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Over how many seconds requests are counted, an hour at most."""
 
-    span_s: float = 300.0
+    span_s: Annotated[float, limits.number(1, _LONGEST_S)] = 300.0
 
 
 class ProcessHealth(Struct, frozen=True):

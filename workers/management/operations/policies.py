@@ -1,9 +1,10 @@
 """Operations on policies: list, create, change, drop (as migrations), templates, the matrix, and explanations."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct, field
 
+from workers.management import argument_limits as limits
 from workers.management.catalog.model import PolicyInfo
 from workers.management.ddl.access import AlterPolicy, CreatePolicy, DropPolicy
 from workers.management.ddl.changes import Change, migration_text, statements_of
@@ -81,7 +82,9 @@ class MatrixQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Schemas and roles of a matrix."""
 
     schemas: list[str] = field(default_factory=lambda: ["public"])
-    roles: list[str] = field(default_factory=lambda: ["anon", "authenticated", "service_role"])
+    roles: Annotated[list[str], limits.entries(_MOST_ROLES)] = field(
+        default_factory=lambda: ["anon", "authenticated", "service_role"]
+    )
 
 
 async def list_policies(context: OperationContext, arguments: SchemaList) -> list[TablePolicies]:

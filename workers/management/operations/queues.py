@@ -4,12 +4,14 @@ Messages are read without hiding them from consumers. Tables of queues are named
 """
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
 
 from workers.database.transactions.interactive import statement
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -57,7 +59,7 @@ class QueueReference(Struct, frozen=True, forbid_unknown_fields=True):
 class QueueCreation(Struct, frozen=True, forbid_unknown_fields=True):
     """A queue to create; an unlogged one is faster and does not survive a crash of the server."""
 
-    queue: str
+    queue: Annotated[str, limits.text(47)]
     is_unlogged: bool = False
 
 
@@ -67,7 +69,7 @@ class MessagesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     queue: str
     archive: bool = False
     after: int = 0
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class QueueMessage(Struct, frozen=True):
@@ -95,21 +97,21 @@ class MessageToSend(Struct, frozen=True, forbid_unknown_fields=True):
     queue: str
     message: Any
     headers: dict[str, Any] | None = None
-    delay_s: int = 0
+    delay_s: Annotated[int, limits.number(0, _LONGEST_DELAY_S)] = 0
 
 
 class MessageNumbers(Struct, frozen=True, forbid_unknown_fields=True):
     """Messages of a queue by their numbers, at most a thousand."""
 
     queue: str
-    ids: list[int]
+    ids: Annotated[list[int], limits.entries(_MOST_IDS)]
 
 
 class MessagesToRetry(Struct, frozen=True, forbid_unknown_fields=True):
     """Messages to hand out at once: hidden ones of the queue, or those of its archive, which are sent again."""
 
     queue: str
-    ids: list[int]
+    ids: Annotated[list[int], limits.entries(_MOST_IDS)]
     archive: bool = False
 
 
@@ -174,9 +176,9 @@ async def create(context: OperationContext, arguments: QueueCreation) -> Done:
 
 async def send(context: OperationContext, arguments: MessageToSend) -> MessageReference:
     """Send a message to a queue."""
-    name = await _queue(context, arguments.queue)
     if not 0 <= arguments.delay_s <= _LONGEST_DELAY_S:
         raise invalid_arguments("`delay_s` must be seconds, a year at most")
+    name = await _queue(context, arguments.queue)
     message, headers = (
         msgspec.json.encode(value).decode() for value in (arguments.message, arguments.headers)
     )
@@ -191,7 +193,7 @@ async def retry(context: OperationContext, arguments: MessagesToRetry) -> Change
     """Hand out messages at once: hidden ones become visible, archived ones are sent again as new messages."""
     if not arguments.archive:
         return await _change(context, "make_visible", arguments.queue, arguments.ids)
-    name = await _queue(context, arguments.queue)
+    numbers, name = _array(arguments.ids), await _queue(context, arguments.queue)
     sql = compose.concat(
         compose.raw("with taken as (delete from "),
         _table(name, "a"),
@@ -204,7 +206,7 @@ async def retry(context: OperationContext, arguments: MessagesToRetry) -> Change
     )
     with needs_extension(*_PGMQ), rows_of_form():
         [rows] = await context.database.write(
-            composed(sql, _array(arguments.ids)), timeout_s=context.settings.statement_timeout_s
+            composed(sql, numbers), timeout_s=context.settings.statement_timeout_s
         )
         return _changed(decode_rows(rows, MessageReference))
 
@@ -255,7 +257,7 @@ def _find(name: str) -> tuple[str, str]:
 
 
 async def _change(context: OperationContext, statement: str, queue: str, ids: list[int]) -> ChangedMessages:
-    name, numbers = await _queue(context, queue), _array(ids)
+    numbers, name = _array(ids), await _queue(context, queue)
     with needs_extension(*_PGMQ):
         return _changed(await write_rows(context, MessageReference, SQL[statement], name, numbers))
 

@@ -3,12 +3,14 @@
 The inspector of the dashboard joins channels over the realtime socket itself, as any client does.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
 
 from workers.database.transactions.interactive import statement
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -28,9 +30,9 @@ _SERVICE = [("role", "service_role"), ("request.jwt.claims", '{"role":"service_r
 class RealtimeTablesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Tables of a schema by pages."""
 
-    schema: str = "public"
+    schema: Annotated[str, limits.text(63)] = "public"
     after: str | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class RealtimeTable(Struct, frozen=True):
@@ -62,8 +64,8 @@ class RealtimeTablePage(Struct, frozen=True):
 class PublicationSwitch(Struct, frozen=True, forbid_unknown_fields=True):
     """A table, and whether its row changes are published. `is_preview`: only the SQL is returned."""
 
-    schema: str
-    table: str
+    schema: Annotated[str, limits.text(63)]
+    table: Annotated[str, limits.text(63)]
     is_published: bool
     is_preview: bool = False
 
@@ -71,8 +73,8 @@ class PublicationSwitch(Struct, frozen=True, forbid_unknown_fields=True):
 class ReplicaIdentityChange(Struct, frozen=True, forbid_unknown_fields=True):
     """A table, and whether old rows are published whole (`full`) or by their key. `is_preview`: only the SQL is returned."""
 
-    schema: str
-    table: str
+    schema: Annotated[str, limits.text(63)]
+    table: Annotated[str, limits.text(63)]
     is_full: bool
     is_preview: bool = False
 
@@ -87,8 +89,8 @@ class RealtimeSql(Struct, frozen=True):
 class BroadcastMessage(Struct, frozen=True, forbid_unknown_fields=True):
     """A broadcast to a topic; only members of a private channel get a private one."""
 
-    topic: str
-    event: str
+    topic: Annotated[str, limits.text(_LONGEST_TOPIC)]
+    event: Annotated[str, limits.text(_LONGEST_TOPIC)]
     payload: dict[str, Any]
     private: bool = False
 
@@ -145,7 +147,7 @@ async def publish_table(context: OperationContext, arguments: PublicationSwitch)
 
 
 async def set_replica_identity(context: OperationContext, arguments: ReplicaIdentityChange) -> RealtimeSql:
-    """Have old rows of a table published whole, or by their key."""
+    """Set whether old rows of a table are published whole, or by their key."""
     row = await _existing(context, arguments.schema, arguments.table)
     context.before = {"replica_identity": _IDENTITIES.get(row.replica_identity, "")}
     sql = compose.concat(

@@ -1,13 +1,14 @@
 """Operations on files of rows: import and export, both streamed."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from schemas.database_logins import READER, VIEWER
 from workers.database.errors import DatabaseError
 from workers.database.transactions.model import Statement
+from workers.management import argument_limits as limits
 from workers.management.caller import ViewAs, caller_settings
 from workers.management.database import ROLE_OF_LOGIN
 from workers.management.errors import ManagementError, SqlRejected, invalid_arguments
@@ -40,7 +41,7 @@ class ExportRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     table: str
     schema: str = "public"
-    format: str = "csv"
+    format: Annotated[str, limits.choice("csv", "json", "ndjson")] = "csv"
     columns: list[str] | None = None
     filters: list[RowFilter] = []
     sorts: list[RowSort] = []
@@ -57,8 +58,8 @@ class ImportRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     table: str
     schema: str = "public"
-    format: str = "csv"
-    on_conflict: str = "error"
+    format: Annotated[str, limits.choice("csv", "json", "ndjson")] = "csv"
+    on_conflict: Annotated[str, limits.choice(*_CONFLICTS)] = "error"
     skip_errors: bool = False
     preview: bool = False
     columns: list[str] | None = None

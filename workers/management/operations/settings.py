@@ -1,13 +1,15 @@
 """Operations on settings: list them with their sources, change, reset, compare with the file, export, look at the history."""
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from schemas.settings.tree import Settings
 from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import TransactionSpec
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -51,14 +53,14 @@ class SettingValues(Struct, frozen=True, forbid_unknown_fields=True):
     """New values by dotted path, and the version that `settings.list` showed. Null unsets what can be unset."""
 
     version: int
-    values: dict[str, Any]
+    values: Annotated[dict[str, Any], limits.members(_MOST_KEYS)]
 
 
 class SettingsReset(Struct, frozen=True, forbid_unknown_fields=True):
     """Settings by dotted path whose stored values are removed, and the version that `settings.list` showed."""
 
     version: int
-    keys: list[str]
+    keys: Annotated[list[str], limits.entries(_MOST_KEYS)]
 
 
 class SettingsVersion(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,7 +82,7 @@ class SettingsHistoryQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     before: int | None = None
     key: str | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class SettingsHistoryRow(Struct, frozen=True):
@@ -131,6 +133,7 @@ async def list_settings(context: OperationContext, arguments: SettingsQuery) -> 
 
 async def change(context: OperationContext, arguments: SettingValues) -> ChangedSettings:
     """Store values; every process uses them within moments, without a restart."""
+    _check_count("values", len(arguments.values))
     _check_keys(list(arguments.values))
     warnings = await change_settings(context, arguments.version, arguments.values)
     return await _changed(context, list(arguments.values), warnings)
@@ -138,6 +141,7 @@ async def change(context: OperationContext, arguments: SettingValues) -> Changed
 
 async def reset(context: OperationContext, arguments: SettingsReset) -> ChangedSettings:
     """Remove stored values, so that those of the file or the defaults apply again."""
+    _check_count("keys", len(arguments.keys))
     _check_keys(arguments.keys)
     warnings = await change_settings(context, arguments.version, {}, arguments.keys)
     return await _changed(context, arguments.keys, warnings)
@@ -212,9 +216,12 @@ def _equal_keys(context: OperationContext, sources: SettingSources) -> list[str]
     ]
 
 
+def _check_count(name: str, count: int) -> None:
+    if not 1 <= count <= _MOST_KEYS:
+        raise invalid_arguments(f"`{name}` must name 1 to {_MOST_KEYS} settings")
+
+
 def _check_keys(keys: list[str]) -> None:
-    if not 1 <= len(keys) <= _MOST_KEYS:
-        raise invalid_arguments(f"Name 1 to {_MOST_KEYS} settings")
     if any(len(key) > _MOST_KEY or "\0" in key for key in keys):
         raise invalid_arguments("A setting is named by its dotted path, such as auth.site_url")
 

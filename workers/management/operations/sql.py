@@ -1,11 +1,12 @@
 """Operations that run SQL of a person: run, cancel, explain, stream. What protects others: workers/management/sql/sessions.py."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import statement
+from workers.management import argument_limits as limits
 from workers.management.caller import ViewAs
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import Operation, OperationContext, StreamedResult
@@ -45,13 +46,13 @@ class SqlText(Struct, frozen=True, forbid_unknown_fields=True):
     sql: str
     read_only: bool = True
     view_as: ViewAs | None = None
-    id: str = ""
+    id: Annotated[str, limits.text(_LONGEST_ID, least=0)] = ""
     parameters: list[str | None] = []
     single_transaction: bool = True
     timeout_s: float | None = None
     max_rows: int | None = None
-    max_bytes: int = 1024 * 1024
-    max_cell: int = 16 * 1024
+    max_bytes: Annotated[int, limits.number(0, _MOST_BYTES)] = 1024 * 1024
+    max_cell: Annotated[int, limits.number(1, _LONGEST_CELL)] = 16 * 1024
 
 
 class SqlResults(Struct, frozen=True):
@@ -200,8 +201,8 @@ async def _name_types(
     )
     names = dict(zip(pairs, ((row[0] or b"").decode() for row in rows), strict=True))
     for result, columns in zip(results, types, strict=True):
-        for shown, column in zip(result.columns, columns, strict=False):
-            shown.type = names[column.type_oid, column.type_modifier]
+        for result_column, column in zip(result.columns, columns, strict=False):
+            result_column.type = names[column.type_oid, column.type_modifier]
 
 
 def _ndjson(columns: list[ResultColumn]) -> NdjsonRows:

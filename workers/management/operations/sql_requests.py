@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from workers.management.argument_limits import PageLimit
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.jobs import SQL, check_id
 from workers.management.page_cursor import check_limit
@@ -21,7 +22,7 @@ class RequestsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Requests after a number."""
 
     after: int = 0
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class QueuedSqlRequest(Struct, frozen=True):
@@ -47,7 +48,7 @@ class ResponsesQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     before: int | None = None
     only_failures: bool = False
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class RequestResponse(Struct, frozen=True):
@@ -77,13 +78,13 @@ async def list_requests(context: OperationContext, arguments: RequestsQuery) -> 
         rows = await read_rows(
             context, QueuedSqlRequest, SQL["waiting_requests"], check_id(arguments.after), limit
         )
-    shown = [
+    requests = [
         QueuedSqlRequest(
             row.id, row.method, row.url, row.timeout_ms, without_credentials(row.headers), row.body
         )
         for row in rows
     ]
-    return RequestPage(shown, rows[-1].id if len(rows) == limit else None)
+    return RequestPage(requests, rows[-1].id if len(rows) == limit else None)
 
 
 async def list_responses(context: OperationContext, arguments: ResponsesQuery) -> ResponsePage:

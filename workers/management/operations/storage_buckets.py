@@ -3,7 +3,7 @@
 Lists are read from the database; changes are requests to the pool storage as the service role, which keeps its rules.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -11,6 +11,8 @@ from msgspec import UNSET, Struct, UnsetType
 from broker.subjects import STORAGE
 from schemas.http import Headers, Response
 from workers.database.transactions.interactive import statement
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import not_found
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -30,9 +32,9 @@ _LONGEST_SEARCH = 1024
 class BucketsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Buckets whose name contains a text, by pages."""
 
-    search: str = ""
+    search: Annotated[str, limits.text(_LONGEST_SEARCH, least=0)] = ""
     after: str | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class BucketSummary(Struct, frozen=True):
@@ -97,7 +99,7 @@ class UploadsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     bucket: str | None = None
     after: str | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class UploadInProgress(Struct, frozen=True):
@@ -163,7 +165,7 @@ async def create(context: OperationContext, arguments: BucketCreation) -> Done:
 
 
 async def change(context: OperationContext, arguments: BucketUpdate) -> Done:
-    """Change a bucket: whether everybody may read it, its limits, its quota."""
+    """Change a bucket: whether it can be read without a key, its limits, its quota."""
     members = msgspec.structs.asdict(arguments)
     bucket = members.pop("bucket")
     context.before = await _summary(context, bucket)

@@ -1,11 +1,13 @@
 """Operations on objects: list a folder, search, metadata, move, copy, delete several. Bytes of objects never pass through here."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct, field
 
 from workers.database.transactions.interactive import statement
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments, not_found
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
@@ -24,11 +26,11 @@ class FolderQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """A folder of a bucket, such as `photos/2026/`, empty for the root. `sort` is name, created_at or updated_at."""
 
     bucket: str
-    folder: str = ""
-    sort: str = "name"
+    folder: Annotated[str, limits.text(_LONGEST_KEY, least=0)] = ""
+    sort: Annotated[str, limits.choice(*_SORTS)] = "name"
     is_descending: bool = False
     after: str | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class StoredObject(Struct, frozen=True):
@@ -54,10 +56,10 @@ class ObjectSearch(Struct, frozen=True, forbid_unknown_fields=True):
     """Objects of a bucket whose name begins with `prefix` and contains `search`, in every folder."""
 
     bucket: str
-    search: str = ""
-    prefix: str = ""
+    search: Annotated[str, limits.text(_LONGEST_KEY, least=0)] = ""
+    prefix: Annotated[str, limits.text(_LONGEST_KEY, least=0)] = ""
     after: str | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class ObjectPage(Struct, frozen=True):
@@ -103,7 +105,7 @@ class ObjectNames(Struct, frozen=True, forbid_unknown_fields=True):
     """Objects of one bucket by their names, at most a thousand."""
 
     bucket: str
-    names: list[str]
+    names: Annotated[list[str], limits.entries(_MOST_DELETED)]
 
 
 class DeletedObjects(Struct, frozen=True):
@@ -131,8 +133,8 @@ async def list_folder(context: OperationContext, arguments: FolderQuery) -> Fold
     limit = check_limit(arguments.limit, context.settings.max_rows)
     if arguments.sort not in _SORTS:
         raise invalid_arguments(f"`sort` must be one of {', '.join(_SORTS)}")
-    await _check_bucket(context, arguments.bucket)
     folder = check_text("folder", arguments.folder, longest=_LONGEST_KEY, least=0)
+    await _check_bucket(context, arguments.bucket)
     if folder and not folder.endswith("/"):
         folder += "/"
     body: dict[str, object] = {
@@ -155,9 +157,9 @@ async def list_folder(context: OperationContext, arguments: FolderQuery) -> Fold
 async def search(context: OperationContext, arguments: ObjectSearch) -> ObjectPage:
     """Return a page of the objects of a bucket by prefix and part of the name."""
     limit = check_limit(arguments.limit, context.settings.max_rows)
-    await _check_bucket(context, arguments.bucket)
     texts = {"prefix": arguments.prefix, "search": arguments.search}
     prefix, part = (check_text(name, text, longest=_LONGEST_KEY, least=0) for name, text in texts.items())
+    await _check_bucket(context, arguments.bucket)
     after = check_text("after", read_cursor(arguments.after, str)) if arguments.after else ""
     [rows] = await context.database.read(
         statement(SQL["search"], arguments.bucket, prefix, part, after, limit),

@@ -1,7 +1,10 @@
 """Operations on tokens for programs: list, create, remove. A token never has more rights than who made it has today."""
 
+from typing import Annotated
+
 from msgspec import Struct
 
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.model import AdministratorToken
 from workers.management.identity.secrets import digest, new_token
@@ -17,7 +20,7 @@ _LONGEST_S = 10 * 366 * 86400.0
 class NewToken(Struct, frozen=True, forbid_unknown_fields=True):
     """A token to create. `lasts_s`: seconds until it ends, null for none; without `may_write` it can only read."""
 
-    name: str
+    name: Annotated[str, limits.text(_MOST_NAME)]
     rights: Right = Right.READER
     may_write: bool = False
     lasts_s: float | None = 30 * 86400.0

@@ -6,12 +6,14 @@ after the request went out, so a failed delivery cannot be sent again from here:
 
 import base64
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, field
 
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments, not_found
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
@@ -51,15 +53,15 @@ class TableWebhook(Struct, frozen=True):
 class WebhookCreation(Struct, frozen=True, forbid_unknown_fields=True):
     """A webhook to create. `is_preview`: only the SQL is returned."""
 
-    schema: str
-    table: str
-    name: str
+    schema: Annotated[str, limits.text(63)]
+    table: Annotated[str, limits.text(63)]
+    name: Annotated[str, limits.text(63)]
     events: list[WebhookEvent]
     url: str
     method: Literal["POST", "GET"] = "POST"
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
     params: dict[str, str] = {}
-    timeout_ms: int = 1000
+    timeout_ms: Annotated[int, limits.number(1, 600_000)] = 1000
     is_preview: bool = False
 
 
@@ -94,7 +96,7 @@ class DeliveriesQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
     webhook: str | None = None
     before: int | None = None
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class WebhookDelivery(Struct, frozen=True):
@@ -144,8 +146,8 @@ async def list_webhooks(context: OperationContext, arguments: NoArguments) -> li
 async def create(context: OperationContext, arguments: WebhookCreation) -> SqlOfChange:
     """Create a webhook: a trigger that sends a request for each row that changes."""
     _check_creation(arguments)
-    table = await _table(context, arguments.schema, arguments.table)
     check_text("name", arguments.name, longest=63)
+    table = await _table(context, arguments.schema, arguments.table)
     events = compose.join(" or ", [_EVENT_SQL[event] for event in dict.fromkeys(arguments.events)])
     texts = (
         arguments.url,

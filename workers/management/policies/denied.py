@@ -155,12 +155,12 @@ async def _new_row(
     kind = compose.qualified(facts.schema, facts.table)
     base = _defaults(subject, query) if existing is None else _cast(existing, kind)
     values = compose.param(msgspec.json.encode(query.values))
-    made = compose.concat(
+    query_of_row = compose.concat(
         compose.raw("select (row_.*)::pg_catalog.text from pg_catalog.jsonb_populate_record("), base,
         compose.raw(", "), values, compose.raw("::pg_catalog.jsonb) as row_"),
     )  # fmt: skip
     try:
-        [rows] = await run_as_caller(context, subject.session, as_statement(made))
+        [rows] = await run_as_caller(context, subject.session, as_statement(query_of_row))
         row = (rows[0][0] or b"").decode()
         if not any(column.is_generated for column in facts.columns):
             return row

@@ -68,9 +68,9 @@ async def fetch_row(context: OperationContext, facts: TableFacts, key: dict[str,
 
 def key_condition(facts: TableFacts, key: dict[str, Any]) -> Sql:
     """Return the condition that selects the row of a key. Raises: ManagementError (400)."""
-    known = {column.name for column in facts.columns}
-    if not 1 <= len(key) <= _MOST_KEYS or set(key) - known:
-        wrong = ", ".join(sorted(set(key) - known))
+    column_names = {column.name for column in facts.columns}
+    if not 1 <= len(key) <= _MOST_KEYS or set(key) - column_names:
+        wrong = ", ".join(sorted(set(key) - column_names))
         raise invalid_arguments(
             f"`key` must name columns of the row with their values: {wrong or 'it is empty'}"
         )

@@ -54,10 +54,12 @@ def changes_of(template: str, schema: str, table: str, values: Values) -> list[C
     chosen = _TEMPLATES.get(template)
     if chosen is None:
         raise not_found(f"template {template}; policies.templates lists them")
-    known = {parameter.name: parameter for parameter in chosen.info.parameters}
-    if unknown := sorted(set(values) - set(known)):
+    parameters = {parameter.name: parameter for parameter in chosen.info.parameters}
+    if unknown := sorted(set(values) - set(parameters)):
         raise invalid_arguments(f"Template {template} has no parameter {unknown[0]}")
-    full = {parameter.name: values.get(parameter.name, parameter.default) for parameter in known.values()}
+    full = {
+        parameter.name: values.get(parameter.name, parameter.default) for parameter in parameters.values()
+    }
     if needed := [key for key, value in full.items() if value is None]:
         raise invalid_arguments(f"Template {template} needs the parameter {needed[0]}")
     complete = {key: value for key, value in full.items() if value is not None}
@@ -138,13 +140,13 @@ def _member(schema: str, table: str, values: Values) -> list[CreatePolicy]:
 def _second_factor(schema: str, table: str, values: Values) -> list[CreatePolicy]:
     del values
     test = "(select auth.jwt()) ->> 'aal' = 'aal2'"
-    made = _policy(schema, table, "Second factor is needed", "all", "authenticated", test, test)
+    policy = _policy(schema, table, "Second factor is needed", "all", "authenticated", test, test)
     return [
         CreatePolicy(
             schema=schema,
             table=table,
-            name=made.name,
-            roles=made.roles,
+            name=policy.name,
+            roles=policy.roles,
             using=test,
             check=test,
             is_permissive=False,

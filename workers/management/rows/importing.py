@@ -72,7 +72,7 @@ class RowImport:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many records failed that reading on is of no use."""
+        """Whether the most errors that a report holds were found, so that reading stops."""
         return self.report.failed >= MAX_ERRORS
 
     async def run(self, upload: AsyncIterator[bytes], parser: RecordParser, *, skips: bool) -> None:

@@ -1,6 +1,7 @@
 """rows.list: a page of any table or view, as an administrator or as a caller of the interfaces sees it."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 from msgspec import Struct
@@ -8,6 +9,8 @@ from msgspec import Struct
 from workers.database.errors import DatabaseError
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.caller import ViewAs, caller_settings
 from workers.management.errors import invalid_arguments
 from workers.management.operation import OperationContext
@@ -41,13 +44,13 @@ class PageRequest(Struct, frozen=True, forbid_unknown_fields=True):
     columns: list[str] | None = None
     filters: list[RowFilter] = []
     sorts: list[RowSort] = []
-    limit: int = 100
+    limit: PageLimit = 100
     after: str | None = None
     before: str | None = None
     last: bool = False
     labels: list[str] = []
-    max_cell: int = 1000
-    count: str = "none"
+    max_cell: Annotated[int, limits.number(1, _LONGEST_CELL)] = 1000
+    count: Annotated[str, limits.choice("none", "estimate", "exact")] = "none"
     count_timeout_s: float = 2.0
     view_as: ViewAs | None = None
 

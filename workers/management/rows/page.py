@@ -144,8 +144,8 @@ def _head(plan: RowPagePlan) -> Sql:
     keys = [column_sql(name) + raw("::pg_catalog.text") for name in plan.table.key]
     version = [raw("r.xmin::pg_catalog.text") if plan.table.has_version else raw("null::pg_catalog.text")]
     labels = [_label(column) for column in plan.labels]
-    shown = join(", ", [*cells, *places, *keys, *version, *labels])
-    return concat(raw("select "), shown, raw(" from "), plan.table.sql, raw(" as r where "))
+    outputs = join(", ", [*cells, *places, *keys, *version, *labels])
+    return concat(raw("select "), outputs, raw(" from "), plan.table.sql, raw(" as r where "))
 
 
 def _cell(column: TableColumn, longest: int) -> Sql:

@@ -72,7 +72,7 @@ class DescribedTable(Struct, frozen=True):
         raise invalid_arguments(f"{self.schema}.{self.name} has no column {name[:100]!r}")
 
     def check_key(self) -> None:
-        """Refuse a table whose rows cannot be told apart. Raises: ManagementError (409)."""
+        """Reject a table without a key, whose rows cannot be addressed. Raises: ManagementError (409)."""
         if not self.key:
             raise ManagementError(
                 409,

@@ -207,7 +207,7 @@ class TextRun:
         result = StatementResult(index, script.line, columns=[], rows=[], shortened=[], notices=[])
         self._outcome.results.append(result)
         self._outcome.types.append([])
-        gathering = _Gathering(result, self._limits)
+        gathering = _RowCollector(result, self._limits)
         started = time.perf_counter()
         most = self._limits.max_rows + 1 if self._is_read_only else 0
         failure: DatabaseError | None = None
@@ -224,7 +224,7 @@ class TextRun:
             raise failure
         result.duration_ms = round((time.perf_counter() - started) * 1000, 3)
 
-    def _take(self, event: ResultEvent, gathering: "_Gathering") -> None:
+    def _take(self, event: ResultEvent, gathering: "_RowCollector") -> None:
         result = gathering.result
         match event:
             case ResultColumns(columns):
@@ -244,7 +244,7 @@ class TextRun:
 
 
 @dataclass(slots=True)
-class _Gathering:
+class _RowCollector:
     """Stores the rows of one result, up to the limits."""
 
     result: StatementResult

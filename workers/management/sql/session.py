@@ -79,7 +79,7 @@ class SqlSession(asyncio.Protocol):
     ) -> AsyncIterator[ResultEvent]:
         """Run one statement and yield its events; the last is `ReadyForStatement`. Read them to the end, or close the session.
 
-        `max_rows`: the server stops a reading statement after so many rows, 0 for no limit. `copy_rows` are sent to a
+        `max_rows`: the server stops a reading statement after this number of rows, 0 for no limit. `copy_rows` are sent to a
         `COPY ... FROM STDIN`; without them it fails.
         Raises: Disconnected if the session ended before the answer; DatabaseError for a text that Postgres cannot store.
         """

@@ -14,6 +14,15 @@ class BadUpsertFilters(RestError):
         super().__init__("Filters must include all and only primary key columns with 'eq' operators")
 
 
+class FilterRequired(RestError):
+    """PATCH or DELETE has no filter, and the project requires one. Code and message are those of the module `safeupdate`."""
+
+    code, status = "21000", 400
+
+    def __init__(self, command: str) -> None:
+        super().__init__(f"{command} requires a WHERE clause")
+
+
 class NotAcceptable(RestError):
     """None of the types in `Accept` can be produced."""
 

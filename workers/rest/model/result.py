@@ -93,6 +93,7 @@ class RestOptions:
     max_rows: int | None
     tx_end: str
     aggregates_enabled: bool
+    require_filters: bool
     plan_enabled: bool
     legacy_target_names: bool
     root_spec: str | None

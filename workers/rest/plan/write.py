@@ -3,7 +3,7 @@
 from workers.database.schema_cache.catalog import Catalog, CatalogRelation, ComputedRelationship
 from workers.rest.errors.execute import UpsertKeyMismatch
 from workers.rest.errors.parse import BadBody, BadQuery
-from workers.rest.errors.plan import BadUpsertFilters, NoColumn
+from workers.rest.errors.plan import BadUpsertFilters, FilterRequired, NoColumn
 from workers.rest.model import (
     ApiRequest,
     Condition,
@@ -22,6 +22,9 @@ from workers.rest.plan.conditions import plan_conditions
 from workers.rest.plan.fields import FieldScope
 from workers.sql.compose import ParameterSlot
 
+_CHOOSING = {RequestAction.UPDATE: "UPDATE", RequestAction.DELETE: "DELETE"}
+"""Actions that change the rows which the filters choose, with the name of their command."""
+
 
 def plan_write(
     request: ApiRequest,
@@ -33,7 +36,7 @@ def plan_write(
 ) -> RelationWrite:
     """Plan the change; `read` is what is shown of the changed rows, if anything is.
 
-    Raises: NoColumn, BadUpsertFilters, UpsertKeyMismatch, BadBody, NoRelationship, AmbiguousRelationship.
+    Raises: FilterRequired, NoColumn, BadUpsertFilters, UpsertKeyMismatch, BadBody, NoRelationship, AmbiguousRelationship.
     """
     matched_by = _matched_by(request, payload)
     names = request.query.columns if request.query.columns is not None else payload.keys if payload else ()
@@ -43,7 +46,9 @@ def plan_write(
         raise UpsertKeyMismatch
     conditions: list[Condition] = [item for path, item in request.query.filters if not path]
     conditions += [item for path, item in request.query.logic if not path]
-    chooses = request.action in (RequestAction.UPDATE, RequestAction.DELETE)
+    if options.require_filters and not conditions and (command := _CHOOSING.get(request.action)):
+        raise FilterRequired(command)
+    chooses = request.action in _CHOOSING
     location = relation.primary_key if _wants_location(request) else ()
     return RelationWrite(
         action=request.action,

@@ -1,6 +1,6 @@
 """Upload endpoints: `POST` creates an object, or replaces one with `x-upsert: true`; `PUT` does either.
 
-The body never reaches the pool. The gateway sends the request twice: first without a stored body, and is told where to
+The body never reaches the pool. The gateway sends the request twice: first without a stored body; the answer says where to
 write the bytes; then with the size and the hash of the bytes that it stored. A false condition (`If-Match`,
 `If-None-Match`, `If-Unmodified-Since`) is 412 both times, and the row stays as it was.
 Source: docs/reference/storage.md, sections 6.1 and 6.11.

@@ -1,6 +1,6 @@
 """What headers of a request claim about its bucket: its owner, and whether it is public.
 
-Access lists of single objects do not exist: a public bucket is readable by everybody, a private one by its policies. So the
+Access lists of single objects do not exist: a public bucket is readable without credentials, a private one by its policies. So the
 `x-amz-acl` of an object is accepted if it is what the bucket does anyway, and rejected otherwise.
 Source: docs/reference/storage.md, section 10.4; "Verifying bucket ownership" of the Amazon S3 user guide.
 """

@@ -73,13 +73,13 @@ class _Bucket(msgspec.Struct, frozen=True):
 
 
 async def bucket_acl(context: StorageContext, request: S3Request) -> Response:
-    """GetBucketAcl: full control for the owner; reading for everybody if the bucket is public."""
+    """GetBucketAcl: full control for the owner; reading for all users if the bucket is public."""
     bucket = await _bucket(context, request, request.bucket)
     return _access_list(bucket.owner or "", is_public=bucket.public)
 
 
 async def object_acl(context: StorageContext, request: S3Request) -> Response:
-    """GetObjectAcl: full control for the owner; reading for everybody if the bucket is public."""
+    """GetObjectAcl: full control for the owner; reading for all users if the bucket is public."""
     row = await readable(context, request, request.bucket, request.key)
     bucket = await _bucket(context, request, row.bucket_id)
     return _access_list(bucket.owner or "", is_public=bucket.public)

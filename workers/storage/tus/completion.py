@@ -1,7 +1,7 @@
 """Completion of a resumable upload: its bytes become an object.
 
 The object's row and the completion of the upload are one transaction, so an upload is completed once. If the gateway
-stops before it reports the last byte, the next request for the upload completes it: a client that is told the full
+stops before it reports the last byte, the next request for the upload completes it: a client that receives the full
 offset must find its object. Source: docs/reference/storage.md, sections 9 and 11.
 """
 

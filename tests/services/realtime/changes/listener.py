@@ -44,14 +44,14 @@ class Listener:
 
     async def heard(self, count: int, gaps: int = 0) -> None:
         """Wait until it got that many changes and gaps."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(self.got) < count or len(self.gaps) < gaps:
                 self._heard.clear()
                 await self._heard.wait()
 
     async def saw(self, id: int) -> None:
         """Wait until it got a row."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while id not in self.ids:
                 self._heard.clear()
                 await self._heard.wait()

@@ -228,7 +228,7 @@ async def test_who_resumes_hears_when_the_feed_ends(feed: ChangeFeed, pool: Pool
     await log.commit(inserted(2))
     pool.gates["/visible"].clear()
     resuming = asyncio.ensure_future(feed.subscribe(Listener(), [ALL], [1], since))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not pool.count(VisibilityQuery):
             await asyncio.sleep(0.01)
 
@@ -283,7 +283,7 @@ async def test_a_position_is_fresh_though_nothing_happened_to_the_table(
     await log.commit(inserted(1), table="other")
 
     tick = await log.tick()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while subscription.position < tick:
             await asyncio.sleep(0.01)
     await log.empty(keep=1)

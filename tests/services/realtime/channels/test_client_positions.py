@@ -58,7 +58,7 @@ class Edge:
 
     async def state(self, number: int, state: str) -> Position:
         """Wait until a channel is reported in a state; return its position."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 for report in self.reports:
                     for channel in report.channels:

@@ -20,7 +20,7 @@ def settings(host="127.0.0.1"):
 def is_taken(port):
     """Return whether a connection is taken into the queue of a listening socket."""
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=20).close()
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
     except ConnectionRefusedError:
         return False
     return True

@@ -13,7 +13,7 @@ from services.supervisor.processes.supervise import Supervisor
 READY = "import os, signal, sys, time; os.write(int(os.environ['HEADWATER_READY_FD']), b'ready\\n')"
 SERVE = f"{READY}; signal.pause()"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}; time.sleep(60)"
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 
 def python(name, code, **rest):
@@ -164,6 +164,20 @@ async def test_a_child_that_loads_a_program_may_be_silent_meanwhile(supervised, 
     await run.stop()
 
     assert notes.warnings == []
+
+
+async def test_a_child_that_loads_a_program_first_is_not_ready_before_that_serves(supervised, tmp_path):
+    loaded = tmp_path / "loaded"
+    loads = (
+        f"import os, time; os.write(int(os.environ['HEADWATER_READY_FD']), b'loading\\n'); time.sleep(0.3); "
+        f"open({str(loaded)!r}, 'w').close(); {SERVE}"
+    )
+    run = supervised(python("one", loads))
+
+    await run.running()
+
+    assert loaded.exists()
+    await run.stop()
 
 
 async def test_a_child_that_cannot_start_ends_the_start_with_its_reason(supervised):

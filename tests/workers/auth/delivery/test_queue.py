@@ -22,7 +22,7 @@ from workers.auth.delivery.smtp import Mailer, SmtpEndpoint, SmtpSecurity
 from workers.auth.model.vault import read_vault
 
 VAULT = read_vault(Auth())
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")

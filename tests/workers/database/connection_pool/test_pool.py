@@ -43,7 +43,7 @@ async def busy(pool, database, count=1, **options):
 
 async def sleepers(database, count):
     """Wait until so many backends of the database sleep."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while await sleeping(database) != count:
             await asyncio.sleep(0.02)
 

@@ -86,7 +86,7 @@ async def waiting(database):
 
 
 async def until_waiting(database, *, some):
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while bool(await waiting(database)) != some:
             await asyncio.sleep(0.01)
 

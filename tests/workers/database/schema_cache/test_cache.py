@@ -18,7 +18,7 @@ from workers.database.schema_cache.cache import SchemaCache
 from workers.database.schema_cache.database_options import OptionsIgnored, OptionsReloadFailed
 
 LOGIN = "cache_login"
-DEADLINE_S = 30
+DEADLINE_S = 60
 
 SCHEMA = """
 create table public.first (id int primary key);

@@ -27,6 +27,7 @@ def field(api, path):
         ("root_spec", "root", "root_spec", "root"),
         ("db_tx_end", "rollback-allow-override", "tx_end", "rollback-allow-override"),
         ("db_aggregates_enabled", "true", "aggregates_enabled", True),
+        ("require_filters", "on", "require_filters", True),
         ("db_plan_enabled", "ON", "plan_enabled", True),
         ("db_prepared_statements", "off", "prepared_statements", False),
         ("db_hoisted_tx_settings", "statement_timeout", "hoisted_tx_settings", ["statement_timeout"]),

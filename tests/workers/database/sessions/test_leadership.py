@@ -81,7 +81,7 @@ async def test_notices_are_heard(server: OwnServer):
     async def work(leadership: Leadership) -> None:
         await leadership.listen("news", heard.set)
         await leadership.ask("select pg_notify('news', '')")
-        await asyncio.wait_for(heard.wait(), 10)
+        await asyncio.wait_for(heard.wait(), 60)
 
     await lead(server.url, LOCK, work, never, name="work")
 

@@ -87,7 +87,7 @@ async def test_who_is_not_let_in_learns_the_code(server: OwnServer):
 
 async def gone(server: OwnServer, pid: int) -> None:
     connection = await asyncpg.connect(server.url)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await connection.fetchval("select count(*) from pg_stat_activity where pid = $1", pid):
             await asyncio.sleep(0.02)
     await connection.close()

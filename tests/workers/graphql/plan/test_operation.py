@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.mutate import near_text
@@ -266,6 +266,7 @@ LEAVES = (
         ),
     ),
 )
+@example("{ accountCollection(last: 1e400) { edges { node { id } } } }", {})
 @settings(max_examples=300, deadline=None)
 def test_any_document_and_variables_give_a_plan_or_a_failure(text: str, variables: dict[str, object]) -> None:
     page = "{ " + ACCOUNTS % "first: $a, filter: {id: {in: $b}, and: $c}, orderBy: $b, after: $a" + " }"

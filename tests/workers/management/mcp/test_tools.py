@@ -296,7 +296,7 @@ async def _until_sleeping(url: str, count: int) -> None:
     """Wait until so many sessions run pg_sleep(20)."""
     connection = await asyncpg.connect(url)
     try:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while True:
                 sleeping = await connection.fetchval(
                     "select count(*) from pg_stat_activity where query = 'select pg_sleep(20)' and state = 'active'"

@@ -141,7 +141,7 @@ def test_files_are_read_changed_and_deployed_again_with_their_settings(
 
 def test_logs_are_searched(developer: RemoteAdministrator, echo: str) -> None:
     developer.run("functions.invoke", name=echo)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (lines := developer.run("functions.logs", name=echo, text="CALLED second")["lines"]):
         assert time.monotonic() < deadline
 

@@ -18,7 +18,7 @@ from tests.ports import free_port
 
 CLIENTS = Path(__file__).parents[4] / "tests" / "conformance"
 SERVER = CLIENTS / "node_modules" / "@supabase" / "postgres-meta" / "dist" / "server" / "server.js"
-_START_S = 30
+_START_S = 60
 
 
 @dataclass(frozen=True, slots=True)

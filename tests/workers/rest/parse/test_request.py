@@ -34,6 +34,7 @@ OPTIONS = RestOptions(
     max_rows=None,
     tx_end="commit",
     aggregates_enabled=False,
+    require_filters=False,
     plan_enabled=False,
     legacy_target_names=True,
     root_spec=None,

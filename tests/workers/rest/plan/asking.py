@@ -15,6 +15,7 @@ OPTIONS = RestOptions(
     max_rows=None,
     tx_end="commit",
     aggregates_enabled=True,
+    require_filters=False,
     plan_enabled=True,
     legacy_target_names=True,
     root_spec=None,

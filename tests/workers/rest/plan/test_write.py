@@ -6,14 +6,14 @@ from tests.workers.rest.plan.asking import plan
 from workers.rest.errors.base import RestError
 from workers.rest.errors.execute import UpsertKeyMismatch
 from workers.rest.errors.parse import BadBody, BadQuery, LimitOnUpsert
-from workers.rest.errors.plan import BadUpsertFilters, NoColumn
+from workers.rest.errors.plan import BadUpsertFilters, FilterRequired, NoColumn
 from workers.rest.model import RelationWrite, WriteColumn
 from workers.sql.compose import ParameterSlot
 
 FULL = {"prefer": "return=representation"}
 
 
-def write(method: str, target: str, body: str | None = None, /, **headers: str) -> RelationWrite:
+def write(method: str, target: str, body: str | None = None, /, **headers: str | bool) -> RelationWrite:
     found = plan(method, target, body, **headers).write
     assert found is not None
     return found
@@ -238,3 +238,28 @@ def test_additions_where_they_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(refusal):
         plan(method, target, body)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("PATCH", "/clients", '{"name":"x"}'),
+        ("DELETE", "/clients", None),
+        ("DELETE", "/clients?select=id,projects(id)&projects.id=eq.1", None),
+    ],
+)
+def test_a_change_without_a_filter_is_rejected_where_filters_are_required(
+    method: str, target: str, body: str | None
+) -> None:
+    with pytest.raises(FilterRequired) as rejected:
+        write(method, target, body, require_filters=True, **FULL)
+
+    assert (rejected.value.code, rejected.value.status) == ("21000", 400)
+    assert str(rejected.value) == f"{'UPDATE' if body else 'DELETE'} requires a WHERE clause"
+    assert write(method, target, body, **FULL).where == ()
+
+
+@pytest.mark.parametrize("query", ["id=eq.1", "or=(id.eq.1,id.eq.2)", "id=not.is.null"])
+def test_a_filter_is_enough_where_filters_are_required(query: str) -> None:
+    assert write("DELETE", f"/clients?{query}", None, require_filters=True).where
+    assert write("POST", "/clients", '{"name":"x"}', require_filters=True).columns

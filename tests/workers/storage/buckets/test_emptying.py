@@ -27,7 +27,7 @@ async def left(storage_pool: StoragePool, bucket: str) -> int:
 
 async def swept(storage_pool: StoragePool, bucket: str) -> None:
     """Sweep until nothing is left of a bucket's emptying: what was cut off may hold it for a moment."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await left(storage_pool, bucket):
             await sweep_emptyings(storage_pool.store.database)
 

@@ -48,7 +48,7 @@ async def served(settings: Settings) -> AsyncIterator[None]:
 
     life = asyncio.create_task(process.run(main))
     try:
-        await asyncio.wait_for(ready.wait(), 20)
+        await asyncio.wait_for(ready.wait(), 60)
         yield
     finally:
         process.stop("the test is over")
@@ -72,7 +72,7 @@ async def test_a_request_is_told_on_nats_and_to_the_webhook(
         answer = await Calls(asking).call(STORAGE, request_of("POST", "/bucket", {"name": "told.over nats"}))
         assert answer.response.status == 200
 
-        assert await asyncio.wait_for(heard.get(), 20) == "events.storage.told=2Eover=20nats.bucket_created"
+        assert await asyncio.wait_for(heard.get(), 60) == "events.storage.told=2Eover=20nats.bucket_created"
         post = await server.next()
         text = await collect(asking)
 
@@ -80,7 +80,7 @@ async def test_a_request_is_told_on_nats_and_to_the_webhook(
     kept = await follower.jetstream().pull_subscribe(
         "events.storage.told=2Eover=20nats.>", durable="thumbnails", stream="STORAGE_EVENTS"
     )
-    (message,) = await kept.fetch(1, timeout=20)
+    (message,) = await kept.fetch(1, timeout=60)
     await message.ack()
     assert json.loads(message.data)["type"] == "Bucket:Created"
     await follower.close()

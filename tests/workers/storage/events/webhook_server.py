@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 @dataclass(frozen=True, slots=True)

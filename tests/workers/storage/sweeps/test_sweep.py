@@ -226,7 +226,7 @@ async def test_sweeping_goes_on_after_a_failure_and_ends_when_told(
     )
 
     for _ in range(3):
-        await asyncio.wait_for(turns.get(), 10)
+        await asyncio.wait_for(turns.get(), 60)
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):

@@ -51,8 +51,8 @@ class DatabaseHook:
         try:
             if transaction is None:
                 settings = (("search_path", "auth"), ("statement_timeout", limit))
-                async with self.database.transaction(settings) as own:
-                    rows = await own.rows(self._statement, body)
+                async with self.database.transaction(settings) as hook_transaction:
+                    rows = await hook_transaction.rows(self._statement, body)
             else:
                 await transaction.rows(_LIMIT_TIME, limit)
                 rows = await transaction.rows(self._statement, body)

@@ -43,8 +43,8 @@ async def execute_sql(call: ToolCall, arguments: AgentSql) -> ToolText:
         for result in results
         if result["is_truncated"]
     ]
-    shown = [_result(result) for result in results]
-    return json_data(shown[0] if len(shown) == 1 else {"results": shown}, *notes)
+    views = [_result(result) for result in results]
+    return json_data(views[0] if len(views) == 1 else {"results": views}, *notes)
 
 
 async def explain(call: ToolCall, arguments: AgentPlan) -> ToolText:
@@ -61,15 +61,15 @@ async def explain(call: ToolCall, arguments: AgentPlan) -> ToolText:
 
 def _result(result: dict[str, Any]) -> dict[str, Any]:
     """Return what a model needs of a statement's result: its tag, notices, and rows as lists in the order of the columns."""
-    shown: dict[str, Any] = {"tag": result["tag"]}
+    view: dict[str, Any] = {"tag": result["tag"]}
     if result["notices"]:
-        shown["notices"] = result["notices"]
+        view["notices"] = result["notices"]
     if result["columns"]:
-        shown |= {
+        view |= {
             "columns": [f"{column['name']} {column['type']}" for column in result["columns"]],
             "rows": result["rows"],
         }
-    return shown
+    return view
 
 
 TOOLS = (

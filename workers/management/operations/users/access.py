@@ -1,7 +1,10 @@
 """How users of the project get in: end their sessions, remove factors and identities, act as one of them."""
 
+from typing import Annotated
+
 from msgspec import Struct
 
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import Operation, OperationContext, Run
 from workers.management.operations.account import Done
@@ -45,7 +48,7 @@ class SignInAs(Struct, frozen=True, forbid_unknown_fields=True):
     """The user to act as, and for how many seconds, at most 3,600."""
 
     id: str
-    lasts_s: int = 15 * 60
+    lasts_s: Annotated[int, limits.number(1, _LONGEST_S)] = 15 * 60
 
 
 class ActingToken(Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.users.auth_pool import required_uuid
@@ -30,7 +31,7 @@ class AuthAuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
     since: str = ""
     until: str = ""
     cursor: str = ""
-    limit: int = 100
+    limit: PageLimit = 100
 
 
 class AuthAuditEntry(Struct, frozen=True):

@@ -1,10 +1,11 @@
 """Clients of the project's OAuth server: applications that sign users in with the accounts of this project."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from workers.management import argument_limits as limits
 from workers.management.errors import invalid_arguments
 from workers.management.operation import Operation, OperationContext, Run
 from workers.management.operations.account import Done
@@ -18,8 +19,8 @@ _MOST_PER_PAGE = 1000
 class OAuthClientQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """A page of clients, from 1 on."""
 
-    page: int = 1
-    per_page: int = 100
+    page: Annotated[int, limits.number(1, 10**6)] = 1
+    per_page: Annotated[int, limits.number(1, _MOST_PER_PAGE)] = 100
 
 
 class NewOAuthClient(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -2,16 +2,18 @@
 
 Users without a value to sort by (rows written by hand have no `created_at`, some never signed in) come last, by id. Which filters
 use an index: `id`, `email` (its beginning), `phone` (whole), sorting by `created_at`. The others read users in the order of the
-page until it is full; a filter that few match reads all (docs/management.md has figures).
+page until it is full; a filter that few match reads all (docs/management-people.md has figures).
 """
 
 import base64
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Struct
 
+from workers.management import argument_limits as limits
+from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.users.auth_pool import required_uuid
@@ -52,17 +54,17 @@ class ProjectUserQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     id: str = ""
-    email: str = ""
-    phone: str = ""
-    contains: str = ""
-    provider: str = ""
+    email: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
+    phone: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
+    contains: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
+    provider: Annotated[str, limits.text(_MOST_TEXT, least=0)] = ""
     user_metadata: dict[str, Any] | None = None
     app_metadata: dict[str, Any] | None = None
     state: UserState = UserState.ANY
     sort: UserSort = UserSort.CREATED_AT
     is_ascending: bool = False
     cursor: str = ""
-    limit: int = 50
+    limit: PageLimit = 50
 
 
 class ProjectUserSummary(Struct, frozen=True):
@@ -145,12 +147,12 @@ async def search(context: OperationContext, arguments: ProjectUserQuery) -> Proj
         raise invalid_arguments(f"`limit` must be 1 to {most}")
     where = _conditions(arguments)
     position = _position(arguments)
-    wanted, rows = arguments.limit + 1, list[_Row]()
+    most_rows, rows = arguments.limit + 1, list[_Row]()
     if position is None or position.value is not None:
-        rows = await read_rows(context, _Row, statement_of(_page(arguments, where, position, wanted)))
-    if len(rows) < wanted:
+        rows = await read_rows(context, _Row, statement_of(_page(arguments, where, position, most_rows)))
+    if len(rows) < most_rows:
         last = position if position is not None and position.value is None else None
-        rest = _rest(arguments, where, last, wanted - len(rows))
+        rest = _rest(arguments, where, last, most_rows - len(rows))
         rows += await read_rows(context, _Row, statement_of(rest))
     page = rows[: arguments.limit]
     following = None

@@ -1,11 +1,12 @@
 """Identity providers of the project's single sign-on (SAML)."""
 
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from workers.management import argument_limits as limits
 from workers.management.errors import invalid_arguments
 from workers.management.operation import Operation, OperationContext, Run
 from workers.management.operations.account import Done, NoArguments
@@ -44,7 +45,7 @@ class ChangedSsoProvider(Struct, frozen=True, forbid_unknown_fields=True, omit_d
 class SsoProviderReference(Struct, frozen=True, forbid_unknown_fields=True):
     """A provider by its UUID, or by `resource_` and its `resource_id`."""
 
-    id: str
+    id: Annotated[str, limits.text(_MOST_ID)]
 
 
 class SsoProviderAnswer(Struct, frozen=True):

@@ -88,17 +88,17 @@ def whole_checksums(
     if set(declared) - {kind} or (whole == FULL_OBJECT and kind not in CRC_KINDS and kind):
         raise _invalid(f"The upload was created with the checksum algorithm {kind} and the type {whole}")
     sums = [checksums.get(CHECKSUM_PREFIX + kind) for checksums, _ in parts]
-    known = [value for value in sums if value is not None]
-    if not kind or len(known) < len(sums):
+    declared_sums = [value for value in sums if value is not None]
+    if not kind or len(declared_sums) < len(sums):
         if declared:
             raise _invalid(
                 f"The upload cannot be completed with a {kind} checksum: not every part declared one"
             )
         return {}
     if whole == COMPOSITE:
-        value = composite_checksum(kind, known)
+        value = composite_checksum(kind, declared_sums)
     else:
-        value = full_checksum(kind, list(zip(known, [size for _, size in parts], strict=True)))
+        value = full_checksum(kind, list(zip(declared_sums, [size for _, size in parts], strict=True)))
     _check_declared(declared.get(kind), value, kind)
     return {CHECKSUM_PREFIX + kind: value}
 

@@ -69,7 +69,7 @@ async def claims_by(flow: Flow, id_token: str, client_id: str) -> dict[str, Any]
 def library(document: dict[str, Any], method: str) -> OAuth2Session:
     """Register a client, as the code of an application does."""
     told = {"redirect_uris": [REDIRECT], "token_endpoint_auth_method": method, "client_name": "A library"}
-    made = requests.post(document["registration_endpoint"], json=told, timeout=10).json()
+    made = requests.post(document["registration_endpoint"], json=told, timeout=60).json()
     return OAuth2Session(
         made["client_id"],
         made.get("client_secret"),
@@ -87,14 +87,14 @@ async def test_a_client_library_goes_the_whole_way(asymmetric: Flow, method: str
         signed = await sign_up(flow)
         issuer = flow.auth_pool.context.settings.external_url
         found = await asyncio.to_thread(
-            requests.get, f"{issuer}/.well-known/openid-configuration", timeout=10
+            requests.get, f"{issuer}/.well-known/openid-configuration", timeout=60
         )
         document = found.json()
         client = await asyncio.to_thread(library, document, method)
         url, state = client.create_authorization_url(
             document["authorization_endpoint"], code_verifier=VERIFIER, nonce="a nonce"
         )
-        sent = await asyncio.to_thread(requests.get, url, allow_redirects=False, timeout=10)
+        sent = await asyncio.to_thread(requests.get, url, allow_redirects=False, timeout=60)
         id = query_of(sent.headers["location"])["authorization_id"]
         shown = await flow.details(id, signed)
         path = f"/oauth/authorizations/{id}/consent"

@@ -50,8 +50,9 @@ def rsa_pair(name: str, bits: int = 2048) -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(65537, bits)
 
 
+@lru_cache(maxsize=32)
 def certificate(key: Key, *, days: int = 3650) -> x509.Certificate:
-    """Make a certificate of a key that holds from a year ago for some days."""
+    """Make a certificate of a key that holds from a year ago for some days: the same one each time."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an identity provider")])
     begin = dt.datetime.now(dt.UTC) - dt.timedelta(days=365)
     builder = x509.CertificateBuilder(name, name, key.public_key(), 7, begin, begin + dt.timedelta(days=days))

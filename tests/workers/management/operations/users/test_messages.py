@@ -8,7 +8,7 @@ import pytest
 from tests.workers.management.conftest import Client
 from tests.workers.management.operations.users.conftest import Project
 
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 
 async def _subject(project: Project, address: str) -> str:

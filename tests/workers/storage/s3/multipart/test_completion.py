@@ -21,7 +21,7 @@ from workers.storage.s3.multipart.completion import SMALLEST_PART, attempt_versi
 from workers.storage.s3.protocol.errors import S3Error
 
 ONE, TWO = b"one " * (SMALLEST_PART // 4), b"two " * 1000
-DEADLINE_S = 30
+DEADLINE_S = 60
 
 Open = Callable[[], BlobStore]
 

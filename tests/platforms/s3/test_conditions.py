@@ -1,7 +1,5 @@
 """Conditions of S3 writes and deletions: HTTP 412, or 404 for a missing object, and nothing is changed."""
 
-import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,35 +7,15 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # ships no types
 
-from tests.platform import Platform, platform
+from tests.platform import Platform
 from tests.platforms.conftest import token
-from tests.s3_clients import s3_client, s3_clients_closed  # noqa: F401  # closes them
+from tests.platforms.s3.conftest import ID, SECRET
+from tests.s3_clients import s3_client
 
 pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
 
-ID, SECRET = "s3-test-access-key", "s3-test-secret-of-the-pair"
 FAILED, MISSING, OK = (412, "PreconditionFailed"), (404, "NoSuchKey"), (200, "")
 BOB = "b0b00000-0000-4000-8000-000000000002"
-
-
-@pytest.fixture(scope="module")
-def running_platform() -> Iterator[Platform]:
-    """A platform with a key pair of its own."""
-    pair = {"S3_PROTOCOL_ACCESS_KEY_ID": ID, "S3_PROTOCOL_ACCESS_KEY_SECRET": SECRET}
-    with platform(environment=pair) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def s3(running_platform: Platform) -> Any:
-    return s3_client(f"{running_platform.url}/storage/v1/s3", "us-east-1", ID, SECRET)
-
-
-@pytest.fixture
-def bucket(s3: Any) -> str:
-    name = f"b-{uuid.uuid4().hex[:12]}"
-    s3.create_bucket(Bucket=name)
-    return name
 
 
 def outcome(call: Any, **arguments: Any) -> tuple[int, str]:

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import uuid
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import boto3  # type: ignore[import-untyped]  # ships no types
@@ -12,12 +11,11 @@ import pytest
 from botocore.config import Config  # type: ignore[import-untyped]  # ships no types
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # ships no types
 
-from tests.platform import Platform, platform
-from tests.s3_clients import s3_client, s3_clients_closed  # noqa: F401  # closes them
+from tests.platform import Platform
+from tests.platforms.s3.conftest import ID, SECRET
 
 pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
 
-ID, SECRET = "s3-test-access-key", "s3-test-secret-of-the-pair"
 MIB = 1024 * 1024
 PARTS = (b"a" * (5 * MIB), b"b" * (5 * MIB + 1), b"the end")
 NEVER_SET = {
@@ -38,26 +36,6 @@ DELETED = (
     "delete_bucket_policy", "delete_public_access_block", "delete_bucket_replication", "delete_bucket_tagging",
     "delete_bucket_website",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def running_platform() -> Iterator[Platform]:
-    """A platform with a key pair of its own."""
-    pair = {"S3_PROTOCOL_ACCESS_KEY_ID": ID, "S3_PROTOCOL_ACCESS_KEY_SECRET": SECRET}
-    with platform(environment=pair) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def s3(running_platform: Platform) -> Any:
-    return s3_client(f"{running_platform.url}/storage/v1/s3", "us-east-1", ID, SECRET)
-
-
-@pytest.fixture
-def bucket(s3: Any) -> str:
-    name = f"b-{uuid.uuid4().hex[:12]}"
-    s3.create_bucket(Bucket=name)
-    return name
 
 
 def refused(call: Any, **arguments: Any) -> tuple[int, str]:

@@ -10,7 +10,6 @@ import urllib.error
 import urllib.request
 import uuid
 import zlib
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,14 +19,14 @@ from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]  # sh
 from botocore.credentials import Credentials  # type: ignore[import-untyped]  # ships no types
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # ships no types
 
-from tests.platform import Platform, platform
+from tests.platform import Platform
 from tests.platforms.conftest import token
-from tests.s3_clients import s3_client, s3_clients_closed  # noqa: F401  # closes them
+from tests.platforms.s3.conftest import ID, SECRET
+from tests.s3_clients import s3_client
 
 pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
 
 PROJECT = "headwater"
-ID, SECRET = "s3-test-access-key", "s3-test-secret-of-the-pair"
 ALICE, BOB = "a11ce000-0000-4000-8000-000000000001", "b0b00000-0000-4000-8000-000000000002"
 MIB = 1024 * 1024
 POLICY = """
@@ -37,13 +36,10 @@ create policy own_all on storage.objects for all to authenticated
 """
 
 
-@pytest.fixture(scope="module")
-def running_platform() -> Iterator[Platform]:
-    """A platform with a key pair of its own."""
-    pair = {"S3_PROTOCOL_ACCESS_KEY_ID": ID, "S3_PROTOCOL_ACCESS_KEY_SECRET": SECRET}
-    with platform(environment=pair) as one:
-        one.psql(POLICY)
-        yield one
+@pytest.fixture(scope="module", autouse=True)
+def policy(running_platform: Platform) -> None:
+    """The policies of users' requests."""
+    running_platform.psql(POLICY)
 
 
 def client(running_platform: Platform, id: str = ID, secret: str = SECRET, session: str | None = None) -> Any:
@@ -56,18 +52,6 @@ def user(running_platform: Platform, id: str) -> Any:
     return client(
         running_platform, PROJECT, running_platform.values["ANON_KEY"], token(running_platform, sub=id)
     )
-
-
-@pytest.fixture(scope="module")
-def s3(running_platform: Platform) -> Any:
-    return client(running_platform)
-
-
-@pytest.fixture
-def bucket(s3: Any) -> str:
-    name = f"b-{uuid.uuid4().hex[:12]}"
-    s3.create_bucket(Bucket=name)
-    return name
 
 
 def refused(call: Any, **arguments: Any) -> tuple[int, str]:
