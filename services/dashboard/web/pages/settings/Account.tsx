@@ -63,7 +63,17 @@ function Sessions() {
   const sessions = useOperation("account.sessions", {});
   const end = useChange("account.end_session", { invalidates: ["account."], doneText: texts.ended });
   const endOthers = useChange("account.end_other_sessions", { invalidates: ["account."], doneText: texts.othersEnded });
+  const isOwner = me.rights === "owner";
+  const all = useOperation("administrators.list", {}, { isEnabled: isOwner });
+  const emailOf = (id: string) => all.data?.find((row) => row.id === id)?.email ?? "";
   const columns: readonly Column<AdministratorSession>[] = [
+    ...isOwner
+      ? [{
+        id: "who",
+        title: texts.who,
+        cell: ({ administrator_id }: AdministratorSession) => <span className="cut">{emailOf(administrator_id)}</span>,
+      }]
+      : [],
     ...sessionColumns,
     {
       id: "end",
@@ -91,7 +101,7 @@ function Sessions() {
         </Button>
       }
     >
-      {me.rights === "owner" && <p className="soft settings-lead">{texts.allSessions}</p>}
+      {isOwner && <p className="soft settings-lead">{texts.allSessions}</p>}
       <QueryView query={sessions}>
         {(rows) => <DataTable label={texts.sessions} columns={columns} rows={rows} keyOf={({ id }) => id} />}
       </QueryView>

@@ -131,6 +131,7 @@ export const settingsTexts = defineTexts("settings", {
     end: "End",
     ended: "The session is ended",
     current: "this one",
+    who: "Who",
     from: "From",
     began: "Signed in",
     usedAt: "Used",
