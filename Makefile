@@ -94,7 +94,7 @@ docs: $(VENV)/.dev
 
 release: $(VENV)/.dev
 	rm -rf dist
-	$(BIN)/python scripts/dashboard --release
+	$(BIN)/python scripts/dashboard
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/python scripts/third-party --bom dist/headwater-$$($(BIN)/python -m hatchling version).cdx.json
 	@ls dist

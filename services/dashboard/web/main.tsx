@@ -11,9 +11,9 @@ import { createRoot } from "react-dom/client";
 import { makeQueryClient } from "./api/hooks.ts";
 import { makeRouter } from "./shell/router.tsx";
 import { Session } from "./shell/Session.tsx";
-import { applyTheme } from "./shell/theme.ts";
+import { startTheme } from "./shell/theme.ts";
 
-applyTheme();
+startTheme();
 const router = makeRouter();
 
 createRoot(document.getElementById("app")!).render(

@@ -3,21 +3,19 @@
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
 import { Suspense, useEffect, useRef, useState } from "react";
-import { post } from "../api/client.ts";
 import { useMe, useOperation, useValue } from "../api/hooks.ts";
 import { isOnline } from "../api/signals.ts";
 import { Link } from "../address.tsx";
 import { Button, IconButton } from "../components/Button.tsx";
 import { Icon } from "../components/Icon.tsx";
-import { Menu } from "../components/Menu.tsx";
 import { Loading } from "../components/states.tsx";
 import { toast } from "../components/toasts.ts";
 import { pages } from "../pages.ts";
 import { texts } from "../texts.ts";
+import { AccountMenu } from "./AccountMenu.tsx";
 import { Help } from "./Help.tsx";
 import type { PageEntry, PageGroup } from "./page.ts";
 import { Palette } from "./Palette.tsx";
-import { chooseTheme, type Theme, theme, themes } from "./theme.ts";
 
 const order = ["reader", "developer", "owner"] as const;
 const retryMs = 3_000;
@@ -116,41 +114,19 @@ function Navigation({ path }: { path: string }) {
 
 function Account({ onHelp }: { onHelp: () => void }) {
   const me = useMe();
-  const client = useQueryClient();
-  const chosen = useValue(theme);
-  const signOut = async () => {
-    try {
-      await post("/sign-out", {});
-      client.clear();
-      location.reload();
-    } catch (error) {
-      toast.error(error);
-    }
-  };
-  const icons = { system: "monitor", light: "sun", dark: "moon" } as const;
-  const themeEntry = (name: Theme) => ({
-    id: name,
-    label: `${texts.shell.theme}: ${texts.shell.themes[name]}`,
-    icon: name === chosen ? "check" as const : icons[name],
-    onAction: () => chooseTheme(name),
-  });
+  const button = (
+    <Button variant="quiet" icon="user">
+      <span className="account-name">
+        <span className="cut">{me.name}</span>
+        <span className="faint">{texts.shell.rights[me.rights]}</span>
+      </span>
+    </Button>
+  );
   return (
     <div className="account">
-      <Menu
-        label={me.name}
-        button={
-          <Button variant="quiet" icon="user">
-            <span className="account-name">
-              <span className="cut">{me.name}</span>
-              <span className="faint">{texts.shell.rights[me.rights]}</span>
-            </span>
-          </Button>
-        }
-        entries={[
-          ...themes.map(themeEntry),
-          { id: "sign-out", label: texts.shell.signOut, icon: "signOut", onAction: () => void signOut() },
-        ]}
-      />
+      <Suspense fallback={button}>
+        <AccountMenu button={button} />
+      </Suspense>
       <IconButton icon="help" label={texts.shell.help} onPress={onHelp} />
     </div>
   );

@@ -5,6 +5,7 @@ import { Value } from "../api/signals.ts";
 export type Theme = "system" | "light" | "dark";
 export const themes: readonly Theme[] = ["system", "light", "dark"];
 const key = "headwater.theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
 
 function remembered(): Theme {
   const text = localStorage.getItem(key);
@@ -13,16 +14,20 @@ function remembered(): Theme {
 
 export const theme = new Value<Theme>(remembered());
 
-/** Put the theme in force. */
-export function applyTheme(): void {
+function apply(): void {
   const chosen = theme.get();
-  if (chosen === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = chosen;
+  document.documentElement.dataset.theme = chosen === "system" ? (system.matches ? "dark" : "light") : chosen;
+}
+
+/** Put the theme in force, now and when that of the system changes. */
+export function startTheme(): void {
+  apply();
+  system.addEventListener("change", apply);
 }
 
 /** Choose a theme. */
 export function chooseTheme(chosen: Theme): void {
   localStorage.setItem(key, chosen);
   theme.set(chosen);
-  applyTheme();
+  apply();
 }
