@@ -29,7 +29,7 @@ document.addEventListener('securitypolicyviolation', (event) =>
   console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`))
 """
 _REPAINT = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Until the styles of another theme are in force: computed ones may be of the earlier theme for a moment."""
+"""Until the page has heard of another theme and its styles are in force."""
 _NOT_FAULTS = ("Failed to load resource",)
 """What the browser writes on the console for each answer of 400 and above; views show these."""
 
