@@ -4,9 +4,16 @@ Upload: the gateway sends the head of a request to the pool, and the pool answer
 go, and at most how many. The gateway streams them there and sends the request again with a `StoredBody`. Download: the
 pool answers with a `BlobClaim`, and the gateway sends the bytes from the blob store and handles range and conditional
 requests.
+
+Small uploads: the bytes of an object of at most `SMALL_OBJECT` bytes that have arrived with the head of the request are
+part of the message (`Request.object_bytes`), and the pool stores them and answers. A pool that does not want to store
+them answers with an `UploadGrant`, as if the bytes were not there.
 """
 
 from msgspec import Struct, field
+
+SMALL_OBJECT = 64 * 1024
+"""The longest object, in bytes, whose upload is one message."""
 
 
 class BlobReference(Struct, frozen=True, array_like=True):

@@ -52,6 +52,8 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
     address. Empty: a request of the platform itself."""
     is_sampled: bool = False
     """It leaves log lines although it is successful and quick (`log.store.requests`)."""
+    object_bytes: bytes | None = None
+    """All bytes of a small object that is uploaded: the pool may store them itself instead of granting the upload."""
 
 
 SERVER_ORIGIN = "headwater-origin"

@@ -1,6 +1,7 @@
 """Store blobs on a local disk: one private file each, written in the staging folder and renamed to its path.
 
     stage:    staging/<id>, written, fsync          promote: rename, fsync of the folder
+    short:    objects/..., written, fsync; with others in one call (`broker/blobs/small_files.py`)
     append:   uploads/<id>/appended, written at its offset, fsync at the end of each append
 
 Every call that may wait for the disk runs in a thread; bytes in the kernel's page cache are read without one. A
@@ -25,6 +26,7 @@ from broker.blobs.blob_names import BlobFolder, BlobPath
 from broker.blobs.disk_files import AppendedFile, NewFile, cached_bytes, open_for_reading, sync_folder
 from broker.blobs.errors import BlobMissing, BlobStoreFull, translate_disk_errors
 from broker.blobs.model import BlobInfo, BlobSink, OpenBlob, ThreadRunner
+from broker.blobs.small_files import SmallFiles
 from broker.blobs.staged_bytes import StagedBytes
 
 _LEAST_FREE = 1024 * 1024
@@ -36,9 +38,12 @@ _BATCH = 1000
 class DiskBlobs:
     """A folder of blobs; `Backend` on a local disk."""
 
+    writes_short = True
+
     def __init__(self, root: Path, run: ThreadRunner, staging_limit: int = 0) -> None:
         self._root, self._run = root, run
         self._staged = StagedBytes(root / blob_names.STAGING.name, staging_limit)
+        self._small = SmallFiles(run, self._make_parent, self._staged.take)
 
     def staging_name(self, place: BlobPath) -> BlobPath:
         """Return a new path in the staging folder."""
@@ -48,6 +53,10 @@ class DiskBlobs:
         """Return a sink for a new file, which is created with its first bytes."""
         promote = partial(self._into_place, name)
         return NewFile(self._path(name), self._run, self._make_parent, promote, self._staged.take)
+
+    async def put_short(self, place: BlobPath, data: bytes) -> None:
+        """Write a short new file durably, together with others that are written now."""
+        await self._small.write(self._path(place), data)
 
     def append_sink(self, upload: UUID, at: int) -> BlobSink:
         """Return a sink that appends to the single file of an upload."""

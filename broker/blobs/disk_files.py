@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from broker.blobs.blob_names import BlobPath
+from broker.blobs.cached_open import open_if_cached
 from broker.blobs.errors import BlobStoreDown, translate_disk_errors
 from broker.blobs.model import ThreadRunner
 
@@ -141,6 +142,10 @@ class AppendedFile:
 
 async def open_for_reading(path: Path, place: BlobPath, run: ThreadRunner) -> FileIO:
     """Open a file for reading; close it again if the caller is cancelled meanwhile. Raises: BlobMissing, BlobStoreDown."""
+    cached = open_if_cached(path)
+    if cached is not None:
+        with translate_disk_errors("read", place):
+            return FileIO(cached)
     opening = asyncio.ensure_future(run(FileIO, path))
     try:
         with translate_disk_errors("read", place):

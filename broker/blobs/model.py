@@ -77,6 +77,15 @@ class BlobSink(Protocol):
 class BlobBackend(Protocol):
     """The interface of a kind of store. All methods raise BlobStoreDown, and BlobMissing if they name a blob."""
 
+    @property
+    def writes_short(self) -> bool:
+        """Whether `put_short` takes milliseconds, so that a transaction may wait for it."""
+        ...
+
+    async def put_short(self, place: BlobPath, data: bytes) -> None:
+        """Write a new blob durably to its final path. After an error it does not exist."""
+        ...
+
     def staging_name(self, place: BlobPath) -> BlobPath:
         """Return the path under which a blob is written before it is promoted to its final path."""
         ...

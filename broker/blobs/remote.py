@@ -46,6 +46,8 @@ _LONGEST_COPY = 5 * 1024**3
 class RemoteBlobs:
     """A bucket of an object store; implements `BlobBackend`."""
 
+    writes_short = False
+
     def __init__(
         self, store: ObjectStore, begun: UnfinishedUploads | None = None, run: ThreadRunner | None = None
     ) -> None:
@@ -58,6 +60,10 @@ class RemoteBlobs:
     def sink(self, name: BlobPath, limit: int) -> BlobSink:
         """Return a sink for a new blob."""
         return RemoteSink(self._store, name, limit)
+
+    async def put_short(self, place: BlobPath, data: bytes) -> None:
+        """Write a short new blob by one request."""
+        await RemoteSink(self._store, place, len(data)).finish(data)
 
     def append_sink(self, upload: UUID, at: int) -> BlobSink:
         """Return a sink that stores an append as pieces."""

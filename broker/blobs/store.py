@@ -79,6 +79,18 @@ class BlobStore:
         name, md5 = self._backend.staging_name(place), Md5()
         return BlobWriter(PiecePipe(self._backend.sink(name, limit), self.run, limit, md5), md5, name, place)
 
+    @property
+    def writes_short(self) -> bool:
+        """Whether short blobs are written in milliseconds (`put_short`), so that a transaction may wait for them."""
+        return self._backend.writes_short
+
+    async def put_short(self, place: BlobPath, data: bytes) -> None:
+        """Write a new blob of some KiB, which no row names yet, durably to its final path.
+
+        Nothing remains after an error. If the caller is cancelled the blob may remain without a row. Raises: BlobStoreDown.
+        """
+        await self._backend.put_short(place, data)
+
     async def promote(self, staged: StagedBlob) -> None:
         """Move a finished blob to its final path. Repeating it is harmless. Raises: BlobMissing if the sweep removed it."""
         if staged.name == staged.place:

@@ -5,8 +5,8 @@ of the processes that pull from the consumer. The process acknowledges it (ack),
 rejects it for good (term). A message without any of these is delivered again after `ack_wait_s`; the sign "in
 progress" restarts that time. So a message is handled at least once.
 
-This goes through the library nats-py (`broker/jetstream/nats_py.py` holds its connection). Its exceptions become
-`Unavailable` and `JetStreamError` here. Streams are created and changed by `broker/jetstream/streams.py` alone.
+Consumers go through the library nats-py (`broker/jetstream/nats_py.py` holds its connection); its exceptions become
+`Unavailable` and `JetStreamError` here. A message is published by the hot-path client: that is a request like any other. Streams are created and changed by `broker/jetstream/streams.py` alone.
 """
 
 import asyncio
@@ -17,16 +17,19 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+import msgspec
 import nats.errors
 from nats.aio.msg import Msg
 from nats.js import JetStreamContext, api
 from nats.js.errors import APIError, NoStreamResponseError
 
 from broker.backoff import Backoff
+from broker.jetstream.api import PublishAck, decode_ack
 from broker.jetstream.errors import JetStreamError
 from broker.jetstream.nats_py import ConnectionClosed, JetStreamClient
 from broker.jetstream.streams import NO_STREAM, EnsuredStreams
-from broker.nats.connection import NatsConnection
+from broker.nats import protocol
+from broker.nats.connection import NatsConnection, NoResponders
 from broker.nats.protocol import MessageTooLong
 from broker.observability.observations import BrokerComplained
 from broker.observability.observe import observe
@@ -38,6 +41,8 @@ _GATHER_S = 0.05
 _UNDERWAY = 16
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 1.0
 _GONE = (nats.errors.Error, OSError)
+_NO_LINE_ENDS = {ord("\r"): None, ord("\n"): None}
+_MSG_ID = "Nats-Msg-Id"
 _HEADER_BYTES = len(b"NATS/1.0\r\nNats-Msg-Id: \r\n\r\n")
 
 
@@ -66,17 +71,18 @@ async def publish(
     Two messages with the same `id` within the stream's window are stored once. Raises: MessageTooLong; Unavailable,
     JetStreamError: then the message may be stored or not.
     """
+    id = id.translate(_NO_LINE_ENDS)  # a header is one line
     size = len(payload) + (_HEADER_BYTES + len(id.encode()) if id else 0)
     if size > connection.max_payload:  # the server would close the connection on it
         raise MessageTooLong(size, connection.max_payload)
-    headers = {api.Header.MSG_ID.value: id} if id else None
+    head = protocol.headers({_MSG_ID: id}) if id else b""
     try:
-        return await _publish(connection, subject, payload, headers, timeout)
+        return await _publish(connection, subject, payload, head, timeout)
     except _NoStream:
         streams = connection.linked(EnsuredStreams)
         if not await streams.recreate(streams.name_for(subject)):
             raise
-        return await _publish(connection, subject, payload, headers, timeout)
+        return await _publish(connection, subject, payload, head, timeout)
 
 
 async def ensure_consumer(connection: NatsConnection, consumer: DurableConsumer) -> None:
@@ -226,13 +232,21 @@ class _NoStream(Unavailable):
 
 
 async def _publish(
-    connection: NatsConnection, subject: str, payload: bytes, headers: dict[str, str] | None, timeout: float
+    connection: NatsConnection, subject: str, payload: bytes, head: bytes, timeout: float
 ) -> int:
-    async with _jetstream(connection, subject, timeout) as jetstream:
-        try:
-            ack = await jetstream.publish(subject, payload, timeout=timeout, headers=headers)
-        except (ValueError, TypeError, KeyError):  # the reply came from a subscriber that is not a stream
-            raise Unavailable(f"the answer on {subject} is not one of a stream") from None
+    """Publish by the hot-path client, which takes less CPU than nats-py, and read the stream's acknowledgement."""
+    try:
+        reply = await connection.request(subject, payload, timeout, head=head)
+    except NoResponders:
+        raise _NoStream(f"nobody answers for {subject}") from None
+    try:
+        ack = decode_ack.decode(reply.payload)
+    except msgspec.MsgspecError:
+        ack = PublishAck()
+    if ack.error is not None and ack.error.err_code:
+        raise JetStreamError(ack.error.err_code, ack.error.description)
+    if not ack.seq:  # the reply came from a subscriber that is not a stream
+        raise Unavailable(f"the answer on {subject} is not one of a stream")
     return ack.seq
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from schemas.project_tasks import ApplyTask, DiffTask, LintTask, ResetTask
+from services.cli.advisors import advisors
 from services.cli.after_reset import refill_buckets
 from services.cli.dump import dump
 from services.cli.migration import make_migration
@@ -140,3 +141,4 @@ def lint(
 
 
 db.add_command(dump)
+db.add_command(advisors)

@@ -1,6 +1,7 @@
-"""Uploads and downloads of objects: their bytes pass between the client and the blob store, never through NATS.
+"""Uploads and downloads of objects: their bytes pass between the client and the blob store; only small uploads through NATS.
 
     upload      call the pool with the head -> `wanted` -> the body becomes a blob -> call it again with `stored` -> the answer
+    small       call the pool with head and body -> the answer, or `wanted`, and then as above
     download    call the pool -> `claim` -> the blob is sent
     else        the pool answers alone
 
@@ -22,11 +23,11 @@ from broker.blobs.model import StagedBlob
 from broker.blobs.store import BlobStore
 from broker.requests.call import Calls, PoolReply
 from broker.subjects import STORAGE
-from schemas.blobs import FormHead, StoredBody, UploadGrant
+from schemas.blobs import SMALL_OBJECT, FormHead, StoredBody, UploadGrant
 from schemas.http import Headers, Request, Response
 from services.gateway.blob_responses import BlobSender, blob_name_of
 from services.gateway.compression import ResponseCompression
-from services.gateway.forward import send_continue
+from services.gateway.forward import BodyRejected, send_continue
 from services.gateway.public_address import PublicAddress
 from services.gateway.resumable.uploads import ResumableUploads, is_resumable
 from services.gateway.s3.body import object_bytes
@@ -34,7 +35,7 @@ from services.gateway.s3.chunks import InvalidS3Body
 from services.gateway.s3.errors import PREFIX, sent_error_as_xml
 from services.gateway.store_errors import store_unavailable
 from services.gateway.transfer_rate import TransferLimits, TransferRate
-from services.gateway.upload_body import UploadBody, open_upload_body
+from services.gateway.upload_body import UploadBody, open_upload_body, pieces_of, small_bytes
 
 T = TypeVar("T")
 
@@ -97,11 +98,15 @@ class ObjectTransfers:
         head = b""
         if body.is_form and body.has_file:
             head = msgspec.msgpack.encode(FormHead(dict(body.fields), body.content_type))
-        answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, body=head))
+        answer = None
+        if not is_s3 and self._blobs.writes_short:
+            answer, head = await self._try_small(request, message, body, head)
+        if head:
+            message = msgspec.structs.replace(message, body=head)
+        answer = answer or await self._calls.call(STORAGE, message)
         expected = answer.response.grant
         if expected is None:
             return answer
-        message = msgspec.structs.replace(message, body=head)
         if is_s3:
             headers = dict(reversed(message.headers))
             body.pieces = object_bytes(body.pieces, headers, message.query, expected, body.fields)
@@ -116,6 +121,33 @@ class ObjectTransfers:
         except BlobStoreDown as error:
             raise store_unavailable(error) from None
         return await self._finish(self._commit(message, expected, staged, body.fields))
+
+    async def _try_small(
+        self, request: web.BaseRequest, message: Request, body: UploadBody, head: bytes
+    ) -> tuple[PoolReply | None, bytes]:
+        """Send a small upload with its bytes; return the answer and the head of the form with all of its fields.
+
+        The answer is None for an upload that is not small. If it is a grant, the bytes are the body's again.
+        Raises: as `receive`.
+        """
+        try:
+            data = await small_bytes(request, body, SMALL_OBJECT)
+        except BodyRejected:
+            # What the pool rejects without the body, it rejects first.
+            answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, body=head))
+            if answer.response.grant is not None:
+                raise
+            return answer, head
+        if data is None:
+            return None, head
+        if body.is_form:
+            head = msgspec.msgpack.encode(FormHead(dict(body.fields), body.content_type))
+        whole = msgspec.structs.replace(message, body=head, object_bytes=data)
+        answer = await self._calls.call(
+            STORAGE, whole
+        )  # the pool completes what it has begun, if the client leaves
+        body.pieces = pieces_of(data)
+        return answer, head
 
     async def send(
         self, request: web.BaseRequest, response: Response, message: Mapping[str, str], extra: Headers

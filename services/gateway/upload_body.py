@@ -3,6 +3,7 @@
 Source: docs/reference/storage.md, section 6.1; RFC 7578.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -21,6 +22,8 @@ _LONGEST_FIELD = 1024 * 1024 + 1
 _BYTES = "application/octet-stream"
 _NAMES_OF_FILES = (None, "", "file")
 _CHUNK = 256 * 1024
+_AT_ONCE_S = 0.1
+"""How long the rest of a small body is waited for: the packets behind the head are on their way."""
 
 
 @dataclass(slots=True)
@@ -45,13 +48,47 @@ async def open_upload_body(
         form = MultipartReader(request.headers, request.content)
     except ValueError as error:
         raise BodyRejected(400, f"The form cannot be read: {error}") from None
-    body = UploadBody(_nothing(), is_form=True, has_file=False)
+    body = UploadBody(pieces_of(), is_form=True, has_file=False)
     file = await _next_file(form, body, pace)
     if file is not None:
         body.has_file = True
         body.content_type = file.headers.get("content-type", "")
         body.pieces = _of_form(form, file, body, pace)
     return body
+
+
+async def small_bytes(request: web.BaseRequest, body: UploadBody, limit: int) -> bytes | None:
+    """Return all bytes of an upload whose declared length is at most `limit`, if they arrive at once; None otherwise.
+
+    Then `body.pieces` are still to be read. Raises: BodyRejected if the body is malformed.
+    """
+    length = request.content_length
+    if length is None or length > limit or not body.has_file or not await _has_arrived(request):
+        return None
+    data = b"".join([piece async for piece in body.pieces])
+    if len(data) <= limit:
+        return data
+    body.pieces = pieces_of(data)  # the HTTP library decompressed it
+    return None
+
+
+async def _has_arrived(request: web.BaseRequest) -> bool:
+    """Wait for the end of a body, but not long: a client may wait for an answer before it sends the body."""
+    content = request.content
+    if content.is_eof():
+        return True
+    try:
+        async with asyncio.timeout(_AT_ONCE_S):
+            await content.wait_eof()
+    except (TimeoutError, PayloadEncodingError, TransferEncodingError, web.PayloadAccessError):
+        return False  # whoever reads the body gets the error
+    return content.exception() is None
+
+
+async def pieces_of(*pieces: bytes) -> AsyncIterator[bytes]:
+    """Yield these pieces."""
+    for piece in pieces:
+        yield piece
 
 
 async def _raw(request: web.BaseRequest, pace: TransferRate) -> AsyncIterator[bytes]:
@@ -118,8 +155,3 @@ async def _timely(reading: Awaitable[T], pace: TransferRate) -> T:
         raise BodyRejected(408, str(error)) from None
     except (ValueError, AssertionError, HttpProcessingError, web.PayloadAccessError) as error:
         raise BodyRejected(400, f"The form is malformed: {error}") from None
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    return
-    yield b""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.attacks.probe import run_sql
+from tests.attacks.probe import run_sql, superuser_url
 from tests.platform import Platform
 
 
@@ -282,3 +282,97 @@ def _wait_until_gone(program: Program) -> None:
     others = "select 1 from pg_stat_activity where application_name like 'headwater sql %' and pid <> pg_backend_pid()"
     while program.rows(others):
         pass  # the test's time limit ends this
+
+
+_SPOIL_THE_LOGIN = (
+    "set role none; alter role current_user password 'mine'",
+    "set role none; alter role current_user set default_transaction_read_only = on",
+    "set role none; alter role current_user in database postgres set search_path = 'evil'",
+    "do $$ begin execute 'reset role'; execute 'alter role current_user password null'; end $$",
+)
+
+
+@pytest.mark.parametrize("sql", _SPOIL_THE_LOGIN)
+def test_a_developer_shuts_nobody_out_of_the_login_for_sql(
+    developer: Program, target: Platform, sql: str
+) -> None:
+    assert developer.call("sql.run", sql=sql, read_only=False)[0] == 200
+
+    status, answer = _program(target, "developer").call(
+        "sql.run", sql="create table public.after_it (id int); drop table public.after_it", read_only=False
+    )
+    assert status == 200, answer
+    path = "select current_setting('search_path'), current_setting('default_transaction_read_only')"
+    assert developer.rows(path) == [['"$user", public', "off"]]
+
+
+def _end_sessions(target: Platform, login: str) -> None:
+    """End all sessions of a login, so that its pool must connect again."""
+    done = run_sql(
+        superuser_url(target),
+        f"select pg_terminate_backend(pid) from pg_stat_activity where usename = '{login}'",
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _make(developer: Program, sql: str) -> None:
+    status, answer = developer.call("sql.run", sql=sql, read_only=False)
+    assert status == 200, answer
+
+
+def test_a_pool_whose_login_lost_its_password_opens_connections_again(
+    developer: Program, target: Platform
+) -> None:
+    _make(developer, "create table public.edited (id int primary key)")
+    _make(developer, "set role none; alter role current_user password 'mine'")
+    _end_sessions(target, "headwater_developer")
+
+    status, answer = developer.call("rows.insert", schema="public", table="edited", rows=[{"id": 1}])
+
+    assert status == 200, answer
+
+
+_SPOILING_TRIGGER = """
+create table public.calm (id int primary key);
+create table public.watched (id int primary key);
+create function public.spoil() returns trigger language plpgsql as $$ begin
+  execute 'reset role';
+  execute 'set role none';
+  execute 'alter role headwater_developer password ''mine''';
+  execute 'alter role headwater_developer set statement_timeout = 1';
+  return new;
+end $$;
+create trigger spoil before insert on public.watched for each row execute function public.spoil()
+"""
+
+
+_SETTINGS_OF_THE_LOGIN = "select rolconfig from pg_roles where rolname = 'headwater_developer'"
+
+
+def test_a_trigger_in_a_session_of_the_pool_shuts_nobody_out(developer: Program, target: Platform) -> None:
+    _make(developer, _SPOILING_TRIGGER)
+    status, answer = developer.call("rows.insert", schema="public", table="watched", rows=[{"id": 1}])
+    assert status == 200, answer
+    assert "{statement_timeout=1," in run_sql(superuser_url(target), _SETTINGS_OF_THE_LOGIN).stdout
+    _end_sessions(target, "headwater_developer")
+
+    status, answer = developer.call("rows.insert", schema="public", table="calm", rows=[{"id": 1}])
+
+    assert status == 200, answer
+    assert developer.rows("select current_user") == [["postgres"]]
+
+
+def test_a_caller_of_the_interfaces_shuts_nobody_out(developer: Program, target: Platform) -> None:
+    _make(developer, "create table public.listed (id int primary key)")
+    caller = {"role": "service_role"}
+    text = "reset role; set role none; alter role current_user password 'mine'"
+    status, answer = developer.call("sql.run", sql=text, read_only=False, view_as=caller)
+    assert status == 200, answer
+    _end_sessions(target, "headwater_viewer")
+
+    for operation, arguments in (
+        ("rows.list", {"schema": "public", "table": "listed"}),
+        ("sql.run", {"sql": "select 1"}),
+    ):
+        status, answer = developer.call(operation, view_as=caller, **arguments)
+        assert status == 200, (operation, answer)

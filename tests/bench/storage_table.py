@@ -11,7 +11,7 @@ from tests.bench import cpu
 from tests.bench.load import http
 from tests.bench.transfer import Exchange, Transfers, transfer
 
-_GROUPS = ("edge", "nats", "worker", "postgres")
+_GROUPS = ("edge", "nats", "worker", "postgres", "fork server")
 PIECE = os.urandom(1 << 20)
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.attacks.probe import run_sql, superuser_url
 from tests.platform import Platform, platform
+from tests.workers.management.advisors.faults import AFTERWARDS, FAULTS, PREPARATION
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "node_modules" / "@supabase" / "cli-linux-x64" / "bin" / "supabase"
@@ -106,6 +108,38 @@ def test_the_advisors_find_nothing_in_schemas_of_the_platform(pushed: Platform, 
         if finding["level"] != "INFO"
     ]
     assert serious == []
+
+
+@pytest.fixture(scope="module")
+def faulty(pushed: Platform) -> Platform:
+    """The platform with one object of each fault that the advisors look for."""
+    superuser = superuser_url(pushed)
+    statements = [f"begin; {sql}; commit" for rule, sql in FAULTS.items() if rule != "table_bloat"]
+    for url, sql in ((superuser, PREPARATION), *((pushed.values["DB_URL"], sql) for sql in statements)):
+        run_sql(url, sql)
+    run_sql(pushed.values["DB_URL"], FAULTS["table_bloat"])
+    run_sql(pushed.values["DB_URL"], AFTERWARDS)
+    return pushed
+
+
+def test_our_advisors_agree_with_those_of_the_tool(faulty: Platform, folder: Path) -> None:
+    ours = json.loads(faulty.command("db", "advisors", "--level", "info", "--dismissed", "--json").stdout)
+    done = _run(faulty, folder, "db advisors --level info")
+    assert done.returncode == 0, done.stderr
+    theirs = json.loads(done.stdout[done.stdout.index("[") : done.stdout.rindex("]") + 1])
+
+    own = {
+        (row["name"], row["level"], row["schema"], row["object"]) for row in ours if row["type"] != "setting"
+    }
+    official = {
+        (row["name"], row["level"], row["metadata"].get("schema"), row["metadata"].get("name"))
+        for row in theirs
+        if row["metadata"].get("schema")
+        != "headwater"  # it knows the names of the official platform's schemas only
+    }
+
+    assert {row["name"] for row in theirs} >= set(FAULTS)
+    assert sorted(own ^ official) == []
 
 
 def test_the_lint_says_what_it_lacks(pushed: Platform, folder: Path) -> None:

@@ -8,6 +8,8 @@ import os
 import re
 import shutil
 import subprocess
+import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -278,23 +280,32 @@ def test_the_database_is_inspected(pushed: OfficialTool, report: str) -> None:
     assert len(pushed.output("inspect", "db", report, "--remote").splitlines()) > 3
 
 
+def test_the_advisors_answer(pushed: OfficialTool) -> None:
+    done = pushed.run("db", "advisors", "--remote", "--level", "info", "-o", "json")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    findings = {(row["name"], row["metadata"].get("name")) for row in json.loads(done.stdout)}
+    assert ("rls_disabled_in_public", "notes") in findings
+
+
 def test_settings_are_compared_and_a_push_without_a_difference_succeeds(linked: OfficialTool) -> None:
     assert "Remote Auth config is up to date" in linked.output("config", "push", "--yes")
     assert "db.major_version" in linked.output("config", "diff")
 
 
-def test_a_push_that_would_change_settings_names_them(linked: OfficialTool) -> None:
+def test_a_push_changes_settings_of_the_running_platform(linked: OfficialTool) -> None:
     config = linked.folder / "supabase" / "config.toml"
     text = config.read_text()
     config.write_text(text + '\n[api]\nmax_rows = 55\n[auth]\nsite_url = "https://app.example.org"\n')
     try:
-        refused = linked.run("config", "push", "--yes")
+        pushed = linked.output("config", "push", "--yes")
+        again = linked.output("config", "push", "--yes")
     finally:
         config.write_text(text)
 
-    assert refused.returncode != 0
-    assert "max_rows" in refused.stdout + refused.stderr
-    assert "config.toml of the platform" in refused.stdout + refused.stderr
+    assert "max_rows" in pushed
+    assert "Remote Auth config is up to date" in again
+    assert "Remote API config is up to date" in again
 
 
 def test_settings_of_postgres_and_banned_addresses_are_shown(linked: OfficialTool) -> None:
@@ -322,11 +333,42 @@ def test_a_token_that_reads_cannot_deploy_or_set_secrets(deployed: OfficialTool)
     assert "hello" in deployed.output("functions", "list", SUPABASE_ACCESS_TOKEN=token)
 
 
+def test_log_lines_are_returned_by_the_official_endpoints(deployed: OfficialTool) -> None:
+    ref, token = deployed.environment["SUPABASE_PROJECT_ID"], deployed.environment["SUPABASE_ACCESS_TOKEN"]
+    status, _ = deployed.target.get("/rest/v1/no_such_table_of_the_logs")
+    assert status == 404
+
+    def lines(endpoint: str, sql: str) -> list[dict[str, Any]]:
+        query = urllib.parse.urlencode({"sql": sql, "iso_timestamp_start": "2020-01-01T00:00:00Z"})
+        url = f"{deployed.target.url}/v1/projects/{ref}/analytics/endpoints/{endpoint}?{query}"
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            rows: list[dict[str, Any]] = json.loads(answer.read())["result"]
+        return rows
+
+    columns = "select id, timestamp, event_message, response.status_code from"
+    of_tables = f"{columns} edge_logs cross join unnest(metadata) as m order by timestamp desc limit 100"
+    deadline = time.monotonic() + 60  # lines travel once a second
+    while not (
+        matching := [row for row in lines("logs.all", of_tables) if "of_the_logs" in row["event_message"]]
+    ):
+        assert time.monotonic() < deadline
+
+    assert (matching[0]["event_message"], matching[0]["status_code"]) == (
+        "GET /rest/v1/no_such_table_of_the_logs",
+        404,
+    )
+    unified = lines(
+        "logs", "select id from logs where source_name = 'edge_logs' order by timestamp desc limit 100"
+    )
+    assert {"id": matching[0]["id"]} in unified
+
+
 def test_what_it_changed_is_in_the_audit_log(deployed: OfficialTool) -> None:
     token = deployed.environment["SUPABASE_ACCESS_TOKEN"]
     request = urllib.request.Request(
         f"{deployed.target.url}/management/v1/operations/audit.list",
-        json.dumps({"operation": "project.deploy_function"}).encode(),
+        json.dumps({"operation": "functions.deploy"}).encode(),
         {"Authorization": f"Bearer {token}"},
     )
     with urllib.request.urlopen(request, timeout=30) as answer:

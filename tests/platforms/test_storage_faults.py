@@ -89,6 +89,76 @@ async def test_a_worker_that_dies_while_it_writes_the_row(store: Storehouse) -> 
     assert (await store.upload("open/row", b"words", **{"x-upsert": "true"}))[0] == 200
 
 
+_WAITING = "select exists (select from pg_locks where locktype = 'advisory' and not granted)"
+_AT_COMMIT = """
+create function public.wait_at_commit() returns trigger language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(20261123);
+  return null;
+end $$;
+create constraint trigger wait_at_commit after insert on storage.objects deferrable initially deferred
+for each row when (new.name = 'at-commit') execute function public.wait_at_commit();
+"""
+
+
+async def _waits(store: Storehouse, *, holds: bool) -> None:
+    """Wait until a transaction waits for an advisory lock, or none does."""
+    async with asyncio.timeout(PATIENCE_S):
+        while await store.database.fetchval(_WAITING) is not holds:
+            await asyncio.sleep(0.02)
+
+
+async def test_a_worker_that_dies_before_the_bytes_of_a_small_upload(store: Storehouse) -> None:
+    await store.heal()  # now the worker knows the bucket
+    await store.database.execute("select pg_advisory_lock(hashtextextended('open/before', 0))")
+    try:
+        upload = asyncio.create_task(store.upload("open/before", b"words"))
+        await _waits(store, holds=True)
+        blobs = store.blobs()
+        os.kill(store.process("pools").pid, signal.SIGKILL)
+        status, told = await _told(upload)
+    finally:
+        await store.database.execute("select pg_advisory_unlock_all()")
+
+    assert (status, told["outcome"]) == (504, "unknown"), told
+    await _waits(store, holds=False)
+    assert store.blobs() == blobs
+    await store.heal()
+    assert not await store.has_row("before")
+    assert (await store.upload("open/before", b"words"))[0] == 200
+
+
+async def test_a_worker_that_dies_between_the_bytes_and_the_commit_of_a_small_upload(
+    store: Storehouse,
+) -> None:
+    await store.heal()
+    await store.database.execute(_AT_COMMIT)
+    await store.database.execute("select pg_advisory_lock(20261123)")
+    try:
+        blobs = store.blobs()
+        upload = asyncio.create_task(store.upload("open/at-commit", b"words"))
+        await _waits(store, holds=True)
+        assert len(store.blobs() - blobs) == 1  # stored, and no row names it yet
+        assert not await store.has_row("at-commit")
+        os.kill(store.process("pools").pid, signal.SIGKILL)
+        status, told = await _told(upload)
+    finally:
+        await store.database.execute("select pg_advisory_unlock_all()")
+        await _waits(store, holds=False)
+        await store.database.execute("drop function public.wait_at_commit() cascade")
+
+    assert (status, told["outcome"]) == (504, "unknown"), told
+    await store.heal()
+    assert await store.rows() <= store.blobs()
+    # Postgres was asked to commit: it had the row, or the end of its client came first.
+    read = await store.get("object/open/at-commit")
+    if await store.has_row("at-commit"):
+        assert (read.status, read.body) == (200, b"words")
+    else:
+        assert read.status == 400
+    assert (await store.upload("open/at-commit", b"words", **{"x-upsert": "true"}))[0] == 200
+
+
 async def until_idle(store: Storehouse) -> None:
     """Wait until no statement that the dead worker sent is still running."""
     running = """
@@ -122,6 +192,7 @@ async def test_uploads_beyond_what_may_be_staged_are_told_so_and_take_no_room(st
     with left.open("wb") as file:
         file.truncate(20 * 1024 * MIB)
     try:
+        await _notices_the_staging_limit(store)
         for _ in range(3):
             status, told = await store.upload("open/beyond", b"one byte too many")
             assert (status, told["error"], told["statusCode"]) == (507, "InsufficientStorage", "507"), told
@@ -131,6 +202,13 @@ async def test_uploads_beyond_what_may_be_staged_are_told_so_and_take_no_room(st
         left.unlink()
 
     assert (await store.upload("open/beyond", b"there is room again"))[0] == 200
+
+
+async def _notices_the_staging_limit(store: Storehouse) -> None:
+    """Upload until the processes have measured the staging folder, which they do every two seconds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while (await store.upload(f"open/measured/{uuid4()}", b"x"))[0] != 507:
+            await asyncio.sleep(0.05)
 
 
 async def _edge_is_back(store: Storehouse) -> None:

@@ -297,9 +297,6 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/management/request_history.py": {
         "float(labels.get('le', 'inf'))": OWN,
     },
-    "workers/management/project/sessions.py": {
-        "int(position)": DATABASE,
-    },
     "workers/management/schema_metadata/query.py": {
         "float(text or 0)": PATTERN,
         "int(position)": DATABASE,
@@ -373,6 +370,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/storage/sweeps/sweep.py": {
         "float(cache.cache_max_age)": NUMBER,
+    },
+    "workers/storage/uploads/small.py": {
+        "int(now)": NUMBER,
     },
     "workers/storage/tus/append.py": {
         "int(limit_by_quota(rules, most))": NUMBER,

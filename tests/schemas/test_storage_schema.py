@@ -214,7 +214,7 @@ async def test_functions_that_write_what_callers_may_not_fix_their_search_path(a
 
     assert {row["name"] for row in rows} == {
         "bury_deleted_objects", "bury_replaced_version", "bury_all_objects", "count_changed_objects", "forget_usage",
-        "tell_new_objects", "tell_changed_object", "tell_deleted_objects", "tell_bucket",
+        "note_new_objects", "tell_changed_object", "tell_deleted_objects", "tell_bucket",
     }  # fmt: skip
     assert {row["settings"] for row in rows} == {'{"search_path=pg_catalog, pg_temp"}'}
 

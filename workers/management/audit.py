@@ -2,22 +2,28 @@
 
 The row is written after the operation, in a transaction of its own: an operation that changed something and whose row cannot be
 written is answered with an error that says so, and the row is in the log of the process (`AuditLost`).
+
+Who acted, and from where, is stored sealed (identity/personal_data.py), and so are all documents of operations on accounts.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
+from msgspec import Struct
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.management.errors import ManagementError
-from workers.management.identity.store import execute
+from workers.management.identity.own_pool import OwnPool
+from workers.management.identity.personal_data import Personal, PersonalDocument
+from workers.management.identity.store import execute, fetch
 from workers.management.operation import Operation, OperationContext
 
 _MOST_BYTES = 64 * 1024
 _MOST_ACTOR = 320
+PERSONAL_OPERATIONS = ("administrators.", "account.", "factors.", "tokens.", "sign_in", "confirm", "sign_out")
+"""First characters of the operations and events whose rows hold addresses of administrators beside `actor` and `address`."""
 
 
 class AuditLost(Observation, frozen=True):
@@ -28,6 +34,16 @@ class AuditLost(Observation, frozen=True):
     operation: str
     outcome: str
     reason: str
+
+
+class _PlainRow(Struct):
+    id: int
+    operation: str
+    actor: str
+    address: str
+    arguments: Any
+    before: Any
+    after: Any
 
 
 async def write_audit(
@@ -43,16 +59,16 @@ async def write_call(
     """Store the row of an operation, or of a tool that an agent called. Raises: ManagementError (503)."""
     actor = context.actor
     values = (
-        actor.name,
+        Personal(actor.name),
         actor.administrator_id,
         actor.token_id,
         name,
         outcome,
         context.request_id,
-        context.address,
-        _json(arguments),
-        _json(context.before) if context.before is not None else None,
-        _json(context.after) if context.after is not None else None,
+        Personal(context.address),
+        _document(name, arguments),
+        _document(name, context.before) if context.before is not None else None,
+        _document(name, context.after) if context.after is not None else None,
     )
     try:
         await execute(await context.database.own(), "add_audit", *values)
@@ -67,7 +83,7 @@ async def write_call(
 
 
 async def write_event(
-    pool: ConnectionPool,
+    pool: OwnPool,
     event: str,
     outcome: str,
     *,
@@ -79,7 +95,8 @@ async def write_event(
 ) -> None:
     """Store the row of a sign-in, a confirmation or a sign-out. `actor` may be what a client typed. Raises: ManagementError (503)."""
     name = actor.encode(errors="replace").decode().replace("\0", "\ufffd")[:_MOST_ACTOR]
-    values = (name, administrator_id, None, event, outcome, request_id, address, _json(details), None, None)
+    origin = (Personal(address), _document(event, details))
+    values = (Personal(name), administrator_id, None, event, outcome, request_id, *origin, None, None)
     try:
         await execute(pool, "add_audit", *values)
     except (DatabaseError, Disconnected, PoolTimeout) as error:
@@ -87,6 +104,24 @@ async def write_event(
         raise ManagementError(
             503, "audit_unavailable", "The audit row of this sign-in could not be stored; try again"
         ) from None
+
+
+async def seal_audit_rows(pool: OwnPool) -> None:
+    """Seal the rows of a version that stored them as they are. Raises: DatabaseError, Disconnected, PoolTimeout."""
+    while rows := await fetch(pool, "plain_audit", _PlainRow):
+        for row in rows:
+            documents = [
+                None if value is None else _document(row.operation, value)
+                for value in (row.arguments, row.before, row.after)
+            ]
+            origin = (Personal(row.actor), Personal(row.address))
+            await execute(pool, "seal_audit", row.id, *origin, *documents)
+
+
+def _document(name: str, value: object) -> bytes | PersonalDocument:
+    """Return arguments or a state as they are stored: sealed if the operation is about accounts of administrators."""
+    document = _json(value)
+    return PersonalDocument(document) if name.startswith(PERSONAL_OPERATIONS) else document
 
 
 def _json(value: object) -> bytes:

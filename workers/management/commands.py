@@ -61,7 +61,7 @@ async def _run(settings: Settings, operation: str, body: bytes, folder: Path | N
         return pools[-1]
 
     database = ManagementDatabase(open_pool, url_of)
-    live = LiveSettings(SettingsBase(settings, environment_variables()), await database.own())
+    live = LiveSettings(SettingsBase(settings, environment_variables()), (await database.own()).pool)
     await live.check()
     worker = ManagementWorker.create(database, live.settings, PlatformPools(None), live, folder)
     actor = Actor(f"command line ({getpass.getuser()})", Right.OWNER, may_write=True, is_confirmed=True)

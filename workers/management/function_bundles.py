@@ -91,10 +91,10 @@ def _too_large() -> ManagementError:
     return invalid_arguments(f"The archive unpacks to more than {MOST_UNPACKED} bytes")
 
 
-def make_bundle(name: str, settings: object, contents: Mapping[str, bytes]) -> bytes:
-    """Return the bundle of a function. Files without the prefix `functions/`, if none has it, belong to the function's folder.
+def placed(name: str, contents: Mapping[str, bytes], *, keeps_paths: bool = False) -> dict[str, bytes]:
+    """Return the files of a function by their paths in its bundle. Raises: ManagementError (400).
 
-    Raises: ManagementError (400).
+    Files without the prefix `functions/`, if none has it, belong to the function's folder, unless it `keeps_paths`.
     """
     if not contents:
         raise invalid_arguments("A function needs at least one file, such as index.ts")
@@ -104,17 +104,40 @@ def make_bundle(name: str, settings: object, contents: Mapping[str, bytes]) -> b
         )
     for path in contents:
         _check_path(path)
-    is_whole = any(path.startswith(_FOLDER) for path in contents)
+    is_whole = keeps_paths or any(path.startswith(_FOLDER) for path in contents)
     prefix = "" if is_whole else f"{_FOLDER}{name}/"
+    return {prefix + path: contents[path] for path in sorted(contents)}
+
+
+def make_bundle(name: str, settings: object, contents: Mapping[str, bytes]) -> bytes:
+    """Return the bundle of a function, whose files are `placed`: equal files give equal bytes."""
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         _add(archive, MANIFEST, msgspec.json.encode({"name": name, "settings": settings}))
-        for path in sorted(contents):
-            _add(archive, prefix + path, contents[path])
+        for path, content in contents.items():
+            _add(archive, path, content)
     return packed.getvalue()
+
+
+def read_contents(bundle: bytes) -> dict[str, bytes]:
+    """Return the files of a bundle that the platform stored. Raises: ManagementError (502) if it cannot be read."""
+    try:
+        with (
+            gzip.GzipFile(fileobj=io.BytesIO(bundle)) as unzipped,
+            tarfile.open(fileobj=unzipped, mode="r|") as archive,
+        ):
+            return {
+                member.name: file.read()
+                for member in archive
+                if member.isfile()
+                and member.name != MANIFEST
+                and (file := archive.extractfile(member)) is not None
+            }
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise ManagementError(502, "unreadable", f"The stored bundle cannot be read: {error}") from None
 
 
 def differences(
@@ -155,6 +178,14 @@ def _check_path(path: str) -> None:
     parts = path.split("/")
     if not path.isprintable() or "\\" in path or any(part in ("", ".", "..") for part in parts):
         raise invalid_arguments(f"{path[:80]!r} is not the path of a file of a function")
+    check_no_variables(path)
+
+
+def check_no_variables(path: str) -> None:
+    """Reject a file of variables, which would be stored with the sources. Raises: ManagementError (400)."""
+    name = path.rpartition("/")[2]
+    if name == ".env" or name.startswith(".env."):
+        raise invalid_arguments("A function has no .env files: set them as secrets")
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+from collections.abc import Awaitable
 from contextlib import suppress
 
 from broker.logs.store import FOLDER
@@ -13,8 +14,10 @@ from broker.subjects import MANAGEMENT
 from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.management.audit import seal_audit_rows
 from workers.management.database import ManagementDatabase
 from workers.management.identity.authenticate import FACTOR_S
+from workers.management.identity.seal_old_rows import seal_sessions
 from workers.management.identity.store import execute, fetch_one
 from workers.management.logs.keeper import LogKeeper
 from workers.management.observations import AuditSwept, ManagementOperationFailed
@@ -61,13 +64,28 @@ async def serve_pool(resources: Resources) -> None:
 
 
 async def _sweep_forever(database: ManagementDatabase, settings: Management) -> None:
-    """Delete what has expired about every hour; the first time after a random part of it, so that processes take turns."""
+    """Delete what has expired about every hour; the first time after a random part of it, so that processes take turns.
+
+    Before that, rows of older versions are sealed.
+    """
+    await _observed("seal", _seal_old_rows(database))
     while True:
         await asyncio.sleep(_SWEEP_S * random.uniform(0.5, 1.5))
-        try:
-            await _sweep(database, settings)
-        except (DatabaseError, Disconnected, PoolTimeout) as error:
-            observe(ManagementOperationFailed("sweep", "", type(error).__name__))
+        await _observed("sweep", _sweep(database, settings))
+
+
+async def _observed(name: str, task: Awaitable[None]) -> None:
+    """Await a task, and report an error of the database."""
+    try:
+        await task
+    except (DatabaseError, Disconnected, PoolTimeout) as error:
+        observe(ManagementOperationFailed(name, "", type(error).__name__))
+
+
+async def _seal_old_rows(database: ManagementDatabase) -> None:
+    pool = await database.own()
+    await seal_sessions(pool)
+    await seal_audit_rows(pool)
 
 
 async def _sweep(database: ManagementDatabase, settings: Management) -> None:

@@ -18,13 +18,13 @@ import msgspec
 from msgspec import Struct
 
 from schemas.http import SERVER_ORIGIN, Request, Response, header
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.audit import write_event
 from workers.management.database import ManagementDatabase
 from workers.management.errors import ManagementError, invalid_arguments, not_signed_in
 from workers.management.identity import attempts, passkeys
 from workers.management.identity.authenticate import authenticate, check_origin, session_cookie
 from workers.management.identity.model import Actor
+from workers.management.identity.own_pool import OwnPool
 from workers.management.identity.passkeys import PasskeyAnswer, party_of
 from workers.management.identity.secrets import FactorSecrets, PasswordHashing
 from workers.management.identity.sign_in import (
@@ -194,7 +194,7 @@ class SignInEndpoints:
 
 
 @asynccontextmanager
-async def _recorded(pool: ConnectionPool, request: Request, name: str, event: _Event) -> AsyncIterator[None]:
+async def _recorded(pool: OwnPool, request: Request, name: str, event: _Event) -> AsyncIterator[None]:
     """Store the audit row of what the block does: `done`, or the code of its error unless that is 429."""
     outcome = "failed"
     try:

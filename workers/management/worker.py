@@ -62,9 +62,7 @@ class ManagementWorker(OperationRunner):
         self.sign_in = SignInEndpoints(
             database, self.hashing, self.factor_secrets, self.settings.session_idle_s
         )
-        self.metadata = SchemaMetadata(
-            CatalogSession(database, timeout_s), QueryRunner.create(database.developer_url, timeout_s)
-        )
+        self.metadata = SchemaMetadata(CatalogSession(database, timeout_s), QueryRunner(database, timeout_s))
         self.project_api = ProjectApi(self.operate)
         self.mcp = McpEndpoint(self)
 

@@ -75,9 +75,16 @@ def next_version(now: datetime, versions: Sequence[str]) -> str:
 
 
 async def apply_text(
-    url: str, name: str, text: str, now: datetime, versions: Sequence[str], report: Callable[[str], None]
+    url: str,
+    name: str,
+    text: str,
+    now: datetime,
+    versions: Sequence[str],
+    report: Callable[[str], None],
+    *,
+    runs: bool = True,
 ) -> TextMigration:
-    """Run a text and record it. `versions` are those of the folder; `report` gets notices.
+    """Run a text and record it; without `runs` it is only recorded. `versions` are those of the folder; `report` gets notices.
 
     Raises: ProjectError; Disconnected, and then it is unknown whether it was applied.
     """
@@ -97,7 +104,10 @@ async def apply_text(
                 texts.extend(statements)
                 await history.record(connection, migration, statements)
 
-            await _run(project, script, record)
+            if runs:
+                await _run(project, script, record)
+            else:
+                await record([item.text for item in script.statements()])
             return TextMigration(version, short, text, texts)
     except _LOST as error:
         raise Disconnected(str(error) or type(error).__name__) from None

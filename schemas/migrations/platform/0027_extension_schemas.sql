@@ -1,5 +1,4 @@
--- Schemas that CREATE EXTENSION names and that stand ready on the hosted platform, extensions that move to another schema, and the
--- setting by which a project has the data API require filters.
+-- Extensions find the schemas that stand ready on the hosted platform, or move to another; the data API may require filters.
 -- as: superuser
 
 -- Dumps of hosted projects hold `create extension if not exists pgmq with schema pgmq` without the schema. It is created before
@@ -52,6 +51,6 @@ grant execute on function headwater.move_extension(text, text) to postgres;
 do $$
 begin
   if not (select rolsuper from pg_catalog.pg_roles where rolname = 'postgres') then
-    grant set on parameter safeupdate.enabled to postgres;
+    grant set on parameter safeupdate.enabled, pgrst.require_filters to postgres;
   end if;
 end $$;

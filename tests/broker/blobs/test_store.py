@@ -649,3 +649,11 @@ async def test_writer_that_leaves_while_its_blob_is_put_in_place_leaves_none(sto
     whole = [(await store.stat(place)).size for place in kept]
     assert set(whole) <= {500_000}
     assert [each async for each in store.list(STAGING)] == []
+
+
+async def test_a_short_blob_is_stored_at_its_final_path(store: BlobStore) -> None:
+    place = blob("bucket", uuid4())
+
+    await store.put_short(place, b"short")
+
+    assert await store.get_small(place, limit=10) == b"short"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from nats.errors import Error as PackageError
 
-from broker.jetstream.durable_consumer import ConsumerPull, DurableConsumer, ensure_consumer, publish
+from broker.jetstream.durable_consumer import ConsumerPull, DurableConsumer, _jetstream, ensure_consumer
 from broker.jetstream.nats_py import ConnectionClosed, JetStreamClient
 from broker.jetstream.streams import ensure_stream
 from broker.nats.connection import NatsConnection
@@ -48,6 +48,12 @@ async def _clients(port: int) -> list[_Client]:
 def _seen(observation: str) -> float:
     lines = [line for line in exposition().decode().splitlines() if f'"{observation}"' in line]
     return sum(float(line.rpartition(" ")[2]) for line in lines)
+
+
+async def publish(connection: NatsConnection, subject: str, payload: bytes, timeout: float = 5.0) -> int:
+    """Store a message by nats-py, with its errors translated as those of consumers are."""
+    async with _jetstream(connection, subject, timeout) as jetstream:
+        return (await jetstream.publish(subject, payload, timeout=timeout)).seq
 
 
 async def test_without_a_durable_order_only_our_own_client_connects() -> None:

@@ -20,6 +20,7 @@ from workers.management.database import ManagementDatabase
 from workers.management.errors import ManagementError
 from workers.management.identity.links import new_link
 from workers.management.identity.model import Administrator
+from workers.management.identity.personal_data import Lookup, Personal
 from workers.management.identity.store import fetch_one
 from workers.management.platform_pools import PlatformPools
 from workers.management.rights import Right
@@ -28,6 +29,11 @@ from workers.management.worker import ManagementWorker
 NOW = 1_800_000_000.0
 """The present time of authenticator apps, which stands still."""
 ORIGIN = "http://127.0.0.1:54321"
+_SERVER_SETTINGS = {
+    "shared_preload_libraries": "pg_stat_statements",
+    "pg_stat_statements.track_utility": "off",
+}
+"""As the embedded server has them: for the statistics of statements."""
 
 
 class Body:
@@ -109,7 +115,9 @@ class Client:
     async def signed_in(self, email: str, rights: Right) -> "Client":
         """Return a client with a session of a new administrator."""
         own = await self.worker.database.own()
-        added = await fetch_one(own, "add_administrator", Administrator, email, rights.value, None)
+        added = await fetch_one(
+            own, "add_administrator", Administrator, Personal(email), Lookup(email.lower()), rights.value
+        )
         assert added is not None
         link = await new_link(own, added.id, 60)
         response = await self.send("POST", "/sign-in", {"link": link})
@@ -128,7 +136,7 @@ async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
     """A worker on a migrated database, and the URL of its superuser; one for the whole run."""
     settings = Settings()
     pools: list[ConnectionPool] = []
-    with temporary_server() as server:
+    with temporary_server(settings=_SERVER_SETTINGS) as server:
         await migrate(server.url(), settings)
         database = msgspec.structs.replace(settings.db, url=Secret(server.url()))
         settings = msgspec.structs.replace(settings, db=database)

@@ -14,6 +14,7 @@ from workers.management.function_bundles import (
     FunctionFile,
     differences,
     make_bundle,
+    placed,
     read_files,
     read_zip,
 )
@@ -31,7 +32,7 @@ def _zip(*members: tuple[str, bytes]) -> str:
 
 @given(st.dictionaries(_PATHS, st.binary(max_size=100), min_size=1, max_size=5))
 def test_the_pool_reads_the_files_that_were_sent(contents: dict[str, bytes]) -> None:
-    bundle = read_bundle(make_bundle("hello", {"verify_jwt": False}, contents), "hello")
+    bundle = read_bundle(make_bundle("hello", {"verify_jwt": False}, placed("hello", contents)), "hello")
 
     assert bundle.files == {f"functions/hello/{path}": content for path, content in contents.items()}
     assert bundle.manifest.settings.verify_jwt is False
@@ -40,13 +41,13 @@ def test_the_pool_reads_the_files_that_were_sent(contents: dict[str, bytes]) -> 
 def test_paths_of_the_whole_folder_stay() -> None:
     contents = {"functions/hello/index.ts": b"1", "functions/_shared/a.ts": b"2"}
 
-    assert read_bundle(make_bundle("hello", {}, contents), "hello").files == contents
+    assert read_bundle(make_bundle("hello", {}, placed("hello", contents)), "hello").files == contents
 
 
-@given(st.text(max_size=20))
+@given(st.text(max_size=20) | st.sampled_from([".env", "a/.env.local", ".envrc", "functions/.env"]))
 def test_any_path_is_bundled_as_it_is_or_refused(path: str) -> None:
     try:
-        data = make_bundle("hello", {}, {path: b"x"})
+        data = make_bundle("hello", {}, placed("hello", {path: b"x"}))
     except ManagementError:
         return
     assert list(read_bundle(data, "hello").files) in ([path], [f"functions/hello/{path}"])

@@ -410,6 +410,7 @@ async def test_the_matrix_shows_what_decides(owner: Client, notes: Notes) -> Non
 async def test_policies_are_created_changed_and_dropped_by_migrations(owner: Client, notes: Notes) -> None:
     await notes.run("alter table {t} owner to postgres; alter schema {s} owner to postgres")
     place = {"schema": notes.schema, "table": "no tes", "name": 'a "policy"'}
+    await notes.run("drop schema if exists supabase_migrations cascade")
     try:
         await owner.run("policies.create", policy={**place, "command": "select", "using": "flag"})
         await owner.run("policies.alter", policy={**place, "using": "not flag", "roles": ["anon"], "to": "b"})

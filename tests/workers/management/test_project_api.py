@@ -17,6 +17,7 @@ from tests.workers.rest.bodies import Inline
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.sessions.urls import login_url
 from workers.management.errors import ManagementError
+from workers.management.project.service_settings import official_change
 from workers.management.project_api.elsewhere import NOT_SERVED
 from workers.management.project_api.endpoints import ENDPOINTS
 from workers.management.rights import Right
@@ -142,7 +143,7 @@ async def test_sql_is_run_and_its_last_rows_come_back(api: Client) -> None:
     ]
     values = "select 9007199254740993 as big, 1.5::numeric as exact, '{\"a\": [1]}'::jsonb as json, 'NaN'::float8 as nan, null as none"
     assert await run(values) == [
-        {"big": "9007199254740993", "exact": "1.5", "json": {"a": [1]}, "nan": "nan", "none": None}
+        {"big": "9007199254740993", "exact": "1.5", "json": {"a": [1]}, "nan": None, "none": None}
     ]
     assert await run("vacuum public.queried") == []
     await run("drop table public.queried")
@@ -152,7 +153,7 @@ async def test_sql_is_run_and_its_last_rows_come_back(api: Client) -> None:
     ("query", "status", "code"),
     [
         ("selec 1", 400, "42601"),
-        ("select 'open", 400, "invalid_arguments"),
+        ("select 'open", 400, "42601"),
         ("", 400, "invalid_arguments"),
         ("select 1\0", 400, "invalid_arguments"),
         ("select generate_series(1, 5000)", 413, "too_many_rows"),
@@ -194,6 +195,40 @@ async def test_a_reading_query_cannot_write(api: Client) -> None:
         reader, "POST", f"/v1/projects/{ref}/database/query/read-only", "", b'{"query":"select 1 as a"}'
     )
     assert (rows.status, json.loads(rows.body)) == (201, [{"a": 1}])
+
+
+async def test_a_reading_query_runs_as_the_role_of_readers_and_returns_values_by_type(api: Client) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    path = f"/v1/projects/{await _ref(developer)}/database/query/read-only"
+    query = """select current_user as role, current_setting('transaction_read_only') as reads, $1::int + 1 as number,
+      $2::boolean as truth, array[1, null, 3] as list, '\\x0aff'::bytea as bytes, timestamptz '2024-01-02 03:04:05Z' is not null as at"""
+    body = json.dumps({"query": query, "parameters": [41, False]}).encode()
+
+    response = await _send(developer, "POST", path, "", body)
+
+    assert response.status == 201, response
+    assert json.loads(response.body) == [
+        {
+            "role": "supabase_read_only_user",
+            "reads": "on",
+            "number": 42,
+            "truth": False,
+            "list": [1, None, 3],
+            "bytes": {"type": "Buffer", "data": [10, 255]},
+            "at": True,
+        }
+    ]
+    both = await developer.refused("sql.run", sql="select 1", as_reader=True, view_as={"role": "anon"})
+    assert both == (400, "invalid_arguments")
+
+
+async def test_a_long_value_is_returned_whole(api: Client) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    path = f"/v1/projects/{await _ref(developer)}/database/query"
+
+    response = await _send(developer, "POST", path, "", b'{"query": "select repeat(\'x\', 3000000) as long"}')
+
+    assert json.loads(response.body) == [{"long": "x" * 3_000_000}]
 
 
 async def test_a_migration_is_applied_whole_or_not_at_all(api: Client) -> None:
@@ -252,14 +287,55 @@ async def test_settings_are_read_and_equal_ones_may_be_written(api: Client) -> N
     for path in ("config/auth", "postgrest", "config/storage", "config/realtime", "config/database/postgres"):
         current = await _get(developer, f"/v1/projects/{ref}/{path}")
         same = await _send(developer, "PATCH", f"/v1/projects/{ref}/{path}", "", json.dumps(current).encode())
-        other = await _send(
-            developer, "PATCH", f"/v1/projects/{ref}/{path}", "", b'{"max_rows": 7, "site_url": "x"}'
-        )
 
         assert same.status == 200, same
-        assert (other.status, json.loads(other.body)["code"]) == (501, "settings_from_file")
-    whole = await _get(developer, f"/v2/projects/{ref}/config")
-    assert set(whole["data"]["attributes"]) == {"database", "pooler", "auth", "api", "realtime", "storage"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("postgrest", {"max_rows": 7, "db_pool": 3}, 409),
+        ("config/auth", {"jwt_issuer": "x"}, 409),
+        ("config/auth", {"no_such_name": 1}, 409),
+        ("config/storage", {"features": {"imageTransformation": {"enabled": "x"}}}, 409),
+        ("config/realtime", {"suspend": True}, 409),
+        ("config/database/postgres", {"max_connections": 7}, 501),
+    ],
+)
+async def test_settings_of_the_start_are_named_and_nothing_changes(
+    api: Client, path: str, body: dict[str, object], status: int
+) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    url = f"/v1/projects/{await _ref(developer)}/{path}"
+    before = await _get(developer, url)
+
+    answer = await _send(developer, "PATCH", url, "", json.dumps(body).encode())
+
+    assert (answer.status, json.loads(answer.body)["code"]) == (status, "settings_from_file")
+    assert await _get(developer, url) == before
+
+
+@pytest.mark.parametrize(
+    ("area", "name", "value", "change"),
+    [
+        (
+            "auth",
+            "uri_allow_list",
+            "http://a, http://b",
+            ("auth.additional_redirect_urls", ["http://a", "http://b"]),
+        ),
+        ("auth", "disable_signup", True, ("auth.enable_signup", False)),
+        ("auth", "sessions_timebox", 2, ("auth.sessions.timebox", 7200)),
+        ("auth", "mailer_templates_invite_content", "<p>", ("auth.email.template.invite.content", "<p>")),
+        ("auth", "no_such_name", 1, None),
+        ("api", "db_schema", "public, other", ("api.schemas", ["public", "other"])),
+        ("api", "db_pool", 3, None),
+    ],
+)
+def test_official_names_are_keys(
+    area: str, name: str, value: object, change: tuple[str, object] | None
+) -> None:
+    assert official_change(area, name, value) == change
 
 
 async def test_what_is_not_served_says_where_to_go(api: Client) -> None:
@@ -277,6 +353,47 @@ async def test_what_is_not_served_says_where_to_go(api: Client) -> None:
     assert (await reader.send("DELETE", "/v1/profile")).status == 405
     assert (await reader.send("GET", f"/v1/projects/{ref}/nothing")).status == 404
     assert (await reader.send("GET", "/v1/")).status == 404
+
+
+async def test_findings_of_the_advisors_have_the_members_of_the_official_interface(api: Client) -> None:
+    developer = await _with_token(api, Right.DEVELOPER)
+    ref, name = await _ref(developer), f"open_{uuid.uuid4().hex[:8]}"
+    sql = f"create table public.{name} (id int)"
+    await _send(
+        developer, "POST", f"/v1/projects/{ref}/database/query", "", json.dumps({"query": sql}).encode()
+    )
+    reader = await _with_token(api, Right.READER)
+    try:
+        security = await _get(reader, f"/v1/projects/{ref}/advisors/security")
+        performance = await _get(reader, f"/v1/projects/{ref}/advisors/performance")
+        of_sql = await _send(reader, "GET", f"/v1/projects/{ref}/advisors/security?lint_type=sql", "", b"")
+    finally:
+        drop = json.dumps({"query": f"drop table public.{name}"}).encode()
+        await _send(developer, "POST", f"/v1/projects/{ref}/database/query", "", drop)
+
+    lints = {(lint["name"], lint["metadata"].get("name")): lint for lint in security["lints"]}
+    open_table = lints["rls_disabled_in_public", name]
+    assert open_table.pop("description")
+    assert name in open_table.pop("detail")
+    assert open_table == {
+        "name": "rls_disabled_in_public",
+        "title": "Served table without row level security",
+        "level": "ERROR",
+        "facing": "EXTERNAL",
+        "categories": ["SECURITY"],
+        "remediation": f"alter table public.{name} enable row level security;",
+        "metadata": {"schema": "public", "name": name, "type": "table"},
+        "cache_key": f"rls_disabled_in_public_public_{name}",
+    }
+    setting = lints["auth_leaked_password_protection", None]
+    assert setting["remediation"] == "set auth.password.hibp.enabled = true"
+    assert {lint["name"] for lint in json.loads(of_sql.body)["lints"]} == {
+        lint["name"] for lint in security["lints"] if lint["metadata"]["type"] != "setting"
+    }
+    assert ("no_primary_key", name) in {
+        (lint["name"], lint["metadata"]["name"]) for lint in performance["lints"]
+    }
+    assert {category for lint in performance["lints"] for category in lint["categories"]} == {"PERFORMANCE"}
 
 
 async def test_bodies_are_bounded_and_must_be_json(api: Client) -> None:

@@ -80,13 +80,17 @@ async def new_worker(
     settings = settings or Settings()
     passwords = login_passwords(settings)
 
+    def url_of(login: str) -> str:
+        return server.url(login, passwords[login].reveal())
+
     async def open_pool(login: str) -> ConnectionPool:
-        pools.append(await ConnectionPool.open(server.url(login, passwords[login].reveal()), 2))
+        pools.append(await ConnectionPool.open(url_of(login), 2))
         return pools[-1]
 
     live = LiveSettings(SettingsBase(settings, FIXED), await open_pool(MANAGEMENT))
     await live.load()
-    return ManagementWorker.create(ManagementDatabase(open_pool), live.settings, PlatformPools(None), live)
+    database = ManagementDatabase(open_pool, url_of)
+    return ManagementWorker.create(database, live.settings, PlatformPools(None), live)
 
 
 async def entry(client: Client, key: str) -> dict[str, object]:

@@ -128,6 +128,14 @@ async def test_an_outside_database_is_never_reset(links, folder):
         await run(ProjectUrls(links.project, links.owner, is_embedded=False), folder)
 
 
+_FACTORS = """
+with code as (insert into headwater.administrator_recovery_codes (administrator_id, code) values ($1, sha256('a code')))
+insert into headwater.administrator_passkeys
+  (administrator_id, credential_id, public_key, rp_id, sign_count, aaguid, transports, backup_eligible, backed_up, name)
+values ($1, 'id', 'key', 'localhost', 1, gen_random_uuid(), '[]', true, true, 'phone')
+"""
+
+
 async def test_a_reset_keeps_what_belongs_to_the_platform(links, folder):
     async with connected(links.owner) as connection:
         id = await connection.fetchval(
@@ -138,6 +146,7 @@ async def test_a_reset_keeps_what_belongs_to_the_platform(links, folder):
             " values ('ci', sha256('x'), 'abcd', 'owner', true, $1)",
             id,
         )
+        await connection.execute(_FACTORS, id)
         await connection.execute(
             "insert into headwater.administrator_audit (actor, operation, outcome, request_id, address, arguments)"
             " select 'ada', 'x', 'done', '', '', '{}' from generate_series(1, 3)"
@@ -152,6 +161,11 @@ async def test_a_reset_keeps_what_belongs_to_the_platform(links, folder):
         assert await connection.fetchval("select id from headwater.administrators") == id
         assert await connection.fetchval("select administrator_id from headwater.administrator_tokens") == id
         assert await connection.fetchval("select version from headwater.stored_settings") == 7
+        assert await connection.fetchval("select name from headwater.administrator_passkeys") == "phone"
+        assert (
+            await connection.fetchval("select octet_length(code) from headwater.administrator_recovery_codes")
+            == 32
+        )
         new = await connection.fetchval(
             "insert into headwater.administrator_audit (actor, operation, outcome, request_id, address, arguments)"
             " values ('ada', 'x', 'done', '', '', '{}') returning id"

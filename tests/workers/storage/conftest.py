@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -71,6 +72,12 @@ async def whole_storage_pool(
     await decoders.close()
     await blobs.close()
     await asyncio.wait_for(pool.close(), 60)
+
+
+@pytest.fixture(params=["two steps", "one message"])
+def upload_pool(whole_storage_pool: StoragePool, request: pytest.FixtureRequest) -> StoragePool:
+    """The worker, with uploads in two steps and in one message: what a client sees must be the same."""
+    return replace(whole_storage_pool, sends_small=request.param == "one message")
 
 
 @pytest.fixture

@@ -56,6 +56,8 @@ class StoragePool:
     admin: asyncpg.Connection
     """A connection of the superuser, for what no request tells."""
     clock: Clock = field(default_factory=Clock)
+    sends_small: bool = False
+    """Uploads carry their bytes in the first message, and the pool knows the rules of the bucket."""
 
     def having(self, **changes: object) -> "StoragePool":
         """Give the same with other settings of [storage]."""
@@ -122,7 +124,10 @@ class StoragePool:
             sent["content_type"] = "multipart/form-data; boundary=x"
             body = msgspec.msgpack.encode(form)
         request = request_of(method, target, body, caller, is_known=is_known, **sent)
-        first = await self.ask(request)
+        if self.sends_small:
+            first = await self._ask_with_bytes(request, data, form, late_fields or {})
+        else:
+            first = await self.ask(request)
         if first.grant is None:
             return first
         staged, stored = await self.stored(first.grant, data, late_fields or {})
@@ -130,6 +135,18 @@ class StoragePool:
         if answer.status >= 400 and staged is not None:
             await self.blobs.discard(staged)
         return answer
+
+    async def _ask_with_bytes(
+        self, request: Request, data: bytes, form: FormHead | None, late_fields: Mapping[str, str]
+    ) -> Response:
+        """Send an upload as one message, after another one to its bucket was granted."""
+        bucket = request.path.split("/")[2]
+        await self.ask(request_of("POST", f"/object/{bucket}/known", None, content_length="1"))
+        body = request.body
+        if form is not None:
+            whole = FormHead({**form.fields, **late_fields}, form.content_type)
+            body = msgspec.msgpack.encode(whole)
+        return await self.ask(msgspec.structs.replace(request, body=body, object_bytes=data))
 
     async def stored(
         self, wanted: UploadGrant, data: bytes, fields: Mapping[str, str]

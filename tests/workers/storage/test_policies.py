@@ -148,6 +148,12 @@ async def test_service_role_needs_no_policy(storage_pool: StoragePool, act: Act)
     assert (await act(storage_pool, bucket, SERVICE)).status == 200
 
 
+@pytest.fixture(name="storage_pool")
+def both_ways(upload_pool: StoragePool) -> StoragePool:
+    """The worker, once with uploads in two steps and once in one message."""
+    return upload_pool
+
+
 async def test_refusal_of_a_policy_has_the_known_shape(storage_pool: StoragePool) -> None:
     bucket = await storage_pool.bucket()
 

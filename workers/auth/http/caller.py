@@ -1,5 +1,6 @@
 """Looks up the caller: the user and the session that the token names. Source: docs/reference/auth.md, section 1.4."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -12,7 +13,9 @@ from workers.auth.model.claims import is_acting
 from workers.auth.model.errors import AuthError
 from workers.auth.model.request import AuthRequest
 from workers.auth.model.rows import AuthSession, AuthUser
+from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import Transaction, decode_first
+from workers.database.transactions.model import Statement
 
 _READS = ("GET", "HEAD")
 
@@ -68,13 +71,32 @@ async def find_caller(
 
     Raises: AuthError (401, 403).
     """
+    rows = await transaction.run(*_statements(request))
+    return _decode_caller(context, rows, allows_clients=allows_clients)
+
+
+async def read_caller(
+    context: EndpointContext, request: AuthRequest, *, allows_clients: bool = False
+) -> SignedInCaller:
+    """Find the caller as `find_caller` does, in a transaction and a round trip of its own. Raises: AuthError (401, 403)."""
+    rows = await context.run(*_statements(request))
+    return _decode_caller(context, rows, allows_clients=allows_clients)
+
+
+def _statements(request: AuthRequest) -> list[Statement]:
+    """Return the statements that find user and session of a request. Raises: AuthError (401, 403)."""
     bearer = request.bearer
     if is_acting(bearer.claims) and request.http.method not in _READS:
         raise rejections.ACTING_ONLY_READS()
     statements = [users.by_id(bearer.user_id)]
     if bearer.session_id is not None:
         statements.append(sessions.by_id(bearer.session_id))
-    user_rows, *session_rows = await transaction.run(*statements)
+    return statements
+
+
+def _decode_caller(context: EndpointContext, rows: Sequence[Rows], *, allows_clients: bool) -> SignedInCaller:
+    """Return the caller whom the rows of `_statements` describe. Raises: AuthError (401, 403)."""
+    user_rows, *session_rows = rows
     user = decode_first(user_rows, AuthUser)
     if user is None or user.deleted_at is not None:
         raise rejections.SUBJECT_GONE()

@@ -23,12 +23,19 @@ def login_url(
     place = parts.netloc.rpartition("@")[2]
     netloc = f"{quote(login, safe='')}:{quote(password, safe='')}@{place}"
     query = [(name, value) for name, value in parse_qsl(parts.query) if name not in _OF_THE_LOGIN]
-    if settings:
-        query.append(("options", startup_options(settings)))
     path = parts.path if database is None else "/" + quote(database, safe="")
-    return urlunsplit(
+    changed = urlunsplit(
         parts._replace(netloc=netloc, path=path, query=urlencode(query, quote_via=quote, safe="/,"))
     )
+    return with_settings(changed, settings) if settings else changed
+
+
+def with_settings(url: str, settings: Mapping[str, str]) -> str:
+    """Return `url` with settings that are applied to the session, in place of those that it names."""
+    parts = urlsplit(url)
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "options"]
+    query.append(("options", startup_options(settings)))
+    return urlunsplit(parts._replace(query=urlencode(query, quote_via=quote, safe="/,")))
 
 
 def startup_options(settings: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@
         ...                                   # hash a password, call another service
         await transaction.run(Statement(...), Statement(...))
 
-The settings travel with the first statements; the end is a write of its own. The end of the block commits; an exception
+The settings travel with the first statements; the end is a write of its own, unless `run_last` sends it along. The end of the block commits; an exception
 rolls back and is raised on. A connection is occupied from the first statement to the end, so slow work belongs before or
 after the block.
 """
@@ -46,11 +46,28 @@ class Transaction:
         self._acquire = acquire
         self._settings = settings
         self._lines = lines or StatementLines("", shows_text=False)
+        self._is_committed = False
 
     async def run(self, *statements: Statement) -> list[Rows]:
         """Run statements in one write and return the rows of each. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        return await self._run(statements, commits=False)
+
+    async def run_last(self, *statements: Statement) -> list[Rows]:
+        """Run statements and commit in one write, and return the rows of each statement. No further statement may follow.
+
+        Raises: as `run`.
+        """
+        if self.connection is None:  # the settings travel with the first statements, which cannot commit
+            return await self.run(*statements)
+        rows = await self._run(statements, commits=True)
+        self._is_committed = True
+        return rows
+
+    async def _run(self, statements: Sequence[Statement], *, commits: bool) -> list[Rows]:
+        if self._is_committed:
+            raise RuntimeError("the transaction was committed with its last statements")
         if self.connection is not None:
-            running = run_more(self.connection, statements)
+            running = run_more(self.connection, statements, commits=commits)
         else:
             self.connection = await self._acquire()
             spec = TransactionSpec(self._settings, statements, end=TransactionEnd.DECIDE)
@@ -83,8 +100,8 @@ class Transaction:
         return [msgspec.json.decode(row[0] or b"null", type=kind) for row in rows]
 
     async def commit(self) -> None:
-        """Commit. Raises: DatabaseError, Disconnected."""
-        if self.connection is None:
+        """Commit, unless `run_last` has done it. Raises: DatabaseError, Disconnected."""
+        if self.connection is None or self._is_committed:
             return
         running = self.connection.command("commit")
         if STATE.tracing is not None:

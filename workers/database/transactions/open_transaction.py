@@ -18,6 +18,7 @@ from workers.database.protocol.postgres_connection import (
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import CommitDecision, Statement
 
+_COMMIT = Statement("commit")
 _ROLLBACK_WITH_CHECKS = "set constraints all immediate; rollback"
 
 STALE_STATEMENT_ERRORS = frozenset({
@@ -51,8 +52,13 @@ async def finish_by_decision(
         raise transaction_changed()
 
 
-async def run_more(connection: PostgresConnection, statements: Sequence[Statement]) -> list[Rows]:
-    """Run more statements in the open transaction. Raises: DatabaseError, Disconnected."""
+async def run_more(
+    connection: PostgresConnection, statements: Sequence[Statement], *, commits: bool = False
+) -> list[Rows]:
+    """Run more statements in the open transaction, and with `commits` end it in the same write.
+
+    Raises: DatabaseError, Disconnected.
+    """
     described = connection.statements.columns
     texts = [
         statement.text for statement in statements if statement.binary and statement.text not in described
@@ -65,19 +71,24 @@ async def run_more(connection: PostgresConnection, statements: Sequence[Statemen
     try:
         for statement in statements:
             append_messages(connection, statement, out)
+        if commits:
+            append_messages(connection, _COMMIT, out)
     except BaseException:
         connection.statements.confirm_parsed(0)  # nothing was sent, so no Parse can succeed
         raise
-    return (await _exchange_in_transaction(connection, out)).results
+    return (await _exchange_in_transaction(connection, out, commits=commits)).results[: len(statements)]
 
 
-async def _exchange_in_transaction(connection: PostgresConnection, messages: list[bytes]) -> ExchangeReply:
+async def _exchange_in_transaction(
+    connection: PostgresConnection, messages: list[bytes], *, commits: bool = False
+) -> ExchangeReply:
     reply = await connection.exchange(messages)
     if reply.error is not None:
         if (reply.error.code, reply.error.routine) in STALE_STATEMENT_ERRORS:
             connection.statements.clear()
         raise reply.error
-    if connection.status != IN_TRANSACTION:
+    is_ended = connection.status == IDLE and reply.tag == b"COMMIT"
+    if not is_ended if commits else connection.status != IN_TRANSACTION:
         raise transaction_changed()
     return reply
 

@@ -208,12 +208,12 @@ class Deployments:
                     raise DeployRejected(str(error)) from None
         raise VersionNotFound
 
-    async def active_bundle(self, name: str) -> bytes:
-        """Return the bundle of a function's active version. Raises: VersionNotFound, BlobError."""
-        active = next((version for version in await self.versions(name) if version.is_active), None)
-        if active is None:
-            raise VersionNotFound
-        return await self._store.bundle(name, active.number, active.sha256)
+    async def stored_bundle(self, name: str, number: int | None) -> bytes:
+        """Return the bundle of a version, the active one unless a number is given. Raises: VersionNotFound, BlobError."""
+        for version in await self.versions(name):
+            if version.number == number or (number is None and version.is_active):
+                return await self._store.bundle(name, version.number, version.sha256)
+        raise VersionNotFound
 
     async def set_secrets(self, values: Mapping[str, str]) -> None:
         """Store secrets; functions get them from now on. Raises: SecretRejected, and then none is stored."""

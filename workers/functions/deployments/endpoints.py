@@ -5,7 +5,7 @@
     GET    functions/<name>              its versions, newest first
     GET    functions/<name>/files        ?version= (the active one, or the project folder's without one): its source files
     POST   functions/<name>/rollback     {"version"?}
-    GET    functions/<name>/bundle       the bundle of the active version
+    GET    functions/<name>/bundle       ?version= (the active one without it): its bundle
     DELETE functions/<name>              with all its versions
     GET    secrets                       names and digests
     PUT    secrets                       {name: value}
@@ -121,7 +121,8 @@ class AdminEndpoints:
             case "GET", "files":
                 return _json(await self._sources(request.query, name, functions()))
             case "GET", "bundle":
-                return Response(200, _BUNDLE, await self._deployments.active_bundle(name))
+                number = _version_number(request.query)
+                return Response(200, _BUNDLE, await self._deployments.stored_bundle(name, number))
             case "DELETE", "":
                 await self._deployments.delete(name)
                 return _json({"name": name, "is_local": name in functions()})
@@ -168,10 +169,7 @@ class AdminEndpoints:
         self, query: str, name: str, functions: Mapping[str, HostedFunction]
     ) -> DeployedSources:
         """Return the files of a stored version, or of the function in the project's folder. Raises: FunctionError."""
-        text = parse_qs(query).get("version", [""])[0]
-        number = parse_whole_number(text, least=1, most=_MOST_VERSION) if text else None
-        if text and number is None:
-            raise BadAdminRequest("version is not the number of a version")
+        number = _version_number(query)
         if number is None and name not in self._deployments.unpacked and name in functions:
             return await asyncio.to_thread(folder_sources, functions[name])
         version, bundle = await self._deployments.bundle(name, number)
@@ -195,6 +193,15 @@ class AdminEndpoints:
         await self._deployments.begin_session(session)
         end = partial(self._deployments.end_session, session)
         return StreamedResponse(200, _LINES, _SessionLines(self._logs.lines("", 0, follows=True), end))
+
+
+def _version_number(query: str) -> int | None:
+    """Return the parameter `version`, or None without one. Raises: BadAdminRequest."""
+    text = parse_qs(query).get("version", [""])[0]
+    number = parse_whole_number(text, least=1, most=_MOST_VERSION) if text else None
+    if text and number is None:
+        raise BadAdminRequest("version is not the number of a version")
+    return number
 
 
 def _log_condition(parameters: Mapping[str, list[str]]) -> LogCondition:

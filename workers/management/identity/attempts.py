@@ -12,9 +12,9 @@ an owner out from afar. A link, a passkey and a recovery code cannot be guessed 
 import ipaddress
 from collections.abc import Sequence
 
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.errors import ManagementError
-from workers.management.identity.secrets import digest
+from workers.management.identity.own_pool import OwnPool
+from workers.management.identity.personal_data import Lookup
 from workers.management.identity.store import execute
 
 _WINDOW_S, _DAY_S = 15 * 60.0, 24 * 3600.0
@@ -25,52 +25,52 @@ _MOST_CODES, _MOST_CODES_A_DAY = 5, 20
 _MOST_CHALLENGES = 100
 
 
-async def count_password(pool: ConnectionPool, email: str, address: str) -> list[bytes]:
+async def count_password(pool: OwnPool, email: str, address: str) -> list[Lookup]:
     """Count a password that is about to be checked; return the keys to forget if it is right. Raises: ManagementError (429)."""
     name, network = email.strip().lower(), network_of(address)
     await count_network(pool, address)
-    here, elsewhere = digest(f"email:{name}:{network}"), _elsewhere(name)
-    is_known = await execute(pool, "is_known_network", name, digest(network))
+    here, elsewhere = Lookup(f"email:{name}:{network}"), _elsewhere(name)
+    is_known = await execute(pool, "is_known_network", Lookup(name), Lookup(network))
     await _count(pool, here, _MOST_OF_ADDRESS)
     if not is_known:
         await _count(pool, elsewhere, _MOST_FROM_ELSEWHERE)
     return [here] if is_known else [here, elsewhere]
 
 
-async def count_network(pool: ConnectionPool, address: str) -> None:
+async def count_network(pool: OwnPool, address: str) -> None:
     """Count an attempt from a network. Raises: ManagementError (429)."""
     await _count(pool, _of_network(address), _MOST_FROM_NETWORK)
 
 
-async def forgive_network(pool: ConnectionPool, address: str) -> None:
+async def forgive_network(pool: OwnPool, address: str) -> None:
     """Take an attempt from a network back: it succeeded."""
     await execute(pool, "forget_attempt", _of_network(address))
 
 
-async def count_code(pool: ConnectionPool, administrator_id: str) -> None:
+async def count_code(pool: OwnPool, administrator_id: str) -> None:
     """Count a code of an authenticator app that is about to be checked. Raises: ManagementError (429)."""
     in_window, in_day = _code_keys(administrator_id)
     await _count(pool, in_day, _MOST_CODES_A_DAY, _DAY_S)
     await _count(pool, in_window, _MOST_CODES)
 
 
-async def count_challenge(pool: ConnectionPool, address: str) -> None:
+async def count_challenge(pool: OwnPool, address: str) -> None:
     """Count a challenge for a client that is not signed in. Raises: ManagementError (429)."""
-    await _count(pool, digest(f"challenge:{network_of(address)}"), _MOST_CHALLENGES)
+    await _count(pool, Lookup(f"challenge:{network_of(address)}"), _MOST_CHALLENGES)
 
 
-async def forget(pool: ConnectionPool, keys: Sequence[bytes]) -> None:
+async def forget(pool: OwnPool, keys: Sequence[Lookup]) -> None:
     """Forget the attempts of keys."""
     for key in keys:
         await execute(pool, "forget_attempts", key)
 
 
-async def forget_codes(pool: ConnectionPool, administrator_id: str) -> None:
+async def forget_codes(pool: OwnPool, administrator_id: str) -> None:
     """Forget wrong codes of an administrator."""
     await forget(pool, _code_keys(administrator_id))
 
 
-async def forget_administrator(pool: ConnectionPool, administrator_id: str, email: str) -> None:
+async def forget_administrator(pool: OwnPool, administrator_id: str, email: str) -> None:
     """Forget the attempts that count against an administrator, but those of single networks."""
     await forget(pool, [*_code_keys(administrator_id), _elsewhere(email.strip().lower())])
 
@@ -84,19 +84,19 @@ def network_of(address: str) -> str:
     return address if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
 
 
-def _of_network(address: str) -> bytes:
-    return digest(f"network:{network_of(address)}")
+def _of_network(address: str) -> Lookup:
+    return Lookup(f"network:{network_of(address)}")
 
 
-def _elsewhere(name: str) -> bytes:
-    return digest(f"email:{name}")
+def _elsewhere(name: str) -> Lookup:
+    return Lookup(f"email:{name}")
 
 
-def _code_keys(administrator_id: str) -> tuple[bytes, bytes]:
-    return digest(f"code:{administrator_id}"), digest(f"code of a day:{administrator_id}")
+def _code_keys(administrator_id: str) -> tuple[Lookup, Lookup]:
+    return Lookup(f"code:{administrator_id}"), Lookup(f"code of a day:{administrator_id}")
 
 
-async def _count(pool: ConnectionPool, key: bytes, most: int, window_s: float = _WINDOW_S) -> None:
+async def _count(pool: OwnPool, key: Lookup, most: int, window_s: float = _WINDOW_S) -> None:
     """Count an attempt. Raises: ManagementError (429) if there were too many."""
     if not await execute(pool, "count_attempt", key, most, window_s):
         raise ManagementError(

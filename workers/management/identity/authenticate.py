@@ -8,9 +8,9 @@ A request with a token shows that by the token.
 from http.cookies import CookieError, SimpleCookie
 
 from schemas.http import SERVER_ORIGIN, Request, header
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.errors import ManagementError, not_signed_in
 from workers.management.identity.model import Actor
+from workers.management.identity.own_pool import OwnPool
 from workers.management.identity.secrets import digest, is_token
 from workers.management.identity.store import fetch_one
 
@@ -23,7 +23,7 @@ _SAFE = frozenset({"GET", "HEAD"})
 
 
 async def authenticate(
-    pool: ConnectionPool, request: Request, session_idle_s: float, *, allows_missing_factor: bool = False
+    pool: OwnPool, request: Request, session_idle_s: float, *, allows_missing_factor: bool = False
 ) -> Actor:
     """Return who sends a request. Raises: ManagementError (401; 403 also for a session that lacks its second factor)."""
     actor = None

@@ -113,7 +113,7 @@ delete from headwater.administrator_sessions where secret = $1::bytea
 -- name: is_known_network
 select json_build_object('seen_at', seen_at) from headwater.administrator_networks as network
 join headwater.administrators as administrator on administrator.id = network.administrator_id
-where lower(administrator.email) = lower($1) and network.network = $2::bytea
+where administrator.email_key = $1::bytea and network.network = $2::bytea
 
 -- name: remember_network
 insert into headwater.administrator_networks (administrator_id, network) values ($1::uuid, $2::bytea)

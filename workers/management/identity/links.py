@@ -1,11 +1,11 @@
 """One-time links by which an administrator signs in without a password: at the first start, after a reset."""
 
-from workers.database.connection_pool.pool import ConnectionPool
+from workers.management.identity.own_pool import OwnPool
 from workers.management.identity.secrets import digest, new_secret
 from workers.management.identity.store import execute
 
 
-async def new_link(pool: ConnectionPool, administrator_id: str, lasts_s: float) -> str:
+async def new_link(pool: OwnPool, administrator_id: str, lasts_s: float) -> str:
     """Store a link of an administrator and return its secret. Raises: DatabaseError, Disconnected, PoolTimeout."""
     secret = new_secret()
     await execute(pool, "add_link", digest(secret), administrator_id, lasts_s)

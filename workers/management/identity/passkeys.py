@@ -24,9 +24,9 @@ from workers.credentials.webauthn_credentials import (
     Unverified,
 )
 from workers.credentials.webauthn_rules import CredentialOwner, JsonObject
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.identity.store import SQL, as_uuid, decode_rows, fetch, fetch_one
+from workers.management.identity.own_pool import OwnPool
+from workers.management.identity.store import SQL, as_uuid, decode_rows, fetch, fetch_one, opened_rows
 
 _CHALLENGE_S = 5 * 60.0
 _MOST_PASSKEYS = 20
@@ -110,7 +110,7 @@ def party_of(origin: str) -> RelyingParty:
 
 
 async def registration_options(
-    pool: ConnectionPool, party: RelyingParty, administrator_id: str, email: str
+    pool: OwnPool, party: RelyingParty, administrator_id: str, email: str
 ) -> PasskeyOptions:
     """Return the options by which a browser creates a passkey."""
     challenge = webauthn_rules.new_challenge()
@@ -123,7 +123,7 @@ async def registration_options(
 
 
 async def authentication_options(
-    pool: ConnectionPool, party: RelyingParty, administrator_id: str | None
+    pool: OwnPool, party: RelyingParty, administrator_id: str | None
 ) -> PasskeyOptions:
     """Return the options by which a browser uses a passkey: one of an administrator, or any that it has for this server."""
     challenge = webauthn_rules.new_challenge()
@@ -133,7 +133,7 @@ async def authentication_options(
 
 
 async def register(
-    pool: ConnectionPool, party: RelyingParty, administrator_id: str, answer: PasskeyAnswer, name: str
+    pool: OwnPool, party: RelyingParty, administrator_id: str, answer: PasskeyAnswer, name: str
 ) -> AdministratorPasskey:
     """Store the passkey that an authenticator has created. Raises: ManagementError (400, 409)."""
     challenge = await _take(pool, answer, _REGISTRATION, administrator_id)
@@ -156,16 +156,15 @@ async def register(
 
 
 async def use(
-    pool: ConnectionPool, party: RelyingParty, answer: PasskeyAnswer, administrator_id: str | None
+    pool: OwnPool, party: RelyingParty, answer: PasskeyAnswer, administrator_id: str | None
 ) -> PasskeyUse:
     """Verify that a passkey signed, one of this administrator or of any. Raises: ManagementError (401)."""
     challenge = await _take(pool, answer, _AUTHENTICATION, administrator_id)
     try:
         credential_id = webauthn_rules.credential_id(answer.credential).hex()
         async with pool.transaction() as transaction:
-            passkey = await transaction.one(
-                SQL["passkey_of_credential"], _StoredPasskey, credential_id, party.id
-            )
+            rows = await transaction.rows(SQL["passkey_of_credential"], credential_id, party.id)
+            passkey = next(iter(opened_rows(pool, rows, _StoredPasskey)), None)
             if passkey is None or administrator_id not in (None, passkey.administrator_id):
                 raise Unverified("it is not a passkey of yours for this server")
             handle = webauthn_rules.response_user_handle(answer.credential)
@@ -190,15 +189,13 @@ def passkey_name(text: str) -> str:
     return name
 
 
-async def _known(
-    pool: ConnectionPool, party: RelyingParty, administrator_id: str | None
-) -> list[KnownCredential]:
+async def _known(pool: OwnPool, party: RelyingParty, administrator_id: str | None) -> list[KnownCredential]:
     rows = await fetch(pool, "known_credentials", _Credential, administrator_id, party.id)
     return [KnownCredential(bytes.fromhex(row.id), tuple(row.transports)) for row in rows]
 
 
 async def _opened(
-    pool: ConnectionPool, challenge: bytes, purpose: str, administrator_id: str | None, options: JsonObject
+    pool: OwnPool, challenge: bytes, purpose: str, administrator_id: str | None, options: JsonObject
 ) -> PasskeyOptions:
     added = await fetch_one(
         pool, "add_challenge", _Id, challenge.hex(), purpose, administrator_id, _CHALLENGE_S
@@ -207,9 +204,7 @@ async def _opened(
     return PasskeyOptions(added.id, options)
 
 
-async def _take(
-    pool: ConnectionPool, answer: PasskeyAnswer, purpose: str, administrator_id: str | None
-) -> bytes:
+async def _take(pool: OwnPool, answer: PasskeyAnswer, purpose: str, administrator_id: str | None) -> bytes:
     challenge_id = as_uuid(answer.challenge_id)
     row = (
         await fetch_one(pool, "take_challenge", _Challenge, challenge_id, purpose, administrator_id)

@@ -5,8 +5,8 @@ from uuid import UUID
 import msgspec
 
 from workers.credentials.recovery_codes import hash_of, new_codes, normal_code
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.identity.attempts import count_network
+from workers.management.identity.own_pool import OwnPool
 from workers.management.identity.secrets import FactorSecrets
 from workers.management.identity.store import SQL, execute
 from workers.management.identity.totp_factor import wrong_code
@@ -14,7 +14,7 @@ from workers.management.identity.totp_factor import wrong_code
 _COUNT, _LENGTH = 10, 16
 
 
-async def renew(pool: ConnectionPool, keys: FactorSecrets, administrator_id: str) -> list[str]:
+async def renew(pool: OwnPool, keys: FactorSecrets, administrator_id: str) -> list[str]:
     """Replace the codes of an administrator and return the new ones, which are not shown again."""
     codes = new_codes(_COUNT, _LENGTH)
     hashes = [_hash(code, keys, administrator_id) for code in codes]
@@ -25,9 +25,7 @@ async def renew(pool: ConnectionPool, keys: FactorSecrets, administrator_id: str
     return codes
 
 
-async def use(
-    pool: ConnectionPool, keys: FactorSecrets, administrator_id: str, code: str, address: str
-) -> None:
+async def use(pool: OwnPool, keys: FactorSecrets, administrator_id: str, code: str, address: str) -> None:
     """Use a code up. A wrong one counts against the network. Raises: ManagementError (401, 429)."""
     hashed = _hash(normal_code(code), keys, administrator_id)
     if not await execute(pool, "use_recovery_code", administrator_id, hashed):

@@ -1,7 +1,7 @@
 """Secrets of administrators: random texts for cookies, links and tokens, and passwords. Pure but for the hashing threads.
 
 A random secret has 160 bits or more, so its SHA-256 is stored without salt and looked up by equality. A password is stored as
-argon2id (RFC 9106), and the hash is encrypted: role `postgres` may read all tables, and must not get hashes to guess at. A token has the form that the official command line accepts: `sbp_` and 40 hexadecimal digits.
+argon2id (RFC 9106), and the hash is encrypted: some roles may read all tables, and must not get hashes to guess at. A token has the form that the official command line accepts: `sbp_` and 40 hexadecimal digits.
 """
 
 import asyncio
@@ -97,7 +97,11 @@ class Sealer:
 
     def code_key(self) -> bytes:
         """Return the key under which recovery codes are stored as an HMAC."""
-        return hmac.digest(self._key, b"recovery codes", "sha256")
+        return self.derived_key(b"recovery codes")
+
+    def derived_key(self, purpose: bytes) -> bytes:
+        """Return a key for HMACs."""
+        return hmac.digest(self._key, purpose, "sha256")
 
 
 @dataclass(slots=True)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.errors import ManagementError
 from workers.management.identity import attempts, passkeys, recovery, totp_factor
 from workers.management.identity.model import Actor
+from workers.management.identity.own_pool import OwnPool
 from workers.management.identity.passkeys import PasskeyAnswer, PasskeyUse, party_of
+from workers.management.identity.personal_data import Lookup, Personal
 from workers.management.identity.secrets import FactorSecrets, PasswordHashing, digest, new_secret
 from workers.management.identity.store import execute, fetch_one
 
@@ -74,11 +75,11 @@ class SecondFactor:
 
 
 async def sign_in_by_password(
-    pool: ConnectionPool, hashing: PasswordHashing, email: str, password: str, client: ClientOrigin
+    pool: OwnPool, hashing: PasswordHashing, email: str, password: str, client: ClientOrigin
 ) -> StartedSession:
     """Sign in by address and password. Raises: ManagementError (401, 429)."""
     keys = await attempts.count_password(pool, email, client.address)
-    login = await fetch_one(pool, "by_email", _Login, email.strip())
+    login = await fetch_one(pool, "by_email", _Login, Lookup(email.strip().lower()))
     is_right = await hashing.verify(password, login.password if login else None)
     if login is None or not is_right:
         raise ManagementError(401, "invalid_credentials", "The address or the password is wrong")
@@ -87,7 +88,7 @@ async def sign_in_by_password(
     return await _start(pool, login, "password", client)
 
 
-async def sign_in_by_link(pool: ConnectionPool, secret: str, client: ClientOrigin) -> StartedSession:
+async def sign_in_by_link(pool: OwnPool, secret: str, client: ClientOrigin) -> StartedSession:
     """Sign in by the secret of a link, which is used up. Raises: ManagementError (401, 429)."""
     login = await fetch_one(pool, "use_link", _Login, digest(secret))
     if login is None:
@@ -101,9 +102,7 @@ async def sign_in_by_link(pool: ConnectionPool, secret: str, client: ClientOrigi
     return await _start(pool, login, "link", client)
 
 
-async def sign_in_by_passkey(
-    pool: ConnectionPool, answer: PasskeyAnswer, client: ClientOrigin
-) -> StartedSession:
+async def sign_in_by_passkey(pool: OwnPool, answer: PasskeyAnswer, client: ClientOrigin) -> StartedSession:
     """Sign in by a passkey, whose authenticator checked its user. Raises: ManagementError (400, 401, 429)."""
     used = await _passkey(pool, answer, client, None)
     login = _Login(used.administrator_id, used.email, has_totp=False, passkeys=0)
@@ -111,7 +110,7 @@ async def sign_in_by_passkey(
 
 
 async def give_factor(
-    pool: ConnectionPool, keys: FactorSecrets, actor: Actor, factor: SecondFactor, client: ClientOrigin
+    pool: OwnPool, keys: FactorSecrets, actor: Actor, factor: SecondFactor, client: ClientOrigin
 ) -> StartedSession:
     """Record the second factor of a session and return it with a new secret. Raises: ManagementError (400, 401, 409, 429)."""
     administrator_id, session_id = actor.administrator_id or "", actor.session_id
@@ -128,7 +127,7 @@ async def give_factor(
 
 
 async def prove(
-    pool: ConnectionPool,
+    pool: OwnPool,
     keys: FactorSecrets,
     administrator_id: str,
     factor: SecondFactor,
@@ -146,11 +145,11 @@ async def prove(
 
 
 async def confirm_password(
-    pool: ConnectionPool, hashing: PasswordHashing, actor: Actor, password: str, client: ClientOrigin
+    pool: OwnPool, hashing: PasswordHashing, actor: Actor, password: str, client: ClientOrigin
 ) -> None:
     """Verify the password of the administrator of a session again. Raises: ManagementError (401, 429)."""
     keys = await attempts.count_password(pool, actor.name, client.address)
-    login = await fetch_one(pool, "by_email", _Login, actor.name)
+    login = await fetch_one(pool, "by_email", _Login, Lookup(actor.name.lower()))
     if not await hashing.verify(password, login.password if login else None):
         raise ManagementError(401, "invalid_credentials", "The password is wrong")
     await attempts.forget(pool, keys)
@@ -158,7 +157,7 @@ async def confirm_password(
 
 
 async def _passkey(
-    pool: ConnectionPool, answer: PasskeyAnswer, client: ClientOrigin, administrator_id: str | None
+    pool: OwnPool, answer: PasskeyAnswer, client: ClientOrigin, administrator_id: str | None
 ) -> PasskeyUse:
     """Verify a passkey; a wrong answer counts against the network. Raises: ManagementError (400, 401, 429)."""
     try:
@@ -169,19 +168,20 @@ async def _passkey(
         raise
 
 
-async def _start(pool: ConnectionPool, login: _Login, method: str, client: ClientOrigin) -> StartedSession:
+async def _start(pool: OwnPool, login: _Login, method: str, client: ClientOrigin) -> StartedSession:
     secret, factors = new_secret(), login.factors
     agent = client.user_agent.encode(errors="replace").decode()[:_MOST_AGENT].replace("\0", "")
     if client.cookie:
         await execute(pool, "end_session_of_secret", digest(client.cookie))
     needs_factor = bool(factors)
-    await execute(pool, "add_session", login.id, digest(secret), client.address, agent, method, needs_factor)
+    origin = (Personal(client.address), Personal(agent))
+    await execute(pool, "add_session", login.id, digest(secret), *origin, method, needs_factor)
     if not needs_factor:
         await _note_success(pool, login.id, client)
     return StartedSession(login.id, login.email, secret, factors)
 
 
-async def _note_success(pool: ConnectionPool, administrator_id: str, client: ClientOrigin) -> None:
+async def _note_success(pool: OwnPool, administrator_id: str, client: ClientOrigin) -> None:
     await execute(pool, "note_sign_in", administrator_id)
-    network = digest(attempts.network_of(client.address))
+    network = Lookup(attempts.network_of(client.address))
     await execute(pool, "remember_network", administrator_id, network)

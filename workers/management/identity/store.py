@@ -8,42 +8,43 @@ from typing import TypeVar
 
 import msgspec
 
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
-from workers.database.transactions.interactive import Transaction, statement
+from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import Statement, TransactionSpec
+from workers.management.identity.own_pool import OwnPool
+from workers.management.identity.personal_data import PersonalValue
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.identity", "store.sql") | read_statements(
     "workers.management.identity", "factors.sql"
 )
 T = TypeVar("T")
-Value = str | bytes | int | float | bool | None
-"""A parameter; a float is sent as its shortest text."""
+Value = str | bytes | int | float | bool | PersonalValue | None
+"""A parameter; a float is sent as its shortest text, personal data sealed or as a digest."""
 
 
-async def fetch(pool: ConnectionPool, name: str, kind: type[T], *values: Value) -> list[T]:
+async def fetch(pool: OwnPool, name: str, kind: type[T], *values: Value) -> list[T]:
     """Run one statement and return its rows. Raises: DatabaseError, Disconnected, PoolTimeout."""
-    [rows] = await pool.run(TransactionSpec((), [_statement(name, values)]))
-    return decode_rows(rows, kind)
+    [rows] = await pool.run(TransactionSpec((), [own_statement(pool, SQL[name], *values)]))
+    return opened_rows(pool, rows, kind)
 
 
-async def fetch_one(pool: ConnectionPool, name: str, kind: type[T], *values: Value) -> T | None:
+async def fetch_one(pool: OwnPool, name: str, kind: type[T], *values: Value) -> T | None:
     """Run one statement and return its first row, or None. Raises: as `fetch`."""
     rows = await fetch(pool, name, kind, *values)
     return rows[0] if rows else None
 
 
-async def execute(pool: ConnectionPool, name: str, *values: Value) -> bool:
+async def execute(pool: OwnPool, name: str, *values: Value) -> bool:
     """Run one statement and return whether it returned a row. Raises: as `fetch`."""
-    [rows] = await pool.run(TransactionSpec((), [_statement(name, values)]))
+    [rows] = await pool.run(TransactionSpec((), [own_statement(pool, SQL[name], *values)]))
     return bool(rows)
 
 
-async def fetch_in(transaction: Transaction, name: str, kind: type[T], *values: Value) -> list[T]:
-    """Run one statement in an open transaction and return its rows. Raises: as `fetch`."""
-    [rows] = await transaction.run(_statement(name, values))
-    return decode_rows(rows, kind)
+def opened_rows(pool: OwnPool, rows: Rows, kind: type[T]) -> list[T]:
+    """Return rows of one JSON value each as `kind`, with personal data opened."""
+    values = [msgspec.json.decode(row[0] or b"null") for row in rows]
+    return [msgspec.convert(pool.personal.opened(value), kind) for value in values]
 
 
 def decode_rows(rows: Rows, kind: type[T]) -> list[T]:
@@ -59,6 +60,12 @@ def as_uuid(text: str) -> str | None:
         return None
 
 
-def _statement(name: str, values: tuple[Value, ...]) -> Statement:
-    texts = [repr(value) if isinstance(value, float) else value for value in values]
-    return statement(SQL[name], *texts)
+def own_statement(pool: OwnPool, text: str, *values: Value) -> Statement:
+    """Return a statement on the tables of administrators, with personal data as it is stored."""
+    return statement(text, *(_parameter(pool, value) for value in values))
+
+
+def _parameter(pool: OwnPool, value: Value) -> str | bytes | int | bool | None:
+    if isinstance(value, PersonalValue):
+        return pool.personal.stored(value)
+    return repr(value) if isinstance(value, float) else value

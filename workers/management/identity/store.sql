@@ -1,4 +1,5 @@
--- Administrators, sessions, tokens, links and audit rows. Rows are one JSON value each.
+-- Administrators, sessions, tokens, links and audit rows. Rows are one JSON value each. Addresses, `email` and `actor` are sealed, and
+-- so are the documents of audit rows about accounts (personal_data.py).
 
 -- name: administrators
 select json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
@@ -20,7 +21,7 @@ select json_build_object('id', id) from headwater.administrators
 where rights = 'owner' and disabled_at is null order by id for update
 
 -- name: add_administrator
-insert into headwater.administrators (email, rights, password) values ($1, $2, $3)
+insert into headwater.administrators (email, email_key, rights) values ($1, $2::bytea, $3)
 on conflict do nothing
 returning json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
   'has_totp', false, 'passkeys', 0, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null)
@@ -39,7 +40,7 @@ update headwater.administrators set password = $2 where id = $1::uuid returning 
 -- name: by_email
 select json_build_object('id', id, 'email', email, 'password', password, 'has_totp', totp is not null,
   'passkeys', (select count(*) from headwater.administrator_passkeys where administrator_id = administrators.id))
-from headwater.administrators where lower(email) = lower($1) and disabled_at is null
+from headwater.administrators where email_key = $1::bytea and disabled_at is null
 
 -- name: note_sign_in
 update headwater.administrators set signed_in_at = now() where id = $1::uuid
@@ -150,6 +151,29 @@ select json_build_object('id', id, 'at', at, 'actor', actor, 'operation', operat
 from headwater.administrator_audit
 where ($1::bigint is null or id < $1::bigint) and ($2::text is null or operation = $2::text)
 order by id desc limit $3::integer
+
+-- name: plain_administrators
+-- Rows of a version that stored addresses as they are.
+select json_build_object('id', id, 'email', email) from headwater.administrators where email_key is null
+
+-- name: seal_administrator
+update headwater.administrators set email = $2, email_key = $3::bytea where id = $1::uuid and email_key is null
+
+-- name: plain_sessions
+select json_build_object('id', id, 'address', address, 'user_agent', user_agent)
+from headwater.administrator_sessions where address not like 'sealed text:%' limit 1000
+
+-- name: seal_session
+update headwater.administrator_sessions set address = $2, user_agent = $3
+where id = $1::uuid and address not like 'sealed text:%'
+
+-- name: plain_audit
+select json_build_object('id', id, 'operation', operation, 'actor', actor, 'address', address, 'arguments', arguments,
+  'before', before, 'after', after)
+from headwater.administrator_audit where actor not like 'sealed text:%' order by id limit 200
+
+-- name: seal_audit
+select headwater.seal_administrator_audit($1::bigint, $2, $3, $4::jsonb, $5::jsonb, $6::jsonb)
 
 -- name: sweep
 -- Deletes what has expired: sessions, links, tokens a month after their end, counters.

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from workers.credentials.qr import svg_of
 from workers.credentials.totp import address_of, new_secret, step_of
-from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.errors import ManagementError
 from workers.management.identity.attempts import count_code, forget_codes
+from workers.management.identity.own_pool import OwnPool
 from workers.management.identity.secrets import CannotUnseal, FactorSecrets
 from workers.management.identity.store import execute, fetch_one
 
@@ -30,7 +30,7 @@ class _Secrets(Struct):
 
 
 async def enrol(
-    pool: ConnectionPool, keys: FactorSecrets, administrator_id: str, email: str, origin: str
+    pool: OwnPool, keys: FactorSecrets, administrator_id: str, email: str, origin: str
 ) -> TotpEnrolment:
     """Store a new secret, which counts from its first code on. An app that is in use stays in use until then."""
     secret = new_secret()
@@ -39,7 +39,7 @@ async def enrol(
     return TotpEnrolment(secret, uri, svg_of(uri))
 
 
-async def activate(pool: ConnectionPool, keys: FactorSecrets, administrator_id: str, code: str) -> None:
+async def activate(pool: OwnPool, keys: FactorSecrets, administrator_id: str, code: str) -> None:
     """Accept the first code of a new secret. Raises: ManagementError (401, 409, 429)."""
     secrets = await fetch_one(pool, "totp_secrets", _Secrets, administrator_id)
     if secrets is None or secrets.pending is None:
@@ -53,7 +53,7 @@ async def activate(pool: ConnectionPool, keys: FactorSecrets, administrator_id: 
     await forget_codes(pool, administrator_id)
 
 
-async def verify(pool: ConnectionPool, keys: FactorSecrets, administrator_id: str, code: str) -> None:
+async def verify(pool: OwnPool, keys: FactorSecrets, administrator_id: str, code: str) -> None:
     """Accept a code and use it up. Raises: ManagementError (401, 429)."""
     await count_code(pool, administrator_id)
     secrets = await fetch_one(pool, "totp_secrets", _Secrets, administrator_id)

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
-from schemas.database_logins import DEVELOPER, login_passwords
-from workers.database.sessions.urls import login_url
+from schemas.database_logins import DEVELOPER
+from workers.database.sessions.urls import with_settings
+from workers.management.database import ROLE_OF_LOGIN
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.migrations.history import read_history
 from workers.management.operation import OperationContext
@@ -22,7 +23,7 @@ from workers.project.text_migration import TextMigration, TrialReport, apply_tex
 _LOCK_WAIT = "5s"
 """Longest time to wait for a lock: whoever waits for one makes all later users of the table wait too."""
 _TRIAL_S = 5
-_MOST_TEXT = 900_000
+MAX_MIGRATION_CHARACTERS = 4_000_000
 
 
 class SavedFile(Struct, frozen=True):
@@ -44,26 +45,26 @@ class AppliedChange(Struct, frozen=True):
 
 
 async def apply_migration(
-    context: OperationContext, name: str, text: str, *, despite_pending: bool = False
+    context: OperationContext, name: str, text: str, *, despite_pending: bool = False, runs: bool = True
 ) -> AppliedChange:
-    """Apply a text as the next migration and save its file. Raises: ManagementError, Disconnected."""
+    """Apply a text as the next migration and save its file; without `runs` it is only recorded and saved.
+
+    Raises: ManagementError, Disconnected.
+    """
     if not 1 <= len(name) <= 200 or "\0" in name:
         raise invalid_arguments("`name` must have 1 to 200 characters: it says what the migration does")
-    if not text.strip() or len(text) > _MOST_TEXT or "\0" in text:
-        raise invalid_arguments(f"`text` must have 1 to {_MOST_TEXT} characters, and no NUL")
+    if not text.strip() or len(text) > MAX_MIGRATION_CHARACTERS or "\0" in text:
+        raise invalid_arguments(f"`text` must have 1 to {MAX_MIGRATION_CHARACTERS} characters, and no NUL")
     local = await folder_migrations(context)
     if not despite_pending:
         await _check_pending(context, local)
     notices: list[str] = []
     try:
-        applied = await apply_text(
-            developer_url(context),
-            name,
-            text,
-            datetime.now(UTC),
-            [item.version for item in local],
-            notices.append,
-        )
+        async with context.database.place():
+            url = await _migration_url(context)
+            versions = [item.version for item in local]
+            now = datetime.now(UTC)
+            applied = await apply_text(url, name, text, now, versions, notices.append, runs=runs)
     except ProjectError as error:
         raise migration_error(error) from None
     context.after = {"version": applied.version, "name": applied.name}
@@ -76,22 +77,23 @@ async def try_migration(context: OperationContext, text: str) -> TrialReport:
     """Run a text in a transaction that is rolled back, for 5 seconds at most. Raises: ManagementError, Disconnected."""
     limits = [("statement_timeout", f"{_TRIAL_S}s"), ("lock_timeout", "1s")]
     try:
-        return await try_text(developer_url(context), text, limits)
+        async with context.database.place():
+            return await try_text(await _migration_url(context), text, limits)
     except ProjectError as error:
         raise migration_error(error) from None
 
 
-def developer_url(context: OperationContext) -> str:
-    """Return the URL of the login that may become role `postgres` and nothing more, with the limits of an operation."""
-    settings = context.configuration
-    if settings.db.url is None:
-        raise ManagementError(503, "unavailable", "The pool has no address of the database (db.url)")
-    limits = {
+async def _migration_url(context: OperationContext) -> str:
+    """Return the URL of the login that may become role `postgres` and nothing more, with the limits of an operation.
+
+    `reset role` in a migration returns to `postgres`, as with the official command line.
+    """
+    settings = {
+        "role": ROLE_OF_LOGIN[DEVELOPER],
         "statement_timeout": f"{round(context.settings.statement_timeout_s * 1000)}ms",
         "lock_timeout": _LOCK_WAIT,
     }
-    password = login_passwords(settings)[DEVELOPER].reveal()
-    return login_url(settings.db.url.reveal(), DEVELOPER, password, settings=limits)
+    return with_settings(await context.database.session_url(DEVELOPER), settings)
 
 
 async def folder_migrations(context: OperationContext) -> list[ProjectMigration]:

@@ -3,7 +3,9 @@
 from workers.management.operation import OperationTable
 from workers.management.operations import (
     account,
+    activity,
     administrators,
+    advisors,
     audit_log,
     backups,
     catalog,
@@ -19,9 +21,8 @@ from workers.management.operations import (
     platform,
     policies,
     project,
-    project_database,
-    project_functions,
     project_settings,
+    project_types,
     providers,
     queues,
     realtime,
@@ -30,9 +31,11 @@ from workers.management.operations import (
     rows,
     schema,
     settings,
+    sizes,
     sql,
     sql_check,
     sql_requests,
+    statements,
     storage_buckets,
     storage_links,
     storage_objects,
@@ -104,9 +107,13 @@ _AREAS = (
     logs,
     # What the official command line asks for
     project,
-    project_database,
-    project_functions,
+    project_types,
     project_settings,
+    # Advisors and statistics of the database
+    advisors,
+    statements,
+    activity,
+    sizes,
 )
 
 

@@ -9,7 +9,8 @@ from workers.management.errors import ManagementError, invalid_arguments, not_fo
 from workers.management.identity.attempts import forget_administrator
 from workers.management.identity.links import new_link
 from workers.management.identity.model import Administrator
-from workers.management.identity.store import SQL, as_uuid, decode_rows, execute, fetch, fetch_one
+from workers.management.identity.personal_data import Lookup, Personal
+from workers.management.identity.store import SQL, as_uuid, execute, fetch, fetch_one, opened_rows
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
 from workers.management.rights import Right
@@ -68,7 +69,8 @@ async def add(context: OperationContext, arguments: NewAdministrator) -> AddedAd
     if not 3 <= len(email) <= _MOST_ADDRESS or "@" not in email or "\0" in email:
         raise invalid_arguments("`email` must be an email address")
     pool = await context.database.own()
-    added = await fetch_one(pool, "add_administrator", Administrator, email, arguments.rights.value, None)
+    values = (Personal(email), Lookup(email.lower()), arguments.rights.value)
+    added = await fetch_one(pool, "add_administrator", Administrator, *values)
     if added is None:
         raise ManagementError(409, "already_there", f"There is an administrator {email}")
     context.after = added
@@ -132,7 +134,7 @@ async def _change(
             )
         await transaction.rows(SQL[statement_name], before.id, *values)
         rows = await transaction.rows(SQL["administrator"], before.id)
-    after = decode_rows(rows, Administrator)
+    after = opened_rows(pool, rows, Administrator)
     context.before, context.after = before, after[0] if after else None
     return after[0] if after else before
 

@@ -6,14 +6,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Struct
 
-from schemas.functions.deployments import DeployResult, Version
+from schemas.functions.deployments import MOST_SECRETS, DeployResult, Version, secret_fault
 from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.function_bundles import FunctionFile, make_bundle, read_files, read_zip
+from workers.management.function_bundles import FunctionFile, make_bundle, placed, read_files, read_zip
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
 from workers.management.operations.functions import (
     DeployedSettings,
+    FunctionFilesQuery,
     FunctionReference,
     FunctionVersionReference,
     ask_functions,
@@ -29,14 +30,13 @@ from workers.management.rights import Right
 
 _MOST_BYTES = 40 * 1024 * 1024
 _DEPLOY_MS = 55_000
-_MOST_SECRETS = 100
 
 
 class FunctionDeployment(Struct, frozen=True, forbid_unknown_fields=True):
     """A version to deploy: `files`, or `zip`, a zip archive in base64.
 
     Paths are those of `functions.files`, as `functions/hello/index.ts`; if none begins with `functions/`, all are below the
-    function's folder. Without `settings` those of the running version are used. `base_version`: it is refused if another one runs.
+    function's folder, unless `keeps_paths`. Without `settings` those of the running version are used. `base_version`: it is refused if another one runs.
     """
 
     name: str
@@ -44,18 +44,19 @@ class FunctionDeployment(Struct, frozen=True, forbid_unknown_fields=True):
     zip: str = ""
     settings: DeployedSettings | None = None
     base_version: int | None = None
+    keeps_paths: bool = False
 
 
 class FunctionSecrets(Struct, frozen=True, forbid_unknown_fields=True):
     """Secrets by name."""
 
-    values: Annotated[dict[str, str], limits.members(_MOST_SECRETS)]
+    values: Annotated[dict[str, str], limits.members(MOST_SECRETS)]
 
 
 class SecretNames(Struct, frozen=True, forbid_unknown_fields=True):
     """Names of secrets."""
 
-    names: Annotated[list[str], limits.entries(_MOST_SECRETS)]
+    names: Annotated[list[str], limits.entries(MOST_SECRETS)]
 
 
 async def deploy(context: OperationContext, arguments: FunctionDeployment) -> DeployResult:
@@ -76,7 +77,10 @@ async def deploy(context: OperationContext, arguments: FunctionDeployment) -> De
         contents = await asyncio.to_thread(read_zip, arguments.zip)
     else:
         contents = await asyncio.to_thread(read_files, arguments.files)
+    contents = placed(arguments.name, contents, keeps_paths=arguments.keeps_paths)
     settings = arguments.settings or await _settings_of(context, arguments.name, active)
+    if settings.entrypoint and settings.entrypoint not in contents:
+        raise invalid_arguments(f"The entrypoint {settings.entrypoint[:200]} is not among the files")
     bundle = await asyncio.to_thread(make_bundle, arguments.name, settings, contents)
     answer = await ask_functions(context, "PUT", path, bundle, budget_ms=_DEPLOY_MS)
     context.before, context.after = active, {"files": sorted(contents), "settings": settings}
@@ -104,8 +108,11 @@ async def delete(context: OperationContext, arguments: FunctionReference) -> Don
 
 async def set_secrets(context: OperationContext, arguments: FunctionSecrets) -> Done:
     """Store secrets; functions get them from now on."""
-    if not 1 <= len(arguments.values) <= _MOST_SECRETS:
-        raise invalid_arguments(f"`values` must have 1 to {_MOST_SECRETS} entries")
+    if not 1 <= len(arguments.values) <= MOST_SECRETS:
+        raise invalid_arguments(f"`values` must have 1 to {MOST_SECRETS} entries")
+    for name, value in arguments.values.items():
+        if fault := secret_fault(name, value):
+            raise invalid_arguments(f"{fault[:1].upper()}{fault[1:]}")
     await ask_functions(context, "PUT", "secrets", msgspec.json.encode(arguments.values))
     context.after = {"names": sorted(arguments.values)}
     return Done()
@@ -113,8 +120,8 @@ async def set_secrets(context: OperationContext, arguments: FunctionSecrets) -> 
 
 async def unset_secrets(context: OperationContext, arguments: SecretNames) -> Done:
     """Delete secrets."""
-    if not 1 <= len(arguments.names) <= _MOST_SECRETS:
-        raise invalid_arguments(f"`names` must have 1 to {_MOST_SECRETS} entries")
+    if not 1 <= len(arguments.names) <= MOST_SECRETS:
+        raise invalid_arguments(f"`names` must have 1 to {MOST_SECRETS} entries")
     for name in arguments.names:
         check_text("names", name)
     await ask_functions(context, "DELETE", "secrets", msgspec.json.encode(arguments.names))
@@ -145,7 +152,7 @@ async def _active_version(context: OperationContext, name: str) -> Version | Non
 async def _settings_of(context: OperationContext, name: str, active: Version | None) -> DeployedSettings:
     if active is None:
         return DeployedSettings()
-    reference = FunctionVersionReference(name, active.number)
+    reference = FunctionFilesQuery(name, active.number)
     return (await read_function_files(context, reference)).settings
 
 

@@ -15,7 +15,7 @@ from schemas.functions.log_events import LogLine
 from schemas.http import Response
 from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.function_bundles import FileDifference, differences
+from workers.management.function_bundles import FileDifference, differences, read_contents
 from workers.management.metrics_text import read_metrics
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
@@ -28,6 +28,7 @@ from workers.management.rights import Right
 _ADMIN = "/_internal"
 _LATEST = 1e11
 _START_S, _AGAIN_S = 20.0, 0.2
+_BUNDLE_MS = 55_000
 _CALLS, _FAILURES, _CALLED_AT = (
     "headwater_function_calls",
     "headwater_function_failures",
@@ -71,6 +72,17 @@ class FunctionVersionReference(Struct, frozen=True, forbid_unknown_fields=True):
     version: int | None = None
 
 
+class FunctionFilesQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """A version of a function; without one, the version that runs, or the files of the project's folder.
+
+    `all_contents`: of a deployed version, the contents of all files, however long.
+    """
+
+    name: str
+    version: int | None = None
+    all_contents: bool = False
+
+
 class DeployedSettings(Struct, frozen=True):
     """The settings of a function, without its variables; null: the platform's default."""
 
@@ -91,7 +103,7 @@ class DeployedSettings(Struct, frozen=True):
 
 
 class FunctionFiles(Struct, frozen=True):
-    """The files and settings of a function; `version` is null for one of the project's folder. Up to 8 MiB have contents."""
+    """The files and settings of a function; `version` is null for one of the project's folder. 8 MiB have contents, or all on request."""
 
     name: str
     version: int | None
@@ -225,19 +237,25 @@ async def list_versions(context: OperationContext, arguments: FunctionReference)
     return result_of(await ask_functions(context, "GET", function_path(arguments.name)), list[Version])
 
 
-async def read_function_files(
-    context: OperationContext, arguments: FunctionVersionReference
-) -> FunctionFiles:
+async def read_function_files(context: OperationContext, arguments: FunctionFilesQuery) -> FunctionFiles:
     """Return the source files of a version."""
     query = urlencode({"version": arguments.version}) if arguments.version is not None else ""
     path = f"{function_path(arguments.name)}/files"
-    return result_of(await ask_functions(context, "GET", path, query=query), FunctionFiles)
+    source = result_of(await ask_functions(context, "GET", path, query=query), FunctionFiles)
+    is_whole = all(file.text is not None or file.base64 is not None for file in source.files)
+    if is_whole or source.version is None or not arguments.all_contents:
+        return source
+    path = f"{function_path(arguments.name)}/bundle"
+    query = urlencode({"version": source.version})
+    answer = await ask_functions(context, "GET", path, query=query, budget_ms=_BUNDLE_MS)
+    contents = await asyncio.to_thread(read_contents, answer.body)
+    return msgspec.structs.replace(source, files=await asyncio.to_thread(_source_files, contents))
 
 
 async def compare(context: OperationContext, arguments: VersionPair) -> VersionDifferences:
     """Return the differences between two versions of a function."""
-    before = await read_function_files(context, FunctionVersionReference(arguments.name, arguments.before))
-    after = await read_function_files(context, FunctionVersionReference(arguments.name, arguments.after))
+    before = await read_function_files(context, FunctionFilesQuery(arguments.name, arguments.before))
+    after = await read_function_files(context, FunctionFilesQuery(arguments.name, arguments.after))
     old, new = (msgspec.to_builtins(files.settings) for files in (before, after))
     changed = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
     files = await asyncio.to_thread(differences, _contents(before), _contents(after))
@@ -269,6 +287,14 @@ async def list_secrets(context: OperationContext, arguments: NoArguments) -> lis
     return result_of(await ask_functions(context, "GET", "secrets"), list[SecretDigest])
 
 
+def _source_files(contents: dict[str, bytes]) -> list[SourceFile]:
+    """Return files with their bytes as base64, by path."""
+    return [
+        SourceFile(path, len(content), base64=base64.b64encode(content).decode())
+        for path, content in sorted(contents.items())
+    ]
+
+
 def _contents(files: FunctionFiles) -> dict[str, bytes | None]:
     """Return the contents of files by path, None for one that was left out. Raises: ManagementError (409)."""
     contents: dict[str, bytes | None] = {}
@@ -288,7 +314,7 @@ def operations() -> list[Operation]:
     return [
         Operation("functions.list", "List functions", NoArguments, list[FunctionSummary], reader, list_functions),
         Operation("functions.versions", "List versions of a function", FunctionReference, list[Version], reader, list_versions),
-        Operation("functions.files", "Read source files", FunctionVersionReference, FunctionFiles, reader, read_function_files),
+        Operation("functions.files", "Read source files", FunctionFilesQuery, FunctionFiles, reader, read_function_files),
         Operation("functions.differences", "Compare two versions", VersionPair, VersionDifferences, reader, compare),
         Operation("functions.logs", "Read logs of functions", FunctionLogQuery, FunctionLogs, reader, read_logs),
         Operation("functions.secrets", "List names of secrets", NoArguments, list[SecretDigest], reader, list_secrets),

@@ -33,11 +33,15 @@ _MOST_VERSIONS = 1000
 
 
 class NewMigration(Struct, frozen=True, forbid_unknown_fields=True):
-    """SQL to apply as a migration. `despite_pending`: although the folder has migrations that were not applied."""
+    """SQL to apply as a migration. `despite_pending`: although the folder has migrations that were not applied.
+
+    `record_only`: it was applied by other means, and is recorded and saved without running.
+    """
 
     name: str
     text: str
     despite_pending: bool = False
+    record_only: bool = False
 
 
 class MigrationList(Struct, frozen=True):
@@ -89,7 +93,11 @@ async def apply_one(context: OperationContext, arguments: NewMigration) -> Appli
     A single statement that cannot run in a transaction (`create index concurrently`) runs without one.
     """
     return await apply_migration(
-        context, arguments.name, arguments.text, despite_pending=arguments.despite_pending
+        context,
+        arguments.name,
+        arguments.text,
+        despite_pending=arguments.despite_pending,
+        runs=not arguments.record_only,
     )
 
 
@@ -180,7 +188,7 @@ def operations() -> list[Operation]:
     return [
         Operation(
             "migrations.apply", "Apply SQL as a migration", NewMigration, AppliedChange, Right.DEVELOPER,
-            apply_one, changes=True,
+            apply_one, changes=True, max_body_bytes=8 * 1024 * 1024,
         ),
         Operation(
             "migrations.list", "List migrations, applied and in the folder", NoArguments, MigrationList,

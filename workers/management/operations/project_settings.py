@@ -4,13 +4,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from schemas.settings.live import LIVE_KEYS
 from workers.database.transactions.interactive import statement
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.identity.store import decode_rows
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
-from workers.management.project.service_settings import READERS, differing, secret_names
+from workers.management.project.service_settings import READERS, differing, official_change, secret_names
 from workers.management.rights import Right
+from workers.management.settings.change import change_settings as change_live_settings
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations", "project_settings.sql")
@@ -51,18 +53,22 @@ async def change_settings(context: OperationContext, arguments: ServiceSettingsC
 
 
 async def apply_settings(context: OperationContext, area: str, values: dict[str, Any]) -> None:
-    """Put settings into force that differ from the present ones: the only place where official names become changes.
+    """Store settings that differ from the present ones, as `settings.change` does: all of them or none.
 
-    Raises: ManagementError (501) with the names, until settings can be changed while the platform runs.
+    Raises: ManagementError (409) with the names of those that are read at the start, or that have no counterpart here.
     """
-    del context
-    names = ", ".join(sorted(values)[:_MOST_NAMED])
-    raise ManagementError(
-        501,
-        "settings_from_file",
-        f"These settings of {area} differ from those in force and cannot be changed here: {names}",
-        hint="Change them in supabase/config.toml of the platform, and restart it: `headwater stop`, `headwater start`.",
-    )
+    changes = {name: official_change(area, name, value) for name, value in values.items()}
+    others = sorted(name for name, change in changes.items() if change is None or change[0] not in LIVE_KEYS)
+    if others:
+        raise ManagementError(
+            409,
+            "settings_from_file",
+            f"Nothing was changed: these settings of {area} are read at the start: {', '.join(others[:_MOST_NAMED])}",
+            hint="Change them in supabase/config.toml of the platform, and restart it: `headwater stop`, `headwater start`.",
+        )
+    await context.live.check()
+    stored = dict(change for change in changes.values() if change is not None)
+    await change_live_settings(context, context.live.stored.version, stored)
 
 
 async def database_settings(context: OperationContext, arguments: NoArguments) -> ServiceSettings:

@@ -11,7 +11,7 @@ from workers.database.transactions.model import TransactionSpec
 from workers.management import argument_limits as limits
 from workers.management.argument_limits import PageLimit
 from workers.management.errors import invalid_arguments
-from workers.management.identity.store import decode_rows
+from workers.management.identity.store import opened_rows
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
 from workers.management.rights import Right
@@ -159,7 +159,7 @@ async def history(context: OperationContext, arguments: SettingsHistoryQuery) ->
     values = (arguments.before, arguments.key, arguments.limit)
     pool = await context.database.own()
     [history_rows] = await pool.run(TransactionSpec((), [statement(SQL["history"], *values)]))
-    rows = decode_rows(history_rows, SettingsHistoryRow)
+    rows = opened_rows(pool, history_rows, SettingsHistoryRow)
     return SettingsHistory(rows, rows[-1].id if len(rows) == arguments.limit else None)
 
 

@@ -20,7 +20,7 @@ select pg_catalog.pg_notify('pgrst', 'reload config')
 select pg_catalog.json_build_object('id', id, 'at', at, 'actor', actor, 'operation', operation,
   'before', coalesce(before, '{}'), 'after', coalesce(after, '{}'))
 from headwater.administrator_audit
-where operation in ('settings.change', 'settings.reset', 'settings.adopt', 'settings.discard') and outcome = 'done'
+where operation in ('settings.change', 'settings.reset', 'settings.adopt', 'settings.discard', 'project.change_settings') and outcome = 'done'
   and ($1::bigint is null or id < $1::bigint)
   and ($2::text is null or before ? $2::text or after ? $2::text)
 order by id desc limit $3::integer

@@ -29,7 +29,11 @@ from workers.sql.files import read_statements
 from workers.sql.operators import array_literal
 
 SQL = read_statements("workers.management.operations", "sql.sql")
-_MOST_BYTES, _LONGEST_CELL, _LONGEST_ID = 8 * 1024 * 1024, 256 * 1024, 200
+MOST_RESULT_BYTES = 8 * 1024 * 1024
+"""Most bytes of a result, and most characters of a value."""
+_LONGEST_ID = 200
+_ROW_MARGIN = 1024 * 1024
+"""Bytes of a row beside its longest value."""
 _LONGEST_ROW = 64 * 1024 * 1024
 _MARGIN_S = 3.0
 """Seconds between the limit of a text and the limit of the operation, so that the error of the text comes first."""
@@ -38,7 +42,8 @@ _MARGIN_S = 3.0
 class SqlText(Struct, frozen=True, forbid_unknown_fields=True):
     """A text of statements and how to run it.
 
-    `read_only`: in a read-only transaction. `as`: as a caller of the interfaces. `id`: a name that `sql.cancel` takes.
+    `read_only`: in a read-only transaction. `view_as`: as a caller of the interfaces. `as_reader`: as the role of readers, whatever
+    one's own rights. `id`: a name that `sql.cancel` takes.
     `parameters` are values of $1, $2... of a single statement. `single_transaction`: several statements are one transaction.
     `timeout_s`, `max_rows`, `max_bytes` (of a result), `max_cell` (characters of a value): null for the most.
     """
@@ -46,13 +51,14 @@ class SqlText(Struct, frozen=True, forbid_unknown_fields=True):
     sql: str
     read_only: bool = True
     view_as: ViewAs | None = None
+    as_reader: bool = False
     id: Annotated[str, limits.text(_LONGEST_ID, least=0)] = ""
     parameters: list[str | None] = []
     single_transaction: bool = True
     timeout_s: float | None = None
     max_rows: int | None = None
-    max_bytes: Annotated[int, limits.number(0, _MOST_BYTES)] = 1024 * 1024
-    max_cell: Annotated[int, limits.number(1, _LONGEST_CELL)] = 16 * 1024
+    max_bytes: Annotated[int, limits.number(0, MOST_RESULT_BYTES)] = 1024 * 1024
+    max_cell: Annotated[int, limits.number(1, MOST_RESULT_BYTES)] = 16 * 1024
 
 
 class SqlResults(Struct, frozen=True):
@@ -111,8 +117,10 @@ async def run(context: OperationContext, arguments: SqlText) -> SqlResults:
         context,
         view_as=arguments.view_as,
         is_read_only=arguments.read_only,
+        as_reader=arguments.as_reader,
         timeout_s=limits.timeout_s,
         run_id=_run_id(arguments.id),
+        longest_message=arguments.max_cell + _ROW_MARGIN,
     )
     async with open_session(context.database, spec) as session:
         running = TextRun(
@@ -149,7 +157,7 @@ async def explain(context: OperationContext, arguments: SqlExplanation) -> Expla
         is_read_only=arguments.read_only or not arguments.analyze,
         timeout_s=_timeout(context, arguments.timeout_s),
         run_id=_run_id(arguments.id),
-        longest_message=_MOST_BYTES,
+        longest_message=MOST_RESULT_BYTES,
     )
     async with open_session(context.database, spec) as session:
         return await explain_statement(
@@ -203,6 +211,7 @@ async def _name_types(
     for result, columns in zip(results, types, strict=True):
         for result_column, column in zip(result.columns, columns, strict=False):
             result_column.type = names[column.type_oid, column.type_modifier]
+            result_column.type_id = column.type_oid
 
 
 def _ndjson(columns: list[ResultColumn]) -> NdjsonRows:
@@ -214,8 +223,8 @@ def _run_limits(context: OperationContext, arguments: SqlText) -> RunLimits:
     max_rows = most_rows if arguments.max_rows is None else arguments.max_rows
     if not 0 <= max_rows <= most_rows:
         raise invalid_arguments(f"`max_rows` must be 0 to {most_rows}; sql.stream has no limit")
-    if not 0 <= arguments.max_bytes <= _MOST_BYTES or not 1 <= arguments.max_cell <= _LONGEST_CELL:
-        raise invalid_arguments(f"`max_bytes` may be {_MOST_BYTES}, `max_cell` {_LONGEST_CELL}")
+    if not 0 <= arguments.max_bytes <= MOST_RESULT_BYTES or not 1 <= arguments.max_cell <= MOST_RESULT_BYTES:
+        raise invalid_arguments(f"`max_bytes` and `max_cell` may be {MOST_RESULT_BYTES}")
     return RunLimits(
         max_rows, arguments.max_bytes, arguments.max_cell, _timeout(context, arguments.timeout_s)
     )

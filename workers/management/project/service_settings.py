@@ -4,13 +4,15 @@ Names of auth are the environment names of the official auth server in lower cas
 their names stay without a value. Durations are whole seconds, durations of sessions hours; lists are joined by commas.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 
 from schemas.keys.secret import Secret
 from schemas.settings.auth_delivery import SENDERS
+from schemas.settings.forms import KINDS
 from schemas.settings.gotrue_names import EXTRA_NAMES, GOTRUE_NAMES, GOTRUE_PREFIX
 from schemas.settings.tree import Settings
 from schemas.settings.types import Duration, Quota
@@ -148,6 +150,11 @@ def realtime_settings(settings: Settings) -> dict[str, object]:
     }
 
 
+AUTH_NAMES = tuple(
+    name.removeprefix(GOTRUE_PREFIX).lower() for name in GOTRUE_NAMES if name not in EXTRA_NAMES
+)
+"""The official names of the settings of auth, those of secrets too."""
+
 READERS: dict[str, Callable[[Settings], dict[str, object]]] = {
     "auth": auth_settings,
     "api": api_settings,
@@ -155,6 +162,63 @@ READERS: dict[str, Callable[[Settings], dict[str, object]]] = {
     "realtime": realtime_settings,
 }
 """The areas, and what returns the settings of each."""
+
+
+_MAIL_TEMPLATE = re.compile(r"mailer_templates_(\w+?)(_notification)?_content", re.ASCII)
+_KEYS = {
+    "api": {
+        "db_schema": "api.schemas",
+        "db_extra_search_path": "api.extra_search_path",
+        "max_rows": "api.max_rows",
+    },
+    "storage": {"fileSizeLimit": "storage.file_size_limit"},
+    "realtime": {
+        name: f"realtime.{name}"
+        for name in (
+            "private_only",
+            "presence_enabled",
+            "max_concurrent_users",
+            "max_events_per_second",
+            "max_bytes_per_second",
+            "max_channels_per_client",
+        )
+    },
+}
+"""Settings beside those of auth that have a key of the same meaning: official name -> key."""
+_LISTS = frozenset({"api.schemas", "api.extra_search_path"})
+
+
+def official_change(area: str, name: str, value: object) -> tuple[str, object] | None:
+    """Return the key and the value that an official name and its value mean; None for a name without a key."""
+    if area != "auth":
+        key = _KEYS[area].get(name)
+        if key is None:
+            return None
+        return key, _listed(value, ",") if key in _LISTS else value
+    if name == "refresh_token_rotation_enabled":
+        return "auth.enable_refresh_token_rotation", value
+    if match := _MAIL_TEMPLATE.fullmatch(name):
+        group = "notification" if match[2] else "template"
+        return f"auth.email.{group}.{match[1]}.content", value
+    alias = GOTRUE_NAMES.get(f"{GOTRUE_PREFIX}{name.upper()}")
+    if alias is None:
+        return None
+    key = ".".join(alias.path)
+    if name in _HOURS and isinstance(value, int | float):
+        return key, value * 3600
+    if alias.inverse:
+        return key, not value
+    is_list = get_origin(KINDS.get(tuple(alias.path))) is list
+    return key, _listed(value, alias.separator) if is_list else value
+
+
+def _listed(value: object, separator: str) -> object:
+    """Return a list for a text of items; other values are left to the checks of the settings."""
+    if value is None:
+        return []
+    return (
+        [item.strip() for item in value.split(separator) if item.strip()] if isinstance(value, str) else value
+    )
 
 
 def differing(current: Mapping[str, Any], requested: Mapping[str, Any], path: str = "") -> list[str]:

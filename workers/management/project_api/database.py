@@ -3,18 +3,26 @@
 from msgspec import Struct
 
 from schemas.http import Response
-from workers.management.operations.project_database import GeneratedTypes, QueryRows, RecordedMigration
-from workers.management.project.sessions import MAX_SQL_BYTES
+from workers.management.migrations.apply import MAX_MIGRATION_CHARACTERS
+from workers.management.operations.migrations import MigrationList, NewMigration
+from workers.management.operations.project_types import GeneratedTypes
+from workers.management.operations.sql import MOST_RESULT_BYTES, SqlResults, SqlText
 from workers.management.project_api.call import ProjectCall, ProjectEndpoint, answered
+from workers.management.project_api.query_rows import last_rows
+from workers.management.sql.run import MAX_SQL_BYTES
 
-_MAX_BODY_BYTES = 2 * MAX_SQL_BYTES
+_MAX_BODY_BYTES = 2 * max(MAX_SQL_BYTES, MAX_MIGRATION_CHARACTERS)
+_UNNAMED = "migration"
+_NOT_APPLIED = ("pending", "late")
+
+Parameter = bool | int | float | str | None
 
 
 class QueryBody(Struct, frozen=True):
     """A query; `read_only` runs it as the role that reads."""
 
     query: str
-    parameters: list[bool | int | float | str | None] = []
+    parameters: list[Parameter] = []
     read_only: bool = False
 
 
@@ -37,28 +45,51 @@ async def read_query(call: ProjectCall) -> Response:
 
 
 async def _query(call: ProjectCall, body: QueryBody, *, is_reading: bool) -> Response:
-    name = "project.read_query" if is_reading else "project.run_query"
-    result: QueryRows = await call.operate(name, query=body.query, parameters=body.parameters)
-    return answered(result.rows, 201)
+    text = SqlText(
+        body.query,
+        read_only=is_reading,
+        as_reader=is_reading,
+        parameters=[parameter_text(value) for value in body.parameters],
+        max_bytes=MOST_RESULT_BYTES,
+        max_cell=MOST_RESULT_BYTES,
+    )
+    result: SqlResults = await call.operate("sql.run", text)
+    return Response(201, answered([]).headers, last_rows(result))
+
+
+def parameter_text(value: Parameter) -> str | None:
+    """Return a parameter as Postgres reads it (pure)."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if value is None else str(value)
 
 
 async def list_migrations(call: ProjectCall) -> Response:
     """Return the applied migrations."""
-    rows: list[RecordedMigration] = await call.operate("project.migrations")
-    return answered(rows)
+    listed: MigrationList = await call.operate("migrations.list")
+    return answered(
+        [
+            {"version": migration.version, "name": migration.name}
+            for migration in listed.migrations
+            if migration.state not in _NOT_APPLIED
+        ]
+    )
 
 
 async def apply_migration(call: ProjectCall) -> Response:
     """Run a migration and record it."""
-    body = call.decoded(MigrationBody)
-    await call.operate("project.add_migration", query=body.query, name=body.name)
-    return answered({})
+    return await _migration(call, record_only=False)
 
 
 async def record_migration(call: ProjectCall) -> Response:
     """Record a migration without running it."""
+    return await _migration(call, record_only=True)
+
+
+async def _migration(call: ProjectCall, *, record_only: bool) -> Response:
     body = call.decoded(MigrationBody)
-    await call.operate("project.add_migration", query=body.query, name=body.name, run=False)
+    migration = NewMigration(body.name or _UNNAMED, body.query, despite_pending=True, record_only=record_only)
+    await call.operate("migrations.apply", migration)
     return answered({})
 
 

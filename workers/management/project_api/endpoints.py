@@ -7,12 +7,19 @@ the function `deploy`.
 from urllib.parse import unquote
 
 from workers.management.errors import ManagementError, not_found
-from workers.management.project_api import database, functions, projects, settings
+from workers.management.project_api import advisors, database, functions, logs, projects, settings
 from workers.management.project_api.call import ProjectEndpoint
 from workers.management.project_api.elsewhere import NOT_SERVED
 
 PREFIXES = ("/v1/", "/v2/")
-ENDPOINTS = (*projects.ENDPOINTS, *functions.ENDPOINTS, *database.ENDPOINTS, *settings.ENDPOINTS)
+ENDPOINTS = (
+    *projects.ENDPOINTS,
+    *functions.ENDPOINTS,
+    *database.ENDPOINTS,
+    *settings.ENDPOINTS,
+    *advisors.ENDPOINTS,
+    *logs.ENDPOINTS,
+)
 
 _Pattern = tuple[str, ...]
 

@@ -6,30 +6,19 @@ too. Bundles that the command line made itself (eszip) cannot be taken: `--use-a
 
 import asyncio
 import datetime
-from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 
-from schemas.functions.deployments import MOST_UNPACKED, DeployResult, ListedFunction, SecretDigest
+from schemas.functions.deployments import MOST_UNPACKED, DeployResult, SecretDigest
 from schemas.http import Response
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.project.function_archive import FunctionSource, FunctionSourceFile
-from workers.management.project.multipart import FormPart, parse_form, render_form
+from workers.management.errors import ManagementError, not_found
+from workers.management.operations.functions import FunctionFiles, FunctionSummary
+from workers.management.project.multipart import parse_form, render_form
 from workers.management.project_api.call import ProjectCall, ProjectEndpoint, answered
+from workers.management.project_api.function_form import deployment_of_form, form_metadata, form_of_files
 
 _STATUS = {"deployed": "ACTIVE", "local": "ACTIVE", "off": "THROTTLED"}
 _MAX_FORM_BYTES = MOST_UNPACKED + 4 * 1024 * 1024
-
-
-class DeployMetadata(Struct, frozen=True):
-    """The field `metadata` of a deployment. Paths are relative to the folder of the project."""
-
-    entrypoint_path: str = ""
-    import_map_path: str = ""
-    static_patterns: list[str] = []
-    verify_jwt: bool = True
-    name: str = ""
 
 
 class SecretPair(Struct, frozen=True):
@@ -52,32 +41,12 @@ async def get_function(call: ProjectCall) -> Response:
 async def deploy_function(call: ProjectCall) -> Response:
     """Deploy a function from a form of files; with `bundleOnly` too it runs at once."""
     parts = await asyncio.to_thread(parse_form, call.content_type, call.body)
-    metadata = _metadata(parts)
+    metadata = form_metadata(parts)
     name = call.first("slug") or metadata.name
-    source = FunctionSource(
-        name,
-        _relative(metadata.entrypoint_path),
-        [FunctionSourceFile(_relative(part.filename), part.content) for part in parts if part.name == "file"],
-        _relative(metadata.import_map_path),
-        [_relative(pattern) for pattern in metadata.static_patterns],
-        metadata.verify_jwt,
-    )
-    result: DeployResult = await call.operate("project.deploy_function", source)
+    deployment = await asyncio.to_thread(deployment_of_form, name, metadata, parts)
+    result: DeployResult = await call.operate("functions.deploy", deployment)
     row = _function(await _row(call, name))
     return answered(row | {"version": result.version.number if result.version else row["version"]}, 201)
-
-
-def _metadata(parts: Sequence[FormPart]) -> DeployMetadata:
-    try:
-        [part] = [part for part in parts if part.name == "metadata"]
-        return msgspec.json.decode(part.content, type=DeployMetadata)
-    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise invalid_arguments(f"The form needs one field `metadata` of JSON: {error}") from None
-
-
-def _relative(path: str) -> str:
-    """Return a path without the scheme that the command line puts before some, and without a leading `./`."""
-    return path.removeprefix("file://").removeprefix("./")
 
 
 async def update_functions(call: ProjectCall) -> Response:
@@ -88,7 +57,7 @@ async def update_functions(call: ProjectCall) -> Response:
 
 async def delete_function(call: ProjectCall) -> Response:
     """Delete a deployed function."""
-    await call.operate("project.delete_function", name=call.parameters["function_slug"])
+    await call.operate("functions.delete", name=call.parameters["function_slug"])
     return answered({})
 
 
@@ -102,19 +71,8 @@ async def function_body(call: ProjectCall) -> Response:
             hint="Add --use-api to `supabase functions download`.",
         )
     name = call.parameters["function_slug"]
-    source: FunctionSource = await call.operate("project.function_source", name=name)
-    metadata = {"deno2_entrypoint_path": source.entrypoint, "entrypoint_path": source.entrypoint}
-    parts = [FormPart("metadata", msgspec.json.encode(metadata))]
-    parts += [
-        FormPart(
-            "file",
-            file.content,
-            file.path,
-            (("Content-Type", "application/octet-stream"), ("Supabase-Path", file.path)),
-        )
-        for file in source.files
-    ]
-    content_type, body = await asyncio.to_thread(render_form, parts)
+    source: FunctionFiles = await call.operate("functions.files", name=name, all_contents=True)
+    content_type, body = await asyncio.to_thread(lambda: render_form(form_of_files(source)))
     return Response(200, [("content-type", content_type), ("cache-control", "no-store")], body)
 
 
@@ -131,37 +89,37 @@ async def reject_bundle(call: ProjectCall) -> Response:
 
 async def list_secrets(call: ProjectCall) -> Response:
     """Return the secrets with digests in place of their values."""
-    rows: list[SecretDigest] = await call.operate("project.secrets")
+    rows: list[SecretDigest] = await call.operate("functions.secrets")
     return answered([{"name": row.name, "value": row.digest, "updated_at": _iso(row.at)} for row in rows])
 
 
 async def set_secrets(call: ProjectCall) -> Response:
     """Set secrets."""
     pairs = call.decoded(list[SecretPair])
-    await call.operate("project.set_secrets", values={pair.name: pair.value for pair in pairs})
+    await call.operate("functions.set_secrets", values={pair.name: pair.value for pair in pairs})
     return answered({}, 201)
 
 
 async def unset_secrets(call: ProjectCall) -> Response:
     """Unset secrets."""
-    await call.operate("project.unset_secrets", names=call.decoded(list[str]))
+    await call.operate("functions.unset_secrets", names=call.decoded(list[str]))
     return answered({})
 
 
-async def _rows(call: ProjectCall) -> list[ListedFunction]:
-    rows: list[ListedFunction] = await call.operate("project.functions")
+async def _rows(call: ProjectCall) -> list[FunctionSummary]:
+    rows: list[FunctionSummary] = await call.operate("functions.list")
     return rows
 
 
-async def _row(call: ProjectCall, name: str) -> ListedFunction:
+async def _row(call: ProjectCall, name: str) -> FunctionSummary:
     row = next((row for row in await _rows(call) if row.name == name), None)
     if row is None:
         raise not_found(f"function {name[:80]}")
     return row
 
 
-def _function(row: ListedFunction) -> dict[str, object]:
-    at_ms = round((row.at or 0) * 1000)
+def _function(row: FunctionSummary) -> dict[str, object]:
+    at_ms = round((row.deployed_at or 0) * 1000)
     return {
         "id": row.name,
         "slug": row.name,

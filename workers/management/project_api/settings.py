@@ -6,9 +6,20 @@ from schemas.http import Response
 from workers.management.errors import ManagementError
 from workers.management.operations.project import ProjectDescription
 from workers.management.operations.project_settings import ServiceSettings
+from workers.management.project.service_settings import AUTH_NAMES
 from workers.management.project_api.call import ProjectCall, ProjectEndpoint, answered
 
 _POOL_SIZE = 20
+_WITHOUT_MEANING = (
+    "db_max_pool_size",
+    "db_max_pool_size_unit",
+    "external_apple_additional_client_ids",
+    "external_google_additional_client_ids",
+    "nimbus_oauth_client_id",
+    "nimbus_oauth_client_secret",
+    "nimbus_oauth_email_optional",
+    "sms_vonage_from",
+)
 
 
 async def _values(call: ProjectCall, area: str) -> dict[str, Any]:
@@ -27,8 +38,11 @@ async def get_auth(call: ProjectCall) -> Response:
 
 
 async def change_auth(call: ProjectCall) -> Response:
-    """Change settings of auth."""
-    return await _changed(call, "auth")
+    """Change settings of auth. The answer names all settings: null are secrets, and those that have no meaning here."""
+    await call.operate("project.change_settings", area="auth", values=call.decoded(dict[str, Any]))
+    unset = dict.fromkeys((*AUTH_NAMES, *_WITHOUT_MEANING))
+    values = await _values(call, "auth")
+    return answered({**unset, **values, "smtp_admin_email": values.get("smtp_admin_email") or None})
 
 
 async def get_api(call: ProjectCall) -> Response:

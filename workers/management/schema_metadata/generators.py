@@ -5,6 +5,7 @@ TypeScript is that of `headwater gen types typescript` (workers/project/types); 
 
 import json
 
+from schemas.database_logins import DEVELOPER
 from workers.management.schema_metadata.errors import MetadataError, bad_request
 from workers.management.schema_metadata.reads import (
     SYSTEM_SCHEMAS,
@@ -80,7 +81,8 @@ async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
     chosen, _ = _filters(request)
     filter = Filter(included=chosen.included, excluded=chosen.excluded, system=b"false")
     schemas = [str(decoded(schema)["name"]) for schema in await session.list("schemas", filter)]
-    async with open_connection(session.database.developer_url()) as connection:
+    database = session.database
+    async with database.place(), open_connection(await database.session_url(DEVELOPER)) as connection:
         await connection.execute(f"set role {compose.quoted(OWNER)}")
         text = typescript(await read_database(connection, schemas))
     if not query_boolean(request, "detect_one_to_one_relationships"):

@@ -2,12 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 
+from schemas.database_logins import DEVELOPER
+from workers.management.database import ManagementDatabase
 from workers.management.schema_metadata import parse_process
 from workers.management.schema_metadata.errors import MetadataError, bad_request
 from workers.management.schema_metadata.query_session import (
@@ -23,24 +24,16 @@ from workers.management.schema_metadata.sql_format import format_sql
 
 MAX_RESULT_BYTES = 32 * 1024 * 1024
 MAX_RESULT_ROWS = 200_000
-_AT_ONCE = 4
-"""Sessions of queries that one process has open at a time."""
 _SECONDS = re.compile(r"\d{1,6}(\.\d{1,3})?", re.ASCII)
 _PASSWORD = re.compile(r"(password\s+)(?:[eE]?'(?:[^']|'')*'|\$\$.*?\$\$)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(slots=True)
 class QueryRunner:
-    """Runs queries; `url` returns the URL of the login for a person's SQL."""
+    """Runs queries in sessions of the login that is a member of role `postgres`."""
 
-    url: Callable[[], str]
+    database: ManagementDatabase
     timeout_s: float
-    slots: asyncio.Semaphore
-
-    @classmethod
-    def create(cls, url: Callable[[], str], timeout_s: float) -> "QueryRunner":
-        """Return a runner for one process."""
-        return cls(url, timeout_s, asyncio.Semaphore(_AT_ONCE))
 
     async def run(self, request: MetadataRequest) -> bytes:
         """Run the SQL of a body and return the rows of its last statement that has any, as JSON. Raises: MetadataError."""
@@ -50,9 +43,10 @@ class QueryRunner:
         seconds = self._seconds(request)
         limits = QueryLimits(MAX_RESULT_BYTES, MAX_RESULT_ROWS, seconds)
         try:
-            async with asyncio.timeout(self.timeout_s), self.slots:
+            async with asyncio.timeout(self.timeout_s), self.database.place():
+                url = await self.database.session_url(DEVELOPER)
                 result = await run_query(
-                    self.url(), text, None if parameters is None else _parameters(parameters), limits
+                    url, text, None if parameters is None else _parameters(parameters), limits
                 )
         except QueryRejected as error:
             raise _rejected(error.fields, text) from None

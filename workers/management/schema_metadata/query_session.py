@@ -2,6 +2,9 @@
 
 The text is sent as a simple query, which may have several statements (PostgreSQL, "Simple Query"), or with parameters in the
 extended protocol. libpq returns row by row, so that the limits of bytes and rows hold before all is in memory.
+A session of its own beside those of `sql.run` (workers/management/sql), because the answers differ: `/pg/query` sends one simple query,
+of which all statements are one transaction however they are separated, and returns the fields of errors as the server sent them.
+Both share the login (`ManagementDatabase.session_url`) and the limit of sessions (`ManagementDatabase.place`).
 The login is a member of role `postgres` alone; `reset role` returns to `postgres`, with which the session starts.
 """
 

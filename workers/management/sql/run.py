@@ -38,6 +38,7 @@ from workers.management.sql.session import SqlSession
 from workers.project.sql_splitter import ScriptStatement, SplitError, split
 
 MAX_STATEMENTS = 1000
+MAX_SQL_BYTES = 4 * 1024 * 1024
 _MAX_NOTICES = 100
 _LONGEST_NOTICE = 4096
 _ENDS_TRANSACTION = frozenset({"begin", "start", "commit", "end", "abort"})
@@ -55,10 +56,11 @@ class RunLimits(Struct, frozen=True):
 
 
 class ColumnOfResult(Struct):
-    """A column of a result. `type` as SQL writes it."""
+    """A column of a result. `type` as SQL writes it, `type_id` as the catalog numbers it (pg_type.oid)."""
 
     name: str
     type: str = ""
+    type_id: int = 0
 
 
 class ShortenedCell(Struct, frozen=True):
@@ -103,7 +105,11 @@ class RunOutcome:
 
 
 def split_text(text: str) -> list[ScriptStatement]:
-    """Return the statements of a text. Raises: ManagementError (400)."""
+    """Return the statements of a text. Raises: ManagementError (400, 413)."""
+    if len(text.encode(errors="replace")) > MAX_SQL_BYTES:
+        raise ManagementError(413, "too_large", f"The SQL is longer than {MAX_SQL_BYTES} bytes")
+    if "\0" in text:
+        raise invalid_arguments("`sql` has a NUL in it")
     try:
         statements = split(text)
     except SplitError as error:

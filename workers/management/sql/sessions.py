@@ -14,7 +14,6 @@ Limits that the text can undo (`statement_timeout`, catching `query_canceled`) a
 
 import asyncio
 import hashlib
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -23,16 +22,15 @@ from schemas.database_logins import DEVELOPER, READER, SESSION_LOGINS, VIEWER
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.transactions.interactive import statement
 from workers.management.caller import ViewAs, caller_settings
-from workers.management.database import MAX_SQL_SESSIONS, ROLE_OF_LOGIN, ManagementDatabase
-from workers.management.errors import ManagementError
+from workers.management.database import ROLE_OF_LOGIN, ManagementDatabase
+from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.operation import OperationContext
 from workers.management.rights import Right
 from workers.management.sql.session import SqlSession
+from workers.management.sql.signals import repeat_signal
 
-_WAIT_S = 5.0
 _TERMINATE_S = 5.0
 _CLOSE_S = 2.0
-_CANCEL_S, _CANCEL_PAUSE_S = 2.0, 0.05
 _CANCEL = (
     "select pid::pg_catalog.text, pg_catalog.pg_cancel_backend(pid)::pg_catalog.text from pg_catalog.pg_stat_activity"
     " where application_name operator(pg_catalog.=) $1 and usename operator(pg_catalog.=) session_user"
@@ -60,11 +58,14 @@ async def session_spec(
     view_as: ViewAs | None,
     is_read_only: bool,
     timeout_s: float,
+    as_reader: bool = False,
     run_id: str = "",
     longest_message: int = 1024 * 1024,
 ) -> SessionSpec:
     """Return the session that an actor gets for a text. Raises: ManagementError."""
     if view_as is not None:
+        if as_reader:
+            raise invalid_arguments("Send `view_as` or `as_reader`")
         if not context.actor.rights.includes(Right.DEVELOPER):
             raise ManagementError(
                 403,
@@ -74,7 +75,8 @@ async def session_spec(
             )
         login, settings = VIEWER, await caller_settings(context, view_as)
     else:
-        login = DEVELOPER if context.actor.rights.includes(Right.DEVELOPER) else READER
+        is_developer = context.actor.rights.includes(Right.DEVELOPER) and not as_reader
+        login = DEVELOPER if is_developer else READER
         settings = [("role", ROLE_OF_LOGIN[login])]
     if login == READER:
         is_read_only = True
@@ -124,7 +126,7 @@ class HeldSession:
                 async with asyncio.timeout(_CLOSE_S):
                     await self.session.close()
         finally:
-            self.database.sql_places.release()
+            self.database.release_place()
 
     async def _terminate(self) -> None:
         terminating = statement(_TERMINATE, self.session.process_id)
@@ -135,21 +137,12 @@ class HeldSession:
 
 async def hold_session(database: ManagementDatabase, spec: SessionSpec) -> HeldSession:
     """Open a session with its role, settings and transaction. Raises: ManagementError (503), DatabaseError, Disconnected."""
+    await database.take_place()
     try:
-        async with asyncio.timeout(_WAIT_S):
-            await database.sql_places.acquire()
-    except TimeoutError:
-        raise ManagementError(
-            503,
-            "busy",
-            f"{MAX_SQL_SESSIONS} SQL sessions are in use; try again soon",
-            headers=[("retry-after", "2")],
-        ) from None
-    try:
-        url = database.url_of(spec.login)
+        url = await database.session_url(spec.login)
         session = await SqlSession.open(url, spec.name, longest_message=spec.longest_message)
     except BaseException:
-        database.sql_places.release()
+        database.release_place()
         raise
     held = HeldSession(session, database, spec)
     try:
@@ -174,19 +167,23 @@ async def _prepare(session: SqlSession, spec: SessionSpec) -> None:
 async def cancel_run(context: OperationContext, run_id: str) -> int:
     """Cancel one's own run; return how many sessions it had. Raises: DatabaseError, Disconnected.
 
-    The server cancels what a session runs at this moment, and a run may be between two statements. So the sessions that were
-    there are asked again until they are gone, for up to `_CANCEL_S`; a later run of the same id has a session of its own.
+    A run may be between two statements, so the sessions that were there are signalled again until they are gone; a later run of
+    the same id has a session of its own.
     """
     name = application_name(context, run_id)
-    present = {login: await _cancel_sessions(context, login, name, "") for login in SESSION_LOGINS}
-    count = sum(map(len, present.values()))
-    deadline = time.monotonic() + _CANCEL_S
-    while any(present.values()) and time.monotonic() < deadline:
-        await asyncio.sleep(_CANCEL_PAUSE_S)
-        for login, pids in present.items():
-            if pids:
-                present[login] = await _cancel_sessions(context, login, name, f"{{{','.join(pids)}}}")
-    return count
+
+    async def signal(sessions: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        present = []
+        for login in dict.fromkeys(login for login, _ in sessions):
+            pids = ",".join(pid for owner, pid in sessions if owner == login)
+            present += [(login, pid) for pid in await _cancel_sessions(context, login, name, f"{{{pids}}}")]
+        return present
+
+    sessions = [
+        (login, pid) for login in SESSION_LOGINS for pid in await _cancel_sessions(context, login, name, "")
+    ]
+    await repeat_signal(sessions, signal)
+    return len(sessions)
 
 
 async def _cancel_sessions(context: OperationContext, login: str, name: str, pids: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Upload endpoints: `POST` creates an object, or replaces one with `x-upsert: true`; `PUT` does either.
 
-The body never reaches the pool. The gateway sends the request twice: first without a stored body; the answer says where to
-write the bytes; then with the size and the hash of the bytes that it stored. A false condition (`If-Match`,
+The gateway sends the request twice: first without a stored body, and the answer says where to write the bytes; then with
+the size and the hash of the bytes that it stored. A small body is part of the first request, which is the only one where
+the pool stores the bytes itself (`uploads/small.py`). A false condition (`If-Match`,
 `If-None-Match`, `If-Unmodified-Since`) is 412 both times, and the row stays as it was.
 Source: docs/reference/storage.md, sections 6.1 and 6.11.
 """
@@ -13,6 +14,7 @@ from workers.storage.requests.identity import SERVICE
 from workers.storage.requests.storage_request import StorageRequest, json_response
 from workers.storage.uploads.commit import commit, grant
 from workers.storage.uploads.model import Upload
+from workers.storage.uploads.small import store_small
 from workers.storage.uploads.upload_headers import attributes_of, declared_length, is_form
 from workers.storage.uploads.write_conditions import read_write_condition, requires_absence
 
@@ -46,17 +48,27 @@ async def signed(context: StorageContext, request: StorageRequest) -> Response:
         is_form(request),
         condition=condition,
     )
-    if request.http.stored is None:
-        return await grant(context, request, upload)
-    row = await commit(context, request, upload, request.http.stored)
-    return json_response({"Key": row["Key"]})
+    row = await _write(context, request, upload)
+    return row if isinstance(row, Response) else json_response({"Key": row["Key"]})
 
 
 async def _upload(context: StorageContext, request: StorageRequest, upload: Upload) -> Response:
-    if request.http.stored is None:
-        return await grant(context, request, upload)
-    row = await commit(context, request, upload, request.http.stored)
-    return json_response({"Key": row["Key"], "Id": row["Id"]})
+    row = await _write(context, request, upload)
+    return row if isinstance(row, Response) else json_response({"Key": row["Key"], "Id": row["Id"]})
+
+
+async def _write(
+    context: StorageContext, request: StorageRequest, upload: Upload
+) -> dict[str, object] | Response:
+    """Take the step of the upload that the gateway asks for: return the written row, or the response with a grant."""
+    http = request.http
+    if http.stored is not None:
+        return await commit(context, request, upload, http.stored)
+    if http.object_bytes is not None:
+        row = await store_small(context, request, upload, http.object_bytes)
+        if row is not None:
+            return row
+    return await grant(context, request, upload)
 
 
 def _of_caller(request: StorageRequest, *, is_upsert: bool) -> Upload:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from schemas.storage_events import NOTHING, StorageEvent
-from workers.database.transactions.interactive import Transaction
+from workers.database.transactions.interactive import Transaction, statement
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.storage.events", "outbox.sql")
@@ -80,8 +80,8 @@ async def claim_rows(transaction: Transaction) -> ClaimedRows:
 
 
 async def delete_rows(transaction: Transaction, ids: Iterable[int]) -> None:
-    """Delete published events. Raises: as `claim_rows`."""
-    await transaction.rows(_SQL["forget"], msgspec.json.encode(sorted(ids)))
+    """Delete published events and commit, in one round trip. Raises: as `claim_rows`."""
+    await transaction.run_last(statement(_SQL["forget"], msgspec.json.encode(sorted(ids))))
 
 
 async def measure(transaction: Transaction) -> OutboxDepth:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from broker.blobs.store import BlobStore
+from schemas.bounded_cache import BoundedCache
 from schemas.images.reading import SideLimits
 from schemas.images.transform import Rendered, RenderOrder
 from schemas.keys.secret import Secret
@@ -15,12 +16,15 @@ from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
+from workers.storage.model.names_and_sizes import UploadRules
 from workers.storage.model.s3_keyring import S3Keyring
 from workers.storage.model.signed_urls import UrlSigner
 from workers.storage.model.upload_tickets import TicketSealer
 from workers.storage.requests.identity import SessionSettings, StorageIdentity, role_settings
 
 T = TypeVar("T")
+
+_MOST_RULES = 1000
 
 
 class Renderer(Protocol):
@@ -78,6 +82,8 @@ class StorageContext:
     tasks: ShieldedTasks = field(default_factory=ShieldedTasks)
     keyring: S3Keyring = field(default_factory=S3Keyring)
     """The secrets that verify signatures of S3 clients."""
+    upload_rules: BoundedCache[str, UploadRules] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
+    """Rules of buckets without a quota, as they were read last: they may have changed since, so every write compares them."""
 
     @property
     def side_limits(self) -> SideLimits:

@@ -77,6 +77,10 @@ async def _grant(context: StorageContext, request: StorageRequest, upload: Uploa
         raise refusal
     await check_early(context, request, upload, name)
     most = limit_by_quota(rules, most)
+    if rules.has_quota:
+        context.upload_rules.pop(upload.bucket)
+    else:
+        context.upload_rules.put(upload.bucket, rules.key)
     version = str(uuid4())
     ticket = UploadTicket(
         upload.bucket,
@@ -163,10 +167,10 @@ async def _commit(
     `_commit_stepwise`.
     """
     is_simple = upload.condition is None  # a condition is checked between the lock and the write
-    is_known = is_simple and ticket.rules is not None and _is_within(context, ticket.rules, upload, size)
+    is_known = is_simple and ticket.rules is not None and is_within(context, ticket.rules, upload, size)
     if is_known:
         settings, write = (
-            _settings(request, upload),
+            settings_of(request, upload),
             put_statement(upload, key, ticket.version, metadata, ticket.rules),
         )
         statements = (
@@ -181,7 +185,7 @@ async def _commit(
     return await _commit_stepwise(context, request, upload, key, ticket.version, metadata, size)
 
 
-def _is_within(context: StorageContext, rules: UploadRules, upload: Upload, size: int) -> bool:
+def is_within(context: StorageContext, rules: UploadRules, upload: Upload, size: int) -> bool:
     """Return whether the granted rules allow an upload; `_commit_stepwise` reports why the current ones do not."""
     try:
         return size <= size_limit_of(context, rules, upload)
@@ -199,7 +203,7 @@ async def _commit_stepwise(
     size: int,
 ) -> dict[str, object]:
     """Write the row under the current rules, statement by statement. Raises: StorageError with the reason."""
-    async with context.database.transaction(_settings(request, upload)) as transaction:
+    async with context.database.transaction(settings_of(request, upload)) as transaction:
         await try_out(transaction, policy_probe(upload, key))
         _, rules_rows = await transaction.run(
             switch_role(SERVICE),
@@ -210,5 +214,6 @@ async def _commit_stepwise(
         return await write_row(transaction, upload, key, version, metadata)
 
 
-def _settings(request: StorageRequest, upload: Upload) -> list[tuple[str, str]]:
+def settings_of(request: StorageRequest, upload: Upload) -> list[tuple[str, str]]:
+    """Return the settings of a transaction in which the policies of an upload's caller apply."""
     return settings_for(upload.identity, request.http, request.operation)

@@ -157,3 +157,64 @@ async def test_a_lost_connection_is_told_and_given_up(pool):
 )
 def test_parameters_are_texts(given, expected):
     assert encoded(given) == expected
+
+
+async def test_the_last_statements_commit_in_the_same_write(pool):
+    async with pool.transaction(AS_MEMBER) as transaction:
+        await transaction.rows("insert into items values (510, 'begun')")
+        rows = await transaction.run_last(
+            Statement("update items set name = 'ended' where id = 510"),
+            Statement("select name from items where id = 510"),
+        )
+        assert await numbered(pool, 510) == b"ended"  # another connection sees it before the block ends
+
+    assert rows == [[], [(b"ended",)]]
+    await value(pool, "delete from items where id = 510 returning 1")
+
+
+async def test_first_statements_may_be_the_last(pool):
+    async with pool.transaction(AS_MEMBER) as transaction:
+        await transaction.run_last(Statement("insert into items values (511, 'one')"))
+
+    assert await numbered(pool, 511) == b"one"
+    await value(pool, "delete from items where id = 511 returning 1")
+
+
+async def test_an_error_of_the_last_statements_undoes_all(pool):
+    async def work():
+        async with pool.transaction(AS_MEMBER) as transaction:
+            await transaction.rows("insert into items values (512, 'undone')")
+            await transaction.run_last(
+                Statement("insert into items values (513, 'undone too')"), Statement("select 1 / 0")
+            )
+
+    with pytest.raises(DatabaseError, match="division by zero"):
+        await work()
+
+    assert await value(pool, "select count(*) from items where id in (512, 513)") == b"0"
+    assert pool.state.idle == pool.state.open
+
+
+async def test_an_error_of_the_commit_is_raised(pool):
+    async def work():
+        async with pool.transaction(AS_MEMBER) as transaction:
+            await transaction.rows("select 1")
+            await transaction.run_last(
+                Statement("create temporary table late (id int unique deferrable initially deferred)"),
+                Statement("insert into late values (1), (1)"),
+            )
+
+    with pytest.raises(DatabaseError, match="duplicate key"):
+        await work()
+
+    async with pool.transaction(AS_MEMBER) as transaction:
+        assert await transaction.rows("select 1") == [(b"1",)]
+
+
+async def test_nothing_follows_the_last_statements(pool):
+    async with pool.transaction(AS_MEMBER) as transaction:
+        await transaction.rows("select 1")
+        await transaction.run_last(Statement("select 2"))
+
+        with pytest.raises(RuntimeError, match="committed"):
+            await transaction.rows("select 3")

@@ -38,7 +38,7 @@ async def table(worker: tuple[object, str]) -> AsyncIterator[str]:
 
 
 def test_each_tool_names_operations_that_are_there() -> None:
-    names = {operation.name for operation in operation_table().all()} | {"advisors.list"}
+    names = {operation.name for operation in operation_table().all()}
 
     assert {name for tool in TOOLS.values() for name in tool.operations} <= names
 
@@ -186,9 +186,6 @@ async def test_why_a_row_is_hidden(reading: Agent, table: str) -> None:
     assert explained["caller"]["role"] == "anon"
 
 
-@pytest.mark.skipif(
-    operation_table().find("advisors.list") is None, reason="the advisors are not in this branch"
-)
 async def test_findings_of_the_advisors(reading: Agent, writer: Agent) -> None:
     name = f"open_{uuid.uuid4().hex[:8]}"
     await writer.call("execute_sql", query=f"create table public.{name} (id int primary key)")
@@ -324,8 +321,6 @@ _REQUIRED: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("name", sorted(TOOLS))
 async def test_hostile_arguments_get_a_result(writer: Agent, name: str) -> None:
     """Whatever stands in a text, the answer is a result: what is wrong with it is not a fault of ours."""
-    if name not in await writer.tools():
-        pytest.skip("its operation is not in this branch")
     usual = _REQUIRED.get(name, {})
     schema = TOOLS[name].described(agent_access(_WRITER, ""))["inputSchema"]
     for argument in schema["properties"]:

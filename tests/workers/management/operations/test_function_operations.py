@@ -163,7 +163,7 @@ def test_secrets_are_named_and_never_shown(developer: RemoteAdministrator) -> No
     assert listed["MY_SECRET"] == listed["OTHER"]
     assert "very secret" not in json.dumps(listed)
     assert "OTHER" not in {secret["name"] for secret in developer.run("functions.secrets")}
-    assert developer.refused("functions.set_secrets", values={"SUPABASE_URL": "x"})[0] == 422
+    assert developer.refused("functions.set_secrets", values={"SUPABASE_URL": "x"})[0] == 400
 
 
 @pytest.mark.parametrize(
@@ -246,3 +246,33 @@ def test_a_deleted_function_is_gone(developer: RemoteAdministrator) -> None:
     assert "short" not in {row["name"] for row in developer.run("functions.list")}
     assert developer.refused("functions.delete", name="short")[0] == 404
     assert developer.run("functions.versions", name="short") == []
+
+
+def test_a_function_whose_entrypoint_is_missing_is_refused(developer: RemoteAdministrator) -> None:
+    refused = developer.refused(
+        "functions.deploy",
+        name="headless",
+        files=[{"path": "index.ts", "text": ""}],
+        settings={"entrypoint": "functions/headless/main.ts"},
+    )
+
+    assert refused == (400, "invalid_arguments")
+
+
+def test_long_files_come_back_whole_on_request(developer: RemoteAdministrator) -> None:
+    long = "x" * (9 * 1024 * 1024)
+    files = [
+        {"path": "index.ts", "text": "Deno.serve(() => new Response('ok'));"},
+        {"path": "long.txt", "text": long},
+    ]
+    developer.run("functions.deploy", name="long", files=files)
+
+    short = {file["path"]: file for file in developer.run("functions.files", name="long")["files"]}
+    whole = developer.run("functions.files", name="long", all_contents=True)
+
+    assert short["functions/long/long.txt"]["text"] is None
+    contents = {file["path"]: base64.b64decode(file["base64"]) for file in whole["files"]}
+    assert contents == {
+        "functions/long/index.ts": files[0]["text"].encode(),
+        "functions/long/long.txt": long.encode(),
+    }

@@ -10,6 +10,8 @@ from tests.workers.database.server import connected
 from tests.workers.management.schema_metadata.conftest import Ours
 from tests.workers.management.schema_metadata.reference import Reference
 from tests.workers.management.schema_metadata.test_writes_against_reference import without_ids
+from workers.management.identity.store import fetch
+from workers.management.operations.audit_log import AuditRow
 from workers.management.schema_metadata import query
 
 HOSTILE = "x\"'; drop schema shop cascade; --\n$$ü"
@@ -225,23 +227,19 @@ async def test_every_write_leaves_an_audit_row(ours: Ours) -> None:
     )
     await ours.good("GET", "/tables")
 
-    async with connected(ours.superuser_url) as connection:
-        rows = await connection.fetch(
-            "select actor, operation, outcome, arguments, before, after, request_id, address "
-            "from headwater.administrator_audit order by id desc limit 6"
-        )
-    told = [(row["operation"], row["outcome"]) for row in reversed(rows)]
+    rows = await fetch(await ours.worker.database.own(), "audit", AuditRow, None, None, 6)
+    told = [(row.operation, row.outcome) for row in reversed(rows)]
     assert told == [
         ("pg.tables.create", "done"), ("pg.tables.change", "done"), ("pg.tables.create", "42P07"),
         ("pg.tables.remove", "done"), ("pg.roles.create", "done"), ("pg.query", "22012"),
     ]  # fmt: skip
-    assert {(row["actor"], row["request_id"], row["address"]) for row in rows} == {
+    assert {(row.actor, row.request_id, row.address) for row in rows} == {
         ("secret key", "request-1", "127.0.0.1")
     }
     assert "very secret" not in str(rows)
     change = rows[4]
-    assert (json.loads(change["before"])["comment"], json.loads(change["after"])["comment"]) == (None, "x")
-    assert json.loads(change["arguments"]) == {"id": str(made["id"]), "body": {"comment": "x"}}
+    assert (change.before["comment"], change.after["comment"]) == (None, "x")
+    assert change.arguments == {"id": str(made["id"]), "body": {"comment": "x"}}
 
 
 async def test_roles_are_written_as_by_the_reference(ours: Ours, theirs: Reference) -> None:

@@ -29,6 +29,12 @@ from tests.workers.storage.storage_pool import (
 MD5 = "5eb63bbbe01eeed093cb22bb8f5acdc3"  # of b"hello world"
 
 
+@pytest.fixture(name="storage_pool")
+def both_ways(upload_pool: StoragePool) -> StoragePool:
+    """The worker, once with uploads in two steps and once in one message."""
+    return upload_pool
+
+
 async def test_upload_is_answered_with_key_and_id(storage_pool: StoragePool) -> None:
     bucket = await storage_pool.bucket()
 

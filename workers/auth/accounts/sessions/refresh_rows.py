@@ -57,9 +57,9 @@ def hash_row_token(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-async def find(transaction: Transaction, hash: str) -> RefreshRow | None:
-    """Find a token by its hash."""
-    return await transaction.one(_SQL["by_token"], RefreshRow, hash)
+def by_hash(hash: str) -> Statement:
+    """Return the statement that finds a token by its hash; its rows are one `RefreshRow` or none."""
+    return statement(_SQL["by_token"], hash)
 
 
 async def current(transaction: Transaction, session_id: UUID) -> RefreshRow | None:

@@ -5,7 +5,7 @@ or refreshed concurrently, or the token was stolen. It is still accepted, and ex
 replaced within the reuse interval, is the direct predecessor, or the settings allow any reuse; otherwise the whole family of
 tokens ends (RFC 9700, section 4.14.2). A session has version 2 tokens if it counts them (`refresh_token_counter`), version 1
 tokens if they have rows; some sessions move from rows to counting when they are refreshed. Each function runs in the caller's
-transaction. Source: docs/reference/auth.md, sections 8.2 and 8.3. All functions raise: DatabaseError, Disconnected.
+transaction, which `exchange` may commit with its last statements. Source: docs/reference/auth.md, sections 8.2 and 8.3. All functions raise: DatabaseError, Disconnected.
 """
 
 import dataclasses
@@ -70,7 +70,7 @@ async def exchange(
 ) -> SessionGrant:
     """Return a session with its next token for the current one, or with its current token for an older one.
 
-    `more` are statements that run along: entries of the audit log.
+    It is the last step of the transaction and commits where it writes, in the same round trip. `more` are statements that run along: entries of the audit log.
     Raises: AuthError (400) for a token that the session never issued; ReuseDetected for one that was replaced long ago.
     """
     grant = SessionGrant(session, "", SignInMethod.TOKEN_REFRESH, device.address)
@@ -174,7 +174,7 @@ async def _replaced(
         await transaction.run(refresh_rows.revoke_all(session.id))
         return await _counting(transaction, grant, device, 0, key, more, sealed)
     token = make_token(read_key(key), row.token)
-    await transaction.run(
+    await transaction.run_last(
         refresh_rows.revoke(row),
         refresh_rows.add(token, session.user_id, session.id, row.token),
         _note(session, device, None, sealed),
@@ -194,7 +194,7 @@ async def _counting(
 ) -> SessionGrant:
     """Advance the counter of a session."""
     session = grant.session
-    await transaction.run(_note(session, device, counter, sealed), *more)
+    await transaction.run_last(_note(session, device, counter, sealed), *more)
     token = issue_token(session.id, counter, read_key(key))
     counted = msgspec.structs.replace(session, refresh_token_counter=counter)
     return dataclasses.replace(grant, session=counted, refresh_token=token, is_rotated=True)
@@ -203,7 +203,7 @@ async def _counting(
 async def _noted(transaction: Transaction, grant: SessionGrant, more: Sequence[Statement]) -> SessionGrant:
     """Run the audit statements if no other statement was run."""
     if more:
-        await transaction.run(*more)
+        await transaction.run_last(*more)
     return grant
 
 

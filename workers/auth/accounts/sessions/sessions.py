@@ -180,7 +180,17 @@ async def find(transaction: Transaction, id: UUID) -> AuthSession | None:
 
 async def lock(transaction: Transaction, vault: Vault, id: UUID) -> AuthSession | None:
     """Find a session with its decrypted key and lock it; None if it does not exist or another process has locked it."""
-    session = await transaction.one(_SQL["lock"], AuthSession, str(id))
+    return decode_locked((await transaction.run(locking(id)))[0], vault, id)
+
+
+def locking(id: UUID) -> Statement:
+    """Return the statement of `lock`, to run with others; `decode_locked` decodes its rows."""
+    return statement(_SQL["lock"], str(id))
+
+
+def decode_locked(rows: Rows, vault: Vault, id: UUID) -> AuthSession | None:
+    """Return the locked session with its decrypted key; None if it does not exist or another process has locked it."""
+    session = decode_first(rows, AuthSession)
     if session is None:
         return None
     try:

@@ -55,6 +55,11 @@ async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool =
     return await transaction.one(_SQL["by_id"], AuthUser, str(id), even_deleted)
 
 
+def by_session(session_id: UUID) -> Statement:
+    """Return the statement that finds the user of a session; softly deleted users are not found."""
+    return statement(_SQL["by_session"], str(session_id))
+
+
 def password_by_email(email: str, aud: str) -> Statement:
     """Return the statement that finds a user for a password sign-in; it selects only the columns that the sign-in needs."""
     return statement(_SQL["password_by_email"], email, aud)

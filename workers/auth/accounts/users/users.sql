@@ -10,6 +10,16 @@ select row_to_json(shown) from (
   where users.id = $1 and (users.deleted_at is null or $2::boolean)
 ) shown
 
+-- name: by_session
+-- The user of a session.
+select row_to_json(shown) from (
+  select users.*,
+    coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
+    coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
+  from auth.users
+  where users.id = (select user_id from auth.sessions where sessions.id = $1) and users.deleted_at is null
+) shown
+
 -- name: password_by_email
 -- Only the columns that a password sign-in checks before the hash.
 select row_to_json(shown) from (

@@ -5,7 +5,7 @@ Source: docs/reference/auth.md, section 15; OpenID Connect Core, 5.3.
 
 from schemas.http import Response
 from workers.auth.federation.oauth_server.scopes import claims_of
-from workers.auth.http.caller import find_caller
+from workers.auth.http.caller import read_caller
 from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints.oauth_access import refuse_unless_on
 from workers.auth.model.request import AuthRequest, json_response
@@ -14,8 +14,7 @@ from workers.auth.model.request import AuthRequest, json_response
 async def userinfo(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the claims of an access token's user that its scopes allow. Raises: AuthError (401, 403, 404)."""
     refuse_unless_on(context)
-    async with context.transaction() as transaction:
-        caller = await find_caller(context, request, transaction, allows_clients=True)
+    caller = await read_caller(context, request, allows_clients=True)
     # The token may have fewer scopes than the session (after a refresh with fewer scopes).
     token_scope = request.bearer.claims.get("scope")
     granted = set((caller.session.scopes or "").split()) if caller.session else set()

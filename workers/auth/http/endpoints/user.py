@@ -20,7 +20,7 @@ from workers.auth.delivery.sms.sender import SmsChannel
 from workers.auth.delivery.user_notices import send_change_notices
 from workers.auth.flows import address_changes
 from workers.auth.flows.address_checks import reject_taken_email, reject_taken_phone
-from workers.auth.http.caller import SignedInCaller, find_caller
+from workers.auth.http.caller import SignedInCaller, find_caller, read_caller
 from workers.auth.http.context import EndpointContext
 from workers.auth.http.endpoints import user_password
 from workers.auth.http.redirect_target import redirect_target
@@ -69,8 +69,7 @@ class UserUpdate:
 
 async def show(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the caller's account. Raises: AuthError."""
-    async with context.transaction() as transaction:
-        caller = await find_caller(context, request, transaction, allows_clients=True)
+    caller = await read_caller(context, request, allows_clients=True)
     audience = request.audience(caller.user.aud or "")
     if audience != (caller.user.aud or ""):
         raise AuthError(ErrorCode.VALIDATION_FAILED, "Token audience doesn't match request audience")

@@ -7,7 +7,7 @@ the lock tries again every 10 to 30 ms for at most 5 s. A waiting transaction wo
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -24,7 +24,8 @@ from workers.auth.http.token_response import TokenResponse
 from workers.auth.model import rejections
 from workers.auth.model.request import AuthRequest
 from workers.auth.model.rows import AuthSession, AuthUser
-from workers.database.transactions.interactive import Transaction
+from workers.database.protocol.rows import Rows
+from workers.database.transactions.interactive import decode_first
 
 _LOCK_WAIT_S = 5.0
 _PAUSE_S = (0.010, 0.030)
@@ -81,8 +82,8 @@ async def _find_row(context: EndpointContext, text: str) -> RefreshRow:
     """Find a token of version 1. Raises: AuthError (400)."""
     if not refresh_rows.is_token(text):
         raise rejections.MALFORMED_REFRESH_TOKEN()
-    async with context.transaction() as transaction:
-        row = await refresh_rows.find(transaction, refresh_rows.hash_row_token(text))
+    [rows] = await context.run(refresh_rows.by_hash(refresh_rows.hash_row_token(text)))
+    row = decode_first(rows, RefreshRow)
     if row is None:
         raise rejections.REFRESH_TOKEN_NOT_FOUND()
     return row
@@ -97,15 +98,20 @@ async def _try_refresh(
     """Refresh a session; None if another process has locked it."""
     if sent.session_id is None:  # a token from before sessions existed
         raise rejections.NO_SESSION_FOUND()
+    id = sent.session_id
+    token = [] if isinstance(sent, RefreshToken) else [refresh_rows.by_hash(sent.token)]
     async with context.transaction() as transaction:
-        session = await sessions.lock(transaction, context.vault, sent.session_id)
+        locked, user_rows, *token_rows = await transaction.run(
+            sessions.locking(id), users.by_session(id), *token
+        )
+        session = sessions.decode_locked(locked, context.vault, id)
         if session is None:
-            if await sessions.find(transaction, sent.session_id) is None:
+            if not user_rows and await sessions.find(transaction, id) is None:
                 raise rejections.REFRESH_TOKEN_NOT_FOUND()
             return None
-        sent = await _as_locked(transaction, session, sent)
+        sent = _as_locked(session, sent, token_rows)
         accept(session)
-        user = await users.find_by_id(transaction, session.user_id)
+        user = decode_first(user_rows, AuthUser)
         if user is None:
             raise rejections.NO_SESSION_FOUND()
         now = context.now()
@@ -119,12 +125,12 @@ async def _try_refresh(
         return RenewedSession(user, grant)
 
 
-async def _as_locked(transaction: Transaction, session: AuthSession, sent: PresentedToken) -> PresentedToken:
-    """Read a token again under the session's lock. Raises: AuthError (400) if it does not belong to the session."""
+def _as_locked(session: AuthSession, sent: PresentedToken, rows: Sequence[Rows]) -> PresentedToken:
+    """Return a token as it was read under the session's lock. Raises: AuthError (400) if it does not belong to the session."""
     if isinstance(sent, RefreshToken):
         rotation.reject_forged(session, sent)
         return sent
-    row = await refresh_rows.find(transaction, sent.token)
+    row = decode_first(rows[0], RefreshRow)
     if row is None or row.session_id != session.id:
         raise rejections.REFRESH_TOKEN_NOT_FOUND()
     return row

@@ -1,0 +1,114 @@
+"""Small uploads, whose bytes are part of the message: policies, row and bytes in one transaction.
+
+    begin    try the policies as the caller and roll that back; as the service role write the row, if the bucket's rules
+             are the known ones
+    store    write the blob durably to its final path
+    commit
+
+If the caller is the service role, nothing is tried: the write itself has the same role. An upload whose rules are unknown or
+have changed, or that has a quota, a condition, an existing name or a policy against it, is rolled back before a byte is
+stored. It runs in two steps then (`commit.py`), which find the reason and report it.
+
+A crash before the commit leaves no row, and at most a blob that no row names: the sweep removes it. The row is visible
+only after the commit, so a row always has its blob.
+Source: docs/reference/storage.md, sections 6.1 and 11.
+"""
+
+import hashlib
+import os
+from uuid import UUID
+
+from broker.blobs.blob_names import blob
+from broker.blobs.errors import BlobStoreDown
+from workers.database.errors import DatabaseError
+from workers.database.transactions.model import Statement
+from workers.storage.model.database_errors import storage_error_of
+from workers.storage.model.errors import StorageError
+from workers.storage.model.names_and_sizes import UploadRules
+from workers.storage.requests.context import StorageContext, switch_role
+from workers.storage.requests.identity import SERVICE
+from workers.storage.requests.storage_request import StorageRequest
+from workers.storage.uploads.commit import is_within, settings_of
+from workers.storage.uploads.model import Metadata, Upload, metadata_of, name_of
+from workers.storage.uploads.rows import (
+    decode_written,
+    lock_statement,
+    policy_probe,
+    put_statement,
+    within_savepoint,
+)
+
+_WAITED = frozenset({"55P03", "57014"})
+"""SQLSTATE of a lock or a statement that took too long: a second attempt would take as long again."""
+
+
+class _RowNotWritten(Exception):
+    """The name exists, or the bucket has other rules."""
+
+
+async def store_small(
+    context: StorageContext, request: StorageRequest, upload: Upload, data: bytes
+) -> dict[str, object] | None:
+    """Store bytes and write the row of an object, and return its columns; None if it must be done in two steps.
+
+    It is shielded from cancellation. Raises: DatabaseError, Disconnected, PoolTimeout; then no row was written, or it is
+    unknown whether it was.
+    """
+    key, rules = name_of(context, upload), context.upload_rules.get(upload.bucket)
+    if isinstance(key, StorageError) or rules is None or upload.condition is not None:
+        return None
+    if not context.blobs.writes_short or not is_within(context, rules, upload, len(data)):
+        return None
+    return await context.tasks.run(_store(context, request, upload, key, rules, data))
+
+
+async def _store(
+    context: StorageContext,
+    request: StorageRequest,
+    upload: Upload,
+    key: str,
+    rules: UploadRules,
+    data: bytes,
+) -> dict[str, object] | None:
+    version = _new_version(context.clock())
+    place = blob(upload.bucket, version)
+    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    statements = _statements(upload, key, version, metadata_of(upload.attributes, md5, len(data)), rules)
+    is_stored = False
+    try:
+        async with context.database.transaction(settings_of(request, upload)) as transaction:
+            *_, rows = await transaction.run(*statements)
+            if not rows:
+                raise _RowNotWritten
+            await context.blobs.put_short(place, data)
+            is_stored = True
+    except (_RowNotWritten, BlobStoreDown):
+        context.upload_rules.pop(upload.bucket)
+        return None
+    except DatabaseError as error:
+        context.upload_rules.pop(upload.bucket)
+        if is_stored and storage_error_of(error).inner < 500:  # a deferred constraint rejected the row
+            await context.blobs.delete([place])
+        if is_stored or error.code in _WAITED:
+            raise
+        return None
+    return decode_written(rows)
+
+
+def _statements(
+    upload: Upload, key: str, version: str, metadata: Metadata, rules: UploadRules
+) -> list[Statement]:
+    write = [lock_statement(upload.bucket, key), put_statement(upload, key, version, metadata, rules)]
+    if upload.identity.is_service:  # the role that writes is the one whose policies would be tried
+        return write
+    return [*within_savepoint(policy_probe(upload, key)), switch_role(SERVICE), *write]
+
+
+def _new_version(now: float) -> str:
+    """Return a random version whose first byte is that of the second: versions of one second share a folder of the blob store.
+
+    So a sync of one folder makes many blobs durable, and a folder is created once for them.
+    """
+    random = bytearray(os.urandom(16))
+    random[0] = int(now) & 0xFF
+    return str(UUID(bytes=bytes(random), version=4))
