@@ -24,3 +24,17 @@ async def test_it_shows_the_state_and_how_to_connect(window: DashboardWindow, se
     await page.reload()
 
     await expect(page.get_by_role("region", name="Python: Code")).to_be_visible()  # the tab is in the address
+
+
+async def test_a_finding_of_the_advisors_opens_with_its_fix(
+    window: DashboardWindow, server: Platform
+) -> None:
+    page = window.page
+    server.psql("create table public.open_rows (id int primary key)")
+    await window.open()
+
+    await page.get_by_role("grid", name="Advice").get_by_role("row", name="open_rows").first.click()
+    await expect(page.get_by_role("dialog")).to_contain_text("open_rows")
+    await expect(page.get_by_role("dialog").get_by_role("region", name="SQL that mends it")).to_be_visible()
+
+    await window.check_accessibility()

@@ -7,6 +7,7 @@ import { formatBytes, formatMs, formatNumber, formatSpan } from "../../format.ts
 import type { PlatformHealth, PoolHealth, ProcessHealth } from "../../generated/operations.ts";
 import { CodeWords } from "../../components/CodeWords.tsx";
 import { Icon } from "../../components/Icon.tsx";
+import { Advice } from "./Advice.tsx";
 import { findingsOf } from "./attention.ts";
 import { Connect } from "./Connect.tsx";
 import { homeTexts as texts } from "./texts.ts";
@@ -26,6 +27,7 @@ export default function HomePage() {
         info={health.data && <Badge>{texts.version(health.data.version)}</Badge>}
       />
       <QueryView query={health}>{(data) => <Health health={data} />}</QueryView>
+      <Advice />
       <Connect />
     </>
   );

@@ -55,6 +55,15 @@ export const homeTexts = defineTexts("home", {
       "There is no backup yet. `headwater backup FOLDER` makes one; `management.backup_schedule` makes them by itself.",
     oldBackup: (ago: string) => `The last backup was made ${ago}.`,
   },
+  advice: {
+    title: "Advice",
+    none: "The advisors find nothing",
+    level: "Level",
+    finding: "Finding",
+    detail: "Where",
+    fix: "SQL that mends it",
+    levels: { ERROR: "error", WARN: "warning", INFO: "hint" },
+  },
   connect: {
     title: "Connect",
     lead: "Code for your application, with the address and the publishable key of this platform.",
