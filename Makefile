@@ -12,8 +12,12 @@ export PYTHON
 # Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Built with the Deno of the environment; without npm packages the platform starts all the same.
+DASHBOARD := services/dashboard/static/index.html
+DASHBOARD_SOURCES := $(shell find services/dashboard/web \( -name node_modules -o -name generated \) -prune -o -type f -not -name .lock -print)
+
 .DEFAULT_GOAL := help
-.PHONY: help setup start test test-fast test-postgres check fuzz faults docs bench release clean
+.PHONY: help setup start test test-fast test-postgres check fuzz faults docs bench release clean dashboard
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
@@ -24,6 +28,7 @@ help:
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
 	@echo "make faults  kill, stop and rob parts of a platform under traffic, for MINUTES=10: what is lost, doubled, missed; SEED=1 repeats"
+	@echo "make dashboard  build the pages of the dashboard; make setup and make start do it where they are missing"
 	@echo "make docs    the documentation as a site, in build/docs"
 	@echo "make release wheel, source archive and bill of materials, in dist"
 	@echo "make bench   measure requests a second and CPU per request: BENCH=rest (default), auth, storage, images..."
@@ -31,9 +36,9 @@ help:
 	@echo
 	@echo 'ARGS="..." is passed on: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"'
 
-setup: $(VENV)/.dev
+setup: $(VENV)/.dev $(DASHBOARD)
 
-start: $(VENV)/.runtime
+start: $(VENV)/.runtime $(DASHBOARD)
 	@exec $(BIN)/headwater start $(ARGS)
 
 test: $(VENV)/.dev
@@ -68,6 +73,7 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/configuration --check
+	$(BIN)/python scripts/dashboard --check
 	$(BIN)/python scripts/management-reference --check
 	$(BIN)/python scripts/third-party --check
 	$(PYTEST) $(ARGS)
@@ -88,15 +94,19 @@ docs: $(VENV)/.dev
 
 release: $(VENV)/.dev
 	rm -rf dist
+	$(BIN)/python scripts/dashboard
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/python scripts/third-party --bom dist/headwater-$$($(BIN)/python -m hatchling version).cdx.json
 	@ls dist
+
+dashboard: $(VENV)/.dev
+	$(BIN)/python scripts/dashboard
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.$(or $(BENCH),rest) $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist services/dashboard/static services/dashboard/web/node_modules services/dashboard/web/generated *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment for development holds the one for running.
@@ -107,3 +117,6 @@ $(VENV)/.runtime: $(INSTALLED_FROM)
 $(VENV)/.dev: $(INSTALLED_FROM)
 	@scripts/setup dev
 	@touch $(VENV)/.runtime $@
+
+$(DASHBOARD): $(VENV)/.runtime $(DASHBOARD_SOURCES)
+	@$(BIN)/python scripts/dashboard --optional

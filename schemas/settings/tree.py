@@ -16,6 +16,7 @@ from schemas.settings.auth import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUB
 from schemas.settings.auth import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
 from schemas.settings.auth import Auth as Auth
 from schemas.settings.backup import Backup as Backup
+from schemas.settings.dashboard import Dashboard
 from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
@@ -321,6 +322,7 @@ class Settings(Struct, frozen=True):
     scheduler: Scheduler = field(default_factory=Scheduler)
     management: Management = field(default_factory=Management)
     backup: Backup = field(default_factory=Backup)
+    dashboard: Dashboard = field(default_factory=Dashboard)
     net: Net = field(default_factory=Net)
     gateway: Gateway = field(default_factory=Gateway)
     inbucket: Inbucket = field(default_factory=Inbucket)

@@ -27,8 +27,8 @@ class UnsupportedKey:
 
 UNSUPPORTED_SECTIONS: dict[str, UnsupportedKey] = {
     "studio": UnsupportedKey(
-        "there is no dashboard",
-        "use `headwater psql`, `headwater status` and `headwater logs`, or any client of Postgres",
+        "the dashboard has no port of its own",
+        "open /_/ of the gateway (STUDIO_URL in `headwater status`), or switch it off by dashboard.enabled",
     ),
     "analytics": UnsupportedKey("logs are kept in files, by no service of their own", "read them with `headwater logs`"),
     "experimental": UnsupportedKey(

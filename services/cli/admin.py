@@ -12,6 +12,7 @@ import click
 from services.cli.options import platform_options, refuse, running_platform
 from services.cli.output import json_text
 from services.supervisor.errors import SupervisorError
+from services.supervisor.first_link import FIRST_OWNER, sign_in_address
 from services.supervisor.project.work import project_of_state, work_environment
 
 _RIGHTS = click.Choice(["owner", "developer", "reader"])
@@ -53,7 +54,27 @@ def add(data: Path | None, project: Path | None, email: str, rights: str) -> Non
     """Add an administrator, and print the secret by which they sign in the first time."""
     added = operate(data, project, "administrators.add", email=email, rights=rights)
     click.echo(f"Added {email} as {rights}.")
-    _print_link(added["link"])
+    _print_link(data, project, added["link"])
+
+
+@admin.command()
+@platform_options
+@click.argument("email", required=False)
+def link(data: Path | None, project: Path | None, email: str | None) -> None:
+    """Print an address that signs in to the dashboard once, within 15 minutes.
+
+    Without EMAIL it is that of the first owner, who is added if there is no administrator. A second factor stays needed.
+    """
+    rows = operate(data, project, "administrators.list")
+    if not rows and email is None:
+        added = operate(data, project, "administrators.add", email=FIRST_OWNER, rights="owner")
+        _print_link(data, project, added["link"])
+        return
+    owners = [row["id"] for row in rows if row["rights"] == "owner" and not row["disabled_at"]]
+    id_of = owners[0] if email is None else _id_in(rows, email)
+    _print_link(
+        data, project, operate(data, project, "administrators.reset", id=id_of, factors=False)["link"]
+    )
 
 
 @admin.command()
@@ -71,7 +92,7 @@ def reset(data: Path | None, project: Path | None, email: str, keep_factors: boo
     reset_to = operate(data, project, "administrators.reset", id=id_of, factors=not keep_factors)
     if not keep_factors:
         click.echo(f"Second factors of {email} are removed, and their sessions have ended.", err=True)
-    _print_link(reset_to["link"])
+    _print_link(data, project, reset_to["link"])
 
 
 @admin.command()
@@ -116,17 +137,26 @@ def token(
 
 
 def _id_of(data: Path | None, project: Path | None, email: str) -> str:
-    for row in operate(data, project, "administrators.list"):
+    return _id_in(operate(data, project, "administrators.list"), email)
+
+
+def _id_in(rows: list[dict[str, Any]], email: str) -> str:
+    for row in rows:
         if row["email"].lower() == email.lower():
             return str(row["id"])
     refuse(f"There is no administrator {email}. `headwater admin list` lists them.", code=1)
 
 
-def _print_link(secret: str) -> None:
-    click.echo(
-        "This secret signs in once, within 15 minutes (POST /management/v1/sign-in, field `link`):", err=True
-    )
-    click.echo(secret)
+def _print_link(data: Path | None, project: Path | None, secret: str) -> None:
+    """Print the address of the dashboard that signs in, or the secret alone where the dashboard is switched off."""
+    _, state = running_platform(data, project)
+    studio = state.values.get("STUDIO_URL")
+    if studio is None:
+        click.echo("This secret signs in once, within 15 minutes (POST /management/v1/sign-in):", err=True)
+        click.echo(secret)
+        return
+    click.echo("This address signs in once, within 15 minutes:", err=True)
+    click.echo(sign_in_address(studio, secret))
 
 
 def operate(data: Path | None, project: Path | None, operation: str, **arguments: object) -> Any:

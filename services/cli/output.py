@@ -14,6 +14,7 @@ LABELS = {
     "API_URL": "API",
     "REST_URL": "REST",
     "GRAPHQL_URL": "GraphQL",
+    "STUDIO_URL": "Dashboard",
     "DB_URL": "Database",
     "MAILPIT_URL": "Mail catcher",
     "BROKER_URL": "NATS",

@@ -20,6 +20,7 @@ from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import SERVER_ORIGIN, Response
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
+from services.dashboard.files import PREFIX, DashboardFiles
 from services.gateway.authentication import Authenticator
 from services.gateway.errors import gateway_error
 from services.gateway.forward import Forwarder
@@ -231,6 +232,30 @@ class ManagementHandler(ForwardHandler):
         )
 
 
+class DashboardHandler(RouteHandler):
+    """The dashboard: its page and files. It has no secrets, so it authenticates no one; its pages sign in."""
+
+    def __init__(self, policy: cors.CorsPolicy, files: DashboardFiles) -> None:
+        super().__init__(policy)
+        self._files = files
+
+    def needs_caller(self, request: GatewayRequest) -> bool:
+        """Return False: files are the same for every caller."""
+        del request
+        return False
+
+    async def handle(self, request: GatewayRequest) -> Response:
+        """Answer a request that reads; 405 for others. `/_` without a slash leads to `/_/`, under which names are relative."""
+        if request.method not in _READS:
+            return gateway_error(request, 405, f"{request.path} takes GET and HEAD", headers=[_ALLOW])
+        if request.path == PREFIX:
+            return Response(308, [("location", "_/"), ("cache-control", "no-store")])
+        first = request.first
+        return self._files.answer(
+            request.below, first.get("accept-encoding", ""), first.get("if-none-match", "")
+        )
+
+
 def build_handlers(
     settings: Settings,
     calls: Calls,
@@ -267,6 +292,7 @@ def build_handlers(
     handlers[HandlerName.SCHEMA_METADATA] = ForwardHandler(
         policies["pg"], forwarder, keys, subjects[HandlerName.SCHEMA_METADATA]
     )
+    handlers[HandlerName.DASHBOARD] = DashboardHandler(policies["dashboard"], DashboardFiles())
     if sockets is not None:
         handlers[HandlerName.REALTIME] = RealtimeHandler(policies["realtime"], forwarder, sockets)
     if objects is not None:

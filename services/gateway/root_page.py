@@ -24,6 +24,7 @@ _AREAS = {
     "functions": ("Functions", "/functions/v1", "/functions/v1/_internal/health"),
 }
 """The interfaces of applications: name, path, and an endpoint that answers without an API key."""
+_DASHBOARD = '<p><a href="_/">Open the dashboard</a></p>'
 _HEALTH = ("/health/live", "/health/ready")
 _STYLE = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}"
 _STYLE += "td{padding:.2rem 1.5rem .2rem 0}:root{color-scheme:light dark}"
@@ -46,7 +47,9 @@ class RootPage:
     def __init__(self, settings: Settings) -> None:
         off = areas_off(settings)
         areas = [area for area in _AREAS if area not in off]
-        self._page = Response(200, [*_PAGE_HEADERS, _VARY], _page(areas))
+        self._page = Response(
+            200, [*_PAGE_HEADERS, _VARY], _page(areas, has_dashboard="dashboard" not in off)
+        )
         self._listing = Response(200, [JSON, _VARY], _listing(areas))
 
     def answer(self, accept: str | None) -> Response:
@@ -61,7 +64,7 @@ def _listing(areas: Collection[str]) -> bytes:
     return msgspec.json.encode({"name": "Headwater", "areas": paths, "health": _HEALTH[1]})
 
 
-def _page(areas: Collection[str]) -> bytes:
+def _page(areas: Collection[str], *, has_dashboard: bool) -> bytes:
     rows = "".join(_row(*_AREAS[area]) for area in areas)
     health = " and ".join(f'<a href="{path}">{path}</a>' for path in _HEALTH)
     return (
@@ -70,7 +73,7 @@ def _page(areas: Collection[str]) -> bytes:
         f"<style>{_STYLE}</style></head><body><h1>Headwater</h1>"
         "<p>This is the gateway of a Headwater platform. Requests to its interfaces carry an API key in the header "
         "<code>apikey</code>; <code>headwater status</code> shows the keys.</p>"
-        f"<table>{rows}</table><p>Health: {health}</p></body></html>\n"
+        f"{_DASHBOARD if has_dashboard else ''}<table>{rows}</table><p>Health: {health}</p></body></html>\n"
     ).encode()
 
 

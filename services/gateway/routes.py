@@ -26,6 +26,7 @@ class HandlerName(StrEnum):
     FUNCTIONS = "functions"
     MANAGEMENT = "management"
     SCHEMA_METADATA = "schema metadata"
+    DASHBOARD = "dashboard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ ROUTES = (
     GatewayRoute("management", "/v2", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
     GatewayRoute("management", "/mcp", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
     GatewayRoute("pg", "/pg", MANAGEMENT, HandlerName.SCHEMA_METADATA, mount=""),
+    GatewayRoute("dashboard", "/_", MANAGEMENT, HandlerName.DASHBOARD, needs_key=False),
 )
 
 _NOT_REQUIRED = (FUNCTIONS, MANAGEMENT)
@@ -137,6 +139,7 @@ def areas_off(settings: Settings) -> frozenset[str]:
         "realtime": settings.realtime.enabled,
         "management": settings.management.enabled,
         "pg": settings.management.enabled,
+        "dashboard": settings.dashboard.enabled and settings.management.enabled,
     }
     return frozenset(area for area, is_on in switches.items() if not is_on)
 

@@ -38,6 +38,10 @@ _ADDED = {
 }  # fmt: skip
 
 
+_OF_ADMINISTRATORS = ("management", "pg", "dashboard")
+"""Areas of which pages of other origins can read nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class CorsPolicy:
     """What an area allows: methods, headers beside those asked for, headers a page may read, and origins (empty: all)."""
@@ -51,7 +55,7 @@ class CorsPolicy:
 
 def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) -> CorsPolicy:
     """Return the policy of an area, empty for paths of none. `further` are names that settings add to its responses."""
-    if area in ("management", "pg"):  # pages of other origins cannot read anything of administrators
+    if area in _OF_ADMINISTRATORS:
         return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
     is_rest = area == "rest"
     return CorsPolicy(

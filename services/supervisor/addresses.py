@@ -69,6 +69,8 @@ def status_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, 
     if ports.api:
         api = settings.api.external_url.rstrip("/") or gateway_url(settings, ports)
         values |= {"API_URL": api, "REST_URL": f"{api}/rest/v1", "GRAPHQL_URL": f"{api}/graphql/v1"}
+        if settings.dashboard.enabled and settings.management.enabled:
+            values["STUDIO_URL"] = f"{api}/_/"
     if settings.db.url:
         values["DB_URL"] = settings.db.url.reveal()
     elif ports.db:

@@ -22,6 +22,7 @@ from services.supervisor.data_folder.state import (
 )
 from services.supervisor.errors import StartRefused, SupervisorError
 from services.supervisor.exposure import check_exposure, exposure_warnings
+from services.supervisor.first_link import add_first_owner, sign_in_address
 from services.supervisor.nats_restart import NatsRestartPolicy, free_bytes_at
 from services.supervisor.outside_services import outside_services
 from services.supervisor.postgres import server
@@ -34,7 +35,7 @@ from services.supervisor.processes.plan import PartSelection, ReadySignal
 from services.supervisor.processes.supervise import Supervisor
 from services.supervisor.project.bucket_process import load_buckets_in_process
 from services.supervisor.project.settings import Project
-from services.supervisor.project.work import backup_environment
+from services.supervisor.project.work import backup_environment, work_environment
 from services.supervisor.report import RecordingReporter, Reporter
 
 
@@ -78,10 +79,11 @@ async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> No
         forks=fork_server,
         inherited={"edges": {LISTEN_FDS: [opened.fileno() for opened in listening]}} if listening else {},
     )
+    shown = dict(values)  # with the link of a first start, which is not written down
     backups = asyncio.create_task(_backup_runner(prepared, report).run())
     try:
         await supervisor.run(
-            lambda: report.ready(values, time.monotonic() - began), _bucket_loader(prepared, report)
+            lambda: report.ready(shown, time.monotonic() - began), _settler(prepared, report, shown)
         )
     finally:
         backups.cancel()
@@ -133,6 +135,24 @@ def _backup_runner(prepared: PreparedPlatform, report: Reporter) -> BackupRunner
         management.backup_schedule,
         management.backups_kept,
     )
+
+
+def _settler(
+    prepared: PreparedPlatform, report: Reporter, shown: dict[str, str]
+) -> Callable[[], Coroutine[Any, Any, None]]:
+    """Return what is done with all children running: buckets are loaded, and `shown` gets the link of a first start."""
+    load_buckets = _bucket_loader(prepared, report)
+
+    async def settle() -> None:
+        if load_buckets is not None:
+            await load_buckets()
+        state = read_state(prepared.folder)
+        if prepared.is_new and state is not None and (studio := shown.get("STUDIO_URL")):
+            secret = await add_first_owner(work_environment(prepared.project, prepared.folder, state))
+            if secret is not None:
+                shown["STUDIO_URL"] = sign_in_address(studio, secret)
+
+    return settle
 
 
 def _bucket_loader(

@@ -57,6 +57,8 @@ class PreparedPlatform:
     keys: ApiKeys = field(repr=False)
     cluster: Cluster | None
     plan: list[ChildPlan]
+    is_new: bool = False
+    """The embedded database was created by this start."""
 
 
 def prepare(
@@ -68,6 +70,7 @@ def prepare(
     stop_leftovers(folder, report)
     _warn_of_unconfined_functions(settings, choice, report)
     cluster = _open_database(settings, choice, folder, report)
+    is_new = cluster is not None and not cluster.exists
     ports = _choose_ports(project, choice, folder)
     if ports.api:
         prepare_certificate(settings, folder, report)
@@ -88,7 +91,7 @@ def prepare(
     )
     if is_supported():
         plan = with_fork_server(plan, python, environment)
-    return PreparedPlatform(project, folder, ports, keys, cluster, plan)
+    return PreparedPlatform(project, folder, ports, keys, cluster, plan, is_new)
 
 
 def _warn_of_unconfined_functions(settings: Settings, choice: PartSelection, report: Reporter) -> None:

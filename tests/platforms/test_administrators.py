@@ -46,7 +46,7 @@ class Browser:
 
 def _link(done: Any) -> str:
     assert done.returncode == 0, done.stderr
-    return str(done.stdout.split()[-1])
+    return str(done.stdout.split()[-1].rpartition("#")[2])
 
 
 def test_an_owner_signs_in_by_a_passkey_and_a_reset_opens_the_way_in(running_platform: Platform) -> None:

@@ -42,7 +42,7 @@ class Owner:
         """Add the owner by the machine's command, and sign in with the link."""
         added = self.running.command("admin", "add", email, "--rights", "owner")
         assert added.returncode == 0, added.stderr
-        _, headers, _ = self.send("/sign-in", {"link": added.stdout.split()[-1]})
+        _, headers, _ = self.send("/sign-in", {"link": added.stdout.split()[-1].rpartition("#")[2]})
         self.cookie = headers["set-cookie"].partition(";")[0]
 
     def send(self, path: str, body: object) -> tuple[int, Any, Any]:

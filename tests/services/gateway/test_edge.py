@@ -54,6 +54,7 @@ async def test_the_root_is_a_page_for_browsers_and_json_for_others(door: Door) -
     assert listing.json()["areas"] == {"rest": "/rest/v1", "functions": "/functions/v1"}
     assert re.findall(rb"(?:src|@import|url)", page.body) == []
     assert re.findall(r'href="([^"]+)"', page.body.decode()) == [
+        "_/",
         "/functions/v1/_internal/health",
         "/health/live",
         "/health/ready",

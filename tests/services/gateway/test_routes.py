@@ -102,7 +102,7 @@ def test_every_prefix_leads_to_its_own_route(route: GatewayRoute) -> None:
 def test_every_area_has_a_pool_that_must_be_ready() -> None:
     assert (
         set(POOLS)
-        == {route.area for route in ROUTES} - {"functions", "management", "pg"}
+        == {route.area for route in ROUTES} - {"functions", "management", "pg", "dashboard"}
         == {"rest", "graphql", "auth", "storage", "realtime"}
     )
     assert len(POOLS) == len(set(POOLS))

@@ -1,0 +1,1 @@
+"""The dashboard: built pages (`static/`, made by `scripts/dashboard` from `web/`) and how the gateway serves them (`files.py`)."""

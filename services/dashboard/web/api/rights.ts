@@ -1,0 +1,14 @@
+/** Which operations the administrator may run: views leave out, or disable, what would be refused. */
+
+import { operationFlags } from "../generated/operations.ts";
+import type { Me, Right } from "../generated/operations.ts";
+import type { OperationName } from "./client.ts";
+
+const order: readonly Right[] = ["reader", "developer", "owner"];
+
+/** Return whether an administrator may run an operation; `toChange` for those that also read. */
+export function may(me: Me, name: OperationName, toChange = true): boolean {
+  const flags = operationFlags[name] ?? "oo";
+  const needed = flags[toChange ? 1 : 0];
+  return order.indexOf(me.rights) >= order.findIndex((right) => right.startsWith(needed ?? "o"));
+}

@@ -1,0 +1,144 @@
+import { type FormEvent, type ReactNode, useState } from "react";
+import { Dialog as AriaDialog } from "react-aria-components/Dialog";
+import { Heading } from "react-aria-components/Heading";
+import { Modal, ModalOverlay } from "react-aria-components/Modal";
+import { useValue } from "../api/hooks.ts";
+import { Value } from "../api/signals.ts";
+import { texts } from "../texts.ts";
+import { Button, IconButton } from "./Button.tsx";
+import { Field } from "./Field.tsx";
+import { ErrorNote } from "./states.tsx";
+
+export interface DialogProps {
+  title: string;
+  isOpen: boolean;
+  onClose: () => void;
+  children: ReactNode;
+  /** Buttons, the one that acts last. */
+  footer?: ReactNode;
+  /** `side`: a panel at the right edge, for a row beside its table. */
+  size?: "small" | "normal" | "large" | "side";
+  /** With a form, Enter in a field submits. */
+  onSubmit?: () => void;
+  /** False: only its buttons close it, so that typed text is not lost by a click beside it. */
+  isDismissable?: boolean;
+  /** False: there is no way around it. */
+  canClose?: boolean;
+  /** Shown above the buttons. */
+  error?: unknown;
+}
+
+/** A dialog: it keeps the focus, Esc closes it, and the focus returns to where it was. */
+export function Dialog(props: DialogProps) {
+  const { title, isOpen, onClose, children, footer, size = "normal", onSubmit, error, canClose = true } = props;
+  const content = (
+    <>
+      <div className="dialog-body">
+        {children}
+        {error ? <ErrorNote error={error} /> : null}
+      </div>
+      {footer && <div className="dialog-footer">{footer}</div>}
+    </>
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit?.();
+  };
+  return (
+    <ModalOverlay
+      className={`overlay overlay-${size}`}
+      isOpen={isOpen}
+      onOpenChange={(opens) => opens || onClose()}
+      isDismissable={canClose && (props.isDismissable ?? true)}
+      isKeyboardDismissDisabled={!canClose}
+    >
+      <Modal className={`modal modal-${size}`}>
+        <AriaDialog className="dialog">
+          <div className="dialog-head">
+            <Heading slot="title" level={2}>{title}</Heading>
+            {canClose && <IconButton icon="close" label={texts.actions.close} size="small" onPress={onClose} />}
+          </div>
+          {onSubmit
+            ? <form className="dialog-form" onSubmit={submit} noValidate>{content}</form>
+            : <div className="dialog-form">{content}</div>}
+        </AriaDialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+export interface Question {
+  title: string;
+  /** What will happen, in words. */
+  body: ReactNode;
+  /** The names of what is destroyed; the first 20 are listed. */
+  names?: readonly string[];
+  /** The administrator types this name: for what cannot be undone. */
+  typeName?: string;
+  action: string;
+  isDanger?: boolean;
+}
+
+interface OpenQuestion extends Question {
+  answer: (isConfirmed: boolean) => void;
+}
+
+const question = new Value<OpenQuestion | null>(null);
+const mostNames = 20;
+
+/** Ask before something is destroyed: `if (await confirm({ title, body, names, typeName, action: "Drop" })) …`. */
+export function confirm(asked: Question): Promise<boolean> {
+  question.get()?.answer(false);
+  return new Promise((resolve) => question.set({ ...asked, answer: resolve }));
+}
+
+/** Shows the questions of `confirm`; the shell has one. */
+export function ConfirmHost() {
+  const open = useValue(question);
+  return open && <ConfirmDialog key={open.title + (open.typeName ?? "")} open={open} />;
+}
+
+function ConfirmDialog({ open }: { open: OpenQuestion }) {
+  const [typed, setTyped] = useState("");
+  const isReady = !open.typeName || typed.trim() === open.typeName;
+  const close = (isConfirmed: boolean) => {
+    question.set(null);
+    open.answer(isConfirmed);
+  };
+  const hidden = (open.names?.length ?? 0) - mostNames;
+  return (
+    <Dialog
+      title={open.title}
+      isOpen
+      size="small"
+      onClose={() => close(false)}
+      onSubmit={() => isReady && close(true)}
+      footer={
+        <>
+          <Button onPress={() => close(false)}>{texts.actions.cancel}</Button>
+          <Button type="submit" variant={open.isDanger ?? true ? "danger" : "primary"} isDisabled={!isReady}>
+            {open.action}
+          </Button>
+        </>
+      }
+    >
+      <div>{open.body}</div>
+      {open.names && open.names.length > 0 && (
+        <ul className="name-list">
+          {open.names.slice(0, mostNames).map((name, index) => <li key={index}>{name}</li>)}
+          {hidden > 0 && <li className="faint">+ {hidden}</li>}
+        </ul>
+      )}
+      {open.typeName && (
+        <Field
+          label={texts.confirm.typeName(open.typeName)}
+          value={typed}
+          onChange={setTyped}
+          autoComplete="off"
+          isCode
+          hasFocus
+        />
+      )}
+    </Dialog>
+  );
+}

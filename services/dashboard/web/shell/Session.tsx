@@ -1,0 +1,82 @@
+/** Who is signed in. Without a session the sign-in page stands in the place of all others; one that ends later is asked for over the page. */
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
+import { run } from "../api/client.ts";
+import { ApiError } from "../api/errors.ts";
+import { MeContext, useValue } from "../api/hooks.ts";
+import { isOnline, isSessionOver } from "../api/signals.ts";
+import { ConfirmHost, Dialog } from "../components/Dialog.tsx";
+import { ErrorState, Loading } from "../components/states.tsx";
+import { Toasts } from "../components/Toasts.tsx";
+import { texts } from "../texts.ts";
+import { ConfirmAgain } from "./ConfirmAgain.tsx";
+import { SignIn } from "./SignIn.tsx";
+import { takeLink } from "./link.ts";
+import { Welcome } from "./Welcome.tsx";
+
+const retryMs = 3_000;
+
+/** Show `children` to a signed-in administrator. */
+export function Session({ children }: { children: ReactNode }) {
+  const [link] = useState(takeLink);
+  const [isLinkUsed, setLinkUsed] = useState(link === "");
+  const [isNew, setNew] = useState(false);
+  const client = useQueryClient();
+  const isOver = useValue(isSessionOver);
+  const online = useValue(isOnline);
+  const me = useQuery({
+    queryKey: ["account.me", {}],
+    queryFn: ({ signal }) => run("account.me", {}, { signal }),
+    enabled: isLinkUsed,
+    retry: false,
+    staleTime: 60_000,
+    refetchInterval: online ? false : retryMs,
+  });
+  useEffect(() => {
+    if (online && me.isError && !(me.error instanceof ApiError)) void me.refetch();
+  }, [online]);
+  const signedIn = (byLink: boolean) => {
+    setLinkUsed(true);
+    setNew(byLink);
+    isSessionOver.set(false);
+    // Another administrator may have signed in: nothing of the earlier one stays.
+    if (isOver) void client.invalidateQueries();
+    else client.clear();
+  };
+
+  if (!isLinkUsed) return <SignIn link={link} onSignedIn={signedIn} onLinkFailed={() => setLinkUsed(true)} />;
+  if (me.data === undefined) {
+    const isSignedOut = me.error instanceof ApiError && [401, 403].includes(me.error.status);
+    return (
+      <>
+        {isSignedOut
+          ? <SignIn onSignedIn={signedIn} needsFactor={(me.error as ApiError).code === "needs_factor"} />
+          : me.error
+          ? (
+            <main className="alone">
+              <ErrorState error={me.error} onRetry={() => void me.refetch()} />
+            </main>
+          )
+          : (
+            <main className="alone">
+              <Loading />
+            </main>
+          )}
+        <Toasts />
+      </>
+    );
+  }
+  return (
+    <MeContext.Provider value={me.data}>
+      {isNew ? <Welcome onDone={() => setNew(false)} /> : children}
+      <Dialog title={texts.signIn.over} isOpen={isOver} onClose={() => {}} size="small" canClose={false}>
+        <p className="soft">{texts.signIn.overHint}</p>
+        <SignIn isInDialog email={me.data.name} onSignedIn={signedIn} />
+      </Dialog>
+      <ConfirmAgain />
+      <ConfirmHost />
+      <Toasts />
+    </MeContext.Provider>
+  );
+}

@@ -1,0 +1,177 @@
+/** The frame of all pages: the list of pages, the palette, help, the account, and whether the platform answers. */
+
+import { Outlet, useRouterState } from "@tanstack/react-router";
+import { useQueryClient } from "@tanstack/react-query";
+import { Suspense, useEffect, useRef, useState } from "react";
+import { useMe, useOperation, useValue } from "../api/hooks.ts";
+import { isOnline } from "../api/signals.ts";
+import { Link } from "../address.tsx";
+import { Button, IconButton } from "../components/Button.tsx";
+import { Icon } from "../components/Icon.tsx";
+import { Loading } from "../components/states.tsx";
+import { toast } from "../components/toasts.ts";
+import { pages } from "../pages.ts";
+import { texts } from "../texts.ts";
+import { AccountMenu } from "./AccountMenu.tsx";
+import { Help } from "./Help.tsx";
+import type { PageEntry, PageGroup } from "./page.ts";
+import { Palette } from "./Palette.tsx";
+
+const order = ["reader", "developer", "owner"] as const;
+const retryMs = 3_000;
+
+/** The shell of a signed-in administrator. */
+export function Shell() {
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isNavigationOpen, setNavigationOpen] = useState(false);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const content = useRef<HTMLElement>(null);
+  useShellKeys(() => setPaletteOpen(true), () => setHelpOpen(true));
+  useEffect(() => setNavigationOpen(false), [path]);
+  return (
+    <div className={`shell${isNavigationOpen ? " shell-open" : ""}`}>
+      <a
+        className="skip-link"
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault();
+          content.current?.focus();
+        }}
+      >
+        {texts.shell.skip}
+      </a>
+      <header className="top-bar">
+        <IconButton
+          icon={isNavigationOpen ? "close" : "menu"}
+          label={texts.shell.openNavigation}
+          onPress={() => setNavigationOpen(!isNavigationOpen)}
+        />
+        <span className="logo">
+          <Icon name="wave" size={20} /> {texts.name}
+        </span>
+        <IconButton icon="search" label={texts.shell.search} onPress={() => setPaletteOpen(true)} />
+      </header>
+      <div className="sidebar">
+        <Link to="" className="logo sidebar-logo">
+          <Icon name="wave" size={20} /> {texts.name}
+        </Link>
+        <Button variant="plain" icon="search" onPress={() => setPaletteOpen(true)}>
+          <span className="search-button">
+            {texts.shell.search} <kbd className="keys">Ctrl K</kbd>
+          </span>
+        </Button>
+        <Navigation path={path} />
+        <Account onHelp={() => setHelpOpen(true)} />
+      </div>
+      <div className="main">
+        <Connection />
+        <main id="content" ref={content} tabIndex={-1} className="content">
+          <Suspense fallback={<Loading />}>
+            <Outlet />
+          </Suspense>
+        </main>
+      </div>
+      {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+      <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+    </div>
+  );
+}
+
+/** Return the pages that the administrator can use, in the order of the list. */
+export function useListedPages(): readonly PageEntry[] {
+  const me = useMe();
+  return pages.filter((page) => page.group !== null && order.indexOf(page.right) <= order.indexOf(me.rights));
+}
+
+function Navigation({ path }: { path: string }) {
+  const listed = useListedPages();
+  const groups = Object.keys(texts.shell.groups) as Exclude<PageGroup, null>[];
+  const current = path.split("/")[1] ?? "";
+  return (
+    <nav className="navigation" aria-label={texts.shell.navigation}>
+      {groups.map((group) => {
+        const own = listed.filter((page) => page.group === group);
+        if (own.length === 0) return null;
+        return (
+          <div key={group} className="navigation-group">
+            {group && <h2 className="navigation-title">{texts.shell.groups[group]}</h2>}
+            <ul>
+              {own.map((page) => (
+                <li key={page.path}>
+                  <Link to={page.path} className={`navigation-link${page.path === current ? " is-current" : ""}`}>
+                    <Icon name={page.icon} /> <span className="cut">{page.title}</span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+    </nav>
+  );
+}
+
+function Account({ onHelp }: { onHelp: () => void }) {
+  const me = useMe();
+  const button = (
+    <Button variant="quiet" icon="user">
+      <span className="account-name">
+        <span className="cut">{me.name}</span>
+        <span className="faint">{texts.shell.rights[me.rights]}</span>
+      </span>
+    </Button>
+  );
+  return (
+    <div className="account">
+      <Suspense fallback={button}>
+        <AccountMenu button={button} />
+      </Suspense>
+      <IconButton icon="help" label={texts.shell.help} onPress={onHelp} />
+    </div>
+  );
+}
+
+/** Says that the platform does not answer, and tries again until it does. */
+function Connection() {
+  const online = useValue(isOnline);
+  const client = useQueryClient();
+  const was = useRef(online);
+  useOperation("account.me", {}, online ? {} : { refreshEvery: retryMs, staleAfter: 0 });
+  useEffect(() => {
+    if (online && !was.current) {
+      toast.info(texts.states.back);
+      void client.invalidateQueries();
+    }
+    was.current = online;
+  }, [online]);
+  return online ? null : (
+    <div className="offline" role="status">
+      <Icon name="plug" /> {texts.states.offline}
+    </div>
+  );
+}
+
+function useShellKeys(onPalette: () => void, onHelp: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        onPalette();
+      } else if (event.key === "?" && !isTyping(event)) {
+        event.preventDefault();
+        onHelp();
+      }
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+}
+
+/** Return whether a key goes into a field or an editor (which may stand in a shadow root), or to a dialog. */
+function isTyping(event: KeyboardEvent): boolean {
+  const target = event.composedPath()[0];
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+    target.closest("[role=dialog]") !== null;
+}
