@@ -129,17 +129,20 @@ def test_our_advisors_agree_with_those_of_the_tool(faulty: Platform, folder: Pat
     theirs = json.loads(done.stdout[done.stdout.index("[") : done.stdout.rindex("]") + 1])
 
     own = {
-        (row["name"], row["level"], row["schema"], row["object"]) for row in ours if row["type"] != "setting"
+        (row["name"], row["level"], row["schema"], row["object"])
+        for row in ours
+        if row["type"] != "setting" and row["name"] != "extension_versions_outdated"
     }
     official = {
         (row["name"], row["level"], row["metadata"].get("schema"), row["metadata"].get("name"))
         for row in theirs
-        if row["metadata"].get("schema")
+        if row["name"] != "extension_versions_outdated"  # the metadata of the tool name no object here
+        and row["metadata"].get("schema")
         != "headwater"  # it knows the names of the official platform's schemas only
     }
 
     assert {row["name"] for row in theirs} >= set(FAULTS)
-    assert sorted(own ^ official) == []
+    assert sorted(own ^ official, key=str) == []
 
 
 def test_the_lint_says_what_it_lacks(pushed: Platform, folder: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from broker.blobs.store import BlobStore
 from broker.processes.lifecycle import data_folder, process_settings
 from schemas.settings.tree import Settings
-from services.cli.backup import _environment
+from services.cli.backup import platform_environment
 from tests.faults.killed_platform import KilledPlatform, killed_platform
 from tests.platform import Platform
 from tests.workers.project.killing import kill_at_line, run_until_killed
@@ -161,7 +161,7 @@ def test_a_backup_that_is_killed_is_none_and_is_made_by_the_same_command(
 
 def _as_worker(platform: Platform):  # type: ignore[no-untyped-def]  # what `run_until_killed` takes
     """Return what gives a forked process the environment that the command gives its worker."""
-    environment = _environment(platform.data, None)
+    environment = platform_environment(platform.data, None)
     return lambda: os.environ.update(environment)
 
 

@@ -15,7 +15,7 @@ begin
   if login not in ('headwater_developer', 'headwater_reader', 'headwater_viewer') then
     raise exception 'there is no such login' using errcode = '22023';
   end if;
-  if verifier not like 'SCRAM-SHA-256$%' then
+  if not pg_catalog.starts_with(verifier, 'SCRAM-SHA-256' || '$') then
     raise exception 'not a verifier of SCRAM-SHA-256' using errcode = '22023';
   end if;
   if login = 'headwater_reader' then
