@@ -83,9 +83,9 @@ class Victim:
         """Leave every kind of row: a link, a session, a password, an app, codes, a token, a dismissal, wrong attempts, audit rows."""
         done = self.target.command("admin", "add", self.email, "--rights", "owner")
         assert done.returncode == 0, done.stderr
-        self.secrets["unused link"] = done.stdout.split()[-1]
+        self.secrets["unused link"] = done.stdout.strip().rpartition("#")[2]
         again = self.target.command("admin", "reset", self.email)
-        assert self.post("/sign-in", {"link": again.stdout.split()[-1]})[0] == 200
+        assert self.post("/sign-in", {"link": again.stdout.strip().rpartition("#")[2]})[0] == 200
         self.id = str(self.run("account.me")["administrator_id"])
         self.run("account.set_password", password=_PASSWORD)
         self.secrets["app"] = str(self.run("factors.enrol_totp")["secret"])
