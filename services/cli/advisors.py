@@ -103,4 +103,4 @@ def _text(result: dict[str, Any]) -> str:
 
 def _printable(text: str) -> str:
     """Return a text of the catalog without characters that would steer the terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    return "".join(character if character.isprintable() else " " for character in text)

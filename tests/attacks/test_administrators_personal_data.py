@@ -178,5 +178,5 @@ def test_owners_still_see_who_did_what(victim: Victim) -> None:
         ("done", "127.0.0.1", victim.user_agent),
         ("invalid_credentials", "127.0.0.1", victim.user_agent),
     }
-    emails = [row["email"] for row in victim.run("administrators.list")]  # type: ignore[call-overload]
+    emails = [row["email"] for row in victim.run("administrators.list")]  # type: ignore[call-overload]  # a list of objects
     assert victim.email in emails

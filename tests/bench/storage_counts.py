@@ -218,7 +218,10 @@ def _strace(pids: list[int]) -> Iterator[Path]:
     path = Path(tempfile.mktemp(prefix="headwater-strace-"))  # strace creates it
     targets = [word for pid in pids for word in ("-p", str(pid))]
     tracing = subprocess.Popen(["strace", "-f", "-c", "-o", str(path), *targets], stderr=subprocess.DEVNULL)
-    time.sleep(1.5)
+    while not all("TracerPid:\t0" not in Path(f"/proc/{pid}/status").read_text() for pid in pids):
+        time.sleep(0.05)  # until strace is attached to every process
+        if tracing.poll() is not None:
+            raise RuntimeError("strace ended: it must be installed, and allowed to trace these processes")
     try:
         yield path
     finally:

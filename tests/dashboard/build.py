@@ -25,4 +25,4 @@ def require_build() -> None:
         return
     if os.environ.get("BROWSER") == "required":
         pytest.fail(f"{done.stderr}\nBROWSER=required demands the dashboard")
-    pytest.skip(done.stderr)
+    pytest.skip(f"the dashboard cannot be built here, for example without npm packages: {done.stderr}")

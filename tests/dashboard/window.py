@@ -52,7 +52,7 @@ class DashboardWindow:
     async def check_accessibility(self) -> None:
         """Fail if axe-core finds something on the page as it is, in one of the themes."""
         for theme in THEMES:
-            await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+            await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # the theme is a plain text here
             await self.page.evaluate(_REPAINT)
             found = await self.run_axe()
             assert found == [], f"{theme}:\n" + "\n".join(found)
@@ -82,7 +82,7 @@ class DashboardWindow:
         folder = IMAGES if target == "1" else Path(target)
         folder.mkdir(parents=True, exist_ok=True)
         for theme in THEMES:
-            await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+            await self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # the theme is a plain text here
             await self.page.screenshot(
                 path=folder / f"{name}-{theme}.png", caret="hide", animations="disabled"
             )
