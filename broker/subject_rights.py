@@ -3,7 +3,8 @@
     user       publishes                                           subscribes
     door       requests, cancels, probes of every pool, metrics,   own inbox, alive, events, changes, messages, gaps,
                broadcasts, presence, edges, client positions,      broadcasts, presence, edges
-               log lines; reads the stream CHANGES
+               log lines; reads the stream CHANGES; creates,
+               reads and writes the bucket CERTIFICATES
     pool       events, emails, logs, metrics, the wake-up of       own inbox, everything the pools serve, events
                functions, requests of POOL_TO_POOL; creates,
                updates and reads their streams
@@ -29,6 +30,8 @@ from broker.subjects import (
     ALIVE,
     AUTH_SETTINGS,
     CATALOG_CHANGED,
+    CERTIFICATES_STREAM,
+    CERTIFICATES_SUBJECTS,
     CHANGES_STREAM,
     CHANGES_SUBJECTS,
     CLIENT_POSITIONS,
@@ -108,6 +111,9 @@ def _edge_rights(inbox: str) -> _Rights:
             log_lines("door").name,
             *_BROADCASTS,
             *_stream_reading(CHANGES_STREAM),
+            *_stream_keeping(CERTIFICATES_STREAM),
+            f"$JS.API.DIRECT.GET.{CERTIFICATES_STREAM}.>",
+            CERTIFICATES_SUBJECTS,
         ],
         [inbox, ALIVE, "events.>", METRICS_COLLECT, *_BROADCASTS, *CHANGES_SUBJECTS],
     )

@@ -18,6 +18,7 @@ import re
 
 from msgspec import Struct
 
+_USER = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN = re.compile(r"[^\s*>]+")
 
 
@@ -74,6 +75,10 @@ KEYS_CHANGED = Subject("events.keys")
 """schemas.events.KeysChanged"""
 FUNCTIONS_CHANGED = Subject("events.functions")
 """schemas.events.FunctionsChanged"""
+OBJECTS_CHANGED = Subject("events.objects")
+"""schemas.storage_events.ObjectsChanged: from the pool storage to every edge, at most once and not stored."""
+POSITIONS = Subject("events.positions")
+"""schemas.positions.CallerPosition: of a write by REST, GraphQL, auth or storage, to every edge; only with read replicas"""
 FAULTS = Subject("events.faults")
 """schemas.faults.FaultReport"""
 FUNCTIONS_WAKE = Subject("health.functions.wanted")
@@ -111,6 +116,12 @@ LOGS_STREAM = "LOGS"
 """Name of the stream that holds log lines until every store has them."""
 LOGS_SUBJECTS = "logs.lines.>"
 """schemas.logs.LogBatch, compressed, each on `log_lines(user)`"""
+
+CERTIFICATES_BUCKET = "CERTIFICATES"
+"""Key-value bucket in which edges share the gateway's certificate, sealed (services/certificates)."""
+CERTIFICATES_STREAM = f"KV_{CERTIFICATES_BUCKET}"
+"""The stream of that bucket. Source: ADR-8 of NATS, "JetStream based Key-Value Stores"."""
+CERTIFICATES_SUBJECTS = f"$KV.{CERTIFICATES_BUCKET}.>"
 
 METRICS_COLLECT = "metrics.collect"
 """Every process answers with its metrics (broker/observability/metrics.py)."""
@@ -198,7 +209,7 @@ def _topic_parts(topic: str, is_private: bool) -> str:
 
 def inbox(user: str, random: str) -> str:
     """Return the prefix of a process's inbox. A user name that cannot be part of a subject is replaced by `open`."""
-    return f"_INBOX.{user if re.fullmatch(r'[A-Za-z0-9_-]+', user) else 'open'}.{random}."
+    return f"_INBOX.{user if _USER.fullmatch(user) else 'open'}.{random}."
 
 
 def is_inbox(name: str) -> bool:

@@ -75,6 +75,19 @@ class FormHead(Struct, frozen=True, array_like=True, tag="form"):
     content_type: str
 
 
+class LookupReuse(Struct, frozen=True, array_like=True):
+    """For how long a gateway may answer the same request by the same response without asking the pool again.
+
+    An `ObjectsChanged` (schemas/storage_events.py) that names the object ends it at once.
+    """
+
+    bucket: str
+    name: str
+    """Name of the object in the bucket."""
+    seconds: float
+    """Counted from the moment in which the gateway sent the request to the pool."""
+
+
 class BlobClaim(Struct, frozen=True, array_like=True, tag="claim"):
     """The body of the response is in the blob store: the gateway sends it, whole or a range, or answers 304.
 
@@ -91,3 +104,5 @@ class BlobClaim(Struct, frozen=True, array_like=True, tag="claim"):
     has_ranges: bool = True
     part: tuple[int, int] | None = None
     """First byte and end (exclusive) of the requested part; it is sent like a range, and a `Range` header is ignored."""
+    reuse: LookupReuse | None = None
+    """Set where every client gets the same response, as for an object of a public bucket."""

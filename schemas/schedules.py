@@ -69,6 +69,24 @@ class CalendarSchedule:
 Schedule = IntervalSchedule | CalendarSchedule
 
 
+def schedule_in_words(schedule: Schedule) -> str:
+    """Return a schedule in English words, such as `At 03:00 on Monday`; `Never` for a day that no month has."""
+    if isinstance(schedule, IntervalSchedule):
+        return "Every second" if schedule.seconds == 1 else f"Every {schedule.seconds} seconds"
+    try:
+        return str(CronSim(schedule.fields, datetime(2024, 1, 1, tzinfo=UTC)).explain())
+    except CronSimError:
+        return "Never"
+
+
+def next_times(schedule: Schedule, after: float, count: int) -> list[float]:
+    """Return the first `count` moments after another; fewer if there are no more."""
+    times: list[float] = []
+    while len(times) < count and (due := schedule.next_due(times[-1] if times else after)) is not None:
+        times.append(due)
+    return times
+
+
 _LONGEST = 1000
 
 

@@ -40,3 +40,15 @@ class StorageEvent(Struct, frozen=True, kw_only=True):
     """Start of the transaction that made the change."""
     request_id: str | None = None
     """Id of the request that made the change; null for plain SQL."""
+
+
+class ObjectsChanged(Struct, frozen=True, tag="objects-changed"):
+    """Objects were replaced, moved or deleted, or a bucket was changed: edges forget what they reuse of them.
+
+    Published with MessagePack after the change is committed. A new object changes nothing that an edge knows.
+    """
+
+    bucket: str = ""
+    """Id of the bucket; empty: any bucket."""
+    name: str = ""
+    """Name of the object; empty: any object of the bucket."""

@@ -5,13 +5,11 @@ Measured: docs/decisions.md.
 
 import asyncio
 
-from aiohttp import web
-
 from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
 from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
-from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables, share_of_requests_s
+from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables
 from broker.requests.call import Calls
 from schemas.keys.token_keys import read_keys
 from schemas.keys.tokens import Verifier
@@ -19,12 +17,10 @@ from schemas.settings.auth_keys import listed_keys
 from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Settings, SettingsError, gateway_scheme
 from services.gateway.authentication import Authenticator
-from services.gateway.certificate import Certificate
 from services.gateway.compression import ResponseCompression
-from services.gateway.connections import ConnectionLimits
 from services.gateway.edge import Edge
 from services.gateway.health import Health
-from services.gateway.listener import GatewayListener, Site
+from services.gateway.listener import GatewayListener
 from services.gateway.objects import ObjectTransfers
 from services.gateway.public_address import PublicAddress
 from services.gateway.resumable.uploads import ResumableUploads
@@ -35,6 +31,7 @@ from services.keys.key_fetch import KeyClient
 from services.keys.keyring import GatewayKeyring
 from services.keys.platform_keys import PlatformKeys
 from services.keys.third_party_keys import ThirdPartyKeys
+from services.listening import open_ports
 from services.live_settings import EdgeSettingsFollower
 from services.mail_catcher.edge import MailCatcher, MailCatcherOptions
 from services.middleware.api_keys import GatewayKeys
@@ -43,8 +40,6 @@ from services.realtime.edge import RealtimeEdge
 from services.subscriptions.edge import GraphQLSocketEdge
 from services.supervisor.api_keys import keys_of
 from services.supervisor.ports import LOOPBACK
-
-_LEAST_WAIT_S = 0.01
 
 
 async def serve_edges(process: ManagedProcess, settings: Settings, edges: list[str]) -> None:
@@ -85,6 +80,7 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     objects = open_objects(settings, calls)
     if objects is not None:
         process.on_drain(objects.close)
+        objects.lookups.follow(connection)
     health = Health(connection, calls, settings.gateway.metrics_token, pools_of(settings))
     sockets = (
         await RealtimeEdge.open(settings, connection, calls, keeper) if settings.realtime.enabled else None
@@ -97,10 +93,11 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     if subscriptions is not None:
         process.on_drain(subscriptions.close)
     edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions)
+    edge.recent_writes.follow(connection)
     follower = EdgeSettingsFollower(SettingsBase(settings, environment_variables()), calls, edge.use)
     await follower.start(connection)
     process.on_drain(follower.close)
-    server = await _listen(process, settings, edge)
+    server = await open_ports(process, settings, edge, connection)
     if sockets is not None:
         process.on_drain(sockets.drain)  # runs first: the server waits until its sockets are closed
     if subscriptions is not None:
@@ -184,47 +181,3 @@ def _own_issuers(settings: Settings) -> set[str]:
     )
     configured = (settings.auth.jwt_issuer, settings.auth.external_url)
     return {*filter(None, configured), *(f"{gateway}/auth/v1" for gateway in gateways if gateway)}
-
-
-def request_wait_s(drain_s: float) -> float:
-    """Return how long aiohttp waits for open requests when the edges have so many seconds to drain. It waits twice.
-
-    Without an answer until then the requests are given up, and the later steps still have time to close the connections.
-    """
-    return max(share_of_requests_s(drain_s) / 2, _LEAST_WAIT_S)  # aiohttp takes 0 as no limit
-
-
-async def _listen(process: ManagedProcess, settings: Settings, edge: Edge) -> GatewayListener:
-    gateway = settings.gateway
-    trusted = read_networks(gateway.trusted_proxies)
-    server = GatewayListener(
-        edge,
-        ConnectionLimits(gateway.max_connections, gateway.max_connections_per_address, trusted),
-        max_url=gateway.max_url,
-        max_headers=gateway.max_headers,
-        header_timeout=gateway.header_timeout,
-        keepalive_timeout=gateway.keepalive_timeout,
-    )
-    runner = web.ServerRunner(server, handle_signals=False)
-    await runner.setup()
-    certificate = Certificate(settings.api.tls) if settings.api.tls.enabled else None
-    context = certificate.context if certificate else None
-    site = Site(runner, gateway.host, settings.api.port, context, gateway.handshake_timeout)
-    try:
-        await site.start()
-    except OSError as error:
-        raise SettingsError(
-            f"cannot listen on {gateway.host}:{settings.api.port}: {error.strerror}"
-        ) from None
-    if certificate is not None:
-        certificate.start()
-        process.on_drain(certificate.close)
-
-    async def stop() -> None:
-        await site.stop()
-        server.pre_shutdown()  # closes idle connections, for which aiohttp would wait
-        await server.shutdown(request_wait_s(settings.pools.drain_timeout - settings.gateway.drain_delay))
-        await runner.cleanup()
-
-    process.on_drain(stop)
-    return server

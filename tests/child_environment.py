@@ -6,6 +6,7 @@
 import json
 import os
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 from schemas.database_logins import password_variables
@@ -27,7 +28,8 @@ def environment_of(running_platform: Platform, name: str) -> dict[str, str]:
     port = {"HEADWATER_API_PORT": str(running_platform.port)}
     project = load_project(Path(state["project"]), config, running_platform.data, port, started_with)
     folder = DataFolder(running_platform.data)
-    ports = Ports(**read_ports(folder))
+    chosen = read_ports(folder)  # with ports that options named, by their variables
+    ports = Ports(**{field.name: chosen[field.name] for field in fields(Ports) if field.name in chosen})
     passwords, _ = ensure_passwords(folder, ["database", *_NATS_USERS, *password_variables(project.settings)])
     here = EmbeddedServer((), {}, "")
     plan = make_plan(

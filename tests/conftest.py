@@ -5,13 +5,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from hypothesis import settings
 
 from broker.observability.observe import reset_repeats
 from tests.distribution import ByModule
+from tests.failures import FailureDigest, encodable
 from tests.fast import FAST
 from tests.prepared import RUN_FOLDER, is_prepared
 from tests.workers.database.own_server import OwnServer, shared_server
@@ -33,6 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.chmod(folder, 0o711)
         os.environ[RUN_FOLDER] = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailureDigest(), "failure-digest")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Iterator[object]:
+    """Have every report of a test travel from its process to the one that prints."""
+    return encodable((yield))
 
 
 @pytest.fixture(scope="session")

@@ -46,6 +46,9 @@ SAID_BY_SUPERUSERS = (
     ("workers.project", "replace_database.sql"),
     ("workers.project", "carried_rows.sql"),
     ("workers.backup.continuous", "slots.sql"),
+    ("workers.branches", "copy_database.sql"),
+    ("workers.branches", "prepare_copy.sql"),
+    ("workers.database.replicas", "replicas.sql"),
 )
 """Files of statements that go to superuser sessions."""
 
@@ -72,6 +75,7 @@ def test_statements_of_superusers_are_qualified(package: str, file: str) -> None
 
 SPEAK_AS_SUPERUSERS = {
     "workers/backup/fill_database.py": ("superuser",),
+    "workers/database/replicas/facts.py": ("primary", "connection"),
     "workers/backup/database_properties.py": ("superuser",),
     "workers/backup/restore.py": ("connection",),
     "workers/backup/continuous/archiver.py": ("superuser",),
@@ -79,6 +83,8 @@ SPEAK_AS_SUPERUSERS = {
     "workers/backup/continuous/slots.py": ("superuser",),
     "workers/backup/job_rows.py": ("superuser",),
     "workers/backup/save.py": ("connection",),
+    "workers/branches/copy_database.py": ("superuser",),
+    "workers/branches/prepare_copy.py": ("superuser",),
     "workers/database/migrations/settings_state.py": ("connection",),
     "workers/database/migrations/migrate.py": ("connection", "superuser"),
     "workers/database/sessions/superuser.py": ("connection", "superuser"),
@@ -97,6 +103,7 @@ TOOLS = {
     "services/supervisor/project/work.py": "looks for pg_dump alone",
     "services/cli/dump.py": "tools as the project's own login",
     "services/cli/psql.py": "psql as the project's own login",
+    "services/cli/main.py": "the name of the command psql: it runs no tool",
 }
 """Who runs the tools of libpq."""
 _TOOL = {"pg_dump", "pg_dumpall", "pg_restore", "psql", "pg_basebackup"}

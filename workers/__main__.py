@@ -42,6 +42,7 @@ COMMANDS = {
     "backup": "write a backup: backup FOLDER",
     "restore": "restore a backup: restore FOLDER [--force]",
     "recover-moment": "one step of a restore to a moment: recover-moment STEP (JSON)",
+    "branch": "one step of making, comparing or merging a branch: branch, with the step on standard input",
     "examine": "print facts about the database as JSON, for `headwater doctor`",
     "secrets": "read or change the secrets of functions: secrets TASK (JSON)",
     "operate": "run one operation of administrators: operate OPERATION (JSON)",
@@ -55,20 +56,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments and arguments[0] in COMMANDS and arguments[0] != "migrate":
         return _run_command(arguments[0], arguments[1:])
-    parser = argparse.ArgumentParser(
-        prog="python -m workers",
-        description="Start Headwater's worker pools, or run one of the workers' commands.",
-        epilog="commands:\n" + "".join(f"  {name:9} {text}\n" for name, text in COMMANDS.items()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "names", nargs="+", choices=[*POOLS, *ALONE, "migrate"], help="pools to run, or a command (below)"
-    )
-    names: list[str] = list(dict.fromkeys(parser.parse_args().names))
-    if "migrate" in names and len(names) > 1:
-        parser.error("migrate stands alone: pools start when it is done")
-    if len(names) > 1 and (alone := [name for name in names if name in ALONE]):
-        parser.error(f"{alone[0]} runs in a process of its own")
+    names = _names(arguments)
     try:
         settings = process_settings()
     except SettingsError as error:
@@ -79,6 +67,30 @@ def main() -> int:
         return _migrate(settings)
     configure(settings.log.level, settings.log.format, "workers")
     return run_process("workers", _starter(names, settings), settings)
+
+
+def _names(arguments: Sequence[str]) -> list[str]:
+    """Return the programs that a command line names, each once; exit with 2 and an explanation if it is wrong."""
+    choices = [*POOLS, *ALONE, "migrate"]
+    if (
+        arguments
+        and (len(arguments) == 1 or set(arguments) <= POOLS.keys())
+        and set(arguments) <= set(choices)
+    ):
+        return list(dict.fromkeys(arguments))  # the parser would take 0.6 MB of each process
+    parser = argparse.ArgumentParser(
+        prog="python -m workers",
+        description="Start Headwater's worker pools, or run one of the workers' commands.",
+        epilog="commands:\n" + "".join(f"  {name:9} {text}\n" for name, text in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="+", choices=choices, help="pools to run, or a command (below)")
+    names: list[str] = list(dict.fromkeys(parser.parse_args(arguments).names))
+    if "migrate" in names and len(names) > 1:
+        parser.error("migrate stands alone: pools start when it is done")
+    if len(names) > 1 and (alone := [name for name in names if name in ALONE]):
+        parser.error(f"{alone[0]} runs in a process of its own")
+    return names
 
 
 def _starter(
@@ -101,6 +113,14 @@ def preload(names: Sequence[str]) -> None:
     """Import what these pools, or `migrate`, are going to need."""
     for module in _modules(names):
         importlib.import_module(module)
+
+
+def warm_up(names: Sequence[str], settings: Settings) -> None:
+    """Load, in the process that pools are forked from, the ciphers of stored settings: they take 5 MB of each process that loads them
+    by itself.
+    """
+    if names[0] not in ALONE:
+        importlib.import_module("workers.settings.sealed_values").SettingsSealer(settings.auth)
 
 
 def _modules(names: Sequence[str]) -> list[str]:
@@ -134,6 +154,8 @@ def _run_command(name: str, arguments: list[str]) -> int:
             return _run_module("workers.backup.commands", [name, *arguments])
         case "recover-moment":
             return _run_module("workers.backup.continuous.commands", arguments)
+        case "branch":
+            return _run_module("workers.branches.commands", arguments)
         case "examine":
             return _run_module("workers.database_facts")
         case "secrets":

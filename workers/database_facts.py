@@ -11,9 +11,12 @@ import sys
 from collections.abc import Mapping
 
 import asyncpg
+import msgspec
 
 from schemas.settings.tree import Settings
 from workers.database.migrations.files import read_migrations
+from workers.database.replicas.facts import replica_facts
+from workers.database.replicas.start import replica_urls
 from workers.database.sessions.superuser import connect_with_fixed_settings
 from workers.project.replace_database import LOCK, database_of, names_beside
 from workers.sql.files import read_statements
@@ -26,7 +29,9 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
     """Print the facts; return the exit code."""
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     try:
-        print(json.dumps(asyncio.run(read_facts(url, settings.realtime.slot_name))))
+        print(
+            json.dumps(asyncio.run(read_facts(url, settings.realtime.slot_name, replica_urls(settings, url))))
+        )
     except ValueError:  # the driver's text may contain a part of the password
         print("its URL cannot be read", file=sys.stderr)
         return 1
@@ -36,13 +41,14 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
     return 0
 
 
-async def read_facts(url: str, slot: str) -> dict[str, object]:
-    """Return the facts. Raises: the driver's errors; ValueError for an invalid URL."""
+async def read_facts(url: str, slot: str, replicas: list[str]) -> dict[str, object]:
+    """Return the facts; `replicas` are the connection strings of read replicas. Raises: the driver's errors; ValueError for an invalid URL."""
     connection = await connect_with_fixed_settings(url, timeout_s=_CONNECT_S)
     try:
         facts: dict[str, object] = json.loads(await connection.fetchval(_STATEMENTS["facts"], slot))
         with contextlib.suppress(asyncpg.InsufficientPrivilegeError):  # only superusers may read it
             facts["copies_cluster"] = await connection.fetchval(_STATEMENTS["copies_cluster"])
+        facts["replicas"] = msgspec.to_builtins(await replica_facts(replicas, connection))
         facts["replacement"] = await _read_replacement(connection, url)
         applied: dict[str, int] = {}
         if await connection.fetchval(_STATEMENTS["has_history"]):

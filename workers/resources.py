@@ -29,16 +29,23 @@ from broker.subjects import Subject
 from schemas.database_logins import AUTH, STORAGE, login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
+from schemas.settings.checks import listed_urls
 from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Api, Settings, SettingsError
 from workers.database.connection_pool.open_connections import PoolEvent, PoolEventKind
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.row_body import BodySpace
+from workers.database.replicas.read_routing import ReplicaReads
+from workers.database.replicas.start import open_replicas
 from workers.database.schema_cache.cache import SchemaCache
 from workers.settings.live_settings import LiveSettings, OnSettings
 from workers.settings.serve_edges import serve_edge_settings
 
 _HEALTH_CONCURRENCY = 8
+_WITH_POSITIONS = (subjects.REST, subjects.GRAPHQL, subjects.AUTH, subjects.STORAGE)
+"""Requests whose writes a caller must find in its next reads."""
+_READING = (subjects.REST, subjects.GRAPHQL)
+"""Requests whose reads may run on a replica."""
 
 
 class ConnectionLost(Observation, frozen=True):
@@ -64,8 +71,12 @@ class Resources:
     connection: NatsConnection
     database: ConnectionPool
     cache: SchemaCache
+    body_space: BodySpace = field(default_factory=BodySpace)
+    """Disk space for long responses."""
     logins: list[ConnectionPool] = field(default_factory=list)
     """Connection pools of other roles (`login_as`)."""
+    replicas: ReplicaReads | None = None
+    """The read replicas, once a pool that uses them is served."""
 
     @property
     def settings(self) -> Settings:
@@ -114,6 +125,8 @@ class Resources:
         `fault` returns why this pool cannot work although the database answers; "" if it can.
         """
         pools = self.settings.pools
+        if listed_urls(self.settings.db.replicas) and subject in _WITH_POSITIONS:
+            handler = (await self._open_replicas(subject)).served(handler)
 
         async def health_of_pool(request: Request, body: RequestBody) -> Response:
             if reason := fault():
@@ -141,6 +154,16 @@ class Resources:
             await health.stop()
 
         self.process.on_drain(drain)
+
+    async def _open_replicas(self, subject: Subject) -> ReplicaReads:
+        """Return the read replicas of the process. Reads go there once a pool that reads from them is served."""
+        if self.replicas is None:
+            self.replicas = await open_replicas(self.settings, self.connection, self.body_space)
+            self.process.on_drain(self.replicas.close)
+        if subject in _READING and self.database.read_elsewhere is None:
+            self.replicas.start()
+            self.database.read_elsewhere = self.replicas.read
+        return self.replicas
 
     async def _health(self, request: Request, body: RequestBody) -> Response:
         """Answer a health check: 200 if the catalog is loaded and the database answers, else 503."""
@@ -188,13 +211,14 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
     answer_collect(connection)
     report_faults(process, connection)
     cache = SchemaCache(url, settings.api, observe)
+    space = _body_space(process, settings.api)
     try:
         database = await ConnectionPool.open(
             url,
             settings.db.pool_size,
             prepared=settings.api.prepared_statements,
             on_event=_PoolObserver(on_back=cache.request_reload),
-            body_space=_body_space(process, settings.api),
+            body_space=space,
             name=urlsplit(url).username or "database",
             shows_statements=True,
         )
@@ -213,7 +237,7 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
     live.on_change(_use_api(cache))
     await cache.load()
     process.on_drain(await serve_edge_settings(connection, live))
-    return Resources(process, live, connection, database, cache)
+    return Resources(process, live, connection, database, cache, space)
 
 
 def _use_api(cache: SchemaCache) -> OnSettings:

@@ -70,11 +70,15 @@ class Router(Generic[T]):
     def __init__(self, routes: Iterable[ServiceRoute[T]]) -> None:
         """Raises: ValueError if a pattern is malformed, or two routes mean the same requests."""
         self._root: _Node[T] = _Node()
+        self._whole: dict[tuple[str, str], RouteMatch[T]] = {}
+        """Routes whose pattern contains no name, by method and path: no other route matches such a path before them."""
         for route in routes:
             self._add(route)
 
     def find(self, method: str, path: str) -> RouteMatch[T] | MethodNotAllowed | NotFound:
         """Return the endpoint for a request, or why there is none."""
+        if (match := self._whole.get((method, path))) is not None:
+            return match
         segments = _decoded(path)
         if segments is None:
             return NotFound()
@@ -109,6 +113,8 @@ class Router(Generic[T]):
         if route.method in node.ends or len(set(names)) < len(names):
             raise ValueError(f"{route.method} {route.pattern}: already taken, or a name used twice")
         node.ends[route.method] = (route.endpoint, tuple(names))
+        if not names:
+            self._whole[route.method, route.pattern] = RouteMatch(route.endpoint, {})
         if route.method == "GET" and not route.has_effects:
             node.head = node.ends["GET"]
 

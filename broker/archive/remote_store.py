@@ -7,7 +7,8 @@ import obstore
 from obstore.store import ObjectStore
 
 from broker.archive.model import ArchiveFileMissing, ArchiveStoreDown, StoredFile
-from broker.blobs.errors import REMOTE_ERRORS, BlobStoreDown, remote_error
+from broker.blobs.errors import BlobStoreDown
+from broker.blobs.remote_errors import REMOTE_ERRORS, remote_error
 
 _PAGE = 1000
 _PART = 16 * 1024 * 1024

@@ -52,7 +52,7 @@ class DiskBlobs:
     def sink(self, name: BlobPath, limit: int) -> BlobSink:
         """Return a sink for a new file, which is created with its first bytes."""
         promote = partial(self._into_place, name)
-        return NewFile(self._path(name), self._run, self._make_parent, promote, self._staged.take)
+        return NewFile(self._path(name), self._run, self._make_parent, promote, self._path, self._staged.take)
 
     async def put_short(self, place: BlobPath, data: bytes) -> None:
         """Write a short new file durably, together with others that are written now."""

@@ -31,8 +31,11 @@ class NewFile:
     """A new file; implements `BlobSink`. An aborted one is deleted, even from its final path.
 
     `promote` renames the file to its final path durably and returns that. `take` is called before bytes are written,
-    and raises when the limit of staged bytes is reached.
+    and raises when the limit of staged bytes is reached. A file whose bytes all come with `finish` is created at its final
+    path, `path_of(place)`: no row names it before it is durable, and what a crash leaves there, the sweep removes.
     """
+
+    has_thread = True
 
     def __init__(
         self,
@@ -40,10 +43,11 @@ class NewFile:
         run: ThreadRunner,
         make_parent: MakeParent,
         promote: Callable[[BlobPath], Path],
+        path_of: Callable[[BlobPath], Path],
         take: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._path, self._run, self._make_parent, self._promote = path, run, make_parent, promote
-        self._take = take
+        self._path_of, self._take = path_of, take
         self._lock = Lock()
         self._file = -1
         self._size = self._flushed = 0
@@ -54,10 +58,12 @@ class NewFile:
         with translate_disk_errors("write"):
             await self._run(self._write, piece)
 
-    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+    async def finish(
+        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+    ) -> None:
         """Write the last piece and sync the file; rename it to its final path, if one is given."""
         with translate_disk_errors("write"):
-            await self._run(self._finish, last, place)
+            await self._run(self._finish, last, place, first)
 
     async def abort(self) -> None:
         """Delete the file."""
@@ -73,14 +79,22 @@ class NewFile:
                 start_writeback(self._file, self._flushed, self._size - self._flushed)
                 self._flushed = self._size
 
-    def _finish(self, last: bytes, place: BlobPath | None) -> None:
+    def _finish(self, last: bytes, place: BlobPath | None, first: Callable[[], object] | None) -> None:
+        if first is not None:
+            first()
         with self._lock:
             self._take(len(last))
+            is_whole = place is not None and self._file < 0 and not self._is_over
+            if is_whole:
+                assert place is not None
+                self._path = self._path_of(place)
             self._open()
             write_all(self._file, last)
             os.fsync(self._file)
             self._close()
-            if place is not None:
+            if is_whole:
+                sync_folder(self._path.parent)
+            elif place is not None:
                 self._path = self._promote(place)
 
     def _abort(self) -> None:
@@ -109,6 +123,8 @@ class AppendedFile:
     the same offsets, and damages nothing.
     """
 
+    has_thread = True
+
     def __init__(self, path: Path, at: int, run: ThreadRunner, make_parent: MakeParent) -> None:
         self._path, self._at, self._run, self._make_parent = path, at, run, make_parent
         self._flushed = at
@@ -118,15 +134,19 @@ class AppendedFile:
         with translate_disk_errors("append"):
             await self._run(self._write, piece, is_last=False)
 
-    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+    async def finish(
+        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+    ) -> None:
         """Write the last piece and sync the file. `place` is ignored: `promote` copies it there."""
         with translate_disk_errors("append"):
-            await self._run(self._write, last, is_last=True)
+            await self._run(self._write, last, is_last=True, first=first)
 
     async def abort(self) -> None:
         """Keep the written bytes."""
 
-    def _write(self, piece: bytes, *, is_last: bool) -> None:
+    def _write(self, piece: bytes, *, is_last: bool, first: Callable[[], object] | None = None) -> None:
+        if first is not None:
+            first()
         file = open_private(self._path, _WRITE, self._make_parent)
         try:
             write_all(file, piece, self._at)

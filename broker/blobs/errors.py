@@ -1,4 +1,4 @@
-"""Define the errors of the blob store, and translate those of the disk and of the library.
+"""Define the errors of the blob store, and translate those of the disk; `remote_errors.py` translates those of the library.
 
     BlobError
     +- BlobMissing          the blob does not exist
@@ -12,21 +12,12 @@ They never contain texts of the store, which may include signed URLs. `doing` an
 """
 
 import errno
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from obstore.exceptions import BaseError
-
 from broker.blobs.blob_names import BlobPath
 
-REMOTE_ERRORS = (BaseError, OSError)
-"""The exceptions of the library; a missing object is a FileNotFoundError."""
-
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_CODE = re.compile(r"<Code>(\w{1,60})</Code>", re.ASCII)
-_STATUS = re.compile(r"status code: (\d{3}(?: [A-Za-z ]{1,40})?)", re.ASCII)
-_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 
 
 class BlobError(Exception):
@@ -88,32 +79,3 @@ def translate_disk_errors(doing: str, place: BlobPath | None = None) -> Iterator
             raise BlobMissing(place) from None
         kind = BlobStoreFull if error.errno in _FULL else BlobStoreDown
         raise kind(doing, error.strerror or type(error).__name__) from None
-
-
-@contextmanager
-def translate_remote_errors(doing: str, place: BlobPath | None = None) -> Iterator[None]:
-    """Translate the errors of the library."""
-    try:
-        yield
-    except REMOTE_ERRORS as error:
-        raise remote_error(error, doing, place) from None
-
-
-def remote_error(error: Exception, doing: str, place: BlobPath | None = None) -> BlobError:
-    """Translate an error of the library. A missing bucket makes the store unavailable; it is not a missing blob."""
-    text = str(error)
-    if isinstance(error, FileNotFoundError) and place is not None and not _names_bucket(text):
-        return BlobMissing(place)
-    return BlobStoreDown(doing, _reason(error, text))
-
-
-def _names_bucket(text: str) -> bool:
-    return any(code in text for code in _NO_BUCKET)
-
-
-def _reason(error: Exception, text: str) -> str:
-    status, code = _STATUS.search(text), _CODE.search(text)
-    reason = " ".join(match[1] for match in (status, code) if match)
-    if not reason and "error sending request" in text:
-        return "no connection"
-    return reason or type(error).__name__

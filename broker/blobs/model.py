@@ -65,7 +65,12 @@ class BlobSink(Protocol):
         """Write a piece."""
         ...
 
-    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+    has_thread: bool
+    """Whether the bytes are written in a thread, which `finish` lets call a function first."""
+
+    async def finish(
+        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+    ) -> None:
         """Write the last piece, which may be empty, and store the blob durably; at its final path, if one is given."""
         ...
 

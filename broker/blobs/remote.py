@@ -23,14 +23,9 @@ from obstore.store import ObjectStore
 
 from broker.blobs import blob_names
 from broker.blobs.blob_names import BlobFolder, BlobPath
-from broker.blobs.errors import (
-    REMOTE_ERRORS,
-    BlobMissing,
-    BlobStoreDown,
-    remote_error,
-    translate_remote_errors,
-)
+from broker.blobs.errors import BlobMissing, BlobStoreDown
 from broker.blobs.model import BlobInfo, BlobSink, OpenBlob, ThreadRunner
+from broker.blobs.remote_errors import REMOTE_ERRORS, remote_error, translate_remote_errors
 from broker.blobs.remote_writing import PieceSink, RemoteSink
 from broker.blobs.s3_uploads import UnfinishedUploads
 

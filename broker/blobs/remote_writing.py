@@ -7,7 +7,7 @@ allows, and at most two are sent at a time: a writer holds 15 MiB in addition to
 
 import asyncio
 import enum
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from uuid import UUID, uuid4
 
@@ -16,7 +16,8 @@ from obstore.store import ObjectStore
 
 from broker.blobs import blob_names
 from broker.blobs.blob_names import BlobPath
-from broker.blobs.errors import REMOTE_ERRORS, BlobError, translate_remote_errors
+from broker.blobs.errors import BlobError
+from broker.blobs.remote_errors import REMOTE_ERRORS, translate_remote_errors
 
 LEAST_PART = 5 * 1024 * 1024
 LONGEST_PIECE = 64 * 1024 * 1024
@@ -39,6 +40,8 @@ class _GivenUp(Exception):
 class RemoteSink:
     """A new blob; implements `BlobSink`."""
 
+    has_thread = False
+
     def __init__(self, store: ObjectStore, name: BlobPath, limit: int) -> None:
         self._store, self._name = store, name
         self._part_size = max(LEAST_PART, -(-limit // _MOST_PARTS))
@@ -59,7 +62,9 @@ class RemoteSink:
             self._is_sent = True
             self._upload = asyncio.create_task(self._put_parts())
 
-    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+    async def finish(
+        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+    ) -> None:
         """Send the rest, and wait until the store has the blob. `place` is ignored: the blob is written to its final path."""
         self._is_sent = True
         if self._upload is None:
@@ -119,6 +124,8 @@ class RemoteSink:
 class PieceSink:
     """Stores appended bytes as separate blobs; implements `BlobSink`. An aborted one keeps its complete pieces."""
 
+    has_thread = False
+
     def __init__(self, store: ObjectStore, upload: UUID, at: int) -> None:
         self._store, self._id, self._at = store, upload, at
         self._writer = uuid4()
@@ -134,7 +141,9 @@ class PieceSink:
         if self._size >= LONGEST_PIECE:
             await self._end(current, b"")
 
-    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+    async def finish(
+        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+    ) -> None:
         """Finish the current blob."""
         if last or self._current is not None:
             await self._end(self._open_piece(), last)

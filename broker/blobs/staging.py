@@ -1,4 +1,4 @@
-"""Write a blob: collect chunks of any size into pieces of half a MiB, hash them and pass them to the sink.
+"""Write a blob: collect chunks of any size into pieces of a MiB, hash them and pass them to the sink.
 
     write(chunk) -> collected -> [ piece ] -> MD5 and sink at the same time, in threads
                                      ^ one piece in flight while the next one is collected
@@ -10,6 +10,7 @@ be: a writer that aborts waits for it, then the sink releases what it holds.
 import asyncio
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -17,7 +18,7 @@ from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobTooLarge
 from broker.blobs.model import BlobSink, StagedBlob, ThreadRunner
 
-PIECE = 512 * 1024
+PIECE = 1024 * 1024
 _INLINE = 64 * 1024
 """Up to this size hashing takes less than 0.1 ms and is done without a thread."""
 
@@ -86,8 +87,11 @@ class PiecePipe:
         await asyncio.gather(self._sink.write(piece), self._hash(piece))
 
     async def _send_last(self, piece: bytes, place: BlobPath | None) -> None:
-        await self._hash(piece)
-        await self._sink.finish(piece, place)
+        if self.md5 is None or not self._sink.has_thread or len(piece) <= _INLINE:
+            await self._hash(piece)
+            await self._sink.finish(piece, place)
+        else:  # hashed in the thread that writes: a thread less to wait for
+            await self._sink.finish(piece, place, partial(self.md5.update, piece))
 
     async def _hash(self, piece: bytes) -> None:
         if self.md5 is not None and len(piece) <= _INLINE:

@@ -19,6 +19,7 @@ are in `broker/blobs/errors.py`.
 """
 
 import asyncio
+import importlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
@@ -30,18 +31,17 @@ from uuid import UUID
 
 from broker.blobs import blob_names
 from broker.blobs.blob_names import BlobFolder, BlobPath, Id
-from broker.blobs.connect import connect
 from broker.blobs.disk import DiskBlobs
 from broker.blobs.errors import BlobOffset, BlobTooLarge
 from broker.blobs.folder import store_folder
 from broker.blobs.model import BlobBackend, BlobInfo, OpenBlob, P, StagedBlob, T
-from broker.blobs.remote import RemoteBlobs
-from broker.blobs.s3_uploads import unfinished_uploads
 from broker.blobs.staging import BlobWriter, Md5, PiecePipe, UploadAppender
 from broker.blobs.uploads import PieceRange, UploadHashes, covering_ranges
 from schemas.settings.storage import Storage
 
 _THREADS = 16
+_REMOTE = "broker.blobs.remote_backend"
+"""Imported where the settings name an object store."""
 
 
 class BlobStore:
@@ -58,9 +58,8 @@ class BlobStore:
         if settings.backend == "file":
             root = store_folder(settings, data_folder)
             return cls(lambda store: DiskBlobs(root, store.run, settings.staging_limit))
-        outside = connect(settings)
-        begun = unfinished_uploads(settings)
-        return cls(lambda store: RemoteBlobs(outside, begun, store.run))
+        outside = importlib.import_module(_REMOTE)
+        return cls(lambda store: outside.remote_backend(settings, store.run))
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
         """Call a function in one of the store's threads."""

@@ -164,9 +164,12 @@ class NatsLink(asyncio.Protocol):
 
     # Sending
 
-    def publish(self, subject: str, payload: bytes, reply: str, head: bytes = b"") -> None:
+    def publish(
+        self, subject: str, payload: bytes, reply: str, head: bytes = b"", *, at_once: bool = False
+    ) -> None:
         """Send a message, with NATS headers if `head` is their text (`headers`).
 
+        `at_once`: without waiting for what else this loop iteration sends, because nothing else is expected.
         Raises: MessageTooLong; Unavailable if the server takes no bytes any more.
         """
         size = len(head) + len(payload)
@@ -180,7 +183,11 @@ class NatsLink(asyncio.Protocol):
         else:
             line = f"PUB {subject} {reply} {size}\r\n".encode()
         if size < _SMALL:
-            self._write(b"%b%b\r\n" % (line, payload))
+            data = b"%b%b\r\n" % (line, payload)
+            if at_once and not self._unsent:
+                transport.write(data)
+            else:
+                self._write(data)
         else:
             self._flush()
             transport.writelines((line, payload, _CRLF))

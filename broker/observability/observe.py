@@ -23,16 +23,11 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
-import prometheus_client
-import structlog
 from msgspec import Struct
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector, CollectorRegistry
 
 from broker.observability.log_buffer import LogBuffer, answer_record
 from broker.observability.observations import (
@@ -43,6 +38,7 @@ from broker.observability.observations import (
     RequestRefused,
 )
 from broker.observability.repeats import RepeatCounter
+from broker.observability.structlog_library import structlog
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -51,7 +47,7 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 Labels = tuple[tuple[str, str], ...]
 
 
-class _Series:
+class AnswerTimes:
     """Answer times of one pool: counts by bucket, and their sum."""
 
     __slots__ = ("counts", "sum")
@@ -69,7 +65,7 @@ _Line = tuple[str, str, dict[str, object]]
 """Level, text and fields."""
 
 
-class _State:
+class ObservedFigures:
     """What this process has observed, and how it logs."""
 
     def __init__(self) -> None:
@@ -79,9 +75,9 @@ class _State:
         self.repeats: RepeatCounter[_Line] = RepeatCounter()
         self.counting: asyncio.TimerHandle | None = None
         self.answered: dict[tuple[str, int], int] = {}
-        self.durations: dict[str, _Series] = {}
-        self.waits: dict[str, _Series] = {}
-        self.connection_waits: dict[str, _Series] = {}
+        self.durations: dict[str, AnswerTimes] = {}
+        self.waits: dict[str, AnswerTimes] = {}
+        self.connection_waits: dict[str, AnswerTimes] = {}
         self.failed: dict[tuple[str, str], int] = {}
         self.refused: dict[tuple[str, str], int] = {}
         self.no_connection: dict[tuple[str, str], int] = {}
@@ -89,7 +85,7 @@ class _State:
         self.gauges: dict[tuple[str, Labels], tuple[str, Callable[[], float]]] = {}
 
 
-_STATE = _State()
+_STATE = ObservedFigures()
 
 
 def configure(level: str = "info", format: str = "auto", process: str = "") -> None:
@@ -106,7 +102,7 @@ def configure(level: str = "info", format: str = "auto", process: str = "") -> N
     structlog.configure(
         processors=[_add_time, _add_process, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(_STATE.level),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=_stderr_logger,  # of the moment: a test replaces the stream and closes it
         cache_logger_on_first_use=False,  # tests and the command line configure again
     )
     libraries = logging.getLogger()
@@ -114,6 +110,10 @@ def configure(level: str = "info", format: str = "auto", process: str = "") -> N
         libraries.removeHandler(ours)
     libraries.addHandler(_Libraries())
     libraries.setLevel(max(_STATE.level, LEVELS["warning"]))
+
+
+def _stderr_logger(*_: object) -> structlog.WriteLogger:
+    return structlog.WriteLogger(sys.stderr)
 
 
 def observe(observation: Struct) -> None:
@@ -173,7 +173,11 @@ def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Cal
 
 def exposition() -> bytes:
     """Return the metrics of this process as Prometheus text."""
-    return prometheus_client.generate_latest(_REGISTRY)
+    from broker.observability.exposition import (
+        prometheus_text,
+    )  # its library takes 2 MB: where metrics are read
+
+    return prometheus_text(_STATE)
 
 
 def process_name() -> str:
@@ -208,10 +212,10 @@ def _count_answer(observation: RequestAnswered) -> None:
     _add(_STATE.durations, observation.pool, observation.duration_s)
 
 
-def _add(every: dict[str, _Series], name: str, seconds: float) -> None:
+def _add(every: dict[str, AnswerTimes], name: str, seconds: float) -> None:
     series = every.get(name)
     if series is None:
-        series = every[name] = _Series()
+        series = every[name] = AnswerTimes()
     series.counts[bisect.bisect_left(BUCKETS_S, seconds)] += 1
     series.sum += seconds
 
@@ -330,90 +334,3 @@ class _Libraries(logging.Handler):
             {"traceback": traceback_of(record.exc_info[1])} if record.exc_info and record.exc_info[1] else {}
         )
         _write_or_count(level, record.getMessage(), {"kind": record.name, **detail})
-
-
-class _Collector(Collector):
-    """Converts the numbers of this process into Prometheus families."""
-
-    def collect(self) -> Iterable[Metric]:
-        """Build the families in the order in which they are shown."""
-        observations = {(name,): count for name, count in _STATE.others.items()}
-        return [
-            _counter(
-                "headwater_requests", "Requests answered by a pool.", ("pool", "status"), _STATE.answered
-            ),
-            _histogram(
-                "headwater_request_duration_seconds",
-                "From the arrival of a request at its pool to the answer.",
-                "pool",
-                _STATE.durations,
-            ),
-            *_waiting(),
-            _counter(
-                "headwater_calls_failed", "Calls that got no answer.", ("pool", "reason"), _STATE.failed
-            ),
-            _counter("headwater_observations", "Everything else that was observed.", ("kind",), observations),
-            *_gauges(),
-        ]
-
-
-def _waiting() -> list[Metric]:
-    """Return the families about requests that waited for a handler or a database connection, or got none."""
-    return [
-        _histogram(
-            "headwater_queue_wait_seconds",
-            "Waiting of requests that were not started at once.",
-            "pool",
-            _STATE.waits,
-        ),
-        _counter(
-            "headwater_requests_refused",
-            "Requests rejected before they were started.",
-            ("pool", "reason"),
-            _STATE.refused,
-        ),
-        _histogram(
-            "headwater_database_wait_seconds",
-            "Waiting of requests that got no database connection at once.",
-            "login",
-            _STATE.connection_waits,
-        ),
-        _counter(
-            "headwater_database_refused",
-            "Requests that got no database connection.",
-            ("login", "reason"),
-            _STATE.no_connection,
-        ),
-    ]
-
-
-def _counter(name: str, help: str, labels: Sequence[str], counts: Mapping[Any, int]) -> Metric:
-    family = CounterMetricFamily(name, help, labels=labels)
-    for key, count in counts.items():
-        family.add_metric([str(part) for part in key], count)
-    return family
-
-
-def _histogram(name: str, help: str, label: str, every: dict[str, _Series]) -> Metric:
-    family = HistogramMetricFamily(name, help, labels=[label])
-    for value, series in every.items():
-        total, buckets = 0, []
-        for end, count in zip((*map(str, BUCKETS_S), "+Inf"), series.counts, strict=True):
-            total += count
-            buckets.append((end, total))
-        family.add_metric([value], buckets, series.sum)
-    return family
-
-
-def _gauges() -> list[Metric]:
-    families: dict[str, GaugeMetricFamily] = {}
-    for (name, labels), (help, read) in _STATE.gauges.items():
-        if name not in families:
-            families[name] = GaugeMetricFamily(name, help, labels=[label for label, _ in labels])
-        families[name].add_metric([value for _, value in labels], read())
-    return list(families.values())
-
-
-_REGISTRY = CollectorRegistry(auto_describe=False)
-_REGISTRY.register(_Collector())
-prometheus_client.ProcessCollector(registry=_REGISTRY)

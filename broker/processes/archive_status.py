@@ -12,6 +12,18 @@ import msgspec
 from msgspec import Struct
 
 NAME = "archive.json"
+MOST_BASES = 100
+"""Base backups that the file lists, the newest ones."""
+_LONGEST = 256 * 1024
+
+
+class StoredBase(Struct, frozen=True):
+    """A complete base backup. Times are seconds since 1970, by the server's clock; `bytes` of its content, before compression."""
+
+    name: str
+    began_at: float
+    ended_at: float
+    bytes: int
 
 
 class ArchiveStatus(Struct, frozen=True):
@@ -35,6 +47,8 @@ class ArchiveStatus(Struct, frozen=True):
     """Bytes of the log that this process has stored, compressed and encrypted."""
     fault: str = ""
     """Why nothing is stored now, or the last base backup failed."""
+    bases: list[StoredBase] = []
+    """The complete base backups of this archive, the newest first."""
 
 
 def write_archive_status(folder: Path, status: ArchiveStatus) -> None:
@@ -52,6 +66,8 @@ def write_archive_status(folder: Path, status: ArchiveStatus) -> None:
 
 def read_archive_status(folder: Path) -> ArchiveStatus | None:
     """Return the content of the file; None if no process has written one."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
-        return msgspec.json.decode((folder / NAME).read_bytes(), type=ArchiveStatus)
-    return None
+    try:
+        with (folder / NAME).open("rb") as file:
+            return msgspec.json.decode(file.read(_LONGEST), type=ArchiveStatus)
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None

@@ -2,6 +2,7 @@
 
     <folder>/.request.json   written by the pool, taken by the supervisor: the name of the backup to make
     <folder>/.status.json    written by the supervisor: the backup under way, or the last one
+    <folder>/.schedule.json  written by the pool: the schedule, where an administrator changed it while the platform runs
     <folder>/<name>/         a backup (workers/backup/manifest.py)
 
 A backup needs a superuser of the database, and no worker has its password. So the pool only names the folder of the backup, in a
@@ -13,6 +14,7 @@ import os
 import re
 import secrets
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,9 +23,10 @@ from broker.processes.lifecycle import data_folder
 from schemas.settings.management import Management
 
 BACKUP_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}")
-REQUEST, STATUS = ".request.json", ".status.json"
+REQUEST, STATUS, SCHEDULE = ".request.json", ".status.json", ".schedule.json"
 MOST_LINES = 50
 _LONGEST = 256 * 1024
+_T = TypeVar("_T", bound=Struct)
 
 
 class BackupRequest(Struct, frozen=True):
@@ -40,6 +43,13 @@ class BackupStatus(Struct, frozen=True):
     started_at: float
     ended_at: float | None = None
     lines: list[str] = []
+
+
+class BackupSchedule(Struct, frozen=True):
+    """When backups are made (cron, GMT; empty: never), and how many whole ones are left after each; 0: all."""
+
+    schedule: str
+    kept: int
 
 
 def backup_folder(settings: Management, data: Path | None = None) -> Path:
@@ -82,15 +92,36 @@ def withdraw_request(folder: Path) -> None:
 
 def write_status(folder: Path, status: BackupStatus) -> None:
     """Write the status; readers see the old or the new one, whole. Raises: OSError."""
-    draft = folder / f".status-{secrets.token_hex(4)}"
-    draft.write_bytes(msgspec.json.encode(status))
-    draft.replace(folder / STATUS)
+    _write_whole(folder, STATUS, status)
 
 
 def read_status(folder: Path) -> BackupStatus | None:
     """Return the status; None if no backup was requested yet."""
+    return _read(folder, STATUS, BackupStatus)
+
+
+def write_schedule(folder: Path, schedule: BackupSchedule, of_start: BackupSchedule) -> None:
+    """Write the schedule that applies; nothing while it is that of the start and was never changed. Raises: OSError."""
+    if schedule == of_start and not (folder / SCHEDULE).exists():
+        return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write_whole(folder, SCHEDULE, schedule)
+
+
+def read_schedule(folder: Path) -> BackupSchedule | None:
+    """Return the schedule that administrators changed; None if that of the settings applies."""
+    return _read(folder, SCHEDULE, BackupSchedule)
+
+
+def _write_whole(folder: Path, name: str, value: Struct) -> None:
+    draft = folder / f"{name.removesuffix('.json')}-{secrets.token_hex(4)}"
+    draft.write_bytes(msgspec.json.encode(value))
+    draft.replace(folder / name)
+
+
+def _read(folder: Path, name: str, kind: type[_T]) -> _T | None:
     try:
-        with (folder / STATUS).open("rb") as file:
-            return msgspec.json.decode(file.read(_LONGEST), type=BackupStatus)
+        with (folder / name).open("rb") as file:
+            return msgspec.json.decode(file.read(_LONGEST), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None

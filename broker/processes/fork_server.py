@@ -5,7 +5,8 @@
 Loading takes most of the time of a start (2 s of 2.2 s for the pools). A fork of a process that has loaded everything
 takes some 10 ms, and all forked processes share the memory of the loaded code. Each argument of the command line is a
 program: a module and its arguments. A module `m` is `m.__main__` if that exists. A forked process runs its `main()`;
-its `preload(arguments)`, if it has one, imports what that run will need.
+its `preload(arguments)`, if it has one, imports what that run will need, and its `warm_up(arguments, settings)` does once what
+each run does in the same way (`broker/processes/warm_up.py`).
 
     supervisor --(socket HEADWATER_FORK_FD: one byte, descriptors)--> fork server
                                                                        | fork
@@ -42,9 +43,12 @@ from typing import Final
 
 import msgspec
 
+from broker.processes.allocation_gaps import fill_large_gaps, filled_gaps
 from broker.processes.heartbeat import EVERY_S
 from broker.processes.status_lines import HEARTBEAT, READY
 from broker.processes.title import show_command
+from broker.processes.warm_up import warm_up
+from schemas.settings.tree import Settings
 
 READY_FD: Final = "HEADWATER_READY_FD"
 FORK_FD: Final = "HEADWATER_FORK_FD"
@@ -82,6 +86,7 @@ def main() -> int:
     gc.disable()  # a collection while loading would find nothing to free
     for module, *arguments in programs:
         _preload(module, arguments)
+    _warm_up(programs)
     gc.enable()
     if (threads := threading.active_count()) > 1 or _kernel_threads() > 1:
         print(
@@ -90,9 +95,13 @@ def main() -> int:
         )
         return 1
     gc.collect()
+    gaps = filled_gaps()
+    fill_large_gaps()
     gc.freeze()  # without this the collector would write to, and so copy, every shared page
     order = _serve(control, pipe, supervisor)
-    return _run(order) if order is not None else 0
+    code = _run(order) if order is not None else 0
+    del gaps  # until here: what they fill may not become free again
+    return code
 
 
 def module_of(name: str) -> ModuleType:
@@ -108,6 +117,15 @@ def _preload(name: str, arguments: Sequence[str]) -> None:
     preload: Callable[[Sequence[str]], None] | None = getattr(module_of(name), "preload", None)
     if preload is not None:
         preload(arguments)
+
+
+def _warm_up(programs: Sequence[Sequence[str]]) -> None:
+    settings = warm_up()
+    msgspec.json.decode(msgspec.json.encode(ForkOrder([], [], {}, "", 0, [])), type=ForkOrder)
+    for name, *arguments in programs:
+        program: Callable[[Sequence[str], Settings], None] | None = getattr(module_of(name), "warm_up", None)
+        if program is not None:
+            program(arguments, settings)
 
 
 def _serve(control: socket.socket, pipe: int, supervisor: int) -> ForkOrder | None:

@@ -32,6 +32,7 @@ from broker.observability.observations import (
 )
 from broker.observability.observe import configure, observe, store_lines, traceback_of, watch_loop
 from broker.observability.tracing import start_tracing, stop_tracing
+from broker.processes.collector import settle_collector
 from broker.processes.heartbeat import remove_stale_file, start_heartbeat
 from broker.processes.secret_files import with_file_values
 from broker.processes.status_lines import READY
@@ -76,6 +77,7 @@ class ManagedProcess:
         if self._is_ready:
             return
         self._is_ready = True
+        settle_collector()
         observe(ProcessReady(round(time.monotonic() - self._started_at, 3)))
         number = os.environ.pop(READY_FD, "")
         pipe = int(number) if number.isdigit() else None

@@ -20,17 +20,20 @@ def with_file_values(environment: Mapping[str, str]) -> dict[str, str]:
 
     Raises: SettingsError for a file that cannot be read, and for a value that is set in both ways.
     """
-    readable = environment_names().keys() | _OTHERS
     values = dict(environment)
     for name, path in environment.items():
         variable = name.removesuffix(SUFFIX)
-        if not name.endswith(SUFFIX) or variable not in readable or name in readable:
+        if not name.endswith(SUFFIX) or not _is_readable(variable) or _is_readable(name):
             continue
         if variable in environment:
             raise SettingsError(f"{variable} and {name} are both set; take one away")
         values[variable] = _content(name, path)
         del values[name]
     return values
+
+
+def _is_readable(variable: str) -> bool:
+    return variable in environment_names() or variable in _OTHERS
 
 
 def _content(name: str, path: str) -> str:

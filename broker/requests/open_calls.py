@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 
 from broker import subjects
 from broker.nats.protocol import NO_RESPONDERS, NatsMessage
@@ -15,31 +16,42 @@ class RequestUndelivered(Unavailable):
 
 
 class OpenCall:
-    """One request that waits for its reply."""
+    """One request that waits for its reply: `payload` or `error` is set when it is settled, then `on_settled` is called.
+
+    Deadlines are watched by the ticks of the pool tracker: a timer for each call costs more than sending it.
+    """
 
     __slots__ = (
-        "budget_ms", "caller_key", "future", "id", "is_repeatable", "pool", "reply", "sent_at", "timer", "why",
+        "budget_ms", "caller_key", "error", "expires_at", "id", "is_repeatable", "is_settled", "on_settled", "payload",
+        "pool", "reply", "sent_at", "why",
     )  # fmt: skip
 
-    def __init__(self, request: Request, pool: "PoolCalls", loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, request: Request, pool: "PoolCalls", now: float, on_settled: "Callable[[OpenCall], None]"
+    ) -> None:
         self.id = request.id
         self.caller_key = request.caller_key
         self.pool = pool
         self.budget_ms = request.budget_ms
-        self.future: asyncio.Future[bytes] = loop.create_future()
-        self.sent_at = loop.time()
-        self.timer = loop.call_later(request.budget_ms / 1000, self.expire)
+        self.on_settled = on_settled
+        self.is_settled = False
+        self.payload = b""
+        self.error: BaseException | None = None
+        self.sent_at = now
+        self.expires_at = now + request.budget_ms / 1000
         self.reply = ""
         self.why = ""
         self.is_repeatable = False
         """Whether the request may be sent again when its answer is lost."""
 
     def take(self, message: NatsMessage) -> None:
-        """Set the result from the reply, from NATS itself (no responders), or from the loss of the connection."""
-        if self.future.done():
+        """Settle the call by the reply, by NATS itself (no responders), or by the loss of the connection."""
+        if self.is_settled:
             return
         if message.status == 0:
-            self.future.set_result(message.payload)
+            self.payload = message.payload
+            self.is_settled = True
+            self.on_settled(self)
         elif message.status == NO_RESPONDERS:
             self.fail("no worker", RequestUndelivered(f"no {self.pool.name} worker is running"))
         else:
@@ -50,10 +62,12 @@ class OpenCall:
         self.fail("deadline", DeadlineExceeded(f"no answer within {self.budget_ms / 1000:g} s"))
 
     def fail(self, why: str, error: BaseException) -> None:
-        """Fail the call, unless it already has a result; `why` is the reason in the metrics."""
-        if not self.future.done():
+        """Fail the call, unless it is settled; `why` is the reason in the metrics."""
+        if not self.is_settled:
             self.why = why
-            self.future.set_exception(error)
+            self.error = error
+            self.is_settled = True
+            self.on_settled(self)
 
 
 class PoolCalls:

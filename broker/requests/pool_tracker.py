@@ -72,9 +72,10 @@ class PoolTracker:
         self.pools.clear()
 
     def _call_rolls(self) -> None:
-        """Close the last round and start the next one, for every pool with slow calls."""
+        """Fail the calls past their deadline, close the last round and start the next one, for every pool with slow calls."""
         self._tick = None
         now = self._loop.time()
+        self._expire_calls(now)
         self._was_late = now - self._tick_at > TICK_S and not self._was_late
         if self._was_late:
             # This process was held up, and its loop runs timers before it reads sockets: replies may lie there.
@@ -97,6 +98,11 @@ class PoolTracker:
                 self._send_query(pool, query)
             if pool.calls or pool.by_name:
                 self.watch_calls()
+
+    def _expire_calls(self, now: float) -> None:
+        for pool in self.pools.values():
+            for call in [call for call in pool.calls.values() if call.expires_at <= now]:
+                call.expire()
 
     def _send_query(self, pool: PoolCalls, query: RollCallQuery) -> None:
         self._connection.try_publish(pool.probe, encode(query), self._inbox)

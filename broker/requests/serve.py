@@ -244,7 +244,8 @@ class PoolMember:
         if self._sweep_timer is None:
             self._schedule_sweep()
         # A queued request is started by the end of another one. Defer it to the next loop iteration to avoid recursion.
-        held.task = (_start_now if is_first else _start_next)(self._work(held), self._loop)
+        task = (_start_now if is_first else _start_next)(self._work(held), self._loop)
+        held.task = None if task.done() else task
 
     def _schedule_sweep(self) -> None:
         """Start the timer of the next sweep."""
@@ -298,6 +299,7 @@ class PoolMember:
             self._held.pop(held.reply, None)
             held.caller_key, held.deadline = PLATFORM, math.inf
             self._finish(held)
+            held.task = None  # its context holds `held`: a cycle that only the garbage collector would free
             held.request = _NO_REQUEST  # a task of the handler that goes on keeps `held` alive, but not the body of its request
 
     async def _traced(self, tracing: Tracing, held: _ServedRequest, trace: Headers) -> int:
@@ -342,7 +344,7 @@ class PoolMember:
 
     def _reply(self, reply: str, response: Response) -> None:
         try:
-            self._connection.try_publish(reply, encode(response))
+            self._connection.try_publish(reply, encode(response), at_once=len(self._held) <= 1)
         except (MessageTooLong, TypeError, ValueError) as error:  # a response that cannot be encoded
             observe(HandlerFailed(self.pool, "", repr(error), ""))
             self._connection.try_publish(reply, encode(_internal_error("")))

@@ -1,28 +1,32 @@
 """Checks of the whole settings: values of the right type that cannot work, alone or together.
 
 An error is a sentence with the keys in braces; `KeySpelling` replaces them with the names that the user wrote. [auth] has its own
-checks in `auth_checks.py`, [storage] in `storage_checks.py`, [backup] in `backup_checks.py`.
+checks in `auth_checks.py`, [storage] in `storage_checks.py`, [backup] in `backup_checks.py`,
+[certificates] and [api.tls] in `certificate_checks.py`.
 """
 
 import ipaddress
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import msgspec
 
 from schemas.settings.auth_checks import auth_fault, normalized_auth
 from schemas.settings.backup_checks import backup_fault
+from schemas.settings.certificate_checks import certificate_fault, with_domain
 from schemas.settings.functions import POLICIES
 from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
 from schemas.settings.realtime import MIB, RealtimeSettings
 from schemas.settings.spelling import KeySpelling
 from schemas.settings.storage_checks import storage_fault
-from schemas.settings.tree import Gateway, Settings, SettingsError, Tls
+from schemas.settings.tree import Gateway, Replicas, Settings, SettingsError
 from schemas.settings.types import MOST
 
 _LEAST_RETENTION = 16 * MIB
 """Bytes of `realtime.retention_size`: twice the longest message of the broker."""
 WITHOUT_SCHEMAS = ("public", "storage")
 """Exposed schemas where `api.schemas` is empty, as in the official tool."""
+_LEAST_LAG_S, _LONGEST_LAG_S = 0.01, 60.0
 _LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
 """Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
 
@@ -36,8 +40,9 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
         _choice_fault(settings)
         or _network_fault(settings.gateway)
         or _drain_fault(settings)
+        or _replica_fault(settings.db.replicas)
         or _stream_fault(settings.realtime)
-        or _tls_fault(settings.api.tls)
+        or certificate_fault(settings)
         or _idempotency_fault(settings.api.idempotency)
         or _key_fault(settings)
         or auth_fault(settings.auth)
@@ -46,6 +51,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
     )
     if fault:
         raise SettingsError(spelling.sentence(fault))
+    settings = with_domain(settings)
     replace = msgspec.structs.replace
     api, db, broker, gateway = settings.api, settings.db, settings.broker, settings.gateway
     auth, warnings = normalized_auth(settings.auth)
@@ -122,19 +128,32 @@ def _drain_fault(settings: Settings) -> str | None:
     return "{gateway.drain_delay} must be shorter than {pools.drain_timeout}, which is the time for all of the end"
 
 
+def listed_urls(replicas: Replicas) -> list[str]:
+    """Return the connection strings of the replicas."""
+    return replicas.urls.reveal().replace(",", " ").split() if replicas.urls is not None else []
+
+
+def _replica_fault(replicas: Replicas) -> str | None:
+    """Return which value cannot work. The text of a URL is not shown: it may contain a password."""
+    if not _LEAST_LAG_S <= replicas.max_lag <= _LONGEST_LAG_S:
+        return "{db.replicas.max_lag} must be 10ms to 60s"
+    for number, url in enumerate(listed_urls(replicas), start=1):
+        try:
+            parts = urlsplit(url)
+            is_usable = parts.scheme in ("postgresql", "postgres") and bool(parts.hostname)
+            _ = parts.port  # raises ValueError for one that is no port
+        except ValueError:
+            is_usable = False
+        if not is_usable:
+            return f"{{db.replicas.urls}}: number {number} must be postgresql://[user:password@]host[:port]/database"
+    return None
+
+
 def _stream_fault(realtime: RealtimeSettings) -> str | None:
     """A stream silently stores no message larger than its limit, so such changes would be lost without an error."""
     if realtime.retention_size >= _LEAST_RETENTION:
         return None
     return "{realtime.retention_size} must be 16MiB or more: the changes of one transaction may be a message of 8MB"
-
-
-def _tls_fault(tls: Tls) -> str | None:
-    """Both files or none of them: without files `headwater start` creates a self-signed certificate."""
-    for name, other in (("cert_path", tls.key_path), ("key_path", tls.cert_path)):
-        if tls.enabled and other and not getattr(tls, name):
-            return f"{{api.tls.enabled}} needs {{api.tls.{name}}}, a file; or leave both files out for a self-signed certificate"
-    return None
 
 
 def _idempotency_fault(idempotency: Idempotency) -> str | None:

@@ -9,6 +9,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -31,6 +32,11 @@ from schemas.settings.tree import SettingsError
 ENVIRONMENT_PREFIX = "HEADWATER_"
 _UNMARKED = EXTRA_NAMES | STORAGE_NAMES.keys()
 """Names of the official servers without a prefix."""
+
+_RANKS = {
+    name: rank for rank, name in enumerate((*reversed(GOTRUE_NAMES), SMS_PROVIDER, *reversed(STORAGE_NAMES)))
+}
+"""Names of the official servers, later ones win."""
 
 _REPORT_MARK = "STORAGE_S3_URL"
 _REPORTED = frozenset({"S3_PROTOCOL_ACCESS_KEY_ID", "S3_PROTOCOL_ACCESS_KEY_SECRET"})
@@ -63,6 +69,7 @@ class Environment:
         return {".".join(value.path): value.variable for value in self.values}
 
 
+@cache
 def environment_names() -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return every environment name of ours with the path of its key and the key's type."""
     return {own_name(path): (path, kind) for path, kind in KINDS.items()}
@@ -93,8 +100,8 @@ def read_environment(environment: Mapping[str, str]) -> Environment:
     """Read all settings of an environment. Raises: SettingsError that names an unusable variable."""
     environment = without_report(environment)
     names, result = environment_names(), Environment()
-    for variable in (*reversed(GOTRUE_NAMES), SMS_PROVIDER, *reversed(STORAGE_NAMES)):
-        if (text := environment.get(variable, "")).strip():
+    for variable in sorted((name for name in environment if name in _RANKS), key=_RANKS.__getitem__):
+        if (text := environment[variable]).strip():
             result.values.extend(_official(variable, text))
     unknown = [name for name in environment if name.startswith(GOTRUE_PREFIX) and not _is_official(name)]
     result.warnings.extend(_unknown(name, [*GOTRUE_NAMES, SMS_PROVIDER]) for name in unknown)

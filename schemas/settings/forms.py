@@ -1,6 +1,7 @@
 """Types of the settings' keys: which type each key has, how a value is converted, and how its form is described."""
 
 from collections.abc import Iterator
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -30,6 +31,7 @@ _FORMS: dict[Any, str] = {
 }
 
 
+@cache
 def keys(struct: type[Struct]) -> dict[str, Any]:
     """Return the keys of a table as files name them, with their types."""
     return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}

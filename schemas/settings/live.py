@@ -50,6 +50,8 @@ LIVE_PATTERNS = (
     "realtime.max_frame",
     "realtime.max_unsent",
     "gateway.rate_limit.*",
+    "management.backup_schedule",
+    "management.backups_kept",
 )
 
 _AT_START = (
@@ -100,8 +102,10 @@ OWNER_PATTERNS = (
     "api.anon_role",
     "api.pre_request",
     "api.app_settings",  # any setting of a transaction, the role included
+    "management.backup_schedule",  # each run deletes old backups
+    "management.backups_kept",
 )
-"""Live settings that need the rights of an owner: they name servers to which the platform connects, or grant rights."""
+"""Live settings that need the rights of an owner: they name servers to which the platform connects, grant rights, or destroy."""
 
 
 def _compiled(patterns: Iterable[str]) -> re.Pattern[str]:

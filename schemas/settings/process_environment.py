@@ -6,6 +6,8 @@ Reading the settings skips these names without a warning. A test compares the ta
 
 PROCESS_VARIABLES: dict[str, str] = {
     "HEADWATER_ALIVE_FILE": "File that a process touches with every sign of life, for probes of containers.",
+    "HEADWATER_BRANCH": "Option --branch of commands: the branch that they work on; `git`: that of the git branch that is checked out.",
+    "HEADWATER_CLEARED_SETTINGS": "Keys of config.toml that are not read: a branch takes no key and no sender of its parent.",
     "HEADWATER_CONFIG": "Path of the project's config.toml.",
     "HEADWATER_DATA": "Path of the data folder.",
     "HEADWATER_FORK_FD": "Descriptor of the fork server's socket to the supervisor.",

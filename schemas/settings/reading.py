@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.settings.checks import normalized_settings
+from schemas.settings.cleared import cleared_keys
 from schemas.settings.environment import from_text, nearest, own_name, read_environment
 from schemas.settings.forms import (
     KINDS,
@@ -76,7 +77,7 @@ def load_settings(
     """
     env = os.environ if environment is None else environment
     tree = {OTHER_NAMES.get(name, name): value for name, value in _parsed(config, source).items()}
-    tree = _substituted(tree, env)
+    tree = _substituted(cleared_keys(env).without(tree), env)
     from_environment = read_environment(env)
     for value in from_environment.values:
         _remove(tree, value.path)

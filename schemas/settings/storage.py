@@ -142,6 +142,10 @@ class Storage(Struct, frozen=True):
     """How long an unfinished resumable upload is kept."""
     deleted_grace: Duration = Duration(60)
     """How long the bytes of deleted or replaced objects are kept, for downloads that have just begun."""
+    public_lookup_max_age: Duration = Duration(1)
+    """How long an edge answers downloads of an object of a public bucket without asking a worker again. Changes through the API apply
+    at once; changes by plain SQL after this time at most. 0: every download asks.
+    """
     webhook_url: Secret | None = None
     """URL to which every event of an object or a bucket is posted; private addresses are allowed. Unset: events are on NATS only."""
     webhook_api_key: Secret | None = None

@@ -16,6 +16,7 @@ from schemas.settings.auth import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUB
 from schemas.settings.auth import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
 from schemas.settings.auth import Auth as Auth
 from schemas.settings.backup import Backup as Backup
+from schemas.settings.certificates import Certificates as Certificates
 from schemas.settings.dashboard import Dashboard
 from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
@@ -28,7 +29,7 @@ from schemas.settings.realtime import RealtimeSettings as Realtime
 from schemas.settings.scheduler import Net as Net
 from schemas.settings.scheduler import Scheduler as Scheduler
 from schemas.settings.storage import Storage
-from schemas.settings.types import Amount, Bytes, Count, Port, Rate, Seconds
+from schemas.settings.types import Amount, Bytes, Count, Duration, Port, Rate, Seconds
 
 DEVELOPMENT_DB_PASSWORD = "postgres"  # noqa: S105 - published on purpose
 
@@ -59,6 +60,10 @@ class Tls(Struct, frozen=True):
     """The certificate in PEM, followed by the intermediate certificates."""
     key_path: str = ""
     """Its private key in PEM, without a password."""
+    http_port: Port | None = None
+    """Port without TLS that redirects to https, and answers challenges of [certificates]. 0: none. Unset: 80 with `certificates.domains`, else none."""
+    hsts: Duration | None = None
+    """Time for which browsers use https alone (`Strict-Transport-Security`). 0: not sent. Unset: a year with `certificates.domains`, else not sent."""
 
 
 class Api(Struct, frozen=True):
@@ -152,6 +157,19 @@ class Seed(Struct, frozen=True):
     sql_paths: list[str] = field(default_factory=lambda: ["./seed.sql"])
 
 
+class Replicas(Struct, frozen=True):
+    """[db.replicas]: streaming replicas of the database, for reads of REST and GraphQL (docs/clusters.md)."""
+
+    urls: Secret | None = None
+    """Connection strings of the replicas, separated by commas or white space. A string without a user has that of `db.url`, with its password."""
+    roles: list[str] = []
+    """Roles whose reads go to a replica. Those of other roles do with `Prefer: replica` only."""
+    max_lag: Duration = Duration(1)
+    """How far behind the primary a replica may be, 10ms to 60s; beyond, and where none is reachable, the primary is read."""
+    pool_size: Count = 10
+    """Connections of each data pool process to each replica, beside one to measure it."""
+
+
 class Db(Struct, frozen=True):
     """[db]: the one Postgres database."""
 
@@ -186,6 +204,7 @@ class Db(Struct, frozen=True):
     """Password of the login of the pool `management`, `headwater_management`; those of its sessions are derived from it."""
     pool_size: Count = 10
     """Connections of each data pool process."""
+    replicas: Replicas = field(default_factory=Replicas)
     pooler: Pooler = field(default_factory=Pooler)
     migrations: Migrations = field(default_factory=Migrations)
     seed: Seed = field(default_factory=Seed)
@@ -311,6 +330,7 @@ class Settings(Struct, frozen=True):
 
     project_id: str = "headwater"
     api: Api = field(default_factory=Api)
+    certificates: Certificates = field(default_factory=Certificates)
     db: Db = field(default_factory=Db)
     auth: Auth = field(default_factory=Auth)
     storage: Storage = field(default_factory=Storage)

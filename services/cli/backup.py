@@ -85,12 +85,12 @@ def backup(
     sys.exit(run_worker_command("backup", folder, platform_environment(data, project)))
 
 
-def named_project(data: Path | None, project: Path | None) -> Project:
+def named_project(data: Path | None, project: Path | None, config: Path | None = None) -> Project:
     """Return the project of a platform, whether or not it runs; exit with an error if its files cannot be used."""
     folder = data_folder(data, project)
     state = running_state(folder)
     try:
-        return project_of_state(state) if state else load_project(project, None, folder.path, {})
+        return project_of_state(state) if state else load_project(project, config, folder.path, {})
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
 

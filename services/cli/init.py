@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from services.cli.options import platform_options, refuse
+from services.cli.options import parent_options, refuse
 from services.supervisor.project.settings import CONFIG, DATA_FOLDER
 
 _SEED = "-- Rows for development. `insert into ...` statements go here.\n"
@@ -13,7 +13,7 @@ _IGNORED = (f"{DATA_FOLDER}/", ".env", ".env.local", "supabase/.temp/", "supabas
 
 
 @click.command()
-@platform_options
+@parent_options
 def init(data: Path | None, project: Path | None) -> None:
     """Create a new project folder.
 

@@ -10,7 +10,7 @@ import click
 from schemas.settings.backup_checks import KEY_BYTES
 from schemas.settings.tree import DEVELOPMENT_DB_PASSWORD, Auth
 from services.cli.key_files import files
-from services.cli.options import platform_options
+from services.cli.options import parent_options
 from services.cli.output import env_lines, json_text
 from services.cli.rotate import rotate, run_key_program
 from services.cli.s3_pair import ENVIRONMENT
@@ -18,7 +18,7 @@ from services.supervisor.api_keys import ApiKeys, keys_of, random_keys
 
 
 @click.group(invoke_without_command=True, subcommand_metavar="[files FOLDER | rotate --keys FILE]")
-@platform_options
+@parent_options
 @click.option("--development", is_flag=True, help="Show the published development keys instead.")
 @click.option(
     "--signing", is_flag=True, help="Make a list of signing keys instead: one that signs (ES256, a JWK)."

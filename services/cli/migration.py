@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from schemas.project_tasks import ApplyTask, FetchTask, ListMigrationsTask, RepairTask
-from services.cli.options import platform_options, refuse
+from services.cli.options import parent_options, platform_options, refuse
 from services.cli.project_work import finish
 from services.supervisor.project.settings import find_root
 
@@ -22,7 +22,7 @@ def migration() -> None:
 
 
 @migration.command()
-@platform_options
+@parent_options
 @click.argument("name")
 def new(data: Path | None, project: Path | None, name: str) -> None:
     """Make a new migration file, with what comes on standard input, if anything.

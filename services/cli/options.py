@@ -1,5 +1,6 @@
 """Options that several commands share, and how a command exits with an error."""
 
+import functools
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -7,9 +8,11 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from services.supervisor.branches.choice import chosen_data
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.data_folder.running_platforms import running_platforms
 from services.supervisor.data_folder.state import PlatformState, running_state
+from services.supervisor.errors import SupervisorError
 from services.supervisor.project.settings import find_data_above
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,7 +21,35 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 def platform_options(function: F) -> F:
-    """Add `--data` and `--project`, which name the platform."""
+    """Add `--data` and `--project`, which name the platform, and `--branch`, which names one of its branches instead."""
+
+    @functools.wraps(function)
+    def with_branch(
+        *arguments: Any, data: Path | None, project: Path | None, branch: str, **options: Any
+    ) -> Any:
+        try:
+            data = chosen_data(data, project, branch)
+        except SupervisorError as error:
+            refuse(str(error), code=error.exit_code)
+        return function(*arguments, data=data, project=project, **options)
+
+    return branch_option(parent_options(with_branch))  # type: ignore[return-value]  # the same command with one more option
+
+
+def branch_option(function: F) -> F:
+    """Add `--branch`."""
+    option = click.option(
+        "--branch",
+        envvar="HEADWATER_BRANCH",
+        default="",
+        metavar="NAME",
+        help="Work on this branch of the platform; `git`: on that of the git branch.",
+    )
+    return option(function)
+
+
+def parent_options(function: F) -> F:
+    """Add `--data` and `--project`, which name the platform itself, whatever branch is chosen."""
     data = click.option(
         "--data",
         type=_FOLDER,

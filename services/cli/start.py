@@ -1,26 +1,32 @@
 """`headwater start`: run a platform in this terminal, or in the background."""
 
 import errno
+import os
 import sys
 from pathlib import Path
 
 import click
 
-from services.cli.options import platform_options
+from services.cli.branch import ensure_branch
+from services.cli.options import branch_option, parent_options, refuse
 from services.cli.output import Terminal
 from services.cli.s3_pair import with_s3_pair
+from services.supervisor.data_folder.folder import DataFolder, read_ports
 from services.supervisor.errors import SupervisorError
 from services.supervisor.launch import launch
 from services.supervisor.processes import plan
 from services.supervisor.processes.detach import run_detached
-from services.supervisor.project.settings import load_project
+from services.supervisor.project.settings import PORT_VARIABLES, find_data, load_project
 from services.supervisor.report import Reporter
 
 _PORT = click.IntRange(0, 65535)
+_PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}  # noqa: S104 - what --domain asks for
+"""Settings that --domain brings, unless an option or the environment names others."""
 
 
 @click.command()
-@platform_options
+@branch_option
+@parent_options
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
@@ -36,6 +42,19 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--mail-port", type=_PORT, help="Port of the mail catcher's pages.  [default: 54324]")
 @click.option("--smtp-port", type=_PORT, help="Port of the mail catcher's SMTP.  [default: 54325]")
 @click.option("--host", help="Address the API listens on.  [default: 127.0.0.1]")
+@click.option(
+    "--domain",
+    multiple=True,
+    metavar="NAME",
+    help="Serve https for this name with a certificate by ACME, on port 443 of all addresses unless --port and --host say "
+    "otherwise; repeatable (docs/certificates.md).",
+)
+@click.option(
+    "--accept-terms",
+    is_flag=True,
+    help="Agree to the terms of service of the certificate authority; needed with --domain.",
+)
+@click.option("--contact", metavar="EMAIL", help="Address to which the certificate authority may write.")
 @click.option(
     "--database-url",
     metavar="URL",
@@ -60,6 +79,7 @@ _PORT = click.IntRange(0, 65535)
 )
 @click.option("--detach", "-d", is_flag=True, help="Return when everything is ready, and leave it running.")
 def start(
+    branch: str,
     data: Path | None,
     project: Path | None,
     config: Path | None,
@@ -69,6 +89,9 @@ def start(
     mail_port: int | None,
     smtp_port: int | None,
     host: str | None,
+    domain: tuple[str, ...],
+    accept_terms: bool,
+    contact: str | None,
     database_url: str | None,
     nats_url: str | None,
     edge: tuple[str, ...],
@@ -81,12 +104,22 @@ def start(
     supabase/config.toml, from .env and .env.local in the project folder and beside the config, from the environment
     (HEADWATER_API_MAX_ROWS=500 sets max_rows of [api]), and from these options, the later ones winning.
 
+    The ports that options name hold for later starts of the data folder too, until a start names others: --port 54321 takes the usual
+    ones again.
+
+    --branch starts a branch of the platform (docs/branches.md), which is created of what the platform has now if it is not there yet.
+
     With --edge only the named edges run here and no pool, with --pool only pools; give both to choose of both.
 
     \b
     Exit codes: 0 stopped as asked, 1 a part did not come up,
                 2 refused: a port in use, a broken config, a locked data folder, a wrong option
     """
+    terminal = Terminal(detached=detach)
+    try:
+        data = ensure_branch(data, project, config, branch, terminal)
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
     options = {
         "HEADWATER_API_PORT": port,
         "HEADWATER_DB_PORT": db_port,
@@ -96,13 +129,21 @@ def start(
         "HEADWATER_GATEWAY_HOST": host,
         "HEADWATER_DB_URL": database_url,
         "HEADWATER_BROKER_URL": nats_url,
+        **_certificate_options(domain, contact, accept_terms=accept_terms),
     }
     overrides = {name: str(value) for name, value in options.items() if value is not None}
+    if domain:
+        overrides = {name: text for name, text in _PRODUCTION.items() if name not in os.environ} | overrides
+    earlier = {} if PORT_VARIABLES.keys() & overrides.keys() else _earlier_ports(data, project)
 
     def run(report: Reporter) -> int:
         try:
             choice = plan.select_parts(edge, pool)
-            launch(with_s3_pair(load_project(project, config, data, overrides), choice), choice, report)
+            launch(
+                with_s3_pair(load_project(project, config, data, overrides, earlier=earlier), choice),
+                choice,
+                report,
+            )
         except SupervisorError as error:
             report.warn(str(error))
             return error.exit_code
@@ -111,8 +152,24 @@ def start(
             return 1
         return 0
 
-    terminal = Terminal(detached=detach)
     sys.exit(run_detached(run, terminal) if detach else run(terminal))
+
+
+def _earlier_ports(data: Path | None, project: Path | None) -> dict[str, str]:
+    """Return the ports that options of the last start named, by their variables."""
+    ports = read_ports(DataFolder(find_data(data, project)))
+    return {variable: str(ports[variable]) for variable in PORT_VARIABLES if variable in ports}
+
+
+def _certificate_options(
+    domains: tuple[str, ...], contact: str | None, *, accept_terms: bool
+) -> dict[str, str | None]:
+    """Return the settings of the options for certificates."""
+    return {
+        "HEADWATER_CERTIFICATES_DOMAINS": ",".join(domains) or None,
+        "HEADWATER_CERTIFICATES_ACCEPT_TERMS": "true" if accept_terms else None,
+        "HEADWATER_CERTIFICATES_CONTACT": contact,
+    }
 
 
 def _unusable(error: OSError) -> str:

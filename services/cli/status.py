@@ -10,6 +10,7 @@ from services.cli.options import platform_options, running_platform
 from services.cli.output import env_lines, json_text, table
 from services.cli.s3_pair import s3_values
 from services.doctor.archive import archive_line
+from services.doctor.certificates import certificate_line
 from services.doctor.finding import FindingLevel
 from services.doctor.readiness import look_at_readiness
 from services.supervisor.data_folder.state import ChildState, PlatformState, uptime
@@ -50,6 +51,8 @@ def _show(state: PlatformState, values: dict[str, str]) -> None:
         click.echo(f"{child.name:>18}  {state_text(child)}")
     if any(child.name == "archive" for child in state.children) and (line := archive_line(Path(state.data))):
         click.echo(f"{'backup':>18}  {line}")
+    if line := _certificate_line(state):
+        click.echo(f"{'certificate':>18}  {line}")
     for title, fault in _faults(state).items():
         click.secho(f"{'not ready':>18}  {title} {fault}", fg="yellow")
     if changed := overwritten_files():
@@ -59,6 +62,12 @@ def _show(state: PlatformState, values: dict[str, str]) -> None:
             fg="yellow",
             err=True,
         )
+
+
+def _certificate_line(state: PlatformState) -> str:
+    with contextlib.suppress(SupervisorError):
+        return certificate_line(project_of_state(state).settings, Path(state.data))
+    return ""
 
 
 def _faults(state: PlatformState) -> dict[str, str]:

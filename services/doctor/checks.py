@@ -12,6 +12,7 @@ import msgspec
 from schemas.settings.tree import Settings
 from services.doctor import database, external, log_store, machine
 from services.doctor.archive import look_at_archive
+from services.doctor.certificates import look_at_certificate
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.doctor.readiness import look_at_readiness
 from services.supervisor import addresses, nats
@@ -50,7 +51,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
         findings += look_at_readiness(settings, state)
     findings += look_at_broker(settings, state)
     folders = [*([project.config.parent] if project.config else []), project.root]
-    findings += external.look_at_certificate(settings, folders)
+    findings += look_at_certificate(settings, folders, folder.path)
     findings += external.look_at_store(settings) + external.look_at_collector(settings)
     url = _database_url(settings, folder, state)
     return findings + (_look_at_database(project, url) if url else [machine.look_at_clock()])

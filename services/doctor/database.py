@@ -4,12 +4,14 @@ import re
 
 from msgspec import Struct
 
+from schemas.positions import ReplicaFacts
 from services.doctor.finding import DoctorFinding, FindingLevel
 
 OLDEST_SERVER = 150000
 OLDEST_SAFE_SERVER = 160000
 _MIB = 1024 * 1024
 _HELD_BYTES = 1024 * _MIB
+_FAR_BEHIND_BYTES = 64 * _MIB
 _FULL = 0.9
 _MISSING = re.compile(r'database ".*" does not exist')
 
@@ -46,6 +48,7 @@ class DatabaseFacts(Struct, frozen=True):
     copies_cluster: bool = False
     """Role postgres may make a physical copy of the whole server."""
     replacement: Replacement | None = None
+    replicas: list[ReplicaFacts] = []
 
 
 def unreachable(reason: str) -> DoctorFinding:
@@ -62,6 +65,7 @@ def unreachable(reason: str) -> DoctorFinding:
 def look_at_facts(facts: DatabaseFacts, *, realtime: bool) -> list[DoctorFinding]:
     """Return the findings about a database that answers."""
     findings = [_version(facts), _pending(facts), *_replacement(facts), _sessions(facts), *_copies(facts)]
+    findings += [_replica(replica) for replica in facts.replicas]
     return findings + (_realtime_findings(facts) if realtime else [])
 
 
@@ -74,6 +78,17 @@ def _version(facts: DatabaseFacts) -> DoctorFinding:
         cure = "Upgrade it to Postgres 16 or newer, unless whoever writes the project's SQL may do everything there."
         return DoctorFinding("database", FindingLevel.WARNING, text, cure)
     return DoctorFinding("database", FindingLevel.OK, text)
+
+
+def _replica(replica: ReplicaFacts) -> DoctorFinding:
+    if replica.fault:
+        cure = "Reads run on the primary meanwhile. Start it and have it follow the primary, or take it out of db.replicas.urls."
+        return DoctorFinding("replica", FindingLevel.WARNING, f"{replica.name}: {replica.fault}", cure)
+    text = f"{replica.name} follows the primary, {replica.behind_bytes / _MIB:.1f} MiB of the log behind"
+    if replica.behind_bytes < _FAR_BEHIND_BYTES:
+        return DoctorFinding("replica", FindingLevel.OK, text)
+    cure = "Look for long reads on it (max_standby_streaming_delay), a full disk, or a slow network; reads run on the primary meanwhile."
+    return DoctorFinding("replica", FindingLevel.WARNING, text, cure)
 
 
 def _copies(facts: DatabaseFacts) -> list[DoctorFinding]:

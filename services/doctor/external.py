@@ -1,51 +1,15 @@
 """Checks of what the settings name in addition to the servers: the certificate, the object store, the collector of traces."""
 
 import socket
-import time
-from collections.abc import Sequence
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from broker.processes.setting_files import find_file
-from schemas.settings.tree import Settings, SettingsError
+from schemas.settings.tree import Settings
 from services.doctor.finding import DoctorFinding, FindingLevel
-from services.gateway.certificate import Certificate
 
 _CONNECT_S = 3.0
 _DAY_S = 86400
 _SOON_DAYS = 14
 _PORTS = {"http": 80, "https": 443}
-
-
-def look_at_certificate(
-    settings: Settings, folders: Sequence[Path], now: float | None = None
-) -> list[DoctorFinding]:
-    """Check that the gateway's certificate can be loaded, and when it expires."""
-    tls, title = settings.api.tls, "certificate"
-    if not tls.enabled:
-        return []
-    now = time.time() if now is None else now
-    try:
-        Certificate(tls, folders)
-    except SettingsError as error:
-        cure = "Correct api.tls.cert_path and api.tls.key_path: two files in PEM, the key without a password."
-        return [DoctorFinding(title, FindingLevel.ERROR, str(error), cure)]
-    expires = _expiry_of(find_file(tls.cert_path, folders))
-    days = (expires - now) / _DAY_S
-    text = f"it holds until {time.strftime('%Y-%m-%d', time.gmtime(expires))}"
-    cure = "Renew it and write it into the same files: they are read again without a restart."
-    if days < 0:
-        return [
-            DoctorFinding(
-                title,
-                FindingLevel.ERROR,
-                f"it ended on {time.strftime('%Y-%m-%d', time.gmtime(expires))}",
-                cure,
-            )
-        ]
-    if days < _SOON_DAYS:
-        return [DoctorFinding(title, FindingLevel.WARNING, text, cure)]
-    return [DoctorFinding(title, FindingLevel.OK, text)]
 
 
 def look_at_store(settings: Settings) -> list[DoctorFinding]:
@@ -78,10 +42,3 @@ def _check_connection(title: str, url: str, level: FindingLevel, cure: str) -> D
     except OSError as error:
         reason = error.strerror or "no answer in time"
         return DoctorFinding(title, level, f"{address[0]}:{address[1]} does not answer: {reason}", cure)
-
-
-def _expiry_of(path: Path) -> float:
-    """Return when the first certificate of a file expires."""
-    from cryptography.x509 import load_pem_x509_certificate
-
-    return load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc.timestamp()

@@ -42,7 +42,10 @@ class AccessLines:
 
     def note(self, request: GatewayRequest, sent: web.StreamResponse | None, duration_s: float) -> None:
         """Add the line of a request that is over; `sent` is None when its client is gone."""
-        status = CLIENT_GONE if sent is None else sent.status
+        self.note_sent(request, CLIENT_GONE if sent is None else sent.status, _size(sent), duration_s)
+
+    def note_sent(self, request: GatewayRequest, status: int, size: int, duration_s: float) -> None:
+        """Add the line of a request that is over, by the status and the size in bytes of what was sent."""
         route = request.route
         if (route is None and status < 400) or not self._lines.leaves_lines(
             status, duration_s, is_sampled=request.is_sampled
@@ -53,7 +56,7 @@ class AccessLines:
         if isinstance(caller, UserCaller):
             user = self._users.get(caller.claims) or self._subject(caller.claims)
         fields: dict[str, Any] = {"client": request.client_address()}
-        if size := _size(sent):
+        if size:
             fields["bytes"] = size
         self._lines.add(
             LogRecord(

@@ -57,8 +57,11 @@ class BlobSender:
         claim: BlobClaim,
         request_headers: Mapping[str, str],
         extra: Headers,
+        content: bytes | None = None,
     ) -> web.StreamResponse:
-        """Answer a request with the blob of a claim. `asked` are the request's headers, names in lower case."""
+        """Answer a request with the blob of a claim, whose bytes are `content` if they are in memory. Names of `request_headers` are in
+        lower case.
+        """
         head = [*response.headers, *_validators(claim)]
         if is_unchanged(request_headers, claim.etag, claim.modified):
             headers = [pair for pair in head if not pair[0].startswith(_OF_A_BODY)]
@@ -83,6 +86,8 @@ class BlobSender:
                 return _without_body(status, head, extra)
             return _without_body(status, [*head, ("content-length", str(span.size))], extra)
         try:
+            if content is not None and encoder is None:
+                return _whole(status, head, content[span.start : span.stop], extra)
             async with self._blobs.read(blob_name_of(claim.blob), span.start, span.stop) as reading:
                 if encoder is not None:
                     return await _sent_encoded(request, status, head, extra, encoder, reading)

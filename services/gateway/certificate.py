@@ -1,7 +1,9 @@
 """TLS at the gateway: the certificate and its key are read from files, and read again when they change, without a restart.
 
 Open connections keep the certificate of their handshake. If the new files cannot be used, the previous certificate stays and an error is
-logged. With ACME, either a proxy handles TLS or a client writes the files.
+logged. Of several pairs of files the first that can be used is served: the certificate by ACME, and the self-signed one until there is one.
+Every certificate has an SSL context of its own, to which the handshake changes: a context that loads a second certificate serves both, if
+their keys are of different kinds.
 """
 
 import ssl
@@ -27,21 +29,33 @@ class CertificateRefused(Observation, frozen=True):
     reason: str
 
 
-class Certificate:
-    """A certificate as it is now: `context` serves with it. Raises: SettingsError if it cannot be read at first."""
+FilePair = tuple[Path, Path]
+"""Files of a certificate and its key."""
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Suites of TLS 1.2: with forward secrecy and authenticated encryption. Those of TLS 1.3 all are so. Source: RFC 9325, 4.2."""
 
-    def __init__(self, tls: Tls, folders: Sequence[Path] | None = None) -> None:
+
+class Certificate:
+    """A certificate as it is now: `context` serves with it. Raises: SettingsError if none can be read at first."""
+
+    def __init__(self, pairs: Sequence[FilePair]) -> None:
+        self._pairs = pairs
+        self._watches = tuple(FileWatch(path) for pair in pairs for path in pair)
+        self.context = _context()
+        faults = [_fault(pair) for pair in pairs]
+        if all(faults):
+            raise SettingsError(f"the certificate of api.tls cannot be used: {faults[-1]}")
+        self._serve(pairs[faults.index("")])
+
+    @classmethod
+    def of_settings(cls, tls: Tls, folders: Sequence[Path] | None = None) -> "Certificate":
+        """Return the certificate that the settings name. Raises: SettingsError."""
         if not (tls.cert_path and tls.key_path):
             raise SettingsError(
                 "api.tls.enabled needs api.tls.cert_path and api.tls.key_path; only `headwater start` creates a certificate"
             )
         folders = setting_folders() if folders is None else folders
-        self._paths = find_file(tls.cert_path, folders), find_file(tls.key_path, folders)
-        self._watches = tuple(FileWatch(path) for path in self._paths)
-        self.context = _context()
-        if reason := self._fault():
-            raise SettingsError(f"the certificate of api.tls cannot be used: {reason}")
-        self.context.load_cert_chain(*self._paths)
+        return cls([(find_file(tls.cert_path, folders), find_file(tls.key_path, folders))])
 
     def start(self) -> None:
         """Follow the files from now on."""
@@ -53,31 +67,46 @@ class Certificate:
 
     def look(self) -> bool:
         """Read the files again if one of them has changed; return whether their certificate is served now."""
-        if not any([watch.has_changed() for watch in self._watches]):  # each has to look
-            return False
-        if reason := self._fault():
-            observe(CertificateRefused(reason))
-            return False
-        self.context.load_cert_chain(*self._paths)
-        observe(CertificateRead())
-        return True
+        changed = {watch.path for watch in self._watches if watch.has_changed()}
+        for pair in self._pairs:
+            fault = _fault(pair)
+            if not fault:
+                if changed.isdisjoint(pair):
+                    return False
+                self._serve(pair)
+                observe(CertificateRead())
+                return True
+            if not changed.isdisjoint(pair):
+                observe(CertificateRefused(fault))
+        return False
 
-    def _fault(self) -> str:
-        """Return why the files cannot be used, empty if they can. They are loaded into a new context, so that ours stays intact."""
-        for path in self._paths:
-            if fault := _unreadable(path):
-                return fault
-        try:
-            _context().load_cert_chain(*self._paths, password=_no_password)
-        except ssl.SSLError as error:
-            words = {
-                "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
-                "BAD_DECRYPT": "the key is kept under a password",
-            }
-            return words.get(error.reason or "", "it is no certificate with its key in PEM")
-        except _Locked:
-            return "the key is kept under a password; write it without one, readable for this user alone"
-        return ""
+    def _serve(self, pair: FilePair) -> None:
+        """Serve a certificate to connections whose handshake begins from now on."""
+        serving = _context()
+        serving.load_cert_chain(*pair)
+
+        def change(connection: ssl.SSLObject, _host: str | None, _context: ssl.SSLContext) -> None:
+            connection.context = serving
+
+        self.context.sni_callback = change
+
+
+def _fault(pair: FilePair) -> str:
+    """Return why a pair of files cannot be used, empty if it can."""
+    for path in pair:
+        if fault := _unreadable(path):
+            return fault
+    try:
+        _context().load_cert_chain(*pair, password=_no_password)
+    except ssl.SSLError as error:
+        words = {
+            "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
+            "BAD_DECRYPT": "the key is kept under a password",
+        }
+        return words.get(error.reason or "", "it is no certificate with its key in PEM")
+    except _Locked:
+        return "the key is kept under a password; write it without one, readable for this user alone"
+    return ""
 
 
 class _Locked(Exception):
@@ -91,6 +120,8 @@ def _no_password() -> bytes:
 def _context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(_CIPHERS)
+    context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     return context
 

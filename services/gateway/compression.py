@@ -20,7 +20,7 @@ import msgspec
 from schemas.bounded_cache import BoundedCache
 from schemas.http import Headers, Response, header
 from schemas.settings.tree import CompressionSettings
-from services.gateway.encoders import Encoder, Encoders
+from services.gateway.encoders import THREAD_BYTES, Encoder, Encoders
 from services.gateway.request import GatewayRequest
 from services.middleware.qualities import parse_qualities
 
@@ -71,11 +71,8 @@ class ResponseCompression:
 
     async def compressed(self, request: GatewayRequest, response: Response) -> Response:
         """Return a response with its body compressed if the client wants that. HEAD gets the head that GET has."""
-        if response.status in _BODILESS or is_secret(request):
-            return response
-        accept = request.first.get("accept-encoding")
         is_unknown = request.method == "HEAD" and not response.body
-        coding = self.coding_for(accept, response.headers, -1 if is_unknown else len(response.body))
+        coding = self._coding_of(request, response, -1 if is_unknown else len(response.body))
         if coding is None:
             return response
         # Where the length of GET's body is unknown, whether it would be compressed is unknown as well.
@@ -84,6 +81,23 @@ class ResponseCompression:
             # A response to HEAD gets no length: only compressing would tell it.
             body = b"" if request.method == "HEAD" else await self._encoders.compress(coding, body)
         return Response(response.status, headers, body, response.reason)
+
+    def compressed_now(self, request: GatewayRequest, response: Response) -> Response | None:
+        """Return the response to a request that is not HEAD as `compressed` does; None if a thread should compress it."""
+        coding = self._coding_of(request, response, len(response.body))
+        if coding is None:
+            return response
+        headers, body = encoded_headers(response.headers, coding), response.body
+        if coding != IDENTITY:
+            if len(body) > THREAD_BYTES:
+                return None
+            body = self._encoders.compress_now(coding, body)
+        return Response(response.status, headers, body, response.reason)
+
+    def _coding_of(self, request: GatewayRequest, response: Response, size: int) -> str | None:
+        if response.status in _BODILESS or is_secret(request):
+            return None
+        return self.coding_for(request.first.get("accept-encoding"), response.headers, size)
 
     def stream_coding(self, request: GatewayRequest, response: Response) -> str | None:
         """Return the coding of a streamed response, as `coding_for` does."""

@@ -12,6 +12,7 @@ metrics) are not limited. An error in any step becomes a response in `_error_res
 
 import math
 import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import ClassVar
 
@@ -23,8 +24,8 @@ from broker.observability.observe import log_buffer, observe, traceback_of
 from broker.requests.call import Calls, PoolReply
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
-from schemas.settings.tree import RateLimit, Settings
-from services.gateway.access_lines import AccessLines
+from schemas.settings.tree import RateLimit, Settings, Tls
+from services.gateway.access_lines import CLIENT_GONE, AccessLines
 from services.gateway.authentication import Authenticator
 from services.gateway.compression import ResponseCompression, encoded_headers, with_known_tag
 from services.gateway.errors import gateway_error
@@ -34,9 +35,11 @@ from services.gateway.handlers import UnroutedHandler, build_handlers
 from services.gateway.head_checks import answer_in_http11, head_fault
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
+from services.gateway.recent_writes import RecentWrites
 from services.gateway.request import GatewayRequest, address_headers_of, read_request
 from services.gateway.root_page import RootPage
 from services.gateway.route_handler import Reply, RouteHandler
+from services.gateway.routes import GatewayRoute
 from services.gateway.s3.errors import error_as_xml
 from services.middleware import cors
 from services.middleware.api_keys import ApiKeyRejected
@@ -71,10 +74,12 @@ class Edge:
         subscriptions: GraphQLSocketEdge | None = None,
     ) -> None:
         gateway = settings.gateway
-        self._authenticator = authenticator
+        self.authenticator = authenticator
         self._health = health
+        self.recent_writes = RecentWrites()
         self._make_handlers = partial(
             build_handlers,
+            recent_writes=self.recent_writes,
             calls=calls,
             authenticator=authenticator,
             objects=objects,
@@ -87,7 +92,8 @@ class Edge:
         self._rate_limit: RateLimit | None = None
         lines = log_buffer()
         self._access = AccessLines(lines) if lines is not None else None
-        self._trusted = read_networks(gateway.trusted_proxies)
+        self.trusted = read_networks(gateway.trusted_proxies)
+        self._hsts = _hsts_headers(settings.api.tls)
         self.use(settings)
 
     def use(self, settings: Settings) -> None:
@@ -107,7 +113,7 @@ class Edge:
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, and leave its line in the log. Raises only when the client is gone."""
-        request = read_request(http, self._trusted, self._address_headers)
+        request = read_request(http, self.trusted, self._address_headers)
         if self._access is None:
             return await self._answer(request)
         request.is_sampled = self._access.samples()
@@ -121,22 +127,31 @@ class Edge:
 
     async def _answer(self, request: GatewayRequest) -> web.StreamResponse:
         """Answer one request. Raises: as `handle`."""
-        http, route = request.http, request.route
-        handler = self._unrouted if route is None else self._handlers[route.handler]
-        request.response_headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
-        if route is not None and route.has_xml_errors:
-            request.response_headers.append(("x-amz-request-id", request.id))
-        if (fault := head_fault(http, request.first.get("host"))) is not None:
+        route = request.route
+        handler = self.handler_of(route)
+        request.response_headers = self.response_headers(request, handler)
+        if (fault := head_fault(request.http, request.first.get("host"))) is not None:
             return _head_rejected(request, *fault)
+
+        async def reply_of_handler() -> Reply:
+            early = self.early_response(request, handler)
+            if early is not None:
+                return early
+            if route is not None and handler.needs_caller(request):
+                request.key = handler.api_key(request)
+                request.caller = await self.authenticator.authenticate(
+                    route, request.key, handler.authorization(request)
+                )
+            return await handler.handle(request)
+
+        return await self._respond(request, reply_of_handler)
+
+    async def _respond(
+        self, request: GatewayRequest, reply_of: Callable[[], Awaitable[Reply]]
+    ) -> web.StreamResponse:
+        """Return the response that a reply becomes, or the one to the error that it failed with."""
         try:
-            reply: Reply | None = self._early_response(request, handler)
-            if reply is None:
-                if route is not None and handler.needs_caller(request):
-                    request.key = handler.api_key(request)
-                    request.caller = await self._authenticator.authenticate(
-                        route, request.key, handler.authorization(request)
-                    )
-                reply = await handler.handle(request)
+            reply = await reply_of()
             if isinstance(reply, PoolReply):
                 if reply.chunks is not None:
                     return await self._stream(request, reply)
@@ -152,6 +167,53 @@ class Edge:
             response = _error_response(request, error)
         return _sent(request, response)
 
+    async def resume(
+        self, request: GatewayRequest, reply_of: Callable[[], Awaitable[Reply]], started_at: float
+    ) -> web.StreamResponse:
+        """Answer a request that `direct_requests.py` has begun, from its reply on. Raises: as `handle`."""
+        sent: web.StreamResponse | None = None
+        try:
+            sent = await self._respond(request, reply_of)
+            return sent
+        finally:
+            if self._access is not None:
+                self._access.note(request, sent, time.monotonic() - started_at)
+
+    def handler_of(self, route: GatewayRoute | None) -> RouteHandler:
+        """Return the handler of a route, or that of the paths without one."""
+        return self._unrouted if route is None else self._handlers[route.handler]
+
+    def response_headers(self, request: GatewayRequest, handler: RouteHandler) -> Headers:
+        """Return the headers of every response to a request."""
+        headers = _common_headers(handler.policy, request.first.get("origin"), request.id)
+        headers += self._hsts
+        if request.route is not None and request.route.has_xml_errors:
+            headers.append(("x-amz-request-id", request.id))
+        return headers
+
+    def encoded_now(self, request: GatewayRequest, response: Response) -> Response | None:
+        """Return a response as it is sent to a request that is not HEAD: compressed if the client wants that; None if a
+        thread should do it.
+        """
+        if len(response.body) >= self._compression.threshold:
+            return self._compression.compressed_now(request, response)
+        if response.status == 304:
+            return with_known_tag(response, request.first.get("if-none-match"))
+        return response
+
+    def samples(self) -> bool:
+        """Return whether the request that begins now leaves log lines although it is successful and quick."""
+        return self._access is not None and self._access.samples()
+
+    def note(self, request: GatewayRequest, status: int, size: int, started_at: float) -> None:
+        """Leave the line of a request that is over in the log; `size` is that of the body in bytes."""
+        if self._access is not None:
+            self._access.note_sent(request, status, size, time.monotonic() - started_at)
+
+    def note_gone(self, request: GatewayRequest, started_at: float) -> None:
+        """Leave the line of a request whose client went away in the log."""
+        self.note(request, CLIENT_GONE, 0, started_at)
+
     async def _stream(self, request: GatewayRequest, reply: PoolReply) -> web.StreamResponse:
         """Send the reply of a pool whose body follows in chunks."""
         coding = self._compression.stream_coding(request, reply.response)
@@ -163,10 +225,10 @@ class Edge:
 
     def reject(self, status: int, message: str) -> web.Response:
         """Return the response to bytes that the HTTP parser rejected."""
-        headers = _common_headers(self._policy, None, request_id(None))
+        headers = [*_common_headers(self._policy, None, request_id(None)), *self._hsts]
         return http_response(error_response("", status, message), headers, is_head=False)
 
-    def _early_response(self, request: GatewayRequest, handler: RouteHandler) -> Response | None:
+    def early_response(self, request: GatewayRequest, handler: RouteHandler) -> Response | None:
         """Return the response to a request that stops before authentication; None if it goes on."""
         if request.url_length > self._max_url:
             return gateway_error(request, 414, f"The URL is longer than {self._max_url} characters")
@@ -199,6 +261,12 @@ def _common_headers(policy: cors.CorsPolicy, origin: str | None, id: str) -> Hea
     headers = cors.response_headers(policy, origin)
     headers.append(("x-request-id", id))
     return headers
+
+
+def _hsts_headers(tls: Tls) -> Headers:
+    """Return the header by which browsers use https alone. Source: RFC 6797, 6.1."""
+    seconds = round(tls.hsts or 0)
+    return [("strict-transport-security", f"max-age={seconds}")] if tls.enabled and seconds else []
 
 
 def _error_response(request: GatewayRequest, error: Exception) -> Response:

@@ -95,8 +95,13 @@ class Encoders:
 
     async def compress(self, coding: str, data: bytes) -> bytes:
         """Return a body in a coding."""
-        encode = self._at_once[coding]
-        return encode(data) if len(data) <= THREAD_BYTES else await asyncio.to_thread(encode, data)
+        if len(data) <= THREAD_BYTES:
+            return self.compress_now(coding, data)
+        return await asyncio.to_thread(self._at_once[coding], data)
+
+    def compress_now(self, coding: str, data: bytes) -> bytes:
+        """Return a body in a coding; a short one, because nothing else runs meanwhile."""
+        return self._at_once[coding](data)
 
     def encoder(self, coding: str) -> Encoder:
         """Return an encoder for a body that comes in pieces."""

@@ -5,13 +5,14 @@ streamed in chunks with flat memory; so is a long response. When the client disc
 cancels the call, and the worker cancels the statement in the database.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from aiohttp import HttpVersion10, hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError, TransferEncodingError
 from multidict import CIMultiDict
 
 from broker.requests.call import Calls, PoolReply
+from broker.requests.open_calls import OpenCall
 from broker.subjects import Subject
 from schemas.caller import AnonymousCaller
 from schemas.errors import Unavailable
@@ -38,7 +39,7 @@ class Forwarder:
     def __init__(
         self, calls: Calls, *, max_body: int, limits: TransferLimits, request_timeout: float
     ) -> None:
-        self._calls = calls
+        self.calls = calls
         self._max_body = max_body
         self._limits = limits
         self._budget_ms = int(request_timeout * 1000)
@@ -89,7 +90,15 @@ class Forwarder:
             else:
                 rest = self._pieces(http)
         message = self.message(request, query, headers, client, caller_key, body)
-        return await self._calls.call(subject, message, body=rest)
+        return await self.calls.call(subject, message, body=rest)
+
+    def begin(
+        self, subject: Subject, message: Request, on_settled: Callable[[OpenCall], None]
+    ) -> OpenCall | None:
+        """Send a message whose body is whole, as `Calls.begin` does; None where `call` has to answer."""
+        if len(message.body) > self._max_body:
+            return None
+        return self.calls.begin(subject, message, on_settled)
 
     async def read(self, request: web.BaseRequest) -> bytes:
         """Return the whole body, for requests that the gateway answers itself. Raises: BodyRejected."""
@@ -141,7 +150,7 @@ def http_response(response: Response, extra: Headers, *, is_head: bool) -> web.R
     """Return a response as aiohttp sends it. A header of the pool wins over one of the gateway."""
     headers = response_headers(response.headers, extra)
     sent = web.Response(
-        status=response.status, reason=_reason(response), body=response.body or None, headers=headers
+        status=response.status, reason=reason_of(response), body=response.body or None, headers=headers
     )
     if not response.body and "content-type" not in headers:
         sent.headers.popall("Content-Type", None)
@@ -160,7 +169,7 @@ async def stream_response(
     response = answer.response
     sent = web.StreamResponse(
         status=response.status,
-        reason=_reason(response),
+        reason=reason_of(response),
         headers=response_headers(response.headers, extra),
     )
     if response.stream is not None and response.stream.size >= 0 and encoder is None:
@@ -181,20 +190,27 @@ async def stream_response(
     return sent
 
 
-def _reason(response: Response) -> str | None:
+def reason_of(response: Response) -> str | None:
+    """Return the reason phrase of a response; None for the usual one of its status."""
     return UNSENDABLE.sub(" ", response.reason) if response.reason else None
 
 
 def response_headers(headers: Headers, extra: Headers) -> CIMultiDict[str]:
-    """Return the headers of a response: the pool's, then the gateway's whose names the pool did not set, without unsendable characters.
+    """Return the headers of a response as aiohttp takes them."""
+    return CIMultiDict(sendable_headers(headers, extra)[0])
 
+
+def sendable_headers(headers: Headers, extra: Headers) -> tuple[Headers, set[str]]:
+    """Return the headers of a response, and the names that the pool set.
+
+    They are the pool's, then the gateway's whose names the pool did not set, without unsendable characters.
     `Vary` of the gateway is a further line beside that of the pool: lines of one name are one list.
     """
     names = {name for name, _ in headers}
     if not names.isdisjoint(FRAMING):
         headers = [pair for pair in headers if pair[0] not in FRAMING]
-    pairs = [*headers, *(pair for pair in extra if pair[0] not in names or pair[0] == "vary"), _SERVER]
-    # The names are searched as well: a pool may return any text as a name.
-    if UNSENDABLE.search("".join([*names, *[value for _, value in pairs]])):
+    pairs = [*headers, *[pair for pair in extra if pair[0] not in names or pair[0] == "vary"], _SERVER]
+    # The names are checked as well: a pool may return any text as a name. What is printable needs no search.
+    if not "".join([text for pair in pairs for text in pair]).isprintable():
         pairs = [(UNSENDABLE.sub("", name), UNSENDABLE.sub(" ", value)) for name, value in pairs]
-    return CIMultiDict(pairs)
+    return pairs, names

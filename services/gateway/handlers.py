@@ -11,13 +11,14 @@ A handler that needs no caller finds `request.caller` None and authenticates by 
 `handle` returns a `Response`, the `PoolReply` of a pool (its body may be streamed), or the `web.StreamResponse` that it has sent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from broker.requests.call import Calls
+from broker.requests.open_calls import OpenCall
 from broker.subjects import Subject
 from schemas.caller import AnonymousCaller, RejectedCaller
 from schemas.errors import DeadlineExceeded, Unavailable
-from schemas.http import SERVER_ORIGIN, Response
+from schemas.http import SERVER_ORIGIN, Request, Response
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.dashboard.files import PREFIX, DashboardFiles
@@ -29,6 +30,7 @@ from services.gateway.health import PATHS as HEALTH_PATHS
 from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
 from services.gateway.public_address import origin_from_headers
+from services.gateway.recent_writes import RecentWrites
 from services.gateway.request import GatewayRequest
 from services.gateway.root_page import RootPage
 from services.gateway.route_handler import ForwardHandler, Reply, RouteHandler
@@ -94,12 +96,28 @@ class DisabledHandler(RouteHandler):
 class DataHandler(ForwardHandler):
     """REST and GraphQL: an API key in the query is removed, for it would be read as a filter on a column."""
 
+    recent_writes = RecentWrites()
+    """Those of the edge; empty where the database has no replicas."""
+
     async def handle(self, request: GatewayRequest) -> Reply:
-        """Send the request to the pool without the API key of its query."""
+        """Send the request to the pool without the API key of its query, and with the position of its caller's last write."""
         query = request.query
+        self._add_position(request)
         if "apikey=" in query and not request.first.get("apikey"):
             query = without_key(query)
         return await self._forward(request, query)
+
+    def begin(
+        self, request: GatewayRequest, body: bytes, on_settled: Callable[[OpenCall], None]
+    ) -> tuple[Request, OpenCall] | None:
+        """Send a request without a key in its query to the pool at once, with the position of its caller's last write."""
+        self._add_position(request)
+        return super().begin(request, body, on_settled)
+
+    def _add_position(self, request: GatewayRequest) -> None:
+        if not self.recent_writes.is_empty:
+            key = self._caller_key(request, "")
+            request.headers = self.recent_writes.with_position(request.headers, key)
 
 
 class GraphQLHandler(DataHandler):
@@ -228,7 +246,7 @@ class ManagementHandler(ForwardHandler):
         client = request.client_address()
         key = self._caller_keys.key_of(request.caller, None, lambda: client)
         return await self._forwarder.call(
-            self._subject, request, request.query, [*headers, (SERVER_ORIGIN, origin)], client, key
+            self.subject, request, request.query, [*headers, (SERVER_ORIGIN, origin)], client, key
         )
 
 
@@ -263,6 +281,7 @@ def build_handlers(
     objects: ObjectTransfers | None,
     sockets: realtime.RealtimeEdge | None,
     subscriptions: GraphQLSocketEdge | None,
+    recent_writes: RecentWrites,
 ) -> Mapping[HandlerName, RouteHandler]:
     """Return a handler for every name that a route has; that of an interface which is switched off answers 501."""
     gateway = settings.gateway
@@ -274,12 +293,17 @@ def build_handlers(
     subjects = {route.handler: route.subject for route in ROUTES}
     graphql = GraphQLHandler(policies["graphql"], forwarder, keys, subjects[HandlerName.GRAPHQL])
     graphql.subscriptions = subscriptions
+    rest = DataHandler(
+        policies["rest"],
+        forwarder,
+        keys,
+        subjects[HandlerName.REST],
+        sends_client=False,  # the hottest path does not use the client's address
+    )
+    graphql.recent_writes = rest.recent_writes = recent_writes
     functions = FunctionCaller(calls, settings.edge_runtime, limits)
     handlers: dict[HandlerName, RouteHandler] = {
-        # REST, the hottest path, does not use the client's address.
-        HandlerName.REST: DataHandler(
-            policies["rest"], forwarder, keys, subjects[HandlerName.REST], sends_client=False
-        ),
+        HandlerName.REST: rest,
         HandlerName.GRAPHQL: graphql,
         HandlerName.AUTH: ForwardHandler(policies["auth"], forwarder, keys, subjects[HandlerName.AUTH]),
         HandlerName.FUNCTIONS: FunctionHandler(

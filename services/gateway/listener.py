@@ -11,10 +11,9 @@ them: they may hold a key.
 import asyncio
 import os
 import socket
-import ssl
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web, web_runner
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
@@ -23,18 +22,28 @@ from broker.observability.observe import observe, traceback_of
 from broker.observability.tracing import STATE
 from broker.processes.inherited_sockets import take_sockets
 from services.gateway.connections import ConnectionLimits
-from services.gateway.edge import Edge, RequestCrashed
+from services.gateway.edge import RequestCrashed
 from services.gateway.head_checks import answer_in_http11, is_unknown_method
 from services.gateway.request_spans import trace_requests
 
 _SPARE = 4096
 """Characters by which the parser's limit exceeds `max_url`: within them the refusal has the shape of its area."""
 
-_BACKLOG = 2048
+BACKLOG = 2048
 """Connections that may wait until they are accepted."""
 _LINGER_S = 10.0
 """Seconds for which the rest of a refused body is still taken in, and dropped: a connection that is closed on bytes under
 way loses the answer too, and the client never reads why. Source: RFC 9112, 9.6."""
+
+
+class HttpAnswers(Protocol):
+    """What answers the requests of a port."""
+
+    async def handle(self, http: web.BaseRequest, /) -> web.StreamResponse:
+        """Answer one request."""
+
+    def reject(self, status: int, message: str) -> web.Response:
+        """Return the response to bytes that the HTTP parser rejected."""
 
 
 class GatewayListener(web.Server):
@@ -42,7 +51,7 @@ class GatewayListener(web.Server):
 
     def __init__(
         self,
-        edge: Edge,
+        edge: HttpAnswers,
         connections: ConnectionLimits,
         *,
         max_url: int,
@@ -69,24 +78,22 @@ class GatewayListener(web.Server):
         """Close connections from now on when they have had their answer, and say so in it."""
         self.is_leaving = True
 
-    def __call__(self) -> web.RequestHandler:
-        return _Handler(self, self._edge, self._header_timeout, loop=self._loop, **self._kwargs)
+    def __call__(self) -> "ConnectionHandler":
+        return ConnectionHandler(self, self._edge, self._header_timeout, loop=self._loop, **self._kwargs)
+
+    def handler_for(self, entered: str) -> "ConnectionHandler":
+        """Return the handler of a connection that is already counted: `entered` is what it leaves with."""
+        handler = self()
+        handler.entered = entered
+        return handler
 
 
 class Site(web.TCPSite):
-    """A port that listens, with a limit on the time that a TLS handshake may take; aiohttp's own has that of asyncio, 60 s."""
+    """A port that listens without TLS (with TLS: tls_port.py). `inherits`: on the sockets of the supervisor, if there are any."""
 
-    def __init__(
-        self,
-        runner: web.ServerRunner,
-        host: str,
-        port: int,
-        context: ssl.SSLContext | None,
-        handshake_s: float,
-    ) -> None:
-        super().__init__(runner, host, port, reuse_port=True, backlog=_BACKLOG, ssl_context=context)
-        self._context = context
-        self._handshake_s = handshake_s
+    def __init__(self, runner: web.ServerRunner, host: str, port: int, *, inherits: bool = True) -> None:
+        super().__init__(runner, host, port, reuse_port=True, backlog=BACKLOG)
+        self._inherits = inherits
         self._where = (host, port)
         self._inherited: list[socket.socket] = []
         self._others: list[asyncio.Server] = []
@@ -96,14 +103,8 @@ class Site(web.TCPSite):
         await web_runner.BaseSite.start(self)
         server = self._runner.server
         assert server is not None
-        listen = partial(
-            asyncio.get_running_loop().create_server,
-            server,
-            ssl=self._context,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=None if self._context is None else self._handshake_s,
-        )
-        self._inherited = take_sockets(os.environ)
+        listen = partial(asyncio.get_running_loop().create_server, server, backlog=BACKLOG)
+        self._inherited = take_sockets(os.environ) if self._inherits else []
         if not self._inherited:
             host, port = self._where
             self._server = await listen(host, port, reuse_port=True)
@@ -124,30 +125,39 @@ class Site(web.TCPSite):
         await super().stop()
 
 
-class _Handler(web.RequestHandler):
+class ConnectionHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_edge", "_entered", "_head_timer", "_header_timeout", "_listener")
+    __slots__ = ("_edge", "_head_timer", "_header_timeout", "_is_open", "_listener", "entered")
 
-    def __init__(self, server: GatewayListener, edge: Edge, header_timeout: float, **options: Any) -> None:
+    def __init__(
+        self, server: GatewayListener, edge: HttpAnswers, header_timeout: float, **options: Any
+    ) -> None:
         super().__init__(server, **options)
         self._listener = server
         self._edge = edge
         self._header_timeout = header_timeout
         self._head_timer: asyncio.TimerHandle | None = None
-        self._entered: str | None = None
+        self._is_open = False
+        self.entered: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = transport.get_extra_info("peername")
-        self._entered = self._listener.connections_open.enter(str(peer[0]) if peer else "")
+        self._is_open = True
+        if self.entered is None:
+            self.entered = self._listener.connections_open.enter(str(peer[0]) if peer else "")
         super().connection_made(transport)
-        if self._entered is None:
+        if self.entered is None:
             self.force_close()
         else:
             self._await_head()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        self.watch_head()
+
+    def watch_head(self) -> None:
+        """Limit the time for the rest of a head that has begun; a whole one ends that."""
         if self._is_without_request():  # there are bytes, and no request yet
             self._await_head()
         elif self._head_timer is not None:
@@ -186,10 +196,18 @@ class _Handler(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
-        if self._entered is not None:
-            self._listener.connections_open.leave(self._entered)
-            self._entered = None
+        self._leave()
         super().connection_lost(exc)
+
+    def leave_unopened(self) -> None:
+        """Remove the connection from the counts if it was never opened: its TLS handshake failed."""
+        if not self._is_open:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self.entered is not None:
+            self._listener.connections_open.leave(self.entered)
+            self.entered = None
 
     def handle_error(
         self,

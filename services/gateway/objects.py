@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import msgspec
 from aiohttp import web
 
-from broker.blobs.errors import BlobStoreDown, BlobTooLarge
+from broker.blobs.errors import BlobMissing, BlobStoreDown, BlobTooLarge
 from broker.blobs.model import StagedBlob
 from broker.blobs.store import BlobStore
 from broker.requests.call import Calls, PoolReply
@@ -28,6 +28,7 @@ from schemas.http import Headers, Request, Response
 from services.gateway.blob_responses import BlobSender, blob_name_of
 from services.gateway.compression import ResponseCompression
 from services.gateway.forward import BodyRejected, send_continue
+from services.gateway.lookup_reuse import LONGEST_CONTENT, LookupCache, PublicLookup
 from services.gateway.public_address import PublicAddress
 from services.gateway.resumable.uploads import ResumableUploads, is_resumable
 from services.gateway.s3.body import object_bytes
@@ -81,6 +82,7 @@ class ObjectTransfers:
         address: PublicAddress,
     ) -> None:
         self.address = address
+        self.lookups = LookupCache()
         self._calls = calls
         self._resuming = resuming
         self._blobs = blobs
@@ -148,6 +150,26 @@ class ObjectTransfers:
         )  # the pool completes what it has begun, if the client leaves
         body.pieces = pieces_of(data)
         return answer, head
+
+    async def send_public(
+        self, request: web.BaseRequest, lookup: PublicLookup, message: Mapping[str, str], extra: Headers
+    ) -> web.StreamResponse | None:
+        """Send an object of a public bucket without asking the pool; None if it must be asked. Raises: Unavailable."""
+        response = lookup.find()
+        if response is None or response.claim is None:
+            return None
+        claim, content = response.claim, lookup.content
+        try:
+            if content is None and claim.size <= LONGEST_CONTENT:
+                content = await self._blobs.get_small(blob_name_of(claim.blob), limit=LONGEST_CONTENT)
+                lookup.store_content(content)
+            sent = await self._server.send(request, response, claim, message, extra, content)
+        except (BlobMissing, BlobTooLarge):
+            return None
+        except BlobStoreDown as error:
+            raise store_unavailable(error) from None
+        # Of bytes that were deleted, the pool knows what is under the name now.
+        return None if sent.status == 404 else sent
 
     async def send(
         self, request: web.BaseRequest, response: Response, message: Mapping[str, str], extra: Headers

@@ -111,9 +111,7 @@ def read_request(
 ) -> GatewayRequest:
     """Read the head of a request and find its route. `address_headers` are by area."""
     headers = received_headers(request)
-    first = dict(reversed(headers))
-    if len(first) != len(headers):
-        _join_lines(first, headers)
+    first = first_headers(headers)
     target = request.raw_path
     if not target.startswith("/"):  # absolute form, as sent to proxies (RFC 9112, 3.2.2)
         target = request.rel_url.raw_path_qs
@@ -135,6 +133,14 @@ def read_request(
     )
 
 
+def first_headers(headers: Headers) -> dict[str, str]:
+    """Return the first header of each name, and all lines of those that are lists."""
+    first = dict(reversed(headers))
+    if len(first) != len(headers):
+        _join_lines(first, headers)
+    return first
+
+
 def _join_lines(first: dict[str, str], headers: Headers) -> None:
     """Join the lines of headers that are lists: a condition applies with all its tags (RFC 9110, 5.3)."""
     for name in _LISTS.intersection(first):
@@ -143,9 +149,14 @@ def _join_lines(first: dict[str, str], headers: Headers) -> None:
 
 def received_headers(request: web.BaseRequest) -> Headers:
     """Return the client's headers, names in lower case, without hop-by-hop headers and those that Connection names."""
+    return headers_of(request.raw_headers)
+
+
+def headers_of(raw_headers: Sequence[tuple[bytes, bytes]]) -> Headers:
+    """Return headers as `received_headers` does, from the bytes that were received."""
     headers: Headers = []
     nominated: set[str] = set()
-    for raw_name, value in request.raw_headers:
+    for raw_name, value in raw_headers:
         name = _header_names.get(raw_name)
         if name is None:
             name = _cache_name(raw_name)

@@ -1,13 +1,14 @@
 """What every handler of a route has, and the handler that sends a request to a pool. `handlers.py` explains the order of calls."""
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from aiohttp import web
 
-from broker.requests.call import PoolReply
+from broker.requests.call import Calls, PoolReply
+from broker.requests.open_calls import OpenCall
 from broker.subjects import Subject
-from schemas.http import Response
+from schemas.http import Request, Response
 from services.gateway.forward import Forwarder
 from services.gateway.request import GatewayRequest
 from services.middleware import cors
@@ -61,7 +62,8 @@ class ForwardHandler(RouteHandler):
         sends_client: bool = True,
     ) -> None:
         super().__init__(policy)
-        self._forwarder, self._caller_keys, self._subject = forwarder, caller_keys, subject
+        self._forwarder, self._caller_keys, self.subject = forwarder, caller_keys, subject
+        self.calls: Calls = forwarder.calls
         self._sends_client = sends_client
 
     async def handle(self, request: GatewayRequest) -> Reply:
@@ -72,7 +74,17 @@ class ForwardHandler(RouteHandler):
         """Return the call of the pool; not a coroutine function, because one more would cost the hot path a frame."""
         client = request.client_address() if self._sends_client else ""
         key = self._caller_key(request, client)
-        return self._forwarder.call(self._subject, request, query, request.headers, client, key)
+        return self._forwarder.call(self.subject, request, query, request.headers, client, key)
+
+    def begin(
+        self, request: GatewayRequest, body: bytes, on_settled: Callable[[OpenCall], None]
+    ) -> tuple[Request, OpenCall] | None:
+        """Send a request with its body to the pool and return at once; None where `handle` has to answer it."""
+        client = request.client_address() if self._sends_client else ""
+        key = self._caller_key(request, client)
+        message = self._forwarder.message(request, request.query, request.headers, client, key, body)
+        call = self._forwarder.begin(self.subject, message, on_settled)
+        return None if call is None else (message, call)
 
     def _caller_key(self, request: GatewayRequest, client: str) -> str:
         """Return the key by which the caller's requests share the workers. Only a verified API key counts for it."""

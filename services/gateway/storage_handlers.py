@@ -5,6 +5,7 @@ from broker.subjects import STORAGE
 from schemas.http import STORAGE_URL, Request, Response
 from services.gateway.authentication import Authenticator
 from services.gateway.forward import Forwarder
+from services.gateway.lookup_reuse import PublicLookup
 from services.gateway.objects import ObjectTransfers, carries_object
 from services.gateway.request import GatewayRequest
 from services.gateway.resumable import uploads
@@ -41,11 +42,25 @@ class StorageHandler(ForwardHandler):
             return versioning_disabled()
         if carries_object(request.method, request.below):
             answer = await self._objects.receive(request.http, self._message(request))
+        elif (
+            lookup := self._objects.lookups.start(request.method, request.below, request.query, request.first)
+        ) is not None:
+            return await self._send_public(request, lookup)
         else:
             answer = await self._forward(request, request.query)
             if answer.chunks is None and answer.response.grant is not None:
                 # An answer of 200 would confirm an object whose bytes were never read.
                 raise RuntimeError("the storage pool granted an upload on a path that carries no object")
+        return await self._send_object(request, answer)
+
+    async def _send_public(self, request: GatewayRequest, lookup: PublicLookup) -> Reply:
+        """Send an object of a public bucket; the pool is asked about it only if its last answer must not be reused."""
+        sent = await self._objects.send_public(request.http, lookup, request.first, request.response_headers)
+        if sent is not None:
+            return sent
+        answer = await self._forward(request, request.query)
+        if answer.chunks is None:
+            lookup.store(answer.response)
         return await self._send_object(request, answer)
 
     def _message(self, request: GatewayRequest, form: S3Form | None = None) -> Request:

@@ -7,10 +7,12 @@ Source: docs/reference/platform.md, section 1 ("Keys", "How they combine").
 """
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
+from schemas.bounded_cache import BoundedCache
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller
 from schemas.keys.tokens import Verifier
 
@@ -23,6 +25,19 @@ UNKNOWN = (
     "Double check your Supabase `anon` or `service_role` API key.",
 )
 _ROLES = {"anon": AnonymousCaller(), "service_role": ServiceCaller()}
+
+
+_CACHED = 4096
+_LONGEST_CACHED = 4096
+"""Characters of a key and a token together whose meaning is remembered."""
+
+
+class _Credentials(NamedTuple):
+    """Who has the key, the token, and the trusted server whose secret key the token is."""
+
+    holder: AnonymousCaller | ServiceCaller | None
+    token: str | None
+    trusted: ServiceCaller | None
 
 
 class ApiKeyRejected(Exception):
@@ -40,17 +55,37 @@ class GatewayKeys:
     public: tuple[str, ...]
     secret: tuple[str, ...]
     verifier: Verifier
+    _identified: BoundedCache[tuple[str, str | None], "_Credentials"] = field(
+        default_factory=lambda: BoundedCache(_CACHED), compare=False
+    )
+    """What requests showed that had a configured key."""
+
+    def credentials(self, key: str, authorization: str | None, now: float) -> "_Credentials":
+        """Return what a key and an `Authorization` header show before the token is verified. Hot path."""
+        cached = self._identified.get((key, authorization))
+        if cached is not None:
+            return cached
+        holder, is_configured = self._holder(without_bearer(key), now)
+        token = bearer_token(authorization)
+        credentials = _Credentials(holder, token, None if token is None else _trusted(token, self))
+        if is_configured and len(key) + len(authorization or "") <= _LONGEST_CACHED:
+            self._identified.put((key, authorization), credentials)
+        return credentials
 
     def holder(self, key: str, now: float) -> AnonymousCaller | ServiceCaller | None:
         """Return who has this key: the public, a trusted server, or None for an unknown key. Compares in constant time."""
+        return self._holder(key, now)[0]
+
+    def _holder(self, key: str, now: float) -> tuple[AnonymousCaller | ServiceCaller | None, bool]:
+        """Return who has a key, and whether it is a configured one, which is valid as long as this process runs."""
         sent = _bytes(key)
         is_public = any([hmac.compare_digest(sent, configured.encode()) for configured in self.public])
         is_secret = any([hmac.compare_digest(sent, configured.encode()) for configured in self.secret])
         if is_secret:
-            return ServiceCaller()
+            return ServiceCaller(), True
         if is_public:
-            return AnonymousCaller()
-        return self._signed(key, now)
+            return AnonymousCaller(), True
+        return self._signed(key, now), False
 
     def _signed(self, key: str, now: float) -> AnonymousCaller | ServiceCaller | None:
         """Take a JWT of the project with an API role as a key: keys may be rotated."""
@@ -72,13 +107,12 @@ def identify(
     """
     if not key:
         raise ApiKeyRejected(*MISSING)
-    holder = keys.holder(without_bearer(key), now)
-    if holder is None:
+    shown = keys.credentials(key, authorization, now)
+    if shown.holder is None:
         raise ApiKeyRejected(*UNKNOWN)
-    token = bearer_token(authorization)
-    if token is None:
-        return holder
-    return _trusted(token, keys) or verifier.verify(token, now)
+    if shown.token is None:
+        return shown.holder
+    return shown.trusted or verifier.verify(shown.token, now)
 
 
 def identify_by_token(authorization: str | None, keys: GatewayKeys, verifier: Verifier, now: float) -> Caller:

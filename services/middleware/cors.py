@@ -7,7 +7,7 @@ Source: docs/reference/rest.md, section 18; docs/reference/platform.md, section 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from schemas.http import Headers, Response
 
@@ -25,7 +25,7 @@ _REFERENCE = {
 _EVERYWHERE = (
     "ETag", "Link", "Preference-Applied", "Content-Location", "Content-Range", "Content-Profile", "Content-Encoding",
     "Content-Disposition", "Accept-Ranges", "Location", "Retry-After", "Server-Timing", "Allow", "WWW-Authenticate",
-    "Warning", "Vary", "Date", "x-request-id", "Idempotency-Replayed",
+    "Warning", "Vary", "Date", "x-request-id", "Idempotency-Replayed", "Headwater-Position",
 )  # fmt: skip
 _LIMITS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 _ADDED = {
@@ -51,6 +51,8 @@ class CorsPolicy:
     exposed: tuple[str, ...]
     """Lines of `Access-Control-Expose-Headers`."""
     origins: frozenset[str] = frozenset()
+    for_all: Headers = field(default_factory=list, compare=False)
+    """The headers of a response where pages of every origin may read it."""
 
 
 def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) -> CorsPolicy:
@@ -58,7 +60,7 @@ def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) ->
     if area in _OF_ADMINISTRATORS:
         return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
     is_rest = area == "rest"
-    return CorsPolicy(
+    policy = CorsPolicy(
         methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD"
         if is_rest
         else "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS, TRACE, CONNECT",
@@ -66,6 +68,7 @@ def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) ->
         exposed=_exposed(area, further),
         origins=frozenset(origins),
     )
+    return policy if origins else replace(policy, for_all=response_headers(policy, None))
 
 
 def _exposed(area: str, further: Sequence[str]) -> tuple[str, ...]:
@@ -105,6 +108,8 @@ def completed(preflight: Response, headers: Headers) -> Response:
 
 def response_headers(policy: CorsPolicy, origin: str | None) -> Headers:
     """Return the headers that let a page of this origin read a response. Without an origin any page may."""
+    if policy.for_all and not policy.origins:
+        return policy.for_all.copy()
     lines = [("access-control-expose-headers", line) for line in policy.exposed]
     return [*_origin(policy, origin), *lines, *_varying(policy)]
 

@@ -19,6 +19,7 @@ from broker.processes.backup_requests import (
     BACKUP_NAME,
     MOST_LINES,
     BackupStatus,
+    read_schedule,
     read_status,
     take_request,
     write_status,
@@ -47,6 +48,8 @@ class BackupRunner:
     schedule: str = ""
     kept: int = 0
     clock: Callable[[], float] = time.time
+    follows_changes: bool = True
+    """The pool management runs here: it writes the schedule when an administrator changes it."""
     _due: float | None = field(default=None, init=False)
 
     async def run(self) -> None:
@@ -56,12 +59,23 @@ class BackupRunner:
         self._due = self._next_due()
         while True:
             await asyncio.sleep(_LOOK_S)
+            self.apply_changes()
             if request := take_request(self.folder):
                 await self._make(request.name)
             elif self._due is not None and self.clock() >= self._due:
                 self._due = self._next_due()
                 if await self._make(new_backup_name(self.clock())):
                     await asyncio.to_thread(self._remove_oldest)
+
+    def apply_changes(self) -> None:
+        """Take over the schedule that an administrator changed while the platform runs."""
+        changed = read_schedule(self.folder) if self.follows_changes else None
+        if changed is None:
+            return
+        self.kept = max(0, changed.kept)
+        if changed.schedule != self.schedule:
+            self.schedule = changed.schedule
+            self._due = self._next_due()
 
     def _interrupted(self) -> BackupStatus | None:
         """Return the status of a backup that was under way when the platform was killed."""

@@ -69,7 +69,10 @@ def _absolute_paths(project: Project) -> dict[str, str]:
     paths: dict[str, str] = {}
     if path := project.settings.auth.signing_keys_path:
         paths["HEADWATER_AUTH_SIGNING_KEYS_PATH"] = str(find_file(path, folders))
-    if (tls := project.settings.api.tls).enabled:
+    own, tls = project.settings.certificates, project.settings.api.tls
+    if own.directory_ca:
+        paths["HEADWATER_CERTIFICATES_DIRECTORY_CA"] = str(find_file(own.directory_ca, folders))
+    if tls.enabled and not own.domains:  # with a domain the edge finds its files in the data folder
         paths["HEADWATER_API_TLS_CERT_PATH"] = str(find_file(tls.cert_path, folders))
         paths["HEADWATER_API_TLS_KEY_PATH"] = str(find_file(tls.key_path, folders))
     if path := project.settings.edge_runtime.path:

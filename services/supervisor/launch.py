@@ -34,7 +34,7 @@ from services.supervisor.processes.log_files import LogFile
 from services.supervisor.processes.plan import PartSelection, ReadySignal
 from services.supervisor.processes.supervise import Supervisor
 from services.supervisor.project.bucket_process import load_buckets_in_process
-from services.supervisor.project.settings import Project
+from services.supervisor.project.settings import Project, public_options
 from services.supervisor.project.work import backup_environment, work_environment
 from services.supervisor.report import RecordingReporter, Reporter
 
@@ -112,6 +112,7 @@ def _state_writer(
                 ports=asdict(prepared.ports),
                 values=values,
                 children=children,
+                options=public_options(project),
             ),
         )
 
@@ -134,6 +135,7 @@ def _backup_runner(prepared: PreparedPlatform, report: Reporter) -> BackupRunner
         report,
         management.backup_schedule,
         management.backups_kept,
+        follows_changes=management.enabled,
     )
 
 

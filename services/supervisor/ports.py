@@ -1,7 +1,7 @@
 """Choose the ports of a platform and check that they are free.
 
-The default ports are those of the settings. When the user names the port of the API, other platforms run on this machine, too:
-each port without a chosen number is then any free one, preferably the one of the last start.
+The default ports are those of the settings. When the user names another port of the API than the usual one, other platforms run on this
+machine, too: each port without a chosen number is then any free one, preferably the one of the last start.
 """
 
 import errno
@@ -42,7 +42,7 @@ def requested_ports(
 ) -> list[PortRequest]:
     """Return requests for the needed ports of api, db, nats, mail and smtp; `named` are those set by option or environment."""
     defaults, mail = Settings(), settings.inbucket
-    others_run = "api" in named
+    others_run = "api" in named and settings.api.port != defaults.api.port
 
     def number(name: str, value: int, default: int) -> int:
         is_fixed = name in named or value != default or not others_run
@@ -89,6 +89,15 @@ def choose_ports(requests: list[PortRequest], earlier: Mapping[str, int]) -> Por
     return Ports(**{field.name: chosen.get(field.name, 0) for field in fields(Ports)})
 
 
+def check_plain_port(host: str, port: int) -> None:
+    """Check the port that redirects to https; 0 is none. Raises: StartRefused if it cannot be listened on."""
+    if port and not is_free(host, port):
+        raise StartRefused(
+            f"Port {port}, which redirects to https, is in use by another program. Stop that program, or choose another port with "
+            "api.tls.http_port (HEADWATER_API_TLS_HTTP_PORT); 0 is none."
+        )
+
+
 def is_free(host: str, port: int) -> bool:
     """Return whether a server could listen on an address now.
 
@@ -96,10 +105,8 @@ def is_free(host: str, port: int) -> bool:
     """
     try:
         _bound(host, port).close()
-    except PermissionError:
-        raise StartRefused(
-            f"Port {port} needs more rights than you have. Choose a port above 1023 with --port."
-        ) from None
+    except PermissionError as error:
+        raise StartRefused(unbindable(host, port, error)) from None
     except OSError as error:
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             raise StartRefused(
@@ -107,6 +114,17 @@ def is_free(host: str, port: int) -> bool:
             ) from None
         return False
     return True
+
+
+def unbindable(host: str, port: int, error: OSError) -> str:
+    """Return why an address cannot be listened on, and what to do about it (pure)."""
+    if isinstance(error, PermissionError):
+        return (
+            f"Port {port} needs more rights than you have: ports below 1024 are the system's. Allow them with "
+            f"`sysctl net.ipv4.ip_unprivileged_port_start={min(port, 80)}` (as root), give the service CAP_NET_BIND_SERVICE "
+            "(docs/certificates.md), or choose a port above 1023."
+        )
+    return f"cannot listen on {host}:{port}: {error.strerror or error}"
 
 
 def _choose(request: PortRequest, earlier: int, chosen: Mapping[str, int]) -> int:

@@ -18,9 +18,10 @@ from schemas.settings.tree import Settings
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.api_keys import ApiKeys, keys_of
 from services.supervisor.archive import archive_variables, check_archive_settings, server_settings
+from services.supervisor.branches.record import RECORD
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, read_ports, write_private
 from services.supervisor.environment import children_environment, login_environment
-from services.supervisor.ports import Ports, choose_ports, requested_ports
+from services.supervisor.ports import Ports, check_plain_port, choose_ports, requested_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
 from services.supervisor.processes.fork_plan import with_fork_server
@@ -36,7 +37,7 @@ from services.supervisor.processes.plan import (
     needs_nats,
     needs_postgres,
 )
-from services.supervisor.project.settings import Project
+from services.supervisor.project.settings import LAST_START, OPTION, PORT_VARIABLES, Project
 from services.supervisor.report import Reporter
 from services.supervisor.self_signed import prepare_certificate
 
@@ -58,7 +59,7 @@ class PreparedPlatform:
     cluster: Cluster | None
     plan: list[ChildPlan]
     is_new: bool = False
-    """The embedded database was created by this start."""
+    """The embedded database was created by this start, or is that of a branch which starts for the first time."""
 
 
 def prepare(
@@ -70,8 +71,8 @@ def prepare(
     stop_leftovers(folder, report)
     _warn_of_unconfined_functions(settings, choice, report)
     cluster = _open_database(settings, choice, folder, report)
-    is_new = cluster is not None and not cluster.exists
-    ports = _choose_ports(project, choice, folder)
+    is_new = cluster is not None and (not cluster.exists or _is_new_branch(folder))
+    ports = _choose_ports(project, choice, folder, report)
     if ports.api:
         prepare_certificate(settings, folder, report)
     passwords = _prepare_database(settings, cluster, ports, folder, report)
@@ -92,6 +93,11 @@ def prepare(
     if is_supported():
         plan = with_fork_server(plan, python, environment)
     return PreparedPlatform(project, folder, ports, keys, cluster, plan, is_new)
+
+
+def _is_new_branch(folder: DataFolder) -> bool:
+    """Return whether this is the first start of a branch: it has no administrators, and no ports yet."""
+    return (folder.path / RECORD).exists() and not folder.ports.exists()
 
 
 def _warn_of_unconfined_functions(settings: Settings, choice: PartSelection, report: Reporter) -> None:
@@ -116,8 +122,8 @@ def _open_database(
     return cluster
 
 
-def _choose_ports(project: Project, choice: PartSelection, folder: DataFolder) -> Ports:
-    """Choose the ports and write them down for the next start."""
+def _choose_ports(project: Project, choice: PartSelection, folder: DataFolder, report: Reporter) -> Ports:
+    """Choose the ports and write them down for the next start, with the numbers that options named."""
     settings = project.settings
     with_mail = needs_mail(settings, choice)
     needs = {
@@ -128,9 +134,32 @@ def _choose_ports(project: Project, choice: PartSelection, folder: DataFolder) -
         "smtp": with_mail,
     }
     needed = {name for name, is_needed in needs.items() if is_needed}
+    if needs["api"] and settings.api.tls.enabled:
+        check_plain_port(settings.gateway.host, settings.api.tls.http_port or 0)
     ports = choose_ports(requested_ports(settings, project.named_ports, needed=needed), read_ports(folder))
-    write_private(folder.ports, msgspec.json.encode(asdict(ports)))
+    options = _port_options(project)
+    if again := [name for name in options if project.sources[name] == LAST_START]:
+        numbers = ", ".join(f"{name}={options[name]}" for name in again)
+        report.info(f"Ports as at the last start: {numbers}. Options such as --port replace them.")
+    write_private(folder.ports, msgspec.json.encode({**asdict(ports), **options}))
     return ports
+
+
+def _port_options(project: Project) -> dict[str, int]:
+    """Return the numbers of ports that options of this start named, or of the last one, by their variables."""
+    settings = project.settings
+    numbers = {
+        "api": settings.api.port,
+        "db": settings.db.port,
+        "nats": settings.broker.port,
+        "mail": settings.inbucket.port,
+        "smtp": settings.inbucket.smtp_port,
+    }
+    return {
+        variable: numbers[name]
+        for variable, name in PORT_VARIABLES.items()
+        if project.sources.get(variable) in (OPTION, LAST_START)
+    }
 
 
 def _prepare_database(

@@ -45,3 +45,16 @@ class RecordingReporter:
         """Write a line to the log only."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._log.write(f"{now} {line}\n".encode())
+
+
+class SilentReporter:
+    """Drops everything: for steps that are part of another one."""
+
+    def info(self, line: str) -> None:
+        """Do nothing."""
+
+    def warn(self, line: str) -> None:
+        """Do nothing."""
+
+    def ready(self, values: dict[str, str], seconds: float) -> None:
+        """Do nothing."""

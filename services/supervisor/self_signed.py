@@ -32,6 +32,11 @@ def prepare_certificate(settings: Settings, folder: DataFolder, report: Reporter
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
         raise StartFailed(_FAILED.format(reason=reason))
+    if domains := settings.certificates.domains:
+        report.info(
+            f"TLS with a self-signed certificate until the authority has issued one for {', '.join(domains)}"
+        )
+        return
     report.info(f"TLS with a self-signed certificate, which clients have to trust: {folder.certificate}")
 
 

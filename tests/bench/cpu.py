@@ -76,3 +76,8 @@ def resident_mb(roots: list[int]) -> dict[str, float]:
         except psutil.Error:
             continue
     return sizes
+
+
+def load() -> float:
+    """Return the share of all cores that other programs use, over a second, from 0 to 1."""
+    return psutil.cpu_percent(1.0) / 100

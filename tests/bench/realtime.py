@@ -9,7 +9,7 @@
     rooms     a broadcast to 1,000 sockets; memory of a socket; sockets that rest (see realtime_rooms)
     rest      CPU of all processes when nothing happens
 
-Platform, writer and clients share this machine; the clients' CPU is printed beside. Budgets are those of the architecture.
+Platform, writer and clients share this machine; the clients' CPU is printed beside.
 """
 
 import argparse
@@ -33,15 +33,20 @@ import psutil
 import uvloop
 
 from tests.bench import cpu, realtime_rooms
+from tests.bench.table import Budget, Figures, add_record_option
 from tests.child_environment import environment_of
 from tests.platform import MANY_CLIENTS, Platform, free_port, platform
 from tests.platforms.conftest import pid_of
 
 _KINDS = ("latency", "ceiling", "rls", "edges", "rooms", "rest")
 _PATIENCE_S = 60
-_BUDGET_MS = {1: (1.0, 3.0)}
-_CEILING = 100_000
-_JUDGED = 5_000
+BUDGETS = (
+    Budget("latency to 1 socket: p50", 1),
+    Budget("latency to 1 socket: p99", 3),
+    Budget("deliveries to 1000 sockets, one row a transaction", 100_000, is_least=True),
+    Budget("deliveries to 1000 sockets, 100 rows a transaction", 100_000, is_least=True),
+    Budget("changes judged for 1000 users, owner = auth.uid()", 5_000, is_least=True),
+)
 
 
 @dataclass
@@ -96,8 +101,8 @@ async def clients(
 class Bench:
     """A platform, a connection to its database, and the processes whose CPU counts."""
 
-    def __init__(self, running_platform: Platform, database: asyncpg.Connection) -> None:
-        self.running_platform, self.database = running_platform, database
+    def __init__(self, running_platform: Platform, database: asyncpg.Connection, figures: Figures) -> None:
+        self.running_platform, self.database, self.figures = running_platform, database, figures
         self.more: list[int] = []
 
     async def table(self, policy: str = "") -> str:
@@ -165,12 +170,13 @@ async def latency(bench: Bench) -> None:
         since_answer = [(at - answered[row]) * 1000 for row, at in kept]
         since_start = [(at - asked[row]) * 1000 for row, at in kept]
         wait = [(answered[row] - asked[row]) * 1000 for row in answered if row > 50]
-        budget = _BUDGET_MS.get(count)
+        for name, share in (("p50", 0.5), ("p99", 0.99)):
+            sockets = "1 socket" if count == 1 else f"{count} sockets"
+            bench.figures.add(f"latency to {sockets}: {name}", _at(since_answer, share), "ms")
         print(
             f"latency  {count:5} sockets: p50 {_at(since_answer, 0.5):6.2f} ms  p99 {_at(since_answer, 0.99):6.2f} ms after the"
             f" commit's answer;  p50 {_at(since_start, 0.5):6.2f}  p99 {_at(since_start, 0.99):6.2f} after the statement was sent"
-            f" (which took {statistics.median(wait):.2f})"
-            + (f"  [budget p50 {budget[0]}, p99 {budget[1]}]" if budget else ""),
+            f" (which took {statistics.median(wait):.2f})",
             flush=True,
         )
 
@@ -185,15 +191,16 @@ async def ceiling(bench: Bench) -> None:
         ) as heard:
             with bench.used() as used:
                 began = time.perf_counter()
-                await _write(bench, table, each, times)
+                await write(bench, table, each, times)
                 await heard.heard()
             took = max(heard.times) - began
         print(
             f"ceiling  1000 sockets, {label:22}: {wanted / took:9,.0f} deliveries/s; the edge {used['edge'] / wanted * 1e6:.2f} us"
-            f" of CPU each ({wanted / used['edge']:,.0f}/s a core), the clients {heard.cpu_s / wanted * 1e6:.2f}"
-            f"  [budget {_CEILING:,}]",
+            f" of CPU each ({wanted / used['edge']:,.0f}/s a core), the clients {heard.cpu_s / wanted * 1e6:.2f}",
             flush=True,
         )
+        bench.figures.add(f"deliveries to 1000 sockets, {label}", wanted / took, "/s")
+        bench.figures.add(f"CPU of the edge for a delivery, {label}", used["edge"] / wanted * 1e6, "us")
 
 
 async def rls(bench: Bench) -> None:
@@ -201,9 +208,9 @@ async def rls(bench: Bench) -> None:
     users = [str(uuid.uuid4()) for _ in range(1000)]
     tokens = bench.people(users)
     listed = "(array[" + ",".join(f"'{user}'" for user in users) + "]::uuid[])[1 + n % 1000]"
-    for label, policy, times, budget in (
-        ("owner = auth.uid()", "owner = (select auth.uid())", 200, f"  [budget {_JUDGED:,}]"),
-        ("by SQL", "owner = (select auth.uid()) and length(body) > 1", 5, ""),
+    for label, policy, times in (
+        ("owner = auth.uid()", "owner = (select auth.uid())", 200),
+        ("by SQL", "owner = (select auth.uid()) and length(body) > 1", 5),
     ):
         table = await bench.table(policy)
         async with clients(
@@ -211,7 +218,7 @@ async def rls(bench: Bench) -> None:
         ) as heard:
             with bench.used() as used:
                 began = time.perf_counter()
-                await _write(bench, table, 100, times, listed)
+                await write(bench, table, 100, times, listed)
                 await heard.heard()
             took = max(heard.times) - began
         print(
@@ -219,10 +226,10 @@ async def rls(bench: Bench) -> None:
             f" {heard.opened_s:.1f} s); CPU a change: "
             + ", ".join(
                 f"{name} {used[name] / times * 1e4:.0f} us" for name in ("edge", "worker", "nats", "postgres")
-            )
-            + budget,
+            ),
             flush=True,
         )
+        bench.figures.add(f"changes judged for 1000 users, {label}", 100 * times / took, "/s")
 
 
 async def edges(bench: Bench) -> None:
@@ -246,7 +253,7 @@ async def edges(bench: Bench) -> None:
         ):
             sockets = [_sockets(pid) for pid in (first, second.pid)]
             began = time.perf_counter()
-            await _write(bench, table, 1, 100)
+            await write(bench, table, 1, 100)
             await asyncio.gather(one.heard(), other.heard())
             took = max(*one.times, *other.times) - began
         print(
@@ -287,7 +294,7 @@ async def rest(bench: Bench) -> None:
     )
 
 
-async def _write(bench: Bench, table: str, each: int, times: int, owner: str = "null") -> None:
+async def write(bench: Bench, table: str, each: int, times: int, owner: str = "null") -> None:
     """Write rows, numbered from 1, so many in a transaction."""
     statement = await bench.database.prepare(_ROW.format(table, owner, "$1::int8, $2::int8"))
     for number in range(times):
@@ -316,9 +323,9 @@ def _at(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
-async def _run(running_platform: Platform, kinds: Sequence[str], resting: int) -> None:
+async def _run(running_platform: Platform, kinds: Sequence[str], resting: int, figures: Figures) -> None:
     database = await asyncpg.connect(running_platform.values["DB_URL"])
-    bench = Bench(running_platform, database)
+    bench = Bench(running_platform, database, figures)
     for kind in kinds:
         match kind:
             case "latency":
@@ -341,11 +348,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(_KINDS))
     parser.add_argument("--idle-sockets", type=int, default=5000)
+    add_record_option(parser)
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    figures = Figures("realtime", BUDGETS)
     with platform(environment={**MANY_CLIENTS, "HEADWATER_REALTIME_IDLE_TIMEOUT": "600"}) as running_platform:
-        uvloop.run(_run(running_platform, options.only.split(","), options.idle_sockets))
+        uvloop.run(_run(running_platform, options.only.split(","), options.idle_sockets, figures))
+    figures.finish(options.record)
 
 
 if __name__ == "__main__":

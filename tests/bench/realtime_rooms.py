@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import psutil
@@ -84,11 +84,13 @@ class Total:
 
 
 @asynccontextmanager
-async def gateway(nats_url: str) -> AsyncIterator[tuple[psutil.Process, int]]:
+async def gateway(
+    nats_url: str, settings: Mapping[str, str] = MANY_CLIENTS
+) -> AsyncIterator[tuple[psutil.Process, int]]:
     """Run a gateway in a process of its own."""
     port = free_port()
     environment = {
-        **os.environ, **MANY_CLIENTS, "HEADWATER_BROKER_URL": nats_url, "HEADWATER_API_PORT": str(port), "HEADWATER_AUTH_ENABLED": "false",
+        **os.environ, **settings, "HEADWATER_BROKER_URL": nats_url, "HEADWATER_API_PORT": str(port), "HEADWATER_AUTH_ENABLED": "false",
         "HEADWATER_STORAGE_ENABLED": "false", "HEADWATER_REALTIME_IDLE_TIMEOUT": "600",
     }  # fmt: skip
     process = subprocess.Popen(
@@ -130,8 +132,8 @@ def cpu_s(process: psutil.Process) -> float:
     return times.user + times.system
 
 
-async def fan_out(process: psutil.Process, port: int, count: int, messages: int) -> None:
-    """Send messages to a room with so many listeners."""
+async def fan_out(process: psutil.Process, port: int, count: int, messages: int) -> float:
+    """Send messages to a room with so many listeners; return the microseconds of the edge's CPU for a delivery."""
     total = Total()
     listeners = await join(port, f"room-{count}", count, total)
     (sender,) = await join(port, f"room-{count}", 1, Total())
@@ -155,6 +157,7 @@ async def fan_out(process: psutil.Process, port: int, count: int, messages: int)
         assert each.transport is not None
         each.transport.close()
     await asyncio.sleep(0.2)
+    return cpu / deliveries * 1e6
 
 
 async def _send(sender: Counter, text: str, total: Total, size: int) -> float:
@@ -166,8 +169,11 @@ async def _send(sender: Counter, text: str, total: Total, size: int) -> float:
     return time.perf_counter() - began
 
 
-async def idle(process: psutil.Process, port: int, count: int) -> None:
-    """Open so many sockets in rooms of ten, and let them rest."""
+async def idle(process: psutil.Process, port: int, count: int) -> tuple[float, float, float]:
+    """Open so many sockets in rooms of a hundred, and let them rest.
+
+    Returns, for a socket: CPU microseconds to open it, KiB of memory, CPU microseconds a second at rest; all of the edge.
+    """
     before = process.memory_info().rss
     began, cpu = time.perf_counter(), cpu_s(process)
     total = Total()
@@ -177,10 +183,12 @@ async def idle(process: psutil.Process, port: int, count: int) -> None:
     used = process.memory_info().rss - before
     before_cpu = cpu_s(process)
     await asyncio.sleep(5)
+    resting = (cpu_s(process) - before_cpu) / 5
     print(
         f"{count} sockets: opened in {opened:.1f} s ({opening / count * 1e6:.0f} us CPU each), {used / count / 1024:.1f} KiB "
-        f"each, {process.memory_info().rss / 2**20:.0f} MiB in all; at rest {(cpu_s(process) - before_cpu) / 5:.2%} of a core"
+        f"each, {process.memory_info().rss / 2**20:.0f} MiB in all; at rest {resting:.2%} of a core"
     )
+    return opening / count * 1e6, used / count / 1024, resting / count * 1e6
 
 
 async def main() -> None:

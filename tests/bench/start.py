@@ -7,7 +7,7 @@ warm    the same folder again, nothing pending
 reset   `headwater db reset` of all migrations
 idle    memory as the sum of all processes' proportional share (PSS), CPU as seconds a second
 
-The machine should be idle. Bars: cold 60 s, warm 3 s, reset 5 s.
+The machine should be idle.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pathlib import Path
 import psutil
 
 from tests.bench.cpu import difference, groups_of, resident_mb, spent
+from tests.bench.table import Budget, Figures, add_record_option
 from tests.platform import free_port, headwater
 
 _MIGRATION = """\
@@ -34,7 +35,7 @@ alter table public.t_{n} enable row level security;
 create policy own on public.t_{n} for all to authenticated using ((select auth.uid()) = owner);
 create function public.f_{n}(a int) returns bigint language sql stable as $$ select count(*) + a from public.t_{n} $$;
 """
-_BARS = {"cold": 60.0, "warm": 3.0, "reset": 5.0}
+BUDGETS = (Budget("cold", 60), Budget("warm", 3), Budget("reset", 5), Budget("idle memory", 250))
 
 
 class Project:
@@ -82,14 +83,16 @@ def idle(roots: list[int], seconds: float) -> dict[str, float]:
     return {group: used / took for group, used in difference(before, after, pids).items()}
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print; 1 where a budget is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--migrations", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20.0)
+    add_record_option(parser)
     wanted = parser.parse_args()
+    table = Figures("start", BUDGETS)
     root = Path(tempfile.mkdtemp(prefix="headwater-bench-"))
     root.chmod(0o755)
     project = Project(root, wanted.migrations)
@@ -104,7 +107,7 @@ def main() -> None:
         )
         figures["reset"] = project.run("db", "reset")
         for name, seconds in figures.items():
-            print(f"{name:6} {seconds:6.2f} s   (bar {_BARS[name]:.0f} s)")
+            table.add(name, seconds, "s")
         roots = project.roots()
         settled(roots)
         used = idle(roots, wanted.seconds)
@@ -112,13 +115,16 @@ def main() -> None:
         print(
             f"idle   {sum(sizes.values()):6.0f} MB  {', '.join(f'{name} {size:.0f}' for name, size in sizes.items())}"
         )
+        table.add("idle memory", sum(sizes.values()), "MB")
+        table.add("idle CPU", 100 * sum(used.values()), "% of a core")
         print(
             f"idle   {100 * sum(used.values()):6.2f} % of a core  {', '.join(f'{name} {100 * share:.2f}' for name, share in used.items())}"
         )
     finally:
         headwater("stop", "--project", str(root))
         shutil.rmtree(root, ignore_errors=True)
+    return 0 if table.finish(wanted.record) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -4,7 +4,7 @@
     python -m tests.bench.storage --memory 1000             growth of every process under 16 uploads of 1,000 MB at once
 
 It starts a platform of its own on the disk of the temporary folder. `plain` is a bare server that does no more than
-sendfile, or recv, MD5, write and fsync: what this machine gives at most, with the same load generator beside it.
+sendfile, or recv, MD5, write and fsync: what this machine gives at most, with the same load generator beside it. `aiohttp` is a bare aiohttp server that does the same.
 """
 
 import argparse
@@ -15,20 +15,25 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.bare_aiohttp import bare_aiohttp
 from tests.bench.plain_files import plain_server
 from tests.bench.storage_memory import measure_memory
-from tests.bench.storage_table import HEADING, PIECE, Target, run, show
+from tests.bench.storage_table import HEADING, PIECE, Target, add, run, show
+from tests.bench.table import Budget, Figures, add_record_option
 from tests.bench.transfer import Exchange, Transfers, transfer
 from tests.platform import Platform, platform
 from tests.workers.images.samples import plain, written
 
 SETTINGS = {"HEADWATER_STORAGE_FILE_SIZE_LIMIT": "2GiB", "HEADWATER_STORAGE_DELETED_GRACE": "0"}
-BUDGET_MB = {
-    ("download", 1_000_000, 16): 2 * 367,
-    ("download", 100_000_000, 16): 860,
-    ("upload", 100_000_000, 16): 504,
-}
-BUDGET_RATE = {("download", 10_000, 16): 2500}
+BUDGETS = (
+    Budget("download 10 KB at 16: rate", 4000, is_least=True),
+    Budget("download 1 MB at 16: rate to plain", 0.95, is_least=True),
+    Budget("download 100 MB at 16: rate to plain", 0.95, is_least=True),
+    Budget("upload 10 KB at 16: rate", 1200, is_least=True),
+    Budget("upload 1 MB at 16: rate", 400, is_least=True),
+    Budget("upload 100 MB at 16: rate to bare aiohttp", 1.3, is_least=True),
+    Budget("list-any at 16: rate", 2500, is_least=True),
+)
 _FOLDER, _PAGE = 10_000, 100
 _SAME = 20
 """So many objects of a size are downloaded in turn, fewer of large ones."""
@@ -37,11 +42,18 @@ _SAME = 20
 class Bench:
     """One platform with a bucket, and a plain server beside it."""
 
-    def __init__(self, one: Platform, plain_address: tuple[str, int], plain_pid: int, folder: Path) -> None:
+    def __init__(
+        self,
+        one: Platform,
+        plain: tuple[tuple[str, int], int],
+        aiohttp: tuple[tuple[str, int], int],
+        folder: Path,
+    ) -> None:
         key = one.values["SERVICE_ROLE_KEY"]
         headers = {"apikey": key, "Authorization": f"Bearer {key}"}
         self.ours = Target(("127.0.0.1", one.port), [one.pid], headers)
-        self.plain = Target(plain_address, [plain_pid], {}, is_plain=True)
+        self.plain = Target(plain[0], [plain[1]], {}, is_plain=True)
+        self.aiohttp = Target(aiohttp[0], [aiohttp[1]], {}, is_plain=True)
         self.platform, self._folder, self._serial = one, folder, 0
 
     def once(self, exchange: Exchange) -> None:
@@ -80,6 +92,10 @@ class Bench:
             lambda _: self.ours.upload(f"/storage/v1/object/bench/new/{self.fresh()}", size),
             lambda _: self.plain.upload(f"/new{self.fresh()}", size),
         )
+
+    def upload_to_aiohttp(self, size: int) -> Callable[[int], Exchange]:
+        """Give uploads to the aiohttp server."""
+        return lambda _: self.aiohttp.upload(f"/new{self.fresh()}", size)
 
     def download(self, size: int) -> tuple[Callable[[int], Exchange], Callable[[int], Exchange]]:
         """Give downloads of a few objects, ours and plain."""
@@ -145,36 +161,37 @@ class Bench:
         return lambda _: hit, lambda _: same
 
 
-def measure(bench: Bench, options: argparse.Namespace) -> bool:
-    """Measure every workload and print its line; False where a budget is missed or a request went wrong."""
+def measure(bench: Bench, options: argparse.Namespace, figures: Figures) -> bool:
+    """Measure every workload, print its line and add its figures; False where a request went wrong."""
     held = True
     wanted = options.workloads.split(",")
 
-    def cell(
-        name: str, target: Target, make: Callable[[int], Exchange], connections: int, budget: str = ""
-    ) -> Transfers:
+    def cell(name: str, target: Target, make: Callable[[int], Exchange], connections: int) -> Transfers:
         nonlocal held
         transfer(target.address, make, connections, min(0.3, options.seconds))
         runs = [run(target, make, connections, options.seconds) for _ in range(options.repeat)]
-        held = held and not any(each.errors for each, _ in runs)
-        return show(name, connections, runs, budget)
+        if any(outcome.errors for outcome, _ in runs):
+            held = False
+            figures.wrong(f"{name.strip()}: {[dict(outcome.statuses) for outcome, _ in runs]}")
+        if target is bench.ours:
+            add(figures, f"{name.strip()} at {connections}", runs)
+        return show(name, connections, runs)
 
     print(HEADING)
     for kind in ("download", "upload"):
         for size in map(int, options.sizes.split(",")) if kind in wanted else ():
             ours, plainly = getattr(bench, kind)(size)
             for connections in map(int, options.connections.split(",")):
-                rate = BUDGET_RATE.get((kind, size, connections), 0)
-                megabytes = BUDGET_MB.get((kind, size, connections), 0)
-                told = f"  budget {rate}/s" if rate else f"  budget {megabytes} MB/s" if megabytes else ""
-                got = cell(f"{kind} {_told(size)}", bench.ours, ours, connections, told)
-                bare = cell("   plain", bench.plain, plainly, connections)
-                is_held = got.per_second >= rate and got.mb_per_second >= megabytes
-                held = held and is_held
-                print(
-                    f"   ratio to plain {got.per_second / bare.per_second:.2f}{'' if is_held else '  MISSED'}",
-                    flush=True,
-                )
+                work = f"{kind} {_told(size)}"
+                got = cell(work, bench.ours, ours, connections)
+                bare = {"plain": cell("   plain", bench.plain, plainly, connections)}
+                if kind == "upload" and size >= 10_000_000:
+                    make = bench.upload_to_aiohttp(size)
+                    bare["bare aiohttp"] = cell("   aiohttp", bench.aiohttp, make, connections)
+                for other, line in bare.items():
+                    ratio = got.per_second / line.per_second
+                    figures.add(f"{work} at {connections}: rate to {other}", ratio, "x")
+                    print(f"   ratio to {other} {ratio:.2f}", flush=True)
                 if kind == "upload":
                     bench.empty()
     others: dict[str, Callable[[], Callable[[int], Exchange]]] = {
@@ -202,7 +219,7 @@ def _told(size: int) -> str:
 
 
 def main() -> int:
-    """Run the benchmark; 1 where a budget was missed or a request went wrong."""
+    """Run the benchmark; 1 where a budget is missed or a request went wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -214,18 +231,22 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3.0, help="length of one run")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each cell; the median is printed")
     parser.add_argument("--memory", type=int, default=0, help="instead: uploads of so many MB, 16 at once")
+    add_record_option(parser)
     options = parser.parse_args()
+    figures = Figures("storage", BUDGETS)
     with (
         platform(environment=SETTINGS) as one,
         tempfile.TemporaryDirectory(prefix="headwater-plain-") as folder,
-        plain_server(Path(folder)) as (address, pid),
+        plain_server(Path(folder)) as plain_files,
+        bare_aiohttp(Path(folder)) as aiohttp,
     ):
-        bench = Bench(one, address, pid, Path(folder))
+        bench = Bench(one, plain_files, aiohttp, Path(folder))
         bench.prepare()
         if options.memory:
             size = options.memory * 1_000_000
             return 0 if measure_memory(one, lambda _: bench.upload(size)[0](0)) else 1
-        return 0 if measure(bench, options) else 1
+        is_well = measure(bench, options, figures)
+    return 0 if figures.finish(options.record) and is_well else 1
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import psutil
 
 from tests.bench import cpu
 from tests.bench.load import http
+from tests.bench.table import Figures
 from tests.bench.transfer import Exchange, Transfers, transfer
 
 _GROUPS = ("edge", "nats", "worker", "postgres", "fork server")
@@ -44,9 +45,18 @@ class Target:
         return f"{self.address[0]}:{self.address[1]}"
 
 
-def show(
-    name: str, connections: int, runs: Sequence[tuple[Transfers, dict[str, float]]], budget: str
-) -> Transfers:
+def add(figures: Figures, work: str, runs: Sequence[tuple[Transfers, dict[str, float]]]) -> None:
+    """Add rate, throughput and CPU of the platform per exchange, as medians of some runs, to the figures."""
+    median = statistics.median
+    used = [sum(parts.get(group, 0.0) for group in (*_GROUPS, "other")) for _, parts in runs]
+    figures.add(f"{work}: rate", median(outcome.per_second for outcome, _ in runs), "/s")
+    figures.add(f"{work}: throughput", median(outcome.mb_per_second for outcome, _ in runs), "MB/s")
+    figures.add(f"{work}: CPU", median(used), "ms")
+    for group in ("edge", "nats", "worker", "postgres"):
+        figures.add(f"{work}: CPU of {group}", median(parts.get(group, 0.0) for _, parts in runs), "ms")
+
+
+def show(name: str, connections: int, runs: Sequence[tuple[Transfers, dict[str, float]]]) -> Transfers:
     """Print the medians of some runs; give the run in the middle."""
 
     def median(of: Callable[[tuple[Transfers, dict[str, float]]], float]) -> float:
@@ -62,7 +72,7 @@ def show(
         f"{name:18}{connections:6}{median(lambda each: each[0].per_second):9.1f}"
         f"{median(lambda each: each[0].mb_per_second):9.1f}{median(lambda each: each[0].percentile_ms(0.5)):9.2f}"
         f"{median(lambda each: each[0].percentile_ms(0.99)):9.2f}{sum(each.errors for each, _ in runs):7}"
-        f"{sum(parts[group] for group in parts if group in (*_GROUPS, 'other')):9.3f}{load:9.3f}  {told}{budget}",
+        f"{sum(parts[group] for group in parts if group in (*_GROUPS, 'other')):9.3f}{load:9.3f}  {told}",
         flush=True,
     )
     return sorted((each for each, _ in runs), key=lambda each: each.per_second)[len(runs) // 2]

@@ -18,6 +18,7 @@ import atexit
 import contextlib
 import ctypes
 import gc
+import importlib
 import json
 import os
 import signal
@@ -31,6 +32,7 @@ from typing import Any
 from broker.processes import fork_server
 from broker.processes.title import show_command
 from services.cli import start
+from services.cli.main import COMMANDS
 from services.cli.main import main as run_command
 from services.supervisor.processes import child
 from services.supervisor.processes.forks import ForkedProcess
@@ -55,6 +57,8 @@ def main() -> None:
     gc.disable()
     for module, *arguments in (program.split() for program in _PROGRAMS):
         fork_server._preload(module, arguments)
+    for command in COMMANDS:
+        importlib.import_module(f"services.cli.{command}")
     start.launch = _with_prepared_programs(start.launch)
     gc.enable()
     gc.collect()

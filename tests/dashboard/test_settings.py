@@ -85,6 +85,28 @@ async def test_an_administrator_is_added_and_removed(window: DashboardWindow, se
     await expect(page.get_by_role("row", name="grace@example.com")).to_have_count(0)
 
 
+async def test_the_address_of_an_administrator_is_changed(
+    window: DashboardWindow, server: Platform, owner: Administrator
+) -> None:
+    page = window.page
+    other = add_administrator(server, "developer")
+    await window.open("settings/administrators")
+    await page.get_by_role("button", name=f"More: {other.email}").click()
+    await page.get_by_role("menuitem", name="Change", exact=True).click()
+    dialog = page.get_by_role("dialog", name=other.email)
+    await dialog.get_by_label("Email").fill(owner.email)
+    await dialog.get_by_role("button", name="Change", exact=True).click()
+    await expect(dialog.get_by_text(f"There is an administrator {owner.email}")).to_be_visible()
+    await window.check_accessibility()
+    new = f"new-{other.email}"
+    await dialog.get_by_label("Email").fill(new)
+    await page.keyboard.press("Enter")
+
+    await expect(page.get_by_role("row", name=new)).to_be_visible()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    assert other.run("account.me")["name"] == new
+
+
 async def test_a_reader_sees_no_action_that_would_be_refused(browser: Browser, server: Platform) -> None:
     async with open_window(browser, server, add_administrator(server, "reader")) as window:
         page = window.page

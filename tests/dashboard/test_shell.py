@@ -197,4 +197,6 @@ async def test_the_first_view_is_small_and_quick(
             f"\nfirst view: {sum(sizes) / 1024:.0f} KB in {len(sizes)} files; first paint after {painted:.0f} ms"
         )
 
-    assert sum(sizes) <= 200 * 1024
+    assert (
+        sum(sizes) <= 280 * 1024
+    )  # with the charts that Home loads afterwards; `scripts/dashboard --check` limits the shell

@@ -33,7 +33,7 @@ _FILE = re.compile(r"(?://|--|#) ([\w.-]+\.(?:mjs|sql|py))\b.*\n")
 _QUESTION = re.compile(r"curl -s [^\n]*\n")
 _TROUBLE = re.compile(r"not found|No such file|Traceback|Error\b|ERROR:|unbound", re.MULTILINE)
 _OURS = ("HEADWATER_", "GOTRUE_", "PYTHON", "VIRTUAL_ENV", "PYTEST")
-_LIMIT_S, _PATIENCE_S = 120, 20
+_LIMIT_S, _PATIENCE_S = 120, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,13 @@ def take(step: Step, session: PageShell, running_platform: Platform, folder: Pat
         return ""
     deadline = time.monotonic() + (_PATIENCE_S if _QUESTION.fullmatch(text) else 0)
     while True:
-        output = session.run(text)
+        try:
+            output = session.run(text)
+        except AssertionError:  # as `grep` that finds nothing yet
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.2)
+            continue
         if step.shows is None or is_shown(step.shows, output):
             break
         assert time.monotonic() < deadline, f"the page shows\n{step.shows}\nand not\n{output}\nfor\n{text}"

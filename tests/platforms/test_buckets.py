@@ -1,8 +1,10 @@
 """Buckets of config.toml: made, changed and filled when the platform starts, and nothing twice."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -45,6 +47,16 @@ def asked(running_platform: Platform, path: str, body: object = None) -> Any:
         return json.loads(answer.read())
 
 
+def changed(running_platform: Platform, method: str, path: str, body: object) -> None:
+    key = running_platform.values["SERVICE_ROLE_KEY"]
+    headers = {"apikey": key, "authorization": f"Bearer {key}", "content-type": "application/json"}
+    request = Request(
+        f"{running_platform.url}/storage/v1/{path}", json.dumps(body).encode(), headers, method=method
+    )
+    with urlopen(request, timeout=30) as answer:
+        assert answer.status == 200
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "in" / "deep").mkdir(parents=True)
@@ -69,6 +81,53 @@ async def test_bucket_is_made_and_filled_once(running_platform: Platform, files:
         assert (answer.read(), answer.headers["content-type"]) == (b"picture", "image/png")
     listed = asked(running_platform, "object/list/loaded", {"prefix": "", "recursive": True})
     assert [each["name"] for each in listed] == ["a.png", "deep/é [1].txt"]
+
+
+def status_of(url: str) -> int:
+    try:
+        with urlopen(url, timeout=30) as answer:
+            return int(answer.status)
+    except HTTPError as error:
+        return error.code
+
+
+async def test_public_object_changes_at_once_for_those_who_just_read_it(
+    running_platform: Platform, files: Path
+) -> None:
+    await load(running_platform, files, read=Bucket(public=True, objects_path="in"))
+    url = f"{running_platform.url}/storage/v1/object/public/read/a.png"
+
+    def content() -> bytes:
+        with urlopen(url, timeout=30) as answer:
+            return bytes(answer.read())
+
+    assert [content(), content()] == [b"picture", b"picture"]
+    for number in range(20):
+        (files / "in" / "a.png").write_bytes(f"{number}".encode())
+        await load(running_platform, files, read=Bucket(public=True, objects_path="in"))
+        assert [content(), content()] == [f"{number}".encode()] * 2
+    changed(running_platform, "PUT", "bucket/read", {"public": False})
+    assert status_of(url) == 400
+    changed(running_platform, "PUT", "bucket/read", {"public": True})
+    assert status_of(url) == 200
+    changed(running_platform, "DELETE", "object/read/a.png", {})
+    assert status_of(url) == 400
+
+
+async def test_public_object_that_sql_deletes_is_gone_after_the_stated_time(
+    running_platform: Platform, files: Path
+) -> None:
+    await load(running_platform, files, sql=Bucket(public=True, objects_path="in"))
+    url = f"{running_platform.url}/storage/v1/object/public/sql/a.png"
+    assert status_of(url) == 200
+
+    running_platform.psql(
+        "set storage.allow_delete_query = 'true'; delete from storage.objects where bucket_id = 'sql'"
+    )
+
+    deadline = time.monotonic() + 60
+    while status_of(url) == 200:
+        assert time.monotonic() < deadline
 
 
 async def test_only_what_differs_is_uploaded_and_changed(running_platform: Platform, files: Path) -> None:

@@ -1,5 +1,6 @@
 """GraphQL through a whole platform: the gateway, the pool, a migration while it serves, and what hostile callers send."""
 
+import http.client
 import json
 import time
 import urllib.error
@@ -64,10 +65,10 @@ def ask(running_platform: Platform, query: str, variables: object = None, **head
 
 def wait_for(running_platform: Platform, field: str) -> None:
     """Wait until the interface knows a field."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while "errors" in ask(running_platform, f"{{ {field}(first: 1) {{ __typename }} }}"):
         assert time.monotonic() < deadline, f"{field} did not appear"
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two questions; the deadline ends it
 
 
 def test_rows_and_their_rows_come_as_the_caller_may_see_them(sky: Platform) -> None:
@@ -179,3 +180,53 @@ def test_bodies_that_are_no_request_are_a_400(sky: Platform, body: bytes) -> Non
 
     assert status == 400
     assert json.loads(answer)["errors"]
+
+
+USUAL = {"Expect": "nothing-special"}
+"""A header that makes a request take the usual way through the gateway (services/gateway/direct_requests.py)."""
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "body"),
+    [
+        (
+            "POST",
+            "",
+            {},
+            {"query": "query($n: Int!) { planetsByPk(id: $n) { id name } }", "variables": {"n": 7}},
+        ),
+        ("POST", "/", {"Accept": "application/graphql-response+json"}, {"query": "{ nothing }"}),
+        ("POST", "", {"apikey": "wrong"}, {"query": "{ __typename }"}),
+        ("POST", "", {"Authorization": "Bearer wrong"}, {"query": "{ __typename }"}),
+        ("POST", "", {}, {"query": 7}),
+        ("POST", "/below", {}, {"query": "{ __typename }"}),
+        ("GET", "?query=%7B__typename%7D", {}, None),
+        ("GET", "?query=mutation%7B__typename%7D", {}, None),
+        ("GET", "", {"Upgrade": "websocket"}, None),
+        ("GET", "", {"Accept": "text/html"}, None),
+        ("PUT", "", {}, {"query": "{ __typename }"}),
+        ("SUBSCRIBE", "", {}, {"query": "{ __typename }"}),
+    ],
+)
+def test_a_connection_that_stays_open_gets_the_same_answers(
+    sky: Platform, method: str, path: str, headers: dict[str, str], body: object
+) -> None:
+    own = {
+        "apikey": sky.values["ANON_KEY"],
+        "x-request-id": "r-1",
+        "content-type": "application/json",
+        **headers,
+    }
+    data = None if body is None else json.dumps(body).encode()
+    answers = []
+    connection = http.client.HTTPConnection("127.0.0.1", sky.port, timeout=60)
+    for further in (USUAL, {}, {}):
+        connection.request(method, f"/graphql/v1{path}", data, {**own, **further})
+        with connection.getresponse() as answer:
+            pairs = sorted((name.lower(), value) for name, value in answer.getheaders())
+            without_time = [pair for pair in pairs if pair[0] != "date"]
+            answers.append((answer.status, without_time, answer.read()))
+    connection.close()
+
+    assert answers[1] == answers[0]
+    assert answers[2] == answers[0]

@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from tests.platform import Platform, headwater, platform
+from tests.workers.management.operations.conftest import administrator
 
 pytestmark = [pytest.mark.xdist_group("recovery"), pytest.mark.timeout(300)]
 
@@ -112,6 +113,13 @@ def _operators_see_it(one: Platform) -> None:
     )
     doctor = headwater("doctor", "--data", str(one.data), environment=one.environment).stdout
     assert re.search(r"continuous backup: everything until \d+ s ago is stored in headwater_archive_", doctor)
+    backup = administrator(one, "reader", "--rights", "reader").run("backups.continuous")
+    [base] = backup["bases"]
+    assert backup["state"] in ("good", "behind")
+    assert backup["oldest"] == base["ended_at"] <= backup["covered_until"]
+    assert backup["place"] == one.environment["HEADWATER_BACKUP_PATH"]
+    assert backup["command"] == f"headwater restore --data {one.data}"
+    assert _KEY not in str(backup)
 
 
 def _tenants_cannot_reach_it(one: Platform) -> None:

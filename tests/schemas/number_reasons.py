@@ -396,9 +396,6 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/storage/sweeps/sweep.py": {
         "float(cache.cache_max_age)": NUMBER,
     },
-    "workers/storage/uploads/small.py": {
-        "int(now)": NUMBER,
-    },
     "workers/storage/tus/append.py": {
         "int(limit_by_quota(rules, most))": NUMBER,
     },
@@ -407,6 +404,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/storage/uploads/commit.py": {
         "int(most)": NUMBER,
+        "int(now)": NUMBER,
     },
     "workers/storage/uploads/move_and_copy.py": {
         "int(count or 0)": DATABASE,

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.schedules import CalendarSchedule, IntervalSchedule, InvalidSchedule, parse_schedule
+from schemas.schedules import (
+    CalendarSchedule,
+    IntervalSchedule,
+    InvalidSchedule,
+    next_times,
+    parse_schedule,
+    schedule_in_words,
+)
 from tests.fuzz.mutate import near_text
 
 
@@ -31,6 +38,27 @@ def at(text: str) -> float:
 )
 def test_a_schedule_is_due_when_cron_says(text: str, zone: str, after: str, expected: str):
     assert parse_schedule(text, zone).next_due(at(after)) == at(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("@daily", "At 00:00 every day"),
+        ("1 second", "Every second"),
+        ("45 seconds", "Every 45 seconds"),
+        ("0 12 $ * *", "At 12:00 on the last day of every month"),
+        ("0 0 30 2 *", "Never"),
+    ],
+)
+def test_a_schedule_is_said_in_words(text: str, words: str):
+    assert schedule_in_words(parse_schedule(text, "GMT")) == words
+
+
+def test_the_next_times_follow_each_other():
+    hourly, never = parse_schedule("@hourly", "GMT"), parse_schedule("0 0 30 2 *", "GMT")
+
+    assert next_times(hourly, at("2026-01-01T00:10"), 2) == [at("2026-01-01T01:00"), at("2026-01-01T02:00")]
+    assert next_times(never, 0, 5) == []
 
 
 def test_a_day_that_never_comes_is_never_due():

@@ -22,7 +22,7 @@ QUESTIONS = {
         "idx_objects_bucket_id_name"
     ),
     "select from storage.objects where bucket_id = $1 and storage.folded(name) collate \"C\" >= $2": (
-        "idx_objects_bucket_id_name_lower"
+        "idx_objects_bucket_id_name_folded"
     ),
     "select from storage.objects where version = $1": "objects_version_idx",
     "select from storage.buckets where name = $1": "bname",

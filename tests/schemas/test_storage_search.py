@@ -1,5 +1,7 @@
 """`storage.search`: what a folder holds, as listings of the first form ask it."""
 
+from itertools import product
+
 import pytest
 
 from tests.schemas.callers import ME, OTHER, become
@@ -169,6 +171,55 @@ async def test_pages_make_up_the_whole(search, column, order, size):
         pages += await search(limits=size, offsets=start, sortcolumn=column, sortorder=order)
 
     assert pages == whole
+
+
+@pytest.mark.parametrize("role", ["authenticated", "service_role"])
+@pytest.mark.parametrize("kind", ["files", "folders between", "one name in many cases"])
+async def test_a_page_begins_where_the_one_before_it_ended(admin, role, kind):
+    """Far into a folder: beyond all the batches in which entries are passed over."""
+    names = {
+        "files": [f"in/{number:05}" for number in range(5000)],
+        "folders between": [
+            f"in/{number:05}" + ("/file" if number in (0, 1, 63, 64, 700, 701) or number > 2400 else "")
+            for number in range(2500)
+        ],
+        # 2 to the 10th spellings of one name, between others
+        "one name in many cases": [
+            *("in/" + "".join(pair) for pair in product(*[(sign, sign.upper()) for sign in "bcdefghijk"])),
+            *(f"in/a{number:03}" for number in range(300)),
+            *(f"in/z{number:03}" for number in range(300)),
+        ],
+    }[kind]
+    await add_objects(admin, "far", names)
+    await admin.execute("create policy shown on storage.objects for select using (bucket_id = 'far')")
+    await become(admin, role)
+    children = "select array_agg(name || coalesce(id::text, '/')) from storage.children('far', 'in/', '', $1, $2, $3)"
+
+    for is_descending in (False, True):
+        whole = await admin.fetchval(children, is_descending, 10_000, 0)
+        for start in (
+            1,
+            2,
+            62,
+            63,
+            64,
+            65,
+            299,
+            300,
+            301,
+            575,
+            576,
+            577,
+            1100,
+            1323,
+            1324,
+            1325,
+            2499,
+            4999,
+            5000,
+        ):
+            page = await admin.fetchval(children, is_descending, 7, start)
+            assert (page or []) == whole[start : start + 7], (is_descending, start)
 
 
 async def test_a_page_has_a_hundred_entries_unless_told_and_1500_at_most(admin, search):

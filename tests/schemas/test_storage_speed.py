@@ -8,11 +8,11 @@ import pytest
 from tests.schemas.callers import become
 
 LISTINGS = {
-    "storage.search('', 'big')": "idx_objects_bucket_id_name_lower",
-    "storage.search('', 'big', sortorder => 'desc')": "idx_objects_bucket_id_name_lower",
-    "storage.search('', 'big', offsets => 9900)": "idx_objects_bucket_id_name_lower",
-    "storage.search('', 'big', sortcolumn => 'created_at')": "idx_objects_bucket_id_name_lower",
-    "storage.search('folder-77/', 'big')": "idx_objects_bucket_id_name_lower",
+    "storage.search('', 'big')": "idx_objects_bucket_id_name_folded",
+    "storage.search('', 'big', sortorder => 'desc')": "idx_objects_bucket_id_name_folded",
+    "storage.search('', 'big', offsets => 9900)": "idx_objects_bucket_id_name_folded",
+    "storage.search('', 'big', sortcolumn => 'created_at')": "idx_objects_bucket_id_name_folded",
+    "storage.search('folder-77/', 'big')": "idx_objects_bucket_id_name_folded",
     "storage.search_v2('', 'big')": "idx_objects_bucket_id_name",
     "storage.search_v2('', 'big', start_after => 'folder-5/', sort_order => 'desc')": "idx_objects_bucket_id_name",
     "storage.list_objects_with_delimiter('big', '', '', 1000)": "idx_objects_bucket_id_name",
@@ -56,10 +56,10 @@ async def test_listings_seek_in_the_index(big):
             await big.execute("reset role; set local client_min_messages = notice")
             await big.execute("set local auto_explain.log_min_duration = -1")
 
-            seeks = [plan for plan in plans if "Query Text: select * from storage.objects" in plan]
+            seeks = [plan for plan in plans if "from storage.objects" in plan]
             assert seeks
             for plan in seeks:
-                assert re.search(rf"Index Scan (Backward )?using {index} on objects", plan), plan
+                assert re.search(rf"Index (Only )?Scan (Backward )?using {index} on objects", plan), plan
                 assert re.search(r"Index Cond: .* >= .* < ", plan), plan
             if listing == next(iter(LISTINGS)):
                 print("\n".join(line for line in seeks[0].splitlines() if "Index" in line))

@@ -21,8 +21,9 @@ from broker.processes.lifecycle import BAD_SETTINGS, OK
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
-from services.app import build_authenticator, request_wait_s
+from services.app import build_authenticator
 from services.gateway.routes import GatewayRoute, route_of
+from services.listening import request_wait_s
 from tests.broker.server import NatsServer, free_port, running_server
 from tests.services.gateway.door import KEYS, Watched, fresh_id, running_door, start
 from tests.services.gateway.pool import Pool, running_pool

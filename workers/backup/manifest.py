@@ -67,6 +67,14 @@ class DatabaseRight(Struct, frozen=True):
     may_grant: bool
 
 
+class BackupContents(Struct, frozen=True):
+    """What the saved database had: its size in bytes on the disk, tables of the schema public, users."""
+
+    bytes: int
+    tables: int
+    users: int
+
+
 class BackupManifest(Struct, frozen=True):
     """The content of manifest.json."""
 
@@ -85,6 +93,8 @@ class BackupManifest(Struct, frozen=True):
     role_settings: list[BackupSetting] = field(default_factory=list)
     """Those of the project's own roles, in all databases."""
     rights: list[DatabaseRight] = field(default_factory=list)
+    contents: BackupContents | None = None
+    """None in backups of older versions."""
 
 
 def describe_file(path: Path) -> BackupFile:

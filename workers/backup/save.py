@@ -24,6 +24,7 @@ from workers.backup.manifest import (
     INDEX,
     MANIFEST,
     ROLES,
+    BackupContents,
     BackupError,
     BackupManifest,
     BackupSetting,
@@ -67,7 +68,8 @@ async def save(
                 await asyncio.gather(dumping, return_exceptions=True)
                 raise
             await dumping
-            manifest = await _manifest(connection, folder, version, blobs, size)
+            contents = await _count_contents(project, snapshot)
+            manifest = await _manifest(connection, folder, version, contents, blobs, size)
     for name in missing:
         report(f"Note: the blob {name} was missing in the store already")
     write_manifest(folder, manifest)
@@ -104,8 +106,21 @@ async def _save_blobs(
     return await save_blobs(store, places, folder, report)
 
 
+async def _count_contents(project: asyncpg.Connection, snapshot: str) -> BackupContents:
+    """Return what the saved rows are, counted as role postgres in the snapshot of the dump."""
+    async with project.transaction(isolation="repeatable_read", readonly=True):
+        await project.execute(f"set transaction snapshot '{snapshot}'")
+        [row] = await project.fetch(STATEMENTS["contents"])
+    return BackupContents(**dict(row))
+
+
 async def _manifest(
-    connection: asyncpg.Connection, folder: Path, version: str, blobs: int, size: int
+    connection: asyncpg.Connection,
+    folder: Path,
+    version: str,
+    contents: BackupContents,
+    blobs: int,
+    size: int,
 ) -> BackupManifest:
     names = [name for name in (DATABASE, ROLES, INDEX) if (folder / name).exists()]
     return BackupManifest(
@@ -119,6 +134,7 @@ async def _manifest(
         files={name: await asyncio.to_thread(describe_file, folder / name) for name in names},
         blobs=blobs,
         blob_bytes=size,
+        contents=contents,
         owner=await connection.fetchval(STATEMENTS["owner"]),
         settings=[BackupSetting(**dict(row)) for row in await connection.fetch(STATEMENTS["settings"])],
         role_settings=[

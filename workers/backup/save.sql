@@ -12,6 +12,14 @@ select pg_catalog.pg_export_snapshot()
 -- (the planner evaluates what index expressions make of constants).
 select bucket_id, version::pg_catalog.text as version from storage.objects where version is not null
 
+-- name: contents
+-- What the saved database has, as role postgres.
+select pg_catalog.pg_database_size(pg_catalog.current_database()) as bytes,
+  (select pg_catalog.count(*) from pg_catalog.pg_class as c
+    join pg_catalog.pg_namespace as n on n.oid operator(pg_catalog.=) c.relnamespace and n.nspname operator(pg_catalog.=) 'public'
+    where c.relkind in ('r', 'p')) as tables,
+  (select pg_catalog.count(*) from auth.users) as users
+
 -- name: migrations
 select series, pg_catalog.max(version) as version from headwater.migrations group by series
 

@@ -61,6 +61,14 @@ class Disconnected(Exception):
         return self.message
 
 
+class SessionEnded(Disconnected):
+    """The server ended the session before it completed any statement of an exchange, so nothing of that was committed.
+
+    Transactions that had not begun run on another connection (`transactions/repeat.py`): a session that was terminated while it
+    was idle (`pg_terminate_backend`) fails no request.
+    """
+
+
 class PoolTimeout(Exception):
     """Timed out acquiring connection from connection pool."""
 

@@ -60,16 +60,30 @@ class CompiledField:
 
 
 @dataclass(frozen=True, slots=True)
+class SingleRead:
+    """A query with one root field that the database answers: its statement, and the text of the answer before the value."""
+
+    template: StatementTemplate
+    head: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledOperation:
     """An operation for one role and one shape of its variables."""
 
     is_mutation: bool
     fields: Sequence[CompiledField]
+    single_read: SingleRead | None
+    """The same for a query with one root field, for the quick way (`single_read.py`)."""
 
 
 def compile_operation(operation: OperationPlan) -> CompiledOperation:
     """Compile the statements of a planned operation."""
-    return CompiledOperation(operation.is_mutation, [_compile_field(field) for field in operation.fields])
+    fields = [_compile_field(field) for field in operation.fields]
+    single_read = None
+    if len(fields) == 1 and not operation.is_mutation and isinstance(fields[0].work, StatementTemplate):
+        single_read = SingleRead(fields[0].work, b'{"data":{' + fields[0].key)
+    return CompiledOperation(operation.is_mutation, fields, single_read)
 
 
 def _compile_field(planned: RootFieldPlan) -> CompiledField:

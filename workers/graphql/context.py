@@ -5,6 +5,7 @@ Source: docs/reference/graphql.md, section 1; docs/reference/rest.md, section 4.
 """
 
 from collections.abc import Container
+from functools import lru_cache
 
 from schemas.http import Request
 from schemas.settings.tree import Api
@@ -20,9 +21,14 @@ def transaction_context(
     request: Request, identity: RequestIdentity, role: Role, api: Api, missing_names: Container[str] = ()
 ) -> TransactionContext:
     """Return the settings, isolation and first statements of a request's transaction."""
-    schema = api.schemas[0] if api.schemas else "public"
-    path = dict.fromkeys((schema, *api.extra_search_path))
-    search_path = ", ".join(quoted(name) for name in path)
-    settings = [*request_settings(request, identity, role, search_path), *api.app_settings.items()]
-    before = [Statement(pre_request_call(api.pre_request))] if api.pre_request else []
+    search_path = _search_path(api.schemas[0] if api.schemas else "public", *api.extra_search_path)
+    settings = request_settings(request, identity, role, search_path)
+    if api.app_settings:
+        settings += api.app_settings.items()
+    before = [Statement(pre_request_call(api.pre_request))] if api.pre_request else ()
     return TransactionContext(settings, role.isolation, before, missing_names)
+
+
+@lru_cache(maxsize=64)
+def _search_path(*schemas: str) -> str:
+    return ", ".join(quoted(name) for name in dict.fromkeys(schemas))

@@ -6,7 +6,6 @@ validates documents by all rules of the specification. Both are cached as long a
 
 from functools import cached_property
 
-from ariadne import make_executable_schema
 from graphql import GraphQLSchema, validate
 from graphql.language import DocumentNode
 
@@ -32,6 +31,10 @@ class Definition:
     @cached_property
     def _executable(self) -> GraphQLSchema:
         """Return everything that documents may use, whether introspection shows it or not."""
+        from ariadne import (
+            make_executable_schema,
+        )  # it loads a web framework: only where documents are strict
+
         return make_executable_schema(Introspector(self._schema, is_whole=True).sdl())
 
     def check(self, document: Document) -> None:

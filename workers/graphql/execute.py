@@ -129,7 +129,7 @@ class Mutation:
 
     def fail(self, error: DatabaseError, outcome: OperationOutcome) -> None:
         """Record an error at the field that failed. Raises: StaleSchema."""
-        _check_stale(error, self.context)
+        check_stale(error, self.context)
         outcome.failures[self.owners[error.statement_index or 0].number] = failure_from(error)
 
 
@@ -157,7 +157,12 @@ async def _read(
     statements, owners = _isolated_statements(bound, context, may_write=False)
     may_share = not context.preceding
     work = TransactionSpec(
-        context.settings, statements, read_only=True, isolation=context.isolation, may_share=may_share
+        context.settings,
+        statements,
+        read_only=True,
+        isolation=context.isolation,
+        may_share=may_share,
+        may_run_on_replica=True,
     )
     try:
         results, long = await pool.run_long(work)
@@ -165,7 +170,7 @@ async def _read(
         failed_owner = None if error.statement_index is None else owners[error.statement_index]
         if failed_owner is None or not failed_owner.is_of_field:
             raise
-        _check_stale(error, context)
+        check_stale(error, context)
         outcome.failures[failed_owner.number] = failure_from(error)
         del bound[failed_owner.number]
         if bound:
@@ -226,7 +231,7 @@ async def _read_singly(
             try:
                 rows = (await transaction.run(*statements))[-1]
             except DatabaseError as error:
-                _check_stale(error, context)
+                check_stale(error, context)
                 outcome.failures[index] = failure_from(error)
             else:
                 outcome.values[index] = _value_or_null(rows[0][0])
@@ -239,7 +244,7 @@ def failure_from(error: DatabaseError) -> GraphQLFailure:
     return GraphQLFailure(raised[1]) if raised else GraphQLFailure(error.message, error.code)
 
 
-def _check_stale(error: DatabaseError, context: TransactionContext) -> None:
+def check_stale(error: DatabaseError, context: TransactionContext) -> None:
     """Check whether an error means that the schema cache is outdated.
 
     Raises: StaleSchema if our statement (an error inside a function has a context) names something that does not exist,

@@ -42,10 +42,19 @@ def respond(outcome: OperationOutcome, *, is_mutation: bool) -> Response | Strea
     out.append(b'},"errors":' + _errors(failures) + b"}" if failures else b"}}")
     if long is None:
         return Response(200, list(_HEADERS), b"".join(head))
-    prefix, suffix = b"".join(head), b"".join(tail)
-    return StreamedResponse(
-        200, list(_HEADERS), _surrounded(prefix, long, suffix), size=len(prefix) + long.size + len(suffix)
-    )
+    return _streamed(b"".join(head), long, b"".join(tail))
+
+
+def data_response(head: bytes, value: bytes | LongValue | None) -> Response | StreamedResponse:
+    """Return the answer with the value of the only root field; `head` is the JSON text before the value."""
+    if isinstance(value, LongValue):
+        return _streamed(head, value, b"}}")
+    return Response(200, list(_HEADERS), b"%b%b}}" % (head, b"null" if value is None else value))
+
+
+def _streamed(prefix: bytes, long: LongValue, suffix: bytes) -> StreamedResponse:
+    size = len(prefix) + long.size + len(suffix)
+    return StreamedResponse(200, list(_HEADERS), _surrounded(prefix, long, suffix), size=size)
 
 
 def failure_response(failures: Iterable[GraphQLFailure]) -> Response:

@@ -68,6 +68,11 @@ class GraphQLState:
         """Return a role's settings. A role that the login role cannot switch to is rejected by the database later."""
         return self._catalog.roles.get(name) or Role(name)
 
+    def built_role(self, name: str) -> RoleState | None:
+        """Return the state of a role if it is cached and valid."""
+        role = self._roles.get(name)
+        return role if isinstance(role, RoleState) else None
+
     async def role(self, name: str) -> RoleState:
         """Return the state of a role, built if it is not cached.
 

@@ -37,6 +37,7 @@ from workers.graphql.parse.persisted import PersistedQueries
 from workers.graphql.plan.operation import IntrospectionQuery
 from workers.graphql.respond import as_graphql_response, failure_response, refusal_response, respond
 from workers.graphql.role import CachedOperation, RoleState, cached_plan
+from workers.graphql.single_read import answer_single_read
 from workers.graphql.state import GraphQLState
 from workers.idempotency.writes import KeyedWrites
 
@@ -162,18 +163,25 @@ class GraphQLWorker:
     ) -> Response | StreamedResponse:
         is_large = len(data) > _LARGE
         identity = state.identities.of(request.caller)
-        role = await state.role(identity.role)
+        role = state.built_role(identity.role) or await state.role(identity.role)
         cached = role.cached_operation(text, graphql_request.operation)
         if cached is None:
             cached = await self._offload(
                 len(text) > _LONG or role.is_strict, role.operation, text, graphql_request.operation
             )
-        if is_mutation(cached.operation) and request.method != "POST":
+        if request.method != "POST" and is_mutation(cached.operation):
             raise WrongMethod("A mutation must be sent by POST", "POST")
         operation = cached_plan(cached, graphql_request.variables)
         if operation is None:
             is_heavy = is_large or cached.document.fields > _MANY or not role.validator.is_ready
             operation = await self._offload(is_heavy, role.compile, cached, graphql_request.variables)
+        context = transaction_context(
+            request, identity, state.database_role(identity.role), state.api, state.missing_names
+        )
+        if operation.single_read is not None and not is_large:
+            return await answer_single_read(
+                operation.single_read, graphql_request.variables, context, self._pool
+            )
         outcome = OperationOutcome(operation.fields)
         await self._answer_without_database(outcome, role, cached, graphql_request)
         bound = await self._offload(is_large, bind_statements, operation, outcome, graphql_request.variables)
@@ -181,9 +189,6 @@ class GraphQLWorker:
         keyed = keyed_mutation(request, identity, data) if keys is not None else None
         if refusal := outcome.refusal(is_mutation=operation.is_mutation):
             raise RefusedOperation(refusal)
-        context = transaction_context(
-            request, identity, state.database_role(identity.role), state.api, state.missing_names
-        )
         if keys is not None and keyed is not None:
             return await execute_keyed(keys, keyed, bound, outcome, context)
         await execute(operation, bound, outcome, context, self._pool)

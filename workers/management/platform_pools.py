@@ -19,7 +19,7 @@ from schemas.http import Headers, Request, Response
 from schemas.settings.tree import Settings
 from workers.management.errors import ManagementError
 from workers.management.metrics_text import read_metrics
-from workers.management.request_history import DURATIONS, REQUESTS, RequestHistory, sample_of
+from workers.management.request_history import DURATIONS, LEAST_S, REQUESTS, RequestHistory, sample_of
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 _BUDGET_MS = 30_000
@@ -120,7 +120,7 @@ async def follow_requests(pools: PlatformPools) -> None:
     while True:
         try:
             metrics = read_metrics(await pools.metrics(), (REQUESTS, DURATIONS))
-            pools.history.add(time.monotonic(), sample_of(metrics))
+            pools.history.add(time.monotonic(), sample_of(metrics), least_s=LEAST_S)
         except Unavailable:
             pass
         await asyncio.sleep(_SAMPLE_S)

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from broker.logs.store import FOLDER
 from broker.observability.observe import observe
+from broker.processes.backup_requests import BackupSchedule, backup_folder, write_schedule
 from broker.processes.lifecycle import data_folder
 from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
@@ -53,7 +54,11 @@ async def serve_pool(resources: Resources) -> None:
 
     async def renew(settings: Settings) -> None:
         worker.configuration = settings
+        await asyncio.to_thread(
+            _publish_schedule, settings.management, resources.live.base.settings.management
+        )
 
+    await renew(resources.live.settings)
     resources.live.on_change(renew)
     store = resources.settings.log.store
     if store.enabled:
@@ -61,6 +66,15 @@ async def serve_pool(resources: Resources) -> None:
         resources.process.on_drain(keeper.close)
         keeper.start()
     await resources.serve(MANAGEMENT, worker.answer)
+
+
+def _publish_schedule(present: Management, of_start: Management) -> None:
+    """Write the schedule of backups for the supervisor, if an administrator changed it."""
+    schedules = [
+        BackupSchedule(settings.backup_schedule, settings.backups_kept) for settings in (present, of_start)
+    ]
+    with suppress(OSError):  # on a full disk the old one stays; the next start writes it
+        write_schedule(backup_folder(present), *schedules)
 
 
 async def _sweep_forever(database: ManagementDatabase, settings: Management) -> None:

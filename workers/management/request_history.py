@@ -14,7 +14,9 @@ from typing import NamedTuple
 from workers.management.metrics_text import MetricSamples
 
 REQUESTS, DURATIONS = "headwater_requests_total", "headwater_request_duration_seconds_bucket"
-_MOST_SAMPLES = 62
+_MOST_SAMPLES = 75
+LEAST_S = 50.0
+"""Least seconds between two samples: so many samples are an hour, whoever takes them."""
 
 
 class PoolCounters(NamedTuple):
@@ -33,6 +35,14 @@ class PoolFigures(NamedTuple):
     errors: int
     p50_ms: float | None
     p99_ms: float | None
+
+
+class IntervalFigures(NamedTuple):
+    """What was answered between two samples: `ended` by the clock of the samples, `seconds` between them."""
+
+    ended: float
+    seconds: float
+    figures: PoolFigures
 
 
 Sample = Mapping[tuple[str, str], PoolCounters]
@@ -60,6 +70,23 @@ class RequestHistory:
                 return _figures(before, sample), now - at
         return _figures({}, sample), None
 
+    def series(self, now: float, sample: Sample, span_s: float, pool: str = "") -> list[IntervalFigures]:
+        """Return the figures between each two neighbouring samples of a span, this one as the last; of one pool, or of all.
+
+        A process that did not answer in time is missing in a sample: its counters stay those of the sample before, and what it did meanwhile
+        counts when it answers again.
+        """
+        samples = [(at, before) for at, before in self._samples if 0 < now - at <= span_s]
+        if not samples:
+            return []
+        intervals, (began, first) = [], samples[0]
+        present = dict(first)
+        for at, after in [*samples[1:], (now, sample)]:
+            latest = present | dict(after)
+            intervals.append(IntervalFigures(at, at - began, _sum(present, latest, pool)))
+            began, present = at, latest
+        return intervals
+
 
 def sample_of(metrics: MetricSamples) -> dict[tuple[str, str], PoolCounters]:
     """Return the counters of all pools and processes."""
@@ -80,6 +107,19 @@ def sample_of(metrics: MetricSamples) -> dict[tuple[str, str], PoolCounters]:
         bounds, counts = tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
         sample[key] = PoolCounters(count, errors[key], bounds, counts)
     return sample
+
+
+def _sum(before: Sample, after: Sample, pool: str) -> PoolFigures:
+    """Return the figures of one pool, or of all of them together."""
+    answered, errors, buckets = 0.0, 0.0, dict[float, float]()
+    for key, counters in after.items():
+        if pool and key[1] != pool:
+            continue
+        difference = _difference(before.get(key), counters)
+        answered, errors = answered + difference.answered, errors + difference.errors
+        for bound, count in zip(difference.bounds, difference.buckets, strict=True):
+            buckets[bound] = buckets.get(bound, 0.0) + count
+    return PoolFigures(round(answered), round(errors), quantile(buckets, 0.5), quantile(buckets, 0.99))
 
 
 def _figures(before: Sample, after: Sample) -> dict[str, PoolFigures]:

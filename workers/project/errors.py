@@ -2,6 +2,7 @@
 
 ProjectError
 |- ProjectRejected  the folder or the history cannot be used as it is
+|  `- HistoryDisagrees  the history has other migrations than the folder
 |- SplitRejected    a file cannot be split into SQL statements
 `- ScriptFailed     the database rejected a statement of a file
 """
@@ -22,6 +23,10 @@ class ProjectError(Exception):
 
 class ProjectRejected(ProjectError):
     """The folder or the history cannot be used as it is."""
+
+
+class HistoryDisagrees(ProjectRejected):
+    """The history of the database and the folder have different migrations, so none is applied."""
 
 
 class SplitRejected(ProjectError):

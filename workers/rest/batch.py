@@ -104,7 +104,7 @@ class _Batch:
         self._most = self._room = most
         self._role = state.role(identity.role)
         end, _ = end_of(
-            state.options.tx_end, parse_preferences([v for n, v in request.headers if n == "prefer"]).tx
+            state.options.tx_end, parse_preferences(tuple(v for n, v in request.headers if n == "prefer")).tx
         )
         self.is_kept = end is not TransactionEnd.ROLLBACK
         self._results: dict[str, object] = {}

@@ -15,9 +15,9 @@ from workers.database.transactions.model import Statement, TransactionEnd, Trans
 from workers.rest.errors.execute import PreconditionFailed
 from workers.rest.etags import are_met
 from workers.rest.execute import RestContext, RestTask, TransactionDefaults, settings_of
-from workers.rest.model import ApiRequest, RequestAction, RestResult
+from workers.rest.model import ApiRequest, RestResult
 
-_CHANGES = frozenset({RequestAction.UPDATE, RequestAction.UPSERT, RequestAction.DELETE})
+_CHANGES = frozenset({"PATCH", "PUT", "DELETE"})
 _COLLISION = "40001"
 _SAVE = Statement("savepoint hw_condition")
 _UNDO = Statement("rollback to savepoint hw_condition")
@@ -25,7 +25,7 @@ _UNDO = Statement("rollback to savepoint hw_condition")
 
 def is_conditional(parsed: ApiRequest, headers: Headers) -> bool:
     """Return whether a write has a condition on the existing rows."""
-    return parsed.action in _CHANGES and (
+    return parsed.method in _CHANGES and (
         header(headers, "if-match") is not None or header(headers, "if-none-match") is not None
     )
 

@@ -72,7 +72,7 @@ def _rows_of(output: MediaOutput, body: bytes) -> str:
 
 def _head_of(headers: Headers) -> str:
     lines = [f"{name}:{value}\n" for name, value in headers if name[:8] == "content-" or name in _HEAD_NAMES]
-    return _hash("".join(sorted(lines)).encode(errors="surrogatepass"), _HEAD_BYTES)
+    return _hash("".join(lines).encode(errors="surrogatepass"), _HEAD_BYTES)
 
 
 def _hash(data: bytes, size: int) -> str:

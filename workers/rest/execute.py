@@ -6,6 +6,7 @@ is set before anything runs. Source: docs/reference/rest.md, section 4.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
@@ -56,7 +57,13 @@ class TransactionDefaults:
     pre_request: str | None = None
 
     def search_path(self, schema: str) -> str:
-        return ", ".join(quoted(name) for name in dict.fromkeys((schema, *self.extra_search_path)))
+        """Return the search path of requests to a schema."""
+        return _search_path(schema, self.extra_search_path)
+
+
+@lru_cache(maxsize=1024)
+def _search_path(schema: str, further: tuple[str, ...]) -> str:
+    return ", ".join(quoted(name) for name in dict.fromkeys((schema, *further)))
 
 
 class RestContext(Struct, frozen=True):
@@ -179,6 +186,7 @@ def work_of(task: RestTask, context: RestContext) -> TransactionSpec:
         isolation=plan.isolation or context.role.isolation,
         end=plan.end,
         may_share=_may_share(plan, context.defaults),
+        may_run_on_replica=not isinstance(plan, CallPlan) or plan.call.function.volatility != "v",
     )
 
 

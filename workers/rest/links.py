@@ -36,7 +36,7 @@ def links(plan: RestPlan, edges: PageEdges, values: Sequence[str]) -> Headers:
 def query_text(pieces: Sequence[str | tuple[str, int]], values: Sequence[str]) -> str:
     """Insert the values of a request into the pieces of its query string."""
     return "".join(
-        piece if isinstance(piece, str) else piece[0] + _encoded(values[piece[1]]) for piece in pieces
+        [piece if isinstance(piece, str) else piece[0] + _encoded(values[piece[1]]) for piece in pieces]
     )
 
 

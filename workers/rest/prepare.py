@@ -8,14 +8,12 @@ Requests of one shape share an entry: the values of their filters fill the param
 """
 
 from schemas.http import Headers
-from workers.rest.model import ApiRequest, Payload, RequestAction
+from workers.rest.model import ApiRequest, Payload
 from workers.rest.parse.request import PlanHeaders, parse_request, plan_headers
 from workers.rest.plan.plan import make_plan
-from workers.rest.query.query import query_for
-from workers.rest.query.rows import rows_query_for
 from workers.rest.state import CachedPlan, RequestKey, RestState
 
-_HAS_BODY = frozenset({RequestAction.CREATE, RequestAction.UPDATE, RequestAction.UPSERT})
+_WITH_BODY = frozenset({"POST", "PATCH", "PUT"})
 
 
 def parse(
@@ -39,7 +37,7 @@ def parse_with(
 
 def reads_body(request: ApiRequest) -> bool:
     """Return whether the body of a request matters."""
-    return request.action in _HAS_BODY or (request.action is RequestAction.CALL and request.method == "POST")
+    return request.method in _WITH_BODY
 
 
 def plan_and_query(
@@ -54,7 +52,7 @@ def plan_and_query(
     if cached is not None:
         return cached
     plan = make_plan(request, payload, state.catalog, state.options)
-    planned = CachedPlan(plan, query_for(plan), rows_query_for(plan))
+    planned = CachedPlan(plan)
     # A nested insert and a page by cursor hold values of this request, so they must not be cached.
     if not request.query.nested and request.query.cursor is None:
         form_length = len(str(plan_key)) if payload and payload.form else 0

@@ -5,6 +5,7 @@ Source: docs/reference/rest.md, sections 11 to 13, 19.
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -28,6 +29,28 @@ _header_list = msgspec.json.Decoder(list[dict[str, str]])
 _STATUS = re.compile(r"[2-5][0-9]{2}")
 
 
+class FixedHeaders(NamedTuple):
+    """What the answers of a plan have in common, in one dialect."""
+
+    typed: Headers
+    """Content-Type, and Content-Profile where a schema was chosen."""
+    path: str
+    """The path of the resource."""
+    behind: Headers
+    """The last headers."""
+
+
+def fixed_headers(plan: RestPlan, dialect: Dialect) -> FixedHeaders:
+    """Return what the answers of a plan have in common."""
+    behind: Headers = []
+    if plan.output.explain is None and (applied := _applied(plan)):
+        behind.append(("preference-applied", applied))
+    behind.append(_VARY)
+    if plan.output.explain is None and plan.warnings:
+        behind.append(("warning", _warning(plan.warnings)))
+    return FixedHeaders(_typed(plan, dialect), "/" + quote(plan.request.target, safe=""), behind)
+
+
 def respond(
     plan: RestPlan,
     result: RestResult,
@@ -35,15 +58,17 @@ def respond(
     dialect: Dialect,
     *,
     conditions: Headers | None = None,
+    fixed: FixedHeaders | None = None,
 ) -> Response | StreamedResponse:
     """Return the response. A long body is sent as it arrives; for a response without a body, it is abandoned.
 
     `conditions` are the headers of the request of a read: the response has its entity tag, or is 304 if they name it.
+    `fixed` are the `fixed_headers` of the plan, where they are cached.
 
     Raises: RangeNotSatisfiable, BadResponseHeaders, BadResponseStatus.
     """
     try:
-        status, headers, body = _answer(plan, result, values, dialect)
+        status, headers, body = _answer(plan, result, values, fixed or fixed_headers(plan, dialect))
     except RestError:
         _abandon(result)
         raise
@@ -64,50 +89,46 @@ def _abandon(result: RestResult) -> None:
         result.body.abandon()
 
 
-def _answer(plan: RestPlan, result: RestResult, values: Sequence[str], dialect: Dialect) -> Answer:
+def _answer(plan: RestPlan, result: RestResult, values: Sequence[str], fixed: FixedHeaders) -> Answer:
     if plan.output.explain is not None:
-        return 200, [("content-type", spelled_type(plan.output.content_type, dialect)), _VARY], result.body
+        return 200, [fixed.typed[0], *fixed.behind], result.body
     match plan:
         case ReadPlan():
-            status, headers, body = _read(plan, result, values, dialect)
+            status, headers, body = _read(plan, result, values, fixed)
         case CallPlan():
-            status, headers, body = _call(plan, result, dialect)
+            status, headers, body = _call(plan, result, fixed)
         case WritePlan():
-            status, headers, body = _write(plan, result, dialect)
-    applied = _applied(plan)
-    if applied:
-        headers.append(("preference-applied", applied))
-    headers.append(_VARY)
-    if plan.warnings:
-        headers.append(("warning", _warning(plan.warnings)))
-    status, headers = _overridden(status, headers, result)
+            status, headers, body = _write(plan, result, fixed)
+    headers += fixed.behind
+    if result.headers is not None or result.status is not None:
+        status, headers = _overridden(status, headers, result)
     return status, headers, body
 
 
-def _read(plan: ReadPlan, result: RestResult, values: Sequence[str], dialect: Dialect) -> Answer:
+def _read(plan: ReadPlan, result: RestResult, values: Sequence[str], fixed: FixedHeaders) -> Answer:
     status, content_range = _ranged(plan.request.range.offset, result)
-    location = "/" + quote(plan.request.target, safe="")
+    location = fixed.path
     if plan.request.query.canonical:
         location += "?" + query_text(plan.request.query.canonical, values)
     if plan.read.is_paged:
         status, content_range = 200, f"*/{'*' if result.total is None else result.total}"
-    headers = [*_typed(plan, dialect), ("content-range", content_range), ("content-location", location)]
+    headers = [*fixed.typed, ("content-range", content_range), ("content-location", location)]
     if result.edges is not None:
         headers += links(plan, result.edges, values)
     return status, headers, b"" if plan.request.is_head else result.body
 
 
-def _call(plan: CallPlan, result: RestResult, dialect: Dialect) -> Answer:
+def _call(plan: CallPlan, result: RestResult, fixed: FixedHeaders) -> Answer:
     status, content_range = _ranged(plan.request.range.offset, result)
     ranged: Headers = [("content-range", content_range)]
     if plan.call.function.returns is Returns.VOID:
         return 204, ranged, b""
-    return status, [*_typed(plan, dialect), *ranged], b"" if plan.request.is_head else result.body
+    return status, [*fixed.typed, *ranged], b"" if plan.request.is_head else result.body
 
 
-def _write(plan: WritePlan, result: RestResult, dialect: Dialect) -> Answer:
+def _write(plan: WritePlan, result: RestResult, fixed: FixedHeaders) -> Answer:
     counted = result.page_total if plan.counts_exactly else None
-    typed = _typed(plan, dialect) if plan.returns_rows else []
+    typed = fixed.typed if plan.returns_rows else []
     body = result.body if plan.returns_rows else b""
     match plan.request.action:
         case RequestAction.CREATE:
@@ -127,7 +148,7 @@ def _write(plan: WritePlan, result: RestResult, dialect: Dialect) -> Answer:
             )
     if not plan.returns_rows:
         return 204, [], b""
-    return (201 if result.inserted else 200), typed, body
+    return (201 if result.inserted else 200), [*typed], body
 
 
 def _created(plan: WritePlan, result: RestResult) -> int:

@@ -4,17 +4,20 @@ Requests are cached by the shape of their URL (the query string without the valu
 decide the plan. A new catalog or configuration creates a new state, so that no cached entry is stale.
 """
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from schemas.settings.tree import Api
 from workers.database.schema_cache.catalog import Catalog, Role
 from workers.database.schema_cache.similar_names import best_match
 from workers.request_context.identity import IdentityResolver
+from workers.rest.dialect import Dialect
 from workers.rest.errors.token import token_error
 from workers.rest.execute import TransactionDefaults
 from workers.rest.model import ApiRequest, RestOptions, RestPlan, RestStatement
 from workers.rest.parse.request import PlanHeaders
+from workers.rest.query.query import query_for
+from workers.rest.query.rows import rows_query_for
+from workers.rest.respond import FixedHeaders, fixed_headers
 
 _MAX_ENTRIES = 4096
 _MAX_KEY_LENGTH = 4096
@@ -25,14 +28,31 @@ RequestKey = tuple[str, str, str, PlanHeaders]
 """Method, path, shape of the query string, and the headers that decide the plan."""
 
 
-@dataclass(frozen=True, slots=True)
 class CachedPlan:
-    """A plan with its statement."""
+    """A plan with its statements."""
 
-    plan: RestPlan
-    statement: RestStatement
-    by_rows: RestStatement | None = None
-    """The statement that returns the body row by row, where there is one: for answers that may be long."""
+    __slots__ = ("_fixed", "_statement", "by_rows", "plan")
+
+    def __init__(self, plan: RestPlan) -> None:
+        self.plan = plan
+        self.by_rows = rows_query_for(plan)
+        """The statement that returns the body row by row, where there is one: for answers that may be long."""
+        self._statement: RestStatement | None = None
+        self._fixed: dict[Dialect, FixedHeaders] = {}
+
+    @property
+    def statement(self) -> RestStatement:
+        """The statement that returns one row, made when it is first needed: most plans have one or the other."""
+        if self._statement is None:
+            self._statement = query_for(self.plan)
+        return self._statement
+
+    def fixed_headers(self, dialect: Dialect) -> FixedHeaders:
+        """Return the headers that all answers in a dialect have in common."""
+        headers = self._fixed.get(dialect)
+        if headers is None:
+            headers = self._fixed[dialect] = fixed_headers(self.plan, dialect)
+        return headers
 
 
 class RequestShapeCache(Generic[K, V]):

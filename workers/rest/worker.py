@@ -130,9 +130,9 @@ class RestWorker:
         timing.mark("transaction")
 
         # Respond. Only reads have an entity tag.
-        if isinstance(plan, ReadPlan):
-            return respond(plan, result, values, dialect, conditions=request.headers)
-        return respond(plan, result, values, dialect)
+        conditions = request.headers if isinstance(plan, ReadPlan) else None
+        fixed = planned.fixed_headers(dialect)
+        return respond(plan, result, values, dialect, conditions=conditions, fixed=fixed)
 
     def _read_for(
         self, state: RestState, parsed: ApiRequest, request: Request, shape: str, values: list[str]

@@ -59,13 +59,19 @@ class Sql:
     def flattened(self) -> "list[str | _Parameter]":
         """Return texts and parameters in order, without nesting."""
         flat: list[str | _Parameter] = []
-        pending: list[str | _Parameter | Sql] = [self]
-        while pending:
-            piece = pending.pop()
-            if type(piece) is Sql:
-                pending.extend(reversed(piece._pieces))
+        append = flat.append
+        open_fragments = [iter(self._pieces)]
+        while open_fragments:
+            for piece in open_fragments[-1]:
+                if type(piece) is not Sql:
+                    append(piece)  # type: ignore[arg-type]  # not a fragment
+                elif len(piece._pieces) == 1 and type(piece._pieces[0]) is str:  # most are one text
+                    append(piece._pieces[0])
+                else:
+                    open_fragments.append(iter(piece._pieces))
+                    break
             else:
-                flat.append(piece)  # type: ignore[arg-type]  # not a fragment
+                open_fragments.pop()
         return flat
 
     def __add__(self, other: "Sql") -> "Sql":
@@ -159,14 +165,20 @@ def concat(*parts: Sql) -> Sql:
     return Sql(tuple([part for part in parts if part._pieces]))
 
 
+def constant(sql: Sql) -> Sql:
+    """Return a fragment without parameters as one text, so that joining it costs little. Raises: ValueError if it has some."""
+    text, params = render(sql)
+    if params:
+        raise ValueError("a constant fragment has no parameters")
+    return Sql((text,))
+
+
 def render(sql: Sql) -> tuple[str, tuple[Param, ...]]:
     """Return the statement's text with `$1`, `$2`... and its parameters in that order."""
-    texts: list[str] = []
     params: list[Param] = []
-    for piece in sql.flattened():
-        if isinstance(piece, str):
-            texts.append(piece)
-        else:
+    pieces = sql.flattened()
+    for place, piece in enumerate(pieces):
+        if type(piece) is tuple:
             params.append(piece[0])
-            texts.append(f"${len(params)}")
-    return "".join(texts), tuple(params)
+            pieces[place] = f"${len(params)}"
+    return "".join(pieces), tuple(params)  # type: ignore[arg-type]  # every parameter has become a text

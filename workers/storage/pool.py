@@ -8,8 +8,9 @@ from pathlib import Path
 
 from broker.blobs.store import BlobStore
 from broker.blobs.watch import BlobStoreWatch
+from broker.codec import encode
 from broker.requests.call import Calls
-from broker.subjects import STORAGE
+from broker.subjects import OBJECTS_CHANGED, STORAGE
 from broker.token_buckets import Buckets
 from schemas.settings.tree import Settings, SettingsError
 from workers.resources import Resources
@@ -43,6 +44,7 @@ async def serve_pool(resources: Resources) -> None:
         blobs,
         render,
         keyring=read_keyring(settings),
+        announce=lambda change: resources.connection.try_publish(OBJECTS_CHANGED.name, encode(change)),
     )
     resources.process.on_drain(store.tasks.close)
     sweeping = asyncio.get_running_loop().create_task(

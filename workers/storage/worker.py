@@ -11,6 +11,7 @@ from schemas.errors import ApiError
 from schemas.http import Request, Response
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.routing import RouteMatch
+from workers.storage.events.announce import changed_objects
 from workers.storage.model.database_errors import storage_error_of
 from workers.storage.model.errors import (
     StorageError,
@@ -61,7 +62,14 @@ class StorageWorker:
         identity = _identity(request, call)
         data = await _read(body)
         storage_request = StorageRequest(request, match.parameters, call.operation, identity, data)
-        return await call.endpoint(self._context, storage_request)
+        response: Response | None = None
+        try:
+            response = await call.endpoint(self._context, storage_request)
+            return response
+        finally:
+            change = changed_objects(call.operation, match.parameters, request, response)
+            if change is not None:
+                self._context.announce(change)
 
 
 def _identity(request: Request, call: EndpointCall) -> StorageIdentity | None:

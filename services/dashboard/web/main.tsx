@@ -1,9 +1,5 @@
-/** The entry: styles, the cache of answers, the session, the router. */
+/** The entry: the cache of answers, the session, the router. Its styles are styles/first.css. */
 
-import "./styles/tokens.css";
-import "./styles/base.css";
-import "./components/components.css";
-import "./shell/shell.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";

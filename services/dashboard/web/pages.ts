@@ -5,12 +5,28 @@ import { page, type PageEntry } from "./shell/page.ts";
 export const pages: readonly PageEntry[] = [
   page("", "Home", "home", "", () => import("./pages/home/HomePage.tsx")),
   // Database: Tables, SQL, Schema, Policies
+  page("tables", "Tables", "table", "database", () => import("./pages/tables/TablesPage.tsx")),
+  page("sql", "SQL", "terminal", "database", () => import("./pages/sql/SqlPage.tsx")),
+  page("schema", "Schema", "layers", "database", () => import("./pages/schema/SchemaPage.tsx")),
+  page("policies", "Policies", "policy", "database", () => import("./pages/policies/PoliciesPage.tsx")),
 
   // Users: Users, Auth settings, Mail
+  page("users", "Users", "users", "users", () => import("./pages/users/UsersPage.tsx")),
+  page("auth", "Auth settings", "lock", "users", () => import("./pages/auth/AuthPage.tsx")),
+  page("mail", "Mail", "mail", "users", () => import("./pages/mail/MailPage.tsx"), "developer"),
 
   // Project: Storage, Functions, Realtime, Jobs, GraphQL, REST
+  page("storage", "Storage", "box", "project", () => import("./pages/storage/StoragePage.tsx")),
+  page("functions", "Functions", "function", "project", () => import("./pages/functions/FunctionsPage.tsx")),
+  page("jobs", "Jobs", "clock", "project", () => import("./pages/jobs/JobsPage.tsx")),
+  page("realtime", "Realtime", "radio", "project", () => import("./pages/realtime/RealtimePage.tsx")),
+  page("graphql", "GraphQL", "graph", "project", () => import("./pages/graphql/GraphqlPage.tsx")),
+  page("rest", "REST", "code", "project", () => import("./pages/rest/RestPage.tsx")),
 
   // Operations: Logs, Performance, Backups
+  page("logs", "Logs", "list", "operations", () => import("./pages/logs/LogsPage.tsx")),
+  page("performance", "Performance", "gauge", "operations", () => import("./pages/performance/PerformancePage.tsx")),
+  page("backups", "Backups", "archive", "operations", () => import("./pages/backups/BackupsPage.tsx")),
 
   // Platform: Settings
   page("settings", "Settings", "settings", "platform", () => import("./pages/settings/SettingsPage.tsx")),

@@ -197,7 +197,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def read_ports(folder: DataFolder) -> dict[str, int]:
-    """Return the ports of the last start; empty if there was none."""
+    """Return the ports of the last start by their names, and those that its options named by their variables; empty if there was none."""
     with contextlib.suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode(folder.ports.read_bytes(), type=dict[str, int])
     return {}

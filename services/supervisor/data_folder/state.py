@@ -37,6 +37,8 @@ class PlatformState(Struct, frozen=True):
     ports: dict[str, int]
     values: dict[str, str]
     children: list[ChildState]
+    options: dict[str, str] = {}
+    """Settings that options of `headwater start` made and other commands need, by their environment names."""
 
 
 def write_state(folder: DataFolder, state: PlatformState) -> None:

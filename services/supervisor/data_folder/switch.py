@@ -8,6 +8,9 @@ from pathlib import Path
 from services.supervisor.data_folder.folder import DataFolder, is_data_folder, is_locked, write_private
 from services.supervisor.errors import StartFailed, StartRefused
 
+BRANCHES = "branches"
+"""Folder of the branches, which stay with the path: they are of this platform, and not of one state of it."""
+
 
 def switch_folders(used: DataFolder, restored: DataFolder, now: float) -> Path | None:
     """Exchange the folders of stopped platforms; return where the old one is now, or None if there was none.
@@ -37,6 +40,8 @@ def switch_folders(used: DataFolder, restored: DataFolder, now: float) -> Path |
         raise StartFailed(
             f"{restored.path} cannot take the place of {used.path}: {error.strerror}. Nothing was changed."
         ) from None
+    if had_one and (kept / BRANCHES).exists():
+        (kept / BRANCHES).rename(used.path / BRANCHES)
     for folder in (DataFolder(kept), used):
         _point_home_to(folder)
     return kept if had_one else None

@@ -1,7 +1,7 @@
 """A project: its folder, its `config.toml`, its `.env` files, and the settings they make.
 
-Order: defaults < config.toml < `.env` < `.env.local` < the process' environment < options of the command line. The env files of
-the project's folder and of the folder of config.toml are read. Only their `HEADWATER_...` and `GOTRUE_...` names are used, and
+Order: defaults < config.toml < ports of the last start < `.env` < `.env.local` < the process' environment < options of the command line.
+Options of ports hold for later starts of the data folder, until a start names other ones. The env files of the project's folder and of the folder of config.toml are read. Only their `HEADWATER_...` and `GOTRUE_...` names are used, and
 names that `env(NAME)` in config.toml refers to, because an application has its own DATABASE_URL there.
 """
 
@@ -14,10 +14,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from broker.processes.secret_files import with_file_values
+from schemas.branches import BranchRecord
 from schemas.settings.dotenv import parse_dotenv
 from schemas.settings.environment import is_setting, without_report
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
+from services.supervisor.branches import overrides as branches
+from services.supervisor.branches.record import OWN_SETTINGS, read_record
 from services.supervisor.data_folder.folder import DataFolder, is_data_folder
 from services.supervisor.errors import StartRefused
 
@@ -25,13 +28,18 @@ DATA_FOLDER = ".headwater"
 CONFIG = Path("supabase", "config.toml")
 _ENV_FILES = (".env", ".env.local")
 _SUBSTITUTION = re.compile(r"env\((\w+)\)")
-_PORT_VARIABLES = {
+_ADDRESS_VARIABLES = ("HEADWATER_CERTIFICATES_", "HEADWATER_GATEWAY_HOST", "HEADWATER_API_PORT")
+PORT_VARIABLES = {
     "HEADWATER_API_PORT": "api",
     "HEADWATER_DB_PORT": "db",
     "HEADWATER_BROKER_PORT": "nats",
     "HEADWATER_INBUCKET_PORT": "mail",
     "HEADWATER_INBUCKET_SMTP_PORT": "smtp",
 }
+
+"""The variable of each port, which the options of `headwater start` set too."""
+OPTION, LAST_START = "option", "last start"
+"""Sources of a setting, beside the paths of env files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,7 @@ class Project:
     environment: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Variable -> `option`, or the path of the env file that set it; those of the process' environment are not listed."""
+    """Variable -> OPTION, LAST_START, or the path of the env file that set it; those of the process' environment are not listed."""
 
     @property
     def folder(self) -> Path:
@@ -56,7 +64,16 @@ class Project:
     @property
     def named_ports(self) -> frozenset[str]:
         """The ports that an option or the environment sets: of api, db, nats, mail and smtp."""
-        return frozenset(name for variable, name in _PORT_VARIABLES.items() if variable in self.environment)
+        return frozenset(name for variable, name in PORT_VARIABLES.items() if variable in self.environment)
+
+
+def public_options(project: Project) -> dict[str, str]:
+    """Return the settings of options that decide the gateway's address, which other commands cannot read from the project's files."""
+    return {
+        name: project.environment[name]
+        for name, source in project.sources.items()
+        if source == "option" and name.startswith(_ADDRESS_VARIABLES)
+    }
 
 
 def find_data(data: Path | None, root: Path | None) -> Path:
@@ -90,8 +107,9 @@ def load_project(
     data: Path | None,
     overrides: Mapping[str, str],
     environment: Mapping[str, str] | None = None,
+    earlier: Mapping[str, str] | None = None,
 ) -> Project:
-    """Read a project. `overrides` are settings under their environment names, and win over everything.
+    """Read a project. `overrides` are settings under their environment names, and win over everything; `earlier` ones over config.toml.
 
     Raises: StartRefused if a file is missing or cannot be read, or a setting cannot be used.
     """
@@ -105,18 +123,33 @@ def load_project(
     content = _read(file) if file else b""
     referenced = set(_SUBSTITUTION.findall(content.decode(errors="replace")))
     from_files, places, warnings = _env_files(folder, (file or folder / CONFIG).parent, referenced)
-    merged = {**from_files, **without_report(process), **overrides}
-    sources = {name: path for name, path in places.items() if name not in process}
-    sources |= dict.fromkeys(overrides, "option")
+    merged = {**(earlier or {}), **from_files, **without_report(process), **overrides}
+    sources = dict.fromkeys(earlier or {}, LAST_START) | places
+    sources = {name: path for name, path in sources.items() if name not in process}
+    sources |= dict.fromkeys(overrides, OPTION)
+    place = find_data(data, folder)
+    branch = read_record(place)
     try:
         merged = with_file_values(merged)
+        if branch:
+            own, own_warnings = _branch_settings(place, branch)
+            warnings += own_warnings
+            inherited = {name: text for name, text in merged.items() if name not in overrides}
+            merged = branches.branch_environment(branch, content, inherited, own, earlier or {}, overrides)
         settings, more = load_settings(content, merged, source=str(file or CONFIG))
     except SettingsError as error:
         raise StartRefused(f"{error}. Correct it and start again.") from None
-    place = find_data(data, folder)
-    return Project(
-        folder, file, place, _with_certificate(settings, place), merged, (*warnings, *more), sources
+    settings = _with_certificate(branches.with_server_settings(settings) if branch else settings, place)
+    return Project(folder, file, place, settings, merged, (*warnings, *more), sources)
+
+
+def _branch_settings(data: Path, branch: BranchRecord) -> tuple[dict[str, str], list[str]]:
+    """Return the settings that a branch's data folder has for the branch alone, and warnings."""
+    path = data / OWN_SETTINGS
+    own, warnings = (
+        parse_dotenv(_read(path).decode(errors="replace"), str(path)) if path.is_file() else ({}, [])
     )
+    return own, [*warnings, *branches.ignored_settings(branch, own)]
 
 
 def _with_certificate(settings: Settings, data: Path) -> Settings:

@@ -28,11 +28,11 @@ def project_of_state(state: PlatformState, more: Mapping[str, str] | None = None
     """Read the project of a running platform again. Raises: StartRefused if its files cannot be used.
 
     The URL of an external database comes from the state file, because the variable that named it may not be set here: without it the
-    logins would get the passwords of an embedded database. `more` are further settings by their environment names.
+    logins would get the passwords of an embedded database. So do options of the start that decide its address. `more` are further settings by their environment names.
     """
     config = Path(state.config) if state.config else None
     url = "" if state.ports.get("db") else state.values.get("DB_URL", "")
-    overrides = {**({"HEADWATER_DB_URL": url} if url else {}), **(more or {})}
+    overrides = {**state.options, **({"HEADWATER_DB_URL": url} if url else {}), **(more or {})}
     return load_project(Path(state.project), config, Path(state.data), overrides)
 
 

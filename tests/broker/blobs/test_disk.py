@@ -1,6 +1,8 @@
 """Blobs on a local disk: rights, crashes, a full disk, threads that outlive their callers."""
 
 import asyncio
+import errno
+import hashlib
 import os
 import stat
 from asyncio.subprocess import PIPE, create_subprocess_exec
@@ -12,10 +14,11 @@ from uuid import uuid4
 
 import pytest
 
-from broker.blobs import blob_names
+from broker.blobs import blob_names, disk_files
 from broker.blobs.blob_names import OBJECTS, STAGING, UPLOADS, BlobPath, blob
 from broker.blobs.disk import DiskBlobs
 from broker.blobs.errors import BlobMissing, BlobStoreDown
+from broker.blobs.model import StagedBlob
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
 
@@ -268,3 +271,30 @@ async def test_each_bucket_spreads_its_files_over_folders(store: BlobStore) -> N
     assert path is not None
     assert path.parent.name == str(version)[:2]
     assert isinstance(store._backend, DiskBlobs)
+
+
+async def written_at_once(store: BlobStore, place: BlobPath, data: bytes) -> StagedBlob:
+    async with store.stage(place, limit=MOST) as writer:
+        await writer.write(data)
+        return await writer.finish_in_place()
+
+
+async def test_a_blob_that_comes_at_once_is_written_in_place_and_leaves_nothing_if_that_fails(
+    store: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.check()
+    data = b"x" * 700_000
+    place = blob("bucket", uuid4())
+    staged = await written_at_once(store, place, data)
+    assert (staged.name, staged.md5) == (place, hashlib.md5(data).hexdigest())
+    assert await store.get_small(place, limit=MOST) == data
+
+    def fails(_: Path) -> None:
+        raise OSError(errno.EIO, "as asked")
+
+    monkeypatch.setattr(disk_files, "sync_folder", fails)
+    with pytest.raises(BlobStoreDown):
+        await written_at_once(store, blob("bucket", uuid4()), data)
+
+    assert await listed(store) == [place]
+    assert list((tmp_path / "blobs" / "staging").iterdir()) == []

@@ -57,7 +57,7 @@ async def test_the_disk_begins_to_write_each_stretch_once(
     monkeypatch.setattr(disk_files, "_STRETCH", 10)
     monkeypatch.setattr(disk_files, "start_writeback", lambda _, at, size: begun.append((at, size)))
     path = tmp_path / "a"
-    file = NewFile(path, run, refuse, keep) if kind == "new" else AppendedFile(path, 0, run, refuse)
+    file = NewFile(path, run, refuse, keep, keep) if kind == "new" else AppendedFile(path, 0, run, refuse)
 
     for _ in range(8):
         await file.write(b"words")

@@ -12,10 +12,9 @@ from broker.blobs.errors import (
     BlobMissing,
     BlobStoreDown,
     BlobStoreFull,
-    remote_error,
     translate_disk_errors,
-    translate_remote_errors,
 )
+from broker.blobs.remote_errors import remote_error, translate_remote_errors
 
 PLACE = blob("bucket", uuid4())
 SIGNED = "https://me.blob.example/files/x?sig=0123456789abcdef&se=2030"

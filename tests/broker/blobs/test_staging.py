@@ -18,6 +18,8 @@ from broker.blobs.staging import PIECE, Md5, PiecePipe
 class ListSink:
     """Keeps pieces; it may wait, and fail."""
 
+    has_thread = True
+
     def __init__(self, fails_at: int = -1) -> None:
         self.pieces: list[bytes] = []
         self.calls: list[str] = []
@@ -32,7 +34,11 @@ class ListSink:
         self.pieces.append(piece)
         self.calls.append("write")
 
-    async def finish(self, last: bytes, place: BlobPath | None = None) -> None:
+    async def finish(
+        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+    ) -> None:
+        if first is not None:
+            first()
         await self.write(last)
         self.calls[-1] = "finish" if place is None else f"finish in {place}"
 

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import os
+import socket
 from pathlib import Path
 
-from broker.processes.heartbeat import ALIVE_FILE, start_heartbeat
+from broker.processes.heartbeat import ALIVE_FILE, NOTIFY_SOCKET, start_heartbeat
 from broker.processes.status_lines import HEARTBEAT
 
 
@@ -50,3 +51,37 @@ def _is_open(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+async def test_systemd_learns_that_the_process_is_ready_and_lives(tmp_path: Path) -> None:
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(address)
+        receiver.setblocking(False)
+        loop = asyncio.get_running_loop()
+
+        beating = start_heartbeat({NOTIFY_SOCKET: address}, None)
+        assert beating is not None
+        async with asyncio.timeout(60):
+            message = await loop.sock_recv(receiver, 100)
+        beating.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await beating
+
+    assert message == b"READY=1\nWATCHDOG=1"
+
+
+async def test_systemd_that_is_gone_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "alive"
+
+    beating = start_heartbeat({NOTIFY_SOCKET: "@headwater-no-such-socket", ALIVE_FILE: str(path)}, None)
+    assert beating is not None
+    async with asyncio.timeout(60):
+        while not path.exists():
+            await asyncio.sleep(0.01)
+    is_beating = not beating.done()
+    beating.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await beating
+
+    assert is_beating

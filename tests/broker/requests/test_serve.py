@@ -7,12 +7,13 @@ from broker.observability.observe import exposition
 from broker.requests.call import Calls, PoolReply
 from broker.requests.current_request import CURRENT
 from broker.requests.handler import RequestBody
-from broker.requests.serve import PoolMember, serve
+from broker.requests.serve import PoolMember, _ServedRequest, serve
 from broker.subjects import Subject
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request, Response
 from tests.broker.conftest import Open
 from tests.broker.server import NatsServer
+from tests.reference_cycles import no_cycles
 
 
 class Teapot(ApiError):
@@ -319,3 +320,11 @@ async def test_what_is_no_request_is_answered_with_a_500(nats: NatsServer, conne
 
     assert b"An internal error occurred." in answer.payload
     assert (await scene.ask("1", "/")).response.status == 200
+
+
+async def test_an_answered_request_leaves_no_reference_cycle(nats: NatsServer, connect: Open) -> None:
+    scene = await make_scene(nats.url, "cycles", connect)
+
+    async with no_cycles(_ServedRequest):
+        for id in ("1", "2", "3"):
+            assert (await scene.ask(id, "/")).response.status == 200

@@ -89,6 +89,8 @@ SPECIAL = {
     "gateway.compression.gzip_level": 7,
     "gateway.trusted_proxies": ["10.0.0.0/8", "::1"],
     "realtime.retention_size": Size(77_000_000),
+    "db.replicas.max_lag": Duration(7),
+    "db.replicas.urls": "postgresql://replica.test/postgres",
     "auth.site_url": "myapp://home",
     "auth.external_url": "https://example.org/auth/v1",
     "auth.redirect_url": "https://example.org/callback",
@@ -118,6 +120,12 @@ SPECIAL = {
     "auth.database_encryption.decryption_keys": {"one": "A" * 43},
     "backup.backend": "s3",
     "backup.path": "/mnt/backups",
+    "api.tls.http_port": 8080,
+    "certificates.domains": ["api.example.org", "www.example.org"],
+    "certificates.contact": "ops@example.org",
+    "certificates.directory": "https://ca.example.org/directory",
+    "certificates.challenges": ["http-01"],
+    "certificates.eab_hmac_key": "YSBrZXkgb2YgdGhlc2UgdGVzdHM",
     "backup.key": "a2V5IG9mIDMyIGJ5dGVzIGZvciB0aGVzZSB0ZXN0cyE=",
     "backup.old_keys": "b2xkIGtleSBvZiAzMiBieXRlcyBmb3IgdGVzdHMhISE=",
     "backup.wal_limit": Size(777 * 1024 * 1024),
@@ -144,6 +152,9 @@ WITHOUT_EFFECT = (
 KEY_PAIR = ("access_key_id", "secret_access_key")
 
 COMPANIONS = {
+    "certificates.domains": {"accept_terms": "true"},
+    "certificates.eab_key_id": {"eab_hmac_key": "YSBrZXkgb2YgdGhlc2UgdGVzdHM"},
+    "certificates.eab_hmac_key": {"eab_key_id": "kid-1"},
     "auth.email.smtp.host": {"email_smtp_admin_email": "admin@example.org"},
     "auth.email.allow_unverified_email_sign_ins": {"email_enable_confirmations": "true"},
     "auth.captcha.enabled": {"captcha_secret": "x"},
@@ -618,6 +629,9 @@ def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, te
         ("api.idempotency.keep", "169h", "api.idempotency.keep must be 1s to 168h, a week"),
         ("api.idempotency.keep", "0s", "api.idempotency.keep must be 1s to 168h, a week"),
         ("api.idempotency.max_answer", "17MiB", "api.idempotency.max_answer must be 16MiB or less"),
+        ("db.replicas.max_lag", "61s", "db.replicas.max_lag must be 10ms to 60s"),
+        ("db.replicas.urls", "postgresql://a, secret", "db.replicas.urls: number 2 must be postgresql://[user:password@]host[:port]/database"),
+        ("db.replicas.urls", "postgresql://a:99999/x", "db.replicas.urls: number 1 must be postgresql://[user:password@]host[:port]/database"),
         ("gateway.trusted_proxies", ["proxy.local"], "gateway.trusted_proxies has 'proxy.local', which is no network such as 10.0.0.0/8, and no address"),
         ("auth.jwt_secret", "fifteen letters", "auth.jwt_secret must have 16 characters or more"),
         ("auth.publishable_key", "", "auth.publishable_key must not be empty"),
@@ -677,7 +691,7 @@ def test_settings_cannot_be_changed() -> None:
 def test_no_secret_shows_in_a_representation() -> None:
     keys = {name: ".".join(path) for name, (path, _) in NAMES.items()}
     environment = {name: SPECIAL.get(key, f"{LONG} {name}") for name, key in keys.items() if key in SECRETS}
-    settings, warnings = load_settings(b"", environment)
+    settings, warnings = load_settings(b"", {**environment, "HEADWATER_CERTIFICATES_EAB_KEY_ID": "kid-1"})
 
     assert LONG not in f"{settings!r} {settings} {warnings}"
     assert repr(settings).count("***") == len(SECRETS)

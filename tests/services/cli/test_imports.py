@@ -6,8 +6,24 @@ import sys
 
 def test_no_command_imports_the_libraries_of_servers_before_it_needs_them():
     heavy = ("aiohttp", "asyncpg", "nats", "cryptography")
-    text = f"import sys, services.cli.main; print([name for name in {heavy} if name in sys.modules])"
+    text = (
+        "import importlib, sys; from services.cli.main import COMMANDS\n"
+        "for name in COMMANDS: importlib.import_module(f'services.cli.{name}')\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
 
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_command_imports_no_other_command():
+    text = (
+        "import sys; from services.cli.main import main\n"
+        "main.get_command(None, 'start')\n"
+        "print([name for name in ('start', 'doctor', 'gen', 'restore') if f'services.cli.{name}' in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "['start']"

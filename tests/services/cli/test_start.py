@@ -367,6 +367,28 @@ def test_a_database_server_that_was_left_over_is_stopped_first(project_folder):
     assert re.search(r"Stopping postgres \(process \d+\), left over", started.stdout)
 
 
+def test_ports_of_options_hold_for_the_next_start_and_others_replace_them(project_folder):
+    servers = ("--edge", "none", "--pool", "none")
+    project_folder.run("start", "--detach", *servers, "--port", "0")
+    stored = json.loads((project_folder.data / "ports.json").read_text())
+    project_folder.run("stop")
+    again = project_folder.run("start", "--detach", *servers)
+    kept = json.loads((project_folder.data / "ports.json").read_text())
+    project_folder.run("stop")
+    other = project_folder.run("start", "--detach", *servers, "--port", "0", "--nats-port", "0")
+    replaced = json.loads((project_folder.data / "ports.json").read_text())
+
+    assert (again.returncode, other.returncode) == (0, 0), again.stderr + other.stderr
+    assert "Ports as at the last start: HEADWATER_API_PORT=0." in again.stdout
+    assert "as at the last start" not in other.stdout
+    assert stored["HEADWATER_API_PORT"] == kept["HEADWATER_API_PORT"] == 0
+    assert kept["db"] != 54322  # the usual one, where no port of the API is named
+    assert {name for name in replaced if name.startswith("HEADWATER_")} == {
+        "HEADWATER_API_PORT",
+        "HEADWATER_BROKER_PORT",
+    }
+
+
 def test_a_lost_password_file_is_replaced(servers):
     servers.run("stop")
     (servers.data / "passwords.json").unlink()

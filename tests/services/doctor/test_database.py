@@ -3,10 +3,21 @@
 import pytest
 from msgspec.structs import replace
 
+from schemas.positions import ReplicaFacts
 from services.doctor.database import DatabaseFacts, Replacement, SlotFacts, look_at_facts, unreachable
 from services.doctor.finding import FindingLevel
 
-GOOD = DatabaseFacts(180006, "logical", 0.0, 5, 10, 100, [], SlotFacts(1024, True, False))
+GOOD = DatabaseFacts(
+    180006,
+    "logical",
+    0.0,
+    5,
+    10,
+    100,
+    [],
+    SlotFacts(1024, True, False),
+    replicas=[ReplicaFacts("a:5432", "", 512)],
+)
 
 
 def test_good_database_has_no_findings_but_good_ones() -> None:
@@ -27,6 +38,8 @@ def test_good_database_has_no_findings_but_good_ones() -> None:
         ({"slot": SlotFacts(0, False, True)}, "realtime", FindingLevel.ERROR),
         ({"slot": SlotFacts(0, False, False)}, "realtime", FindingLevel.WARNING),
         ({"slot": SlotFacts(2**31, True, False)}, "realtime", FindingLevel.WARNING),
+        ({"replicas": [ReplicaFacts("a:5432", "refused")]}, "replica", FindingLevel.WARNING),
+        ({"replicas": [ReplicaFacts("a:5432", "", 2**30)]}, "replica", FindingLevel.WARNING),
         ({"replacement": Replacement(False, False, ["headwater_next"])}, "restore", FindingLevel.WARNING),
         ({"replacement": Replacement(False, True, ["headwater_before"])}, "restore", FindingLevel.ERROR),
     ],

@@ -7,7 +7,8 @@ import pytest
 
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings
-from services.doctor.external import look_at_certificate, look_at_collector, look_at_store
+from services.doctor.certificates import look_at_certificate
+from services.doctor.external import look_at_collector, look_at_store
 from services.doctor.finding import FindingLevel
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.server import free_port
@@ -34,7 +35,7 @@ def test_end_of_a_certificate_is_told_before_it_comes(
 ) -> None:
     certificate_for_loopback(tmp_path)
 
-    (found,) = look_at_certificate(_settings(_TLS.decode()), [tmp_path], time.time() + later_s)
+    (found,) = look_at_certificate(_settings(_TLS.decode()), [tmp_path], tmp_path, time.time() + later_s)
 
     assert found.level is level
     assert told in found.text
@@ -42,7 +43,7 @@ def test_end_of_a_certificate_is_told_before_it_comes(
 
 
 def test_certificate_that_is_missing_is_an_error_with_a_cure(tmp_path: Path) -> None:
-    (found,) = look_at_certificate(_settings(_TLS.decode()), [tmp_path])
+    (found,) = look_at_certificate(_settings(_TLS.decode()), [tmp_path], tmp_path)
 
     assert found.level is FindingLevel.ERROR
     assert "cert.pem cannot be read" in found.text
@@ -78,6 +79,6 @@ def test_collector_that_answers_is_fine() -> None:
 
 
 def test_what_is_not_used_is_not_looked_at(tmp_path: Path) -> None:
-    assert look_at_certificate(Settings(), [tmp_path]) == []
+    assert look_at_certificate(Settings(), [tmp_path], tmp_path) == []
     assert look_at_store(Settings()) == []
     assert look_at_collector(Settings()) == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from broker.processes.lifecycle import ManagedProcess
 from schemas.keys.secret import Secret
+from schemas.settings.certificates import Certificates
 from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Graphql, Pools, Settings
@@ -94,14 +95,17 @@ async def running_door(
     api: Mapping[str, object] | None = None,
     auth: Mapping[str, object] | None = None,
     drain_timeout: float = 10.0,
+    certificates: Certificates | None = None,
+    realtime: RealtimeSettings | None = None,
 ) -> AsyncIterator[Door]:
     """Start a gateway on a free port, and drain it at the end."""
     settings = Settings(
-        api=Api(port=free_port(), **(api or {})),  # type: ignore[arg-type]  # options of a test
+        api=Api(**{"port": free_port(), **(api or {})}),  # type: ignore[arg-type]  # options of a test
         broker=Broker(url=Secret(nats_url)),
         auth=Auth(enabled=False, **(auth or {})),  # type: ignore[arg-type]  # one pool stands behind these doors
         storage=Storage(enabled=False),
-        realtime=RealtimeSettings(enabled=False),
+        realtime=realtime or RealtimeSettings(enabled=False),
+        certificates=certificates or Certificates(),
         graphql=Graphql(enabled=False),
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),

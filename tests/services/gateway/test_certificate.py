@@ -54,7 +54,7 @@ async def test_gateway_answers_over_tls_and_over_nothing_else(nats: NatsServer, 
 
 
 async def test_renewed_certificate_is_served_without_a_restart(pair: Tls, tmp_path: Path) -> None:
-    certificate = Certificate(pair)
+    certificate = Certificate.of_settings(pair)
     server = await asyncio.start_server(lambda _, w: w.close(), "127.0.0.1", 0, ssl=certificate.context)
     port = server.sockets[0].getsockname()[1]
     first = await _served_at(port, Path(pair.cert_path))
@@ -102,7 +102,7 @@ def test_pair_that_cannot_be_used_is_refused_with_the_reason(
     harm(tmp_path / name)  # type: ignore[operator]  # one of the functions above
 
     with pytest.raises(SettingsError, match=reason):
-        Certificate(pair)
+        Certificate.of_settings(pair)
 
 
 @pytest.mark.parametrize("given", ['cert_path = "c.pem"', 'key_path = "k.pem"'])

@@ -8,12 +8,15 @@ import pytest
 
 from broker.processes.backup_requests import (
     REQUEST,
+    SCHEDULE,
     BackupRequest,
+    BackupSchedule,
     BackupStatus,
     read_status,
     take_request,
     withdraw_request,
     write_request,
+    write_schedule,
     write_status,
 )
 from services.supervisor.backups import BackupRunner, new_backup_name
@@ -101,6 +104,41 @@ def test_only_the_oldest_whole_backups_are_removed(tmp_path: Path) -> None:
     BackupRunner(tmp_path, _no_database, _Lines(), kept=1)._remove_oldest()
 
     assert {path.name for path in tmp_path.iterdir()} == {names[2], names[3], "mine", new_backup_name(0)[:-5]}
+
+
+def test_a_changed_schedule_applies_at_once(tmp_path: Path) -> None:
+    runner = BackupRunner(tmp_path / "new", _no_database, _Lines(), "0 3 * * *", 7, clock=lambda: 0.0)
+    of_start = BackupSchedule("0 3 * * *", 7)
+    write_schedule(runner.folder, of_start, of_start)
+    runner.apply_changes()
+    assert (runner.schedule, runner.kept, runner.folder.exists()) == ("0 3 * * *", 7, False)
+
+    write_schedule(runner.folder, BackupSchedule("0 5 * * *", 2), of_start)
+    runner.apply_changes()
+    assert (runner.schedule, runner.kept, runner._due) == ("0 5 * * *", 2, 5 * 3600)
+
+    write_schedule(runner.folder, of_start, of_start)
+    runner.apply_changes()
+    assert (runner.schedule, runner.kept, runner._due) == ("0 3 * * *", 7, 3 * 3600)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff" * 100, b'{"schedule": 1, "kept": "x"}'])
+def test_a_schedule_that_cannot_be_read_changes_nothing(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / SCHEDULE).write_bytes(content)
+    runner = BackupRunner(tmp_path, _no_database, _Lines(), "0 3 * * *", 7)
+
+    runner.apply_changes()
+
+    assert (runner.schedule, runner.kept) == ("0 3 * * *", 7)
+
+
+def test_without_the_management_interface_no_change_is_read(tmp_path: Path) -> None:
+    write_schedule(tmp_path, BackupSchedule("* * * * *", 1), BackupSchedule("", 7))
+    runner = BackupRunner(tmp_path, _no_database, _Lines(), "", 7, follows_changes=False)
+
+    runner.apply_changes()
+
+    assert runner.schedule == ""
 
 
 def test_a_schedule_that_is_none_is_reported_and_makes_nothing(tmp_path: Path) -> None:

@@ -4,7 +4,14 @@ import pytest
 
 from schemas.settings.tree import Api, Broker, Db, Settings
 from services.supervisor.errors import StartRefused
-from services.supervisor.ports import PortRequest, choose_ports, is_free, requested_ports
+from services.supervisor.ports import (
+    PortRequest,
+    check_plain_port,
+    choose_ports,
+    is_free,
+    requested_ports,
+    unbindable,
+)
 
 EVERYTHING = ("api", "db", "nats")
 
@@ -27,6 +34,10 @@ def test_without_a_named_port_all_are_the_usual_ones():
 
 def test_with_a_named_api_port_all_others_are_free_ones():
     assert numbers(Settings(api=Api(port=7000)), {"api"}) == {"api": 7000, "db": 0, "nats": 0}
+
+
+def test_the_usual_api_port_leaves_all_others_the_usual_ones():
+    assert numbers(Settings(), {"api"}) == {"api": 54321, "db": 54322, "nats": 54328}
 
 
 def test_what_else_was_named_stays():
@@ -93,3 +104,16 @@ def test_two_parts_never_get_one_port():
 def test_a_host_of_another_machine_is_refused():
     with pytest.raises(StartRefused, match="no address of this machine"):
         is_free("192.0.2.1", 0)
+
+
+def test_a_port_that_the_system_keeps_says_what_to_do():
+    told = unbindable("0.0.0.0", 443, PermissionError(13, "Permission denied"))
+
+    assert "sysctl net.ipv4.ip_unprivileged_port_start=80" in told
+    assert "CAP_NET_BIND_SERVICE" in told
+
+
+def test_the_port_that_redirects_must_be_free(taken):
+    with pytest.raises(StartRefused, match=r"api\.tls\.http_port"):
+        check_plain_port("127.0.0.1", taken)
+    check_plain_port("127.0.0.1", 0)

@@ -66,4 +66,4 @@ def test_a_gateway_of_its_own_creates_no_certificate():
     settings, _ = load_settings(b"[api.tls]\nenabled = true", {})
 
     with pytest.raises(SettingsError, match="only `headwater start` creates a certificate"):
-        Certificate(settings.api.tls)
+        Certificate.of_settings(settings.api.tls)

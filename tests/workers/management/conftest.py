@@ -132,14 +132,18 @@ def cookie_of(response: Response) -> str:
 
 
 @pytest.fixture(scope="session")
-async def worker() -> AsyncIterator[tuple[ManagementWorker, str]]:
+async def worker(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[ManagementWorker, str]]:
     """A worker on a migrated database, and the URL of its superuser; one for the whole run."""
     settings = Settings()
     pools: list[ConnectionPool] = []
     with temporary_server(settings=_SERVER_SETTINGS) as server:
         await migrate(server.url(), settings)
         database = msgspec.structs.replace(settings.db, url=Secret(server.url()))
-        settings = msgspec.structs.replace(settings, db=database)
+        # Not the folder of a platform that stands where the tests run.
+        backups = msgspec.structs.replace(
+            settings.management, backup_folder=str(tmp_path_factory.mktemp("backups"))
+        )
+        settings = msgspec.structs.replace(settings, db=database, management=backups)
         passwords = login_passwords(settings)
 
         async def open_pool(login: str) -> ConnectionPool:

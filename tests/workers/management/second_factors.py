@@ -38,7 +38,8 @@ class App:
 
 def on_host(client: Client) -> Client:
     """Return the client in a browser that reached the server by a host name, over TLS."""
-    return replace(client, server_origin=HOST, headers=PAGE)
+    cookie = client.cookie and f"__Host-{client.cookie.removeprefix('__Host-')}"
+    return replace(client, server_origin=HOST, headers=PAGE, cookie=cookie)
 
 
 async def with_password(visitor: Client, right: Right = Right.READER) -> tuple[Client, str]:

@@ -1,6 +1,7 @@
 """Changes and texts applied as migrations: what runs, what is recorded, which file appears, and what is refused."""
 
 import dataclasses
+import json
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -302,3 +303,62 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
 
     assert (tmp_path / "migrations" / "1_a.sql").read_text() == "one"
     assert _files(tmp_path) == ["1_a.sql"]
+
+
+async def test_pending_files_are_applied_in_order_until_one_fails(
+    project: Client, database: asyncpg.Connection, schema: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    (folder / "20260101000000_schema.sql").write_text(f"create schema {schema};")
+    (folder / "20260101000001_table.sql").write_text(f"create table {schema}.notes (id int);")
+    (folder / "20260101000002_broken.sql").write_text(f"insert into {schema}.nothing values (1);")
+
+    first = await project.run("migrations.apply_pending", up_to="20260101000000")
+    response = await project.send("POST", "/operations/migrations.apply_pending", {})
+    states = (await project.run("migrations.list"))["migrations"]
+    (folder / "20260101000002_broken.sql").write_text(f"insert into {schema}.notes values (1);")
+    last = await project.run("migrations.apply_pending")
+
+    assert first["files"] == ["20260101000000_schema.sql"]
+    assert response.status == 400
+    assert "20260101000001_table.sql" in json.loads(response.body)["hint"]
+    assert [state["state"] for state in states] == ["applied", "applied", "pending"]
+    assert last["files"] == ["20260101000002_broken.sql"]
+    assert await database.fetchval(f"select count(*) from {schema}.notes") == 1
+
+
+async def test_without_a_folder_nothing_is_pending(owner: Client) -> None:
+    assert await owner.refused("migrations.apply_pending") == (409, "no_project_folder")
+
+
+async def test_more_objects_are_renamed_and_commented(
+    project: Client, database: asyncpg.Connection, schema: str
+) -> None:
+    await database.execute(f"create schema {schema} authorization postgres")
+    await project.run(
+        "migrations.apply",
+        name="objects",
+        text=f"create type {schema}.mood as enum ('calm'); create view {schema}.shown as select 1 as one;"
+        f"create table {schema}.notes (id int constraint positive check (id > 0)); create sequence {schema}.numbers;"
+        f"create function {schema}.twice(a int) returns int language sql as 'select 2 * a'",
+    )
+    changes = [
+        {"change": "rename_object", "on": "type", "schema": schema, "name": "mood", "to": "feeling"},
+        {"change": "rename_object", "on": "view", "schema": schema, "name": "shown", "to": 'odd " view'},
+        {"change": "rename_object", "on": "constraint", "schema": schema, "of": "notes", "name": "positive", "to": "over_zero"},
+        {"change": "set_comment", "on": "sequence", "schema": schema, "name": "numbers", "comment": "what's next"},
+        {"change": "set_comment", "on": "function", "schema": schema, "name": "twice", "arguments": "integer", "comment": "doubles"},
+    ]  # fmt: skip
+    planned = await project.run("schema.plan", changes=changes)
+    await project.run("schema.apply", name="rename", changes=changes)
+
+    assert [warning["code"] for warning in planned["warnings"]].count("name") == 1
+    assert await database.fetchval(f"select to_regtype('{schema}.feeling') is not null")
+    assert await database.fetchval("select to_regclass($1) is not null", f'{schema}."odd "" view"')
+    comment = f"select obj_description('{schema}.twice(int)'::regprocedure)"
+    assert await database.fetchval(comment) == "doubles"
+    [function] = await project.run("catalog.functions", schemas=[schema])
+    assert function["identity_arguments"] == "a integer"
+    refused = [{"change": "rename_object", "on": "trigger", "schema": schema, "name": "x", "to": "y"}]
+    assert (await project.refused("schema.plan", changes=refused))[0] == 400

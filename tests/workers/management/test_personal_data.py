@@ -1,6 +1,7 @@
 """Personal data of administrators as it is stored, and rows of versions that stored it as it was typed."""
 
 import json
+import uuid
 
 import asyncpg
 import msgspec
@@ -16,6 +17,7 @@ from workers.management.identity.personal_data import (
     PersonalDocument,
 )
 from workers.management.identity.seal_old_rows import seal_administrators, seal_sessions
+from workers.management.rights import Right
 
 _DATA, _OTHER = PersonalData(Secret("one secret")), PersonalData(Secret("another secret"))
 _OLD_ROWS = """
@@ -34,6 +36,10 @@ select concat_ws(' ',
   (select string_agg(a::text, ' ') from headwater.administrators as a),
   (select string_agg(a::text, ' ') from headwater.administrator_sessions as a),
   (select string_agg(a::text, ' ') from headwater.administrator_audit as a where request_id = 'old'))
+"""
+_ALL_STORED = """
+select concat_ws(' ', (select string_agg(a::text, ' ') from headwater.administrators as a),
+  (select string_agg(a::text, ' ') from headwater.administrator_audit as a))
 """
 
 
@@ -64,6 +70,41 @@ def test_a_digest_needs_the_secret() -> None:
     assert _DATA.stored(Lookup("ada")) != _DATA.stored(Lookup("bob"))
     assert _DATA.stored(Lookup("ada")) != _OTHER.stored(Lookup("ada"))
     assert _DATA.stored(Personal("ada")) != _DATA.stored(Personal("ada"))
+
+
+async def test_a_changed_address_is_sealed_signs_in_and_is_audited(owner: Client, visitor: Client) -> None:
+    old, new, taken = (f"{uuid.uuid4().hex}@example.com" for _ in range(3))
+    changed = await visitor.signed_in(old, Right.DEVELOPER)
+    await changed.run("account.set_password", password="a password of mine")
+    await visitor.signed_in(taken, Right.READER)
+    [row] = [row for row in await owner.run("administrators.list") if row["email"] == old]
+    identity = {"id": row["id"], "rights": "developer"}
+    for wrong in ("", "no address", "a\0@b", "x" * 400 + "@example.com"):
+        assert await owner.refused("administrators.change", **identity, email=wrong) == (
+            400,
+            "invalid_arguments",
+        )
+    assert await owner.refused("administrators.change", **identity, email=taken.upper()) == (
+        409,
+        "already_there",
+    )
+    assert await changed.refused("administrators.change", **identity, email=new) == (403, "no_right")
+
+    after = await owner.run("administrators.change", **identity, email=f" {new.capitalize()} ")
+
+    assert (after["email"], after["rights"], after["has_password"]) == (new.capitalize(), "developer", True)
+    assert (await changed.run("account.me"))["name"] == new.capitalize()  # the session stays
+    credentials = {"password": "a password of mine"}
+    assert (await visitor.send("POST", "/sign-in", {"email": new} | credentials)).status == 200
+    assert (await visitor.send("POST", "/sign-in", {"email": old} | credentials)).status == 401
+    [audited, *_] = (await owner.run("audit.list", operation="administrators.change", limit=1))["rows"]
+    assert (audited["before"]["email"], audited["after"]["email"]) == (old, new.capitalize())
+    admin = await asyncpg.connect(owner.superuser_url)
+    try:
+        stored = await admin.fetchval(_ALL_STORED)
+    finally:
+        await admin.close()
+    assert not [address for address in (old, new) if address in stored.lower()]
 
 
 async def test_rows_of_an_older_version_are_sealed_once(owner: Client) -> None:

@@ -145,6 +145,36 @@ async def test_a_hidden_row_is_explained_by_the_policy_that_does_not_hold(
     }
 
 
+async def test_a_restrictive_policy_that_hides_a_row_is_named_in_the_advice(
+    owner: Client, notes: Notes
+) -> None:
+    await notes.run('create policy "all rows" on {t} using (true)')
+    await notes.run('create policy "office" on {t} as restrictive for select using (false)')
+    reading = await _explain(owner, notes, 1, _caller(ANN))
+    updating = await _explain(owner, notes, 1, _caller(ANN), "update")
+    await notes.run('create policy "hours" on {t} as restrictive for all using (1 = 2)')
+    both = await _explain(owner, notes, 1, _caller(ANN))
+
+    assert "the restrictive policy 'office' for select does not hold" in reading["conclusion"]
+    assert reading["advice"].startswith(
+        "Change the restrictive policy 'office' for select so that this row passes"
+    )
+    assert "Add a permissive policy" not in reading["advice"]
+    assert updating["advice"] == reading["advice"]
+    assert "the restrictive policies 'hours', 'office' for select do not hold" in both["conclusion"]
+    assert both["advice"].startswith("Change the restrictive policies 'hours', 'office' for select")
+
+
+async def test_a_row_without_a_permissive_policy_gets_the_advice_to_add_one(
+    owner: Client, notes: Notes
+) -> None:
+    await notes.run('create policy "office" on {t} as restrictive for select using (false)')
+
+    hidden = await _explain(owner, notes, 1, _caller(ANN))
+
+    assert hidden["advice"].startswith("Add a permissive policy for select to authenticated")
+
+
 async def test_missing_grants_come_before_policies(owner: Client, notes: Notes) -> None:
     await notes.run("create policy all_ on {t} using (true)")
     editor = _caller(None, f"{notes.schema}_editor")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from broker.observability.metrics import MetricsReport, merged
 from workers.management.metrics_text import read_metrics
-from workers.management.request_history import PoolCounters, RequestHistory, quantile, sample_of
+from workers.management.request_history import LEAST_S, PoolCounters, RequestHistory, quantile, sample_of
 
 _BOUNDS = (0.1, 1.0, math.inf)
 
@@ -45,6 +45,47 @@ def test_samples_in_quick_succession_do_not_push_out_older_ones() -> None:
     history.add(1.0, {}, least_s=30.0)
 
     assert history.since(50.0, {}, 100.0)[1] == 50.0
+
+
+def test_a_series_has_the_figures_between_neighbouring_samples() -> None:
+    history = RequestHistory()
+    for at, counts in ((0.0, (5, 0, 0)), (60.0, (15, 0, 2)), (120.0, (15, 10, 2))):
+        history.add(at, {("a:1", "rest"): _counters(*counts), ("a:1", "auth"): _counters(int(at), 0)})
+    now = {("a:1", "rest"): _counters(20, 10, 3), ("a:1", "auth"): _counters(150, 0)}
+
+    every = history.series(150.0, now, 3600.0)
+    rest = history.series(150.0, now, 3600.0, "rest")
+
+    assert [(point.ended, point.seconds) for point in every] == [(60.0, 60.0), (120.0, 60.0), (150.0, 30.0)]
+    assert [point.figures.answered for point in every] == [70, 70, 35]
+    assert [(point.figures.answered, point.figures.errors) for point in rest] == [(10, 2), (10, 0), (5, 1)]
+    assert [point.figures.p50_ms for point in rest] == [50.0, 550.0, 50.0]
+    assert [point.ended for point in history.series(150.0, now, 100.0, "rest")] == [120.0, 150.0]
+    assert [point.figures for point in history.series(150.0, now, 100.0, "none")] == [(0, 0, None, None)] * 2
+    assert history.series(150.0, now, 10.0) == []
+    assert RequestHistory().series(150.0, now, 3600.0) == []
+
+
+def test_a_process_that_missed_a_sample_does_not_count_whole() -> None:
+    history = RequestHistory()
+    history.add(0.0, {("a:1", "rest"): _counters(1000, 0)})
+    history.add(60.0, {})
+    history.add(120.0, {("a:1", "rest"): _counters(1010, 0), ("b:1", "rest"): _counters(7, 0)})
+
+    points = history.series(130.0, {("a:1", "rest"): _counters(3, 0)}, 3600.0)
+
+    assert [point.figures.answered for point in points] == [0, 10 + 7, 3]
+
+
+def test_an_hour_of_samples_is_kept_however_often_they_are_taken() -> None:
+    history = RequestHistory()
+    for second in range(0, 7200, 10):
+        history.add(float(second), {}, least_s=LEAST_S)
+
+    points = history.series(7200.0, {}, 3600.0)
+
+    assert sum(point.seconds for point in points) >= 3550
+    assert len(points) <= 73
 
 
 @pytest.mark.parametrize(

@@ -281,6 +281,22 @@ async def test_rows_are_inserted_by_type(developer: Client, table: str) -> None:
     assert answer["rows"][0]["key"] == {"id": first["id"]}
 
 
+async def test_a_row_that_numbers_itself_is_put_back_under_its_number(developer: Client, table: str) -> None:
+    name = f"{table}_numbered"
+    await developer.run(
+        "sql.run",
+        sql=f"create table {name} (id int generated always as identity primary key, note text)",
+        read_only=False,
+    )
+    rows = [{"id": 7, "note": "back"}]
+
+    refused = await developer.refused("rows.insert", table=name, rows=rows)
+    stored = await developer.run("rows.insert", table=name, rows=rows, overrides_identity=True)
+
+    assert refused[0] == 400
+    assert stored["rows"][0]["values"] == {"id": "7", "note": "back"}
+
+
 async def test_an_insert_that_fails_names_its_row_and_stores_nothing(developer: Client, table: str) -> None:
     for rows, code in (
         ([{"rank": 1}, {"short": "long"}], "22001"),

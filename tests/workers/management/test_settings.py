@@ -447,5 +447,6 @@ async def test_keys_are_described_without_their_texts(owner: Client) -> None:
     assert all(key["key"] not in text for key in shown)
     assert {key["name"] for key in shown} == {"publishable", "secret", "anon", "service_role"}
     assert listed["source"] == "secret"
+    assert listed["signing_keys"] == [{"id": "auth.jwt_secret", "algorithm": "HS256", "role": "signs"}]
     assert await owner.refused("keys.rotate") == (409, "needs_command")
     assert shown[0]["key"] not in json.dumps(await owner.run("audit.list", operation="keys.show", limit=1))

@@ -17,6 +17,8 @@ from tests.workers.management.second_factors import (
 )
 from workers.management.rights import Right
 
+_ME = "/operations/account.me"
+
 
 async def _guess(client: Client, email: str, times: int) -> list[int]:
     return [
@@ -169,3 +171,19 @@ async def test_sign_in_takes_posts_of_its_own_page_alone(visitor: Client, path: 
 
     assert (await client.send("GET", path)).status == 405
     assert code_of(await foreign.send("POST", path, {})) == (403, "cross_site")
+
+
+async def test_over_tls_only_the_cookie_of_this_host_counts(visitor: Client) -> None:
+    secure = replace(
+        visitor, server_origin="https://api.example.org", headers={"origin": "https://api.example.org"}
+    )
+    client, *_ = await with_password(visitor)
+    name, _, secret = client.cookie.partition("=")
+
+    planted = await replace(secure, cookie=f"headwater_session={secret}").send("POST", _ME, {})
+    own = await replace(
+        secure, cookie=f'broken="{{; headwater_session=planted; __Host-headwater_session={secret}'
+    ).send("POST", _ME, {})
+    plain = await replace(client, cookie=f"a=b;{name}={secret}; bro ken[]=").send("POST", _ME, {})
+
+    assert (planted.status, own.status, plain.status) == (401, 200, 200)

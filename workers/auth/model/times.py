@@ -2,7 +2,11 @@
 
 from datetime import UTC, datetime
 
+_OFFSET = len("+00:00")
+
 
 def iso(moment: datetime) -> str:
     """Format a time as ISO 8601 in UTC with milliseconds and `Z`. `moment` must have a time zone."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds")[:-_OFFSET] + "Z"

@@ -147,10 +147,7 @@ class Archiver:
             await opened.archive.write("history", history.encode())
 
     async def _open_progress(self, archive: Archive) -> None:
-        bases = await archive.bases()
-        self.progress.base_at = bases[-1].began_at if bases else None
-        self.progress.oldest = bases[0].ended_at if bases else None
-        self.progress.write()
+        self.progress.set_bases(await archive.bases())
 
     async def _make_bases(
         self,
@@ -201,9 +198,7 @@ class Archiver:
             wait_for_log=storer.wait_for,
         )
         self.progress.base_running = False
-        self.progress.base_at = base.began_at
-        self.progress.oldest = self.progress.oldest or base.ended_at
-        self.progress.write()
+        self.progress.add_base(base)
         observe(
             BaseBackupStored(
                 archive.id, base.name, base.content_bytes, round(base.ended_at - base.began_at, 3)
@@ -220,9 +215,7 @@ class Archiver:
             async with rows:
                 objects = await copies.compare(owner, now, deleted.oldest)
         archives = await delete_old_archives(archive, opened.info.system, now, self.settings.retention)
-        bases = await archive.bases()
-        self.progress.oldest = bases[0].ended_at if bases else None
-        self.progress.write()
+        self.progress.set_bases(await archive.bases())
         if deleted.bases or deleted.pieces or objects or archives:
             observe(BackupsDeleted(archive.id, deleted.bases, deleted.pieces, objects))
 

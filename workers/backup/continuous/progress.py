@@ -1,13 +1,14 @@
 """What the process `archive` knows of its own work: for the status file, the metrics and the faults."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from broker.observability.faults import FAULTS
 from broker.observability.observe import gauge
-from broker.processes.archive_status import ArchiveStatus, write_archive_status
+from broker.processes.archive_status import MOST_BASES, ArchiveStatus, StoredBase, write_archive_status
+from workers.backup.continuous.archive import BaseInfo
 
 LOG, BASE, OBJECTS = "backup of the log", "base backup", "backup of objects"
 """The parts whose faults are reported."""
@@ -28,6 +29,8 @@ class ArchiveProgress:
     base_running: bool = False
     waiting_bytes: int = 0
     stored_bytes: int = 0
+    bases: list[StoredBase] = field(default_factory=list)
+    """Complete base backups, the newest first."""
     faults: dict[str, str] = field(default_factory=dict)
     _written: float = field(default=0.0, init=False)
 
@@ -43,6 +46,20 @@ class ArchiveProgress:
             if self.covered_until is None
             else max(0.0, round(self.server_time() - self.covered_until, 1))
         )
+
+    def set_bases(self, bases: Sequence[BaseInfo]) -> None:
+        """Note the complete base backups, which are sorted by age, and from which moment on a restore can go."""
+        self.base_at = bases[-1].began_at if bases else None
+        self.oldest = bases[0].ended_at if bases else None
+        self.bases = [_stored(base) for base in reversed(bases[-MOST_BASES:])]
+        self.write()
+
+    def add_base(self, base: BaseInfo) -> None:
+        """Note a base backup that is complete now."""
+        self.base_at = base.began_at
+        self.oldest = self.oldest or base.ended_at
+        self.bases = [_stored(base), *self.bases][:MOST_BASES]
+        self.write()
 
     def fail(self, part: str, reason: str) -> None:
         """Report that a part does not work."""
@@ -74,6 +91,7 @@ class ArchiveProgress:
             base_running=self.base_running,
             waiting_bytes=self.waiting_bytes,
             stored_bytes=self.stored_bytes,
+            bases=self.bases,
             fault="; ".join(f"{part}: {reason}" for part, reason in self.faults.items()),
         )
         write_archive_status(self.folder, status)
@@ -103,3 +121,7 @@ class ArchiveProgress:
                 lambda: float(LOG not in self.faults and self.covered_until is not None),
             ),
         ]
+
+
+def _stored(base: BaseInfo) -> StoredBase:
+    return StoredBase(base.name, base.began_at, base.ended_at, base.content_bytes)

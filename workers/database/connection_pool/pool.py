@@ -39,6 +39,7 @@ from workers.database.transactions.model import (
     TransactionSpec,
 )
 from workers.database.transactions.perform import perform, perform_long
+from workers.database.transactions.repeat import repeat_if_ended
 from workers.database.transactions.sql_span import in_sql_span
 from workers.database.transactions.statement_lines import StatementLines
 
@@ -47,6 +48,10 @@ _SHARING_FROM = 2
 _TIMES = PoolTimes()
 _LATE_CHECK_S = 0.1
 """Seconds between checks for waiting requests that time out."""
+
+
+ReadElsewhere = Callable[[TransactionSpec], Awaitable[RowsAndLongValue | None]]
+"""Runs a read on another server; None if it must run on this pool's."""
 
 
 class PoolState(NamedTuple):
@@ -88,6 +93,8 @@ class ConnectionPool(TransactionRunner):
         self._loop = asyncio.get_running_loop()
         self._late_timer: asyncio.TimerHandle | None = None
         self._shared_reads = SharedReads(self)
+        self.read_elsewhere: ReadElsewhere | None = None
+        """Where `run_long` runs reads first that may run on a replica."""
 
     @classmethod
     async def open(
@@ -139,6 +146,11 @@ class ConnectionPool(TransactionRunner):
 
     async def run(self, spec: TransactionSpec, decide: CommitDecision | None = None) -> list[Rows]:
         """Run one transaction and return the rows of each statement (see `TransactionRunner`)."""
+        if decide is not None:
+            return await self._run(spec, decide)
+        return await repeat_if_ended(lambda: self._run(spec, None))
+
+    async def _run(self, spec: TransactionSpec, decide: CommitDecision | None) -> list[Rows]:
         connection = self._take() or await self._acquire()
         started_at = self._loop.time()
         try:
@@ -156,6 +168,10 @@ class ConnectionPool(TransactionRunner):
 
     async def run_long(self, spec: TransactionSpec) -> RowsAndLongValue:
         """Run one transaction that only reads; its last value may be long (see `TransactionRunner`)."""
+        if self.read_elsewhere is not None and spec.may_run_on_replica:
+            elsewhere = await self.read_elsewhere(spec)
+            if elsewhere is not None:
+                return elsewhere
         is_crowded = self._prepared and len(self._connections.open) - len(self._idle) >= _SHARING_FROM
         if is_crowded and self._shared_reads.is_quick(spec):
             sharing: Awaitable[RowsAndLongValue | None] = self._shared_reads.run(spec, _caller_key())
@@ -170,6 +186,9 @@ class ConnectionPool(TransactionRunner):
             if shared is not None:
                 self._lines.ended(spec.statements, self._loop.time() - sharing_since)
                 return shared
+        return await repeat_if_ended(lambda: self._run_long(spec))
+
+    async def _run_long(self, spec: TransactionSpec) -> RowsAndLongValue:
         connection = self._take() or await self._acquire()
         long: LongValue | None = None
         started_at = self._loop.time()
@@ -199,7 +218,7 @@ class ConnectionPool(TransactionRunner):
 
         The end of the block commits, an exception rolls back. Raises, at the first statement: as `run`.
         """
-        transaction = Transaction(self._take_or_wait, settings, self._lines)
+        transaction = Transaction(self._take_or_wait, self._connections.take_back, settings, self._lines)
         try:
             try:
                 yield transaction

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Protocol
 
 from broker.requests.fair_queue import PLATFORM
-from workers.database.errors import Disconnected, PoolBusy, PoolTimeout
+from workers.database.errors import Disconnected, PoolBusy, PoolTimeout, SessionEnded
 from workers.database.protocol.postgres_connection import ExchangeReply, PipelinedExchange, PostgresConnection
 from workers.database.transactions.model import RowsAndLongValue, TransactionSpec
 from workers.database.transactions.perform import messages_for_shared, result_of_shared
@@ -133,14 +133,16 @@ class SharedReads:
         self._join(read)
         try:
             reply = await read.reply
-        except _RunAlone:
+        except (_RunAlone, SessionEnded):
             return None
         except asyncio.CancelledError:
             _abandon(read.reply)
             raise
+        finally:
+            group, read.group = read.group, None  # the group holds its reads: a cycle
         result = result_of_shared(spec, reply, read.before)
-        if result is None and read.group is not None and read.group.connection is not None:
-            read.group.connection.must_retire = True
+        if result is None and group is not None and group.connection is not None:
+            group.connection.must_retire = True
         return result
 
     def _join(self, read: _SharedRead) -> None:

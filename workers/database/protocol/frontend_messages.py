@@ -9,7 +9,7 @@ infers their types as it does for quoted literals. `postgres_connection.py` desc
 Source: PostgreSQL, "Frontend/Backend Protocol", 3.0.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from struct import Struct
 
@@ -22,6 +22,8 @@ _EXECUTE = b"E\0\0\0\x09\0\0\0\0\0"
 _NULL = b"\xff\xff\xff\xff"
 _ALL_TEXT = b"\0\0"
 _MAX_PARAMETERS = 65535
+_SHORT = 64
+"""Characters of a setting up to which its bytes are cached: names of roles, paths and methods come again."""
 
 _pack_size = Struct("!i").pack
 _pack_count = Struct("!H").pack
@@ -73,31 +75,30 @@ def run(head: bytes, params: Sequence[bytes | None], formats: bytes = _ALL_TEXT)
 def run_pairs(head: bytes, pairs: Sequence[tuple[str, str]]) -> bytes:
     """Return Bind and Execute with the parameters name, value, name, value... of settings. Raises: as `run`."""
     parts = [head, _counted(2 * len(pairs))]
-    try:
-        for name, text in pairs:
-            value = text.encode()
-            if 0 in value:
-                raise unstorable_text()
-            parts += (_sized(name), _pack_size(len(value)), value)
-    except UnicodeEncodeError:
-        raise unstorable_text() from None
+    for name, text in pairs:
+        parts.append(_sized(name))
+        if len(text) <= _SHORT:
+            parts.append(_sized(text))
+        else:
+            value = encoded(text)
+            parts += (_pack_size(len(value)), value)
     parts.append(_ALL_TEXT)
     body = b"".join(parts)
     return b"B%b%b%b" % (_pack_size(len(body) + 4), body, _EXECUTE)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _sized(text: str) -> bytes:
     """Return a parameter as Bind encodes it: length, then text."""
     value = encoded(text)
     return _pack_size(len(value)) + value
 
 
-def result_formats(columns: int, binary: Iterable[int]) -> bytes:
+@lru_cache(maxsize=256)
+def result_formats(columns: int, binary: frozenset[int]) -> bytes:
     """Return the result formats of Bind: binary for the columns in `binary`, text for all others."""
-    chosen = frozenset(binary)
     return _pack_count(columns) + b"".join(
-        b"\0\1" if index in chosen else _ALL_TEXT for index in range(columns)
+        b"\0\1" if index in binary else _ALL_TEXT for index in range(columns)
     )
 
 

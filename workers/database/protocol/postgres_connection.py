@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Self
 
-from workers.database.errors import DatabaseError, Disconnected, database_error, read_fields
+from workers.database.errors import DatabaseError, Disconnected, SessionEnded, database_error, read_fields
 from workers.database.protocol import connecting, frontend_messages
 from workers.database.protocol.backend_reader import IDLE, BackendReader
 from workers.database.protocol.connecting import ServerBackend
@@ -147,7 +147,7 @@ class PostgresConnection(asyncio.Protocol):
         `result` is the index of the result whose first row may end in a long value; with a `separator` the rows of that
         result are gathered as a body instead, and the result is `GatheredRows`. Cancelling the caller does not stop the
         server: see `cancel`.
-        Raises: Disconnected; DatabaseError if the server closed the connection with an error.
+        Raises: Disconnected, SessionEnded; DatabaseError if the server ended the session with an error after a first result.
         """
         return self._send(
             b"".join([*self.statements.take_due_closes(), *messages, frontend_messages.SYNC]),
@@ -281,12 +281,19 @@ class PostgresConnection(asyncio.Protocol):
                 self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail what was under way, with the server's last error if it sent one."""
+        """Fail what was under way, with the server's last error if it sent one.
+
+        The server answers in order and sends what it has answered before it ends a session. So without a result
+        no statement of the exchange was completed.
+        """
         if not self._transport_closed.done():
             self._transport_closed.set_result(None)
         if self._reader.failure is not None and self.lost is None:
             error = database_error(read_fields(self._reader.failure))
-            self._set_lost(Disconnected(error.message, error.code), error)
+            if error.severity == "FATAL" and not self._reader.results and not self._reader.rows:
+                self._set_lost(SessionEnded(error.message, error.code))
+            else:
+                self._set_lost(Disconnected(error.message, error.code), error)
         else:
             self._set_lost(Disconnected("the server closed the connection" if exc is None else str(exc)))
 
@@ -367,10 +374,10 @@ class PostgresConnection(asyncio.Protocol):
             return
         self.lost = reason
         if waiter is not None and not waiter.done():
-            waiter.set_exception(error or Disconnected(reason.message, reason.code))
+            waiter.set_exception(error or type(reason)(reason.message, reason.code))
         for pending, _, _ in self._pending:
             if not pending.done():
-                pending.set_exception(Disconnected(reason.message, reason.code))
+                pending.set_exception(type(reason)(reason.message, reason.code))
         self._pending.clear()
         self._wake_answer_waiter()
         if self._on_lost is not None:

@@ -8,6 +8,8 @@ never keep the server busy.
 After a failed read the catalog and options stay as they were, the failure is observed, and the read is repeated with
 growing pauses (0.5 to 32 s, 20 % jitter). The same applies to the connection; after it is back both are read, because
 notifications may have been missed.
+
+A session that has read the catalog is replaced once it is idle: the server keeps 3 MB of what it read until the session ends.
 Source: docs/reference/rest.md, sections 2 and 21.
 """
 
@@ -73,6 +75,9 @@ class SchemaCache:
         self._catalog = Catalog()
         self._loaded = asyncio.Event()
         self._is_connected = False
+        self._session: asyncpg.Connection
+        self._has_read = False
+        """Whether the session has read the catalog."""
         self._wake = asyncio.Event()
         self._schema_requested = self._options_requested = True
         self._last_error: str | None = None
@@ -174,21 +179,17 @@ class SchemaCache:
         lost_at: float | None = None
         while True:
             try:
-                connection = await asyncpg.connect(
-                    self._url,
-                    timeout=_CONNECT_S,
-                    server_settings={"application_name": "headwater schema cache"},
-                )
+                self._session = await self._connected()
                 try:
-                    is_listening = await self._listen(connection)
+                    is_listening = await self._listen(self._session)
                     self._is_connected = True
                     if lost_at is not None:
                         self._observe(DatabaseBack(after_s=time.monotonic() - lost_at))
                         lost_at = None
-                    await self._serve(connection, is_listening)
+                    await self._serve(is_listening)
                 finally:
                     self._is_connected = False
-                    await _closed(connection)
+                    await _closed(self._session)
             except _FAILURES as error:
                 self._last_error = _reason(error)
                 if lost_at is None:
@@ -196,9 +197,17 @@ class SchemaCache:
                     self._observe(DatabaseLost(reason=self._last_error))
             await self._pause()
 
+    async def _connected(self) -> asyncpg.Connection:
+        """Open a session. Raises: one of `_FAILURES`."""
+        return await asyncpg.connect(
+            self._url,
+            timeout=_CONNECT_S,
+            server_settings={"application_name": "headwater schema cache"},
+        )
+
     async def _listen(self, connection: asyncpg.Connection) -> bool:
         """Listen for notifications; return whether the server sends them (a standby does not)."""
-        connection.add_termination_listener(lambda _: self._wake.set())
+        connection.add_termination_listener(self._on_termination)
         try:
             await connection.add_listener(CHANNEL, self._on_notification)
         except asyncpg.ReadOnlySQLTransactionError as error:
@@ -206,15 +215,18 @@ class SchemaCache:
             return False
         return True
 
-    async def _serve(self, connection: asyncpg.Connection, is_listening: bool) -> None:
+    def _on_termination(self, _connection: object) -> None:
+        self._wake.set()
+
+    async def _serve(self, is_listening: bool) -> None:
         """Read everything, then what notifications request. Raises: one of `_FAILURES` when the connection is lost."""
         self.request_reload()
         while True:
-            await self._wait_for_request(connection, is_listening)
+            await self._wait_for_request(is_listening)
             started = time.monotonic()
             self._wake.clear()
-            succeeded = await self._read(connection)
-            if connection.is_closed():
+            succeeded = await self._read(self._session)
+            if self._session.is_closed():
                 raise ConnectionResetError(self._last_error or "the server closed the connection")
             if succeeded:
                 self._backoff.reset()
@@ -223,17 +235,34 @@ class SchemaCache:
                 await self._pause()
                 self._wake.set()
 
-    async def _wait_for_request(self, connection: asyncpg.Connection, is_listening: bool) -> None:
-        """Wait for a request to read; meanwhile check that the server answers, or request a read if it sends no notifications."""
+    async def _wait_for_request(self, is_listening: bool) -> None:
+        """Wait for a request to read. Meanwhile check that the server answers, or request a read if it sends no notifications.
+
+        Raises: one of `_FAILURES` if it does not answer.
+        """
         while not self._wake.is_set():
             try:
                 async with asyncio.timeout(_PROBE_S):
                     await self._wake.wait()
             except TimeoutError:
-                if is_listening:
-                    await connection.execute("select 1", timeout=_ANSWER_S)
-                else:
+                if not is_listening:
                     self.request_reload()
+                elif self._has_read:
+                    await self._renew()
+                else:
+                    await self._session.execute("select 1", timeout=_ANSWER_S)
+
+    async def _renew(self) -> None:
+        """Listen in a new session, then close the one that has read. Raises: one of `_FAILURES`."""
+        renewed = await self._connected()
+        try:
+            await self._listen(renewed)
+        except BaseException:
+            await _closed(renewed)
+            raise
+        has_read_in, self._session, self._has_read = self._session, renewed, False
+        has_read_in.remove_termination_listener(self._on_termination)
+        await _closed(has_read_in)
 
     async def _read(self, connection: asyncpg.Connection) -> bool:
         """Read what was requested; return whether all succeeded. A failed read stays requested."""
@@ -243,7 +272,7 @@ class SchemaCache:
             if not await self._read_options(connection):
                 self._options_requested = True
         if self._schema_requested:
-            self._schema_requested = False
+            self._schema_requested, self._has_read = False, True
             if not await self._read_schema(connection):
                 self._schema_requested = True
         return self._last_error is None

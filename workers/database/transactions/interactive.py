@@ -17,12 +17,13 @@ from typing import TypeVar
 import msgspec
 
 from broker.observability.tracing import STATE
-from workers.database.errors import DatabaseError
+from workers.database.errors import DatabaseError, SessionEnded
 from workers.database.protocol.postgres_connection import PostgresConnection, transaction_changed
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.database.transactions.open_transaction import roll_back_if_open, run_more
 from workers.database.transactions.perform import perform_open
+from workers.database.transactions.repeat import repeat_if_ended
 from workers.database.transactions.sql_span import in_sql_span
 from workers.database.transactions.statement_lines import StatementLines
 
@@ -38,12 +39,13 @@ class Transaction:
     def __init__(
         self,
         acquire: Callable[[], Awaitable[PostgresConnection]],
+        give_back: Callable[[PostgresConnection], None],
         settings: Sequence[tuple[str, str]],
         lines: StatementLines | None = None,
     ) -> None:
         self.connection: PostgresConnection | None = None
         """The connection, once the first statement has acquired it."""
-        self._acquire = acquire
+        self._acquire, self._give_back = acquire, give_back
         self._settings = settings
         self._lines = lines or StatementLines("", shows_text=False)
         self._is_committed = False
@@ -69,9 +71,7 @@ class Transaction:
         if self.connection is not None:
             running = run_more(self.connection, statements, commits=commits)
         else:
-            self.connection = await self._acquire()
-            spec = TransactionSpec(self._settings, statements, end=TransactionEnd.DECIDE)
-            running = perform_open(self.connection, spec)
+            running = repeat_if_ended(lambda: self._begin(statements))
         if STATE.tracing is not None:
             running = in_sql_span(STATE.tracing, statements, running)
         started_at = time.monotonic()
@@ -82,6 +82,17 @@ class Transaction:
             raise
         self._lines.ended(statements, time.monotonic() - started_at)
         return rows
+
+    async def _begin(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Begin the transaction with its first statements, on a connection that is kept unless its session had ended."""
+        self.connection = await self._acquire()
+        spec = TransactionSpec(self._settings, statements, end=TransactionEnd.DECIDE)
+        try:
+            return await perform_open(self.connection, spec)
+        except SessionEnded:
+            self._give_back(self.connection)
+            self.connection = None
+            raise
 
     async def rows(self, text: str, *values: Value) -> Rows:
         """Run one statement and return its rows. Raises: as `run`."""

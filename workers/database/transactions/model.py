@@ -55,6 +55,9 @@ class TransactionSpec(Struct, frozen=True):
     may_share: bool = False
     """It only reads, and calls nothing with effects outside the database. So it may be pipelined behind others on one
     connection, and run a second time if that takes too long (connection_pool/shared_reads.py)."""
+    may_run_on_replica: bool = False
+    """It only reads, and calls no volatile function by name: it may run on a replica, and again on the primary if it fails there
+    (replicas/read_routing.py)."""
 
 
 RowsAndLongValue = tuple[list[Rows], LongValue | None]

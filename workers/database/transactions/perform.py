@@ -206,7 +206,9 @@ def _begin_messages(connection: PostgresConnection, spec: TransactionSpec, out: 
         settings.insert(0, ("role", "none"))
     if spec.read_only:
         settings.append(("transaction_read_only", "on"))
-    text = _settings_text(len(settings), not connection.has_temporary, spec.isolation is None)
+    text = _settings_text(
+        len(settings), not connection.has_temporary, not spec.read_only, spec.isolation is None
+    )
     out.append(frontend_messages.run_pairs(connection.statements.prepare(text, out).head, settings))
     return before
 
@@ -225,18 +227,20 @@ def _begin_text(isolation: str | None) -> str:
 
 
 @lru_cache(maxsize=512)
-def _settings_text(count: int, guards_temporary: bool, guards_isolation: bool) -> str:
+def _settings_text(count: int, guards_temporary: bool, guards_read_only: bool, guards_isolation: bool) -> str:
     """Return the statement that applies settings: names and values are parameters, so the text depends on the count.
 
-    Its columns are evaluated in order: first the guard, which raises an error in a session that is not clean.
+    Its columns are evaluated in order: first the guard, which raises an error in a session that is not clean. A default that
+    the transaction itself replaces is not guarded.
     """
     conditions = ""
     if guards_temporary:
         conditions += f" when {_TEMPORARY_SCHEMA} operator(pg_catalog.<>) '0'::pg_catalog.oid then {_raise_expression(_NOT_CLEAN_TEMPORARY)}"
-    conditions += f" when {_is_not_default('read_only')} and not pg_catalog.pg_is_in_recovery() then {_raise_expression(_NOT_CLEAN_DEFAULTS)}"
+    if guards_read_only:
+        conditions += f" when {_is_not_default('read_only')} and not pg_catalog.pg_is_in_recovery() then {_raise_expression(_NOT_CLEAN_DEFAULTS)}"
     if guards_isolation:
         conditions += f" when {_is_not_default('isolation')} then {_raise_expression(_NOT_CLEAN_DEFAULTS)}"
-    return settings_text(count, f"case{conditions} end")
+    return settings_text(count, f"case{conditions} end" if conditions else "")
 
 
 def _is_not_default(name: str) -> str:

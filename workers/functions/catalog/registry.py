@@ -2,7 +2,7 @@
 
     functions/<name>/index.ts        a function; names that begin with `_` or a dot are not functions
     functions/_shared, lib, x.ts     shared by functions: folders without an entrypoint, and source files beside them
-    functions/.env                   variables of all functions
+    functions/.env                   variables of all functions; not of a branch's, whose parent's they are
     [functions.<name>]               settings of one function, whose entrypoint may be elsewhere
 
 The version of a function is a digest of everything whose change makes its running processes outdated: the files of the
@@ -21,6 +21,7 @@ import msgspec
 from schemas.functions.folder import entrypoint_in, shared_in
 from schemas.functions.variables import variable_fault
 from schemas.keys.secret import Secret
+from schemas.settings.cleared import cleared_keys
 from schemas.settings.dotenv import parse_dotenv
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from workers.functions.catalog.file_marks import (
@@ -192,7 +193,7 @@ def _shared_env(
 ) -> dict[str, str]:
     file = root / ".env"
     from_file: dict[str, str] = {}
-    if file.is_file():
+    if file.is_file() and not cleared_keys(os.environ).has("edge_runtime.secrets"):
         try:
             from_file, file_warnings = parse_dotenv(file.read_text(errors="replace"), str(file))
             warnings += file_warnings

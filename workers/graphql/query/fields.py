@@ -1,14 +1,23 @@
 """Reads: rows, related rows and connections as JSON, each a sub-select inside the object around it. Pure.
 
-A whole root field is one statement. The SQL of a connection with edges and page info, over a table "item":
+A whole root field is one statement. The SQL of a connection with edges, over a table "item":
 
-    (select row_to_json("@") from (
+    (select row_to_json("@") from (                                         the answer, as JSON at once
+      select array(select "@j1"                                             an array of records
+        from (select ... from "item" where ... order by ... limit 30) "@1",
+        lateral (select "@1"."id" as "id", ...) "@j0",                      one node of it
+        lateral (select "@j0" as "node") "@j1") as "edges") "@")            one edge of it
+
+With page info one pass over the page computes edges and page info:
+
       select "@2"."@0" as "edges", ...                                      the object
       from (
-        select coalesce(json_agg(...), '[]'::json) as "@0", ... from (      one pass over the page
+        select coalesce(json_agg("@j1"), '[]'::json) as "@0", ... from (    one pass over the page
           select "@i".*, row_number() over () as "@n", count(*) over () as "@c" from (   number its rows
-            select ... from "item" where ... order by ... limit 30 + 1) "@i") "@1") "@2") "@")
+            select ... from "item" where ... order by ... limit 30 + 1) "@i") "@1", lateral ...) "@2"
 
+- Objects are records: `lateral` joins without a table are merged into the select list by the planner, while a sub-select
+  for each object would be a sub-plan for each row, and its JSON would be copied at each level.
 - The innermost sub-select returns only columns in use, so that nothing is computed for rows beyond the limit.
 - One row more than the page is read (`limit + 1`): whether it exists is `hasNextPage` (backward: `hasPreviousPage`).
   Without page info the page is neither numbered nor read one row too far.
@@ -51,13 +60,16 @@ from workers.graphql.query.scope import ROW, Aliases, RowScope, aliased
 from workers.graphql.query.template import optional, template
 from workers.graphql.query.values import (
     base64_of,
+    fits_record,
+    inner_object,
     json_object,
     json_value,
     node_id,
     operand,
+    record_items,
     text_constant,
 )
-from workers.sql.compose import EMPTY, Sql, ident, join, number, qualified, raw
+from workers.sql.compose import EMPTY, Sql, concat, ident, join, number, qualified, raw
 
 _ROW_NUMBER, _ROW_COUNT = "@n", "@c"
 """Columns of a numbered page: number of the row in the order it was read, and how many rows were read."""
@@ -98,7 +110,7 @@ def row(field: RowPlan, outer: RowScope | None, aliases: Aliases) -> Sql:
     source = template(
         "from {rows}{where} limit 1", rows=from_item(field.source, scope, outer), where=where(conditions)
     )
-    return json_object(items, source)
+    return json_object(items, source) if outer is None else inner_object(items, source)
 
 
 def connection(field: ConnectionPlan, outer: RowScope | None, aliases: Aliases) -> Sql:
@@ -153,6 +165,7 @@ class _Connection:
     def __init__(self, field: ConnectionPlan, outer: RowScope | None, aliases: Aliases) -> None:
         self._field, self._outer, self._aliases = field, outer, aliases
         self._page = RowScope(aliases.next(), is_derived=True)
+        self._joins: list[Sql] = []
         self._page_info_fields = {
             page_field
             for _, child in field.fields
@@ -166,15 +179,19 @@ class _Connection:
     def sql(self) -> Sql:
         """Return the connection as an object."""
         lists = [(key, child) for key, child in self._field.fields if isinstance(child, EdgeList)]
-        if not lists and not self._page_info_fields:
-            return json_object([(key, self._independent_field(child)) for key, child in self._field.fields])
+        if len(lists) < 2 and not self._page_info_fields:
+            edges = {key: self._edge_array(child) for key, child in lists}
+            return self._object(self._items(edges))
         edges = {key: self._edges(child) for key, child in lists}
         if not self._page_info_fields:
-            items = [
-                (key, edges.get(key) or self._independent_field(child)) for key, child in self._field.fields
-            ]
-            return json_object(items, template("from {page}", page=self._rows()))
+            return self._object(self._items(edges), template("from {page}", page=self._joined_rows()))
         return self._with_page_info(edges)
+
+    def _items(self, edges: dict[str, Sql]) -> Items:
+        return [(key, edges.get(key) or self._independent_field(child)) for key, child in self._field.fields]
+
+    def _object(self, items: Items, source: Sql = EMPTY) -> Sql:
+        return json_object(items, source) if self._outer is None else inner_object(items, source)
 
     def _with_page_info(self, edges: dict[str, Sql]) -> Sql:
         """Compute edge lists and page info in one pass over the page, and build the object of the results."""
@@ -186,7 +203,7 @@ class _Connection:
         source = template(
             "from (select {computed} from {page}) {alias}",
             computed=join(", ", computed),
-            page=self._rows(),
+            page=self._joined_rows(),
             alias=ident(results.alias),
         )
         names = {key: f"@{index}" for index, key in enumerate(edges)}
@@ -198,26 +215,49 @@ class _Connection:
                 items.append((key, _page_info(child.fields, results)))
             else:
                 items.append((key, self._independent_field(child)))
-        return json_object(items, source)
+        return self._object(items, source)
+
+    def _edge_array(self, edges: EdgeList) -> Sql:
+        """Return the only list of edges of a connection without page info: an array, which becomes a list of JSON."""
+        edge = self._edge(edges)
+        return template("array(select {edge} from {page})", edge=edge, page=self._joined_rows())
 
     def _edges(self, edges: EdgeList) -> Sql:
+        """Return a list of edges as an aggregate over the page, for a pass that computes other values too."""
+        return template(
+            "coalesce(json_agg({edge}){filter}, '[]'::json)",
+            edge=self._edge(edges),
+            # Leave out the row that was read beyond the page.
+            filter=optional(
+                " filter (where {value})", self._is_on_page() if self._page_info_fields else None
+            ),
+        )
+
+    def _edge(self, edges: EdgeList) -> Sql:
         items: Items = []
         for key, child in edges.fields:
             match child:
                 case EdgeCursor():
                     items.append((key, self._cursor()))
                 case EdgeNode(fields):
-                    items.append((key, json_object(row_items(fields, self._page, self._aliases))))
+                    items.append((key, self._record(row_items(fields, self._page, self._aliases))))
                 case TypeName(name):
                     items.append((key, text_constant(name)))
-        return template(
-            "coalesce(json_agg({edge}){filter}, '[]'::json)",
-            edge=json_object(items),
-            # Leave out the row that was read beyond the page.
-            filter=optional(
-                " filter (where {value})", self._is_on_page() if self._page_info_fields else None
-            ),
+        return self._record(items)
+
+    def _record(self, items: Items) -> Sql:
+        """Return an object for each row of the page, joined to it as a record."""
+        if not fits_record(items):
+            return json_object(items)
+        alias = ident(f"@j{len(self._joins)}")
+        self._joins.append(
+            template(", lateral (select {items}) {alias}", items=record_items(items), alias=alias)
         )
+        return alias
+
+    def _joined_rows(self) -> Sql:
+        """Return the rows of the page with the records that are joined to them, as items of `from`. Called last."""
+        return concat(self._rows(), *self._joins)
 
     def _independent_field(self, field: FieldPlan) -> Sql:
         """Return a field that does not depend on the page."""

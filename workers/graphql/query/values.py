@@ -48,19 +48,20 @@ def node_id(table: Name, key: Sequence[Sql]) -> Sql:
     return base64_of([text_constant(table[0]), text_constant(table[1]), *key])
 
 
-def json_object(fields: Sequence[tuple[str, Sql]], source: Sql | None = None) -> Sql:
+def json_object(fields: Sequence[tuple[str, Sql]], source: Sql = EMPTY) -> Sql:
     """Return a JSON object, one for each row of `source`, which begins with `from`.
 
     `row_to_json` of a sub-select is faster than a call with names and values, and takes more than 50 fields. Names that
     no column can have (63 bytes are the limit), and objects with more fields than a row has columns, are built in parts
     with `jsonb_build_object` (100 arguments a call).
     """
-    end = EMPTY if source is None else template(" {source}", source=source)
+    end = template(" {source}", source=source) if source else EMPTY
     if not fields:
         return template("(select '{{}}'::json{end})", end=end)
-    if len(fields) <= _MOST_COLUMNS and all(len(key) <= _LONGEST_NAME for key, _ in fields):
-        items = join(", ", [_item(key, value) for key, value in fields])
-        return template('(select row_to_json("@") from (select {items}{end}) "@")', items=items, end=end)
+    if fits_record(fields):
+        return template(
+            '(select row_to_json("@") from (select {items}{end}) "@")', items=record_items(fields), end=end
+        )
     parts = [
         fields[start : start + _MOST_ARGUMENTS // 2] for start in range(0, len(fields), _MOST_ARGUMENTS // 2)
     ]
@@ -72,6 +73,28 @@ def json_object(fields: Sequence[tuple[str, Sql]], source: Sql | None = None) ->
         for part in parts
     ]
     return template("(select ({calls})::json{end})", calls=join(" || ", calls), end=end)
+
+
+def fits_record(fields: Sequence[tuple[str, Sql]]) -> bool:
+    """Return whether a row can have these fields as its columns."""
+    return 0 < len(fields) <= _MOST_COLUMNS and all(len(key) <= _LONGEST_NAME for key, _ in fields)
+
+
+def record_items(fields: Sequence[tuple[str, Sql]]) -> Sql:
+    """Return the select list of a row with these fields as its columns."""
+    return join(", ", [_item(key, value) for key, value in fields])
+
+
+def inner_object(fields: Sequence[tuple[str, Sql]], source: Sql = EMPTY) -> Sql:
+    """Return an object inside another one, one for each row of `source`, which begins with `from`.
+
+    It is a record, which becomes JSON together with the object around it: its text is written once, and not copied at
+    each level. Where no row can have the fields, it is JSON.
+    """
+    if not fits_record(fields):
+        return json_object(fields, source)
+    end = template(" {source}", source=source) if source else EMPTY
+    return template('(select "@" from (select {items}{end}) "@")', items=record_items(fields), end=end)
 
 
 def _item(key: str, value: Sql) -> Sql:

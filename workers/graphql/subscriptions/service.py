@@ -49,10 +49,13 @@ class SubscribableWorker:
         )
         self._subscriptions = SubscriptionQueries(pool)
 
-    async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
+    def answer(self, request: Request, body: RequestBody) -> Awaitable[Response | StreamedResponse]:
         """Answer one request. Raises: RejectedRequest, which is sent as an answer too; anything else is a defect."""
         if request.method != METHOD:
-            return await self._worker.answer(request, body)
+            return self._worker.answer(request, body)
+        return self._answer_edge(request, body)
+
+    async def _answer_edge(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         try:
             return await self._answer(request, await body.read(self._max_body))
         except GraphQLFailure as failure:

@@ -4,7 +4,8 @@ In: the described types of a role (`introspection/describe.py`). Out: a `GraphQL
 coercion. Nothing is executed with it, so it has no resolvers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from graphql import (
@@ -27,6 +28,7 @@ from graphql import (
     Undefined,
     introspection_types,
     parse_value,
+    resolve_thunk,
     specified_scalar_types,
     value_from_ast_untyped,
 )
@@ -53,6 +55,39 @@ class LenientEnum(GraphQLEnumType):
         if isinstance(value_node, StringValueNode):
             return self.coerce_input_value(value_node.value, hide_suggestions)
         return super().coerce_input_literal(value_node, hide_suggestions)
+
+
+class LazyFields(Mapping[str, GraphQLField]):
+    """The fields of an object by name, each built when it is first read: Query and Mutation have several for each table."""
+
+    def __init__(self, members: Iterable[object], build: Callable[[FieldDefinition], GraphQLField]) -> None:
+        self._members = {member.name: member for member in members if isinstance(member, FieldDefinition)}
+        self._build = build
+        self._fields: dict[str, GraphQLField] = {}
+
+    def __getitem__(self, name: str) -> GraphQLField:
+        field = self._fields.get(name)
+        if field is None:
+            field = self._fields[name] = self._build(self._members[name])
+        return field
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+
+class LazyObject(GraphQLObjectType):
+    """An object whose fields are `LazyFields`, which graphql-core would turn into a dictionary of built fields."""
+
+    @cached_property
+    def fields(self) -> dict[str, GraphQLField]:
+        """Return the fields by name."""
+        return cast(dict[str, GraphQLField], resolve_thunk(self._fields))
 
 
 class RoleTypes(Mapping[str, GraphQLNamedType]):
@@ -94,9 +129,9 @@ class RoleTypes(Mapping[str, GraphQLNamedType]):
         match definition.kind:
             case TypeKind.OBJECT:
                 interfaces = definition.interfaces
-                return GraphQLObjectType(
+                return LazyObject(
                     name,
-                    lambda: self._fields(members),
+                    lambda: LazyFields(members, self._field),
                     lambda: [cast(GraphQLInterfaceType, self[interface]) for interface in interfaces],
                 )
             case TypeKind.INTERFACE:
@@ -113,17 +148,16 @@ class RoleTypes(Mapping[str, GraphQLNamedType]):
         return GraphQLScalarType(name)
 
     def _fields(self, members: tuple[object, ...]) -> dict[str, GraphQLField]:
-        return {
-            field.name: GraphQLField(
-                self._type(field.type),
-                {
-                    argument.name: GraphQLArgument(self._type(argument.type), _default(argument))
-                    for argument in field.args
-                },
-            )
-            for field in members
-            if isinstance(field, FieldDefinition)
-        }
+        return {field.name: self._field(field) for field in members if isinstance(field, FieldDefinition)}
+
+    def _field(self, field: FieldDefinition) -> GraphQLField:
+        return GraphQLField(
+            self._type(field.type),
+            {
+                argument.name: GraphQLArgument(self._type(argument.type), _default(argument))
+                for argument in field.args
+            },
+        )
 
     def _input_fields(self, members: tuple[object, ...]) -> dict[str, GraphQLInputField]:
         return {

@@ -136,12 +136,16 @@ class RelationInfo(Struct, frozen=True):
 
 
 class FunctionInfo(Struct, frozen=True):
-    """A function, procedure or aggregate; `definition` is the whole statement that creates it, null for an aggregate."""
+    """A function, procedure or aggregate; `definition` is the whole statement that creates it, null for an aggregate.
+
+    `identity_arguments` tell it from others of its name: what `drop function` takes, without defaults.
+    """
 
     schema: str
     name: str
     kind: str
     arguments: str
+    identity_arguments: str
     result: str | None
     language: str
     volatility: str

@@ -5,7 +5,8 @@
 select json_build_object(
   'schema', schema.nspname, 'name', function.proname,
   'kind', case function.prokind when 'f' then 'function' when 'p' then 'procedure' when 'a' then 'aggregate' else 'window function' end,
-  'arguments', pg_get_function_arguments(function.oid), 'result', pg_get_function_result(function.oid),
+  'arguments', pg_get_function_arguments(function.oid),
+  'identity_arguments', pg_get_function_identity_arguments(function.oid), 'result', pg_get_function_result(function.oid),
   'language', language.lanname,
   'volatility', case function.provolatile when 'i' then 'immutable' when 's' then 'stable' else 'volatile' end,
   'is_security_definer', function.prosecdef, 'owner', pg_get_userbyid(function.proowner),

@@ -33,6 +33,7 @@ Change = (
     | routines.CreateTrigger
     | routines.SwitchTrigger
     | routines.DropTrigger
+    | objects.RenameObject
     | objects.CreateExtension
     | objects.DropExtension
     | objects.SetComment

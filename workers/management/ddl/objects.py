@@ -8,6 +8,7 @@ from workers.management.ddl.text_checks import (
     name,
     qualified,
     query,
+    types_text,
 )
 from workers.management.errors import invalid_arguments
 
@@ -128,6 +129,30 @@ class DropView(SchemaChange, frozen=True, tag="drop_view"):
         return [f"drop {kind} {qualified(self.schema, self.name)}{cascading(self.cascade)}"]
 
 
+class RenameObject(SchemaChange, frozen=True, tag="rename_object"):
+    """Rename what is neither a table nor a column. `of` is the table of a constraint or trigger."""
+
+    on: Literal["schema", "view", "materialized view", "type", "index", "sequence", "constraint", "trigger"]
+    name: str
+    to: str
+    schema: str = "public"
+    of: str | None = None
+
+    def statements(self) -> list[str]:
+        """Return the statement."""
+        old, new = name(self.name), name(self.to)
+        if self.on == "schema":
+            return [f"alter schema {old} rename to {new}"]
+        if self.on not in ("constraint", "trigger"):
+            return [f"alter {self.on} {qualified(self.schema, self.name)} rename to {new}"]
+        if self.of is None:
+            raise invalid_arguments(f"`of` must name the table of the {self.on}")
+        table = qualified(self.schema, self.of)
+        if self.on == "trigger":
+            return [f"alter trigger {old} on {table} rename to {new}"]
+        return [f"alter table {table} rename constraint {old} to {new}"]
+
+
 class CreateExtension(SchemaChange, frozen=True, tag="create_extension"):
     """Install an extension; many belong in the schema `extensions`."""
 
@@ -152,7 +177,10 @@ class DropExtension(SchemaChange, frozen=True, tag="drop_extension"):
 
 
 class SetComment(SchemaChange, frozen=True, tag="set_comment"):
-    """Set or remove (null) a comment. `of` is the table of a column, policy, trigger or constraint."""
+    """Set or remove (null) a comment. `of` is the table of a column, policy, trigger or constraint.
+
+    `arguments` are the types of a function's arguments.
+    """
 
     on: Literal[
         "schema",
@@ -165,20 +193,26 @@ class SetComment(SchemaChange, frozen=True, tag="set_comment"):
         "policy",
         "trigger",
         "constraint",
+        "sequence",
+        "function",
     ]
     name: str
     comment: str | None
     schema: str = "public"
     of: str | None = None
+    arguments: str = ""
 
     def statements(self) -> list[str]:
         """Return the statement."""
         comment = "null" if self.comment is None else literal(self.comment)
-        return [f"comment on {self.on} {self._object()} is {comment}"]
+        kind = "routine" if self.on == "function" else self.on
+        return [f"comment on {kind} {self._object()} is {comment}"]
 
     def _object(self) -> str:
         if self.on == "schema":
             return name(self.name)
+        if self.on == "function":
+            return f"{qualified(self.schema, self.name)}({types_text(self.arguments, 'arguments')})"
         if self.on not in ("column", "policy", "trigger", "constraint"):
             return qualified(self.schema, self.name)
         if self.of is None:

@@ -150,7 +150,12 @@ def _exposures(change: Change, relation: RelationInfo | None) -> list[ChangeWarn
 
 
 def _renames(change: Change, relation: RelationInfo | None) -> list[ChangeWarning]:
-    if isinstance(change, tables.RenameTable | tables.RenameColumn | tables.MoveTable):
+    is_view = isinstance(change, objects.RenameObject) and change.on in (
+        "schema",
+        "view",
+        "materialized view",
+    )
+    if is_view or isinstance(change, tables.RenameTable | tables.RenameColumn | tables.MoveTable):
         text = "Clients and functions that use the old name fail from now on; views and policies follow by themselves"
         return [ChangeWarning("warning", "name", text)]
     return []

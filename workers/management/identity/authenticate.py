@@ -5,8 +5,6 @@ address of this server, or `Sec-Fetch-Site` is `same-origin` (Fetch standard; OW
 A request with a token shows that by the token.
 """
 
-from http.cookies import CookieError, SimpleCookie
-
 from schemas.http import SERVER_ORIGIN, Request, header
 from workers.management.errors import ManagementError, not_signed_in
 from workers.management.identity.model import Actor
@@ -48,13 +46,19 @@ async def authenticate(
 
 
 def session_cookie(request: Request) -> str:
-    """Return the secret in the session's cookie, or an empty text."""
-    try:
-        cookies = SimpleCookie(header(request.headers, "cookie") or "")
-    except CookieError:
-        return ""
-    name = SECURE_COOKIE if SECURE_COOKIE in cookies else COOKIE
-    return cookies[name].value if name in cookies else ""
+    """Return the secret in the session's cookie, or an empty text.
+
+    Over TLS only the cookie with the prefix `__Host-` counts: a host beside this one can set the plain name for the whole domain, and
+    an administrator would work in a session of its choice (RFC 6265bis, 8.6). Other cookies are not parsed: a malformed one, which such a
+    host can set too, ends no session.
+    """
+    is_secure = (header(request.headers, SERVER_ORIGIN) or "").lower().startswith("https:")
+    name = SECURE_COOKIE if is_secure else COOKIE
+    for pair in (header(request.headers, "cookie") or "").split(";"):
+        key, _, value = pair.strip().partition("=")
+        if key == name:
+            return value
+    return ""
 
 
 def check_origin(request: Request) -> None:

@@ -31,6 +31,11 @@ update headwater.administrators set rights = $2,
   disabled_at = case when $3::boolean then coalesce(disabled_at, now()) end
 where id = $1::uuid returning json_build_object('id', id)
 
+-- name: change_email
+-- Fails with 23505 if another administrator has this address.
+update headwater.administrators set email = $2, email_key = $3::bytea
+where id = $1::uuid returning json_build_object('id', id)
+
 -- name: remove_administrator
 delete from headwater.administrators where id = $1::uuid returning json_build_object('id', id)
 

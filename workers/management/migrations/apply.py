@@ -61,7 +61,7 @@ async def apply_migration(
     notices: list[str] = []
     try:
         async with context.database.place():
-            url = await _migration_url(context)
+            url = await migration_url(context)
             versions = [item.version for item in local]
             now = datetime.now(UTC)
             applied = await apply_text(url, name, text, now, versions, notices.append, runs=runs)
@@ -78,12 +78,12 @@ async def try_migration(context: OperationContext, text: str) -> TrialReport:
     limits = [("statement_timeout", f"{_TRIAL_S}s"), ("lock_timeout", "1s")]
     try:
         async with context.database.place():
-            return await try_text(await _migration_url(context), text, limits)
+            return await try_text(await migration_url(context), text, limits)
     except ProjectError as error:
         raise migration_error(error) from None
 
 
-async def _migration_url(context: OperationContext) -> str:
+async def migration_url(context: OperationContext) -> str:
     """Return the URL of the login that may become role `postgres` and nothing more, with the limits of an operation.
 
     `reset role` in a migration returns to `postgres`, as with the official command line.

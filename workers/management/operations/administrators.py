@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from workers.database.errors import DatabaseError
 from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments, not_found
 from workers.management.identity.attempts import forget_administrator
@@ -16,6 +17,9 @@ from workers.management.operations.account import Done, NoArguments
 from workers.management.rights import Right
 
 _MOST_ADDRESS = 320
+_UNIQUE_VIOLATION = "23505"
+Changes = dict[str, tuple[str | bytes | bool, ...]]
+"""Statements of store.sql with their values after the administrator's id."""
 
 
 class NewAdministrator(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,11 +50,15 @@ class AdministratorReset(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AdministratorChange(Struct, frozen=True, forbid_unknown_fields=True):
-    """New rights of an administrator, and whether they are shut out."""
+    """New rights of an administrator, whether they are shut out, and a new address; without `email` the address stays.
+
+    Sessions, tokens, password and factors stay. They sign in by the new address from then on.
+    """
 
     id: str
     rights: Right
     disabled: bool = False
+    email: Annotated[str, limits.text(_MOST_ADDRESS, least=3)] | None = None
 
 
 class _Id(Struct):
@@ -65,28 +73,36 @@ async def list_administrators(context: OperationContext, arguments: NoArguments)
 
 async def add(context: OperationContext, arguments: NewAdministrator) -> AddedAdministrator:
     """Add an administrator without a password, and return a link for the first sign-in."""
-    email = arguments.email.strip()
-    if not 3 <= len(email) <= _MOST_ADDRESS or "@" not in email or "\0" in email:
-        raise invalid_arguments("`email` must be an email address")
+    email = _checked_address(arguments.email)
     pool = await context.database.own()
     values = (Personal(email), Lookup(email.lower()), arguments.rights.value)
     added = await fetch_one(pool, "add_administrator", Administrator, *values)
     if added is None:
-        raise ManagementError(409, "already_there", f"There is an administrator {email}")
+        raise _address_taken(email)
     context.after = added
     return AddedAdministrator(added, await new_link(pool, added.id, context.settings.first_link_s))
 
 
 async def change(context: OperationContext, arguments: AdministratorChange) -> Administrator:
-    """Change the rights of an administrator. The last owner stays one."""
+    """Change the rights of an administrator, and the address. The last owner stays one."""
     keeps_owner = arguments.rights is Right.OWNER and not arguments.disabled
-    values = (arguments.rights.value, arguments.disabled)
-    return await _change(context, arguments.id, "change_rights", *values, keeps_owner=keeps_owner)
+    changes: Changes = {"change_rights": (arguments.rights.value, arguments.disabled)}
+    if arguments.email is None:
+        return await _change(context, arguments.id, changes, keeps_owner=keeps_owner)
+    email = _checked_address(arguments.email)
+    personal = (await context.database.own()).personal
+    changes["change_email"] = (personal.stored(Personal(email)), personal.stored(Lookup(email.lower())))
+    try:
+        return await _change(context, arguments.id, changes, keeps_owner=keeps_owner)
+    except DatabaseError as error:
+        if error.code != _UNIQUE_VIOLATION:
+            raise
+        raise _address_taken(email) from None
 
 
 async def remove(context: OperationContext, arguments: AdministratorReference) -> Done:
     """Remove an administrator with their sessions and tokens. The last owner stays."""
-    await _change(context, arguments.id, "remove_administrator", keeps_owner=False)
+    await _change(context, arguments.id, {"remove_administrator": ()}, keeps_owner=False)
     return Done()
 
 
@@ -117,10 +133,26 @@ async def _find(context: OperationContext, id_text: str) -> Administrator:
     return administrator
 
 
+def _checked_address(text: str) -> str:
+    """Return an address without blanks around it. Raises: ManagementError (400)."""
+    email = text.strip()
+    if not 3 <= len(email) <= _MOST_ADDRESS or "@" not in email or "\0" in email:
+        raise invalid_arguments("`email` must be an email address")
+    return email
+
+
+def _address_taken(email: str) -> ManagementError:
+    return ManagementError(409, "already_there", f"There is an administrator {email}")
+
+
 async def _change(
-    context: OperationContext, id_text: str, statement_name: str, *values: str | bool, keeps_owner: bool
+    context: OperationContext,
+    id_text: str,
+    changes: Changes,
+    *,
+    keeps_owner: bool,
 ) -> Administrator:
-    """Run a change with the owners locked, so that two changes at once cannot take away the last one."""
+    """Run changes with the owners locked, so that two at once cannot take away the last one. `changes`: values by statement."""
     before = await _find(context, id_text)
     pool = await context.database.own()
     async with pool.transaction() as transaction:
@@ -132,7 +164,8 @@ async def _change(
                 "last_owner",
                 f"{before.email} is the last owner; make somebody else one first",
             )
-        await transaction.rows(SQL[statement_name], before.id, *values)
+        for name, values in changes.items():
+            await transaction.rows(SQL[name], before.id, *values)
         rows = await transaction.rows(SQL["administrator"], before.id)
     after = opened_rows(pool, rows, Administrator)
     context.before, context.after = before, after[0] if after else None
@@ -163,7 +196,7 @@ def operations() -> list[Operation]:
         ),
         Operation(
             "administrators.change",
-            "Change rights, or shut out",
+            "Change rights or the address, or shut out",
             AdministratorChange,
             Administrator,
             owner,

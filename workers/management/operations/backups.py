@@ -27,6 +27,7 @@ from broker.processes.backup_requests import (
 from workers.backup.manifest import (
     BLOBS,
     MANIFEST,
+    BackupContents,
     BackupError,
     BackupManifest,
     read_index,
@@ -36,6 +37,7 @@ from workers.database.migrations.migrate import read_migrations
 from workers.management.errors import ManagementError, not_found
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
+from workers.management.operations.continuous_backup import restore_command
 from workers.management.requested_runs import next_run
 from workers.management.rights import Right
 from workers.management.typed_rows import read_rows
@@ -48,7 +50,10 @@ _MOST_LISTED = 1000
 
 
 class BackupSummary(Struct, frozen=True):
-    """A whole backup: its moment, the versions that it was made by, the bytes of its database and its objects."""
+    """A whole backup: its moment, the versions that it was made by, the bytes of its database and its objects.
+
+    `contents`: what the saved database had; null for a backup of an older version.
+    """
 
     name: str
     made_at: str
@@ -57,6 +62,7 @@ class BackupSummary(Struct, frozen=True):
     database_bytes: int
     blobs: int
     blob_bytes: int
+    contents: BackupContents | None = None
 
 
 class BackupList(Struct, frozen=True):
@@ -157,7 +163,7 @@ async def plan_restore(context: OperationContext, arguments: BackupReference) ->
     summary = await asyncio.to_thread(_summary, path)
     [present] = await read_rows(context, PresentContents, SQL["present"])
     problems, migrations = await asyncio.to_thread(_check, path, present.server_version)
-    command = f"headwater restore {shlex.quote(str(path))} --force"
+    command = f"{restore_command()} {shlex.quote(str(path))} --force"
     return RestorePlan(summary, present, problems, migrations, command)
 
 
@@ -222,6 +228,7 @@ def _summary(path: Path) -> BackupSummary:
         sum(file.size for file in manifest.files.values()),
         manifest.blobs,
         manifest.blob_bytes,
+        manifest.contents,
     )
 
 

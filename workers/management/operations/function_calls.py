@@ -52,13 +52,17 @@ class FunctionInvocation(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FunctionReply(Struct, frozen=True):
-    """What the function answered: the first MiB of its body as text, or as base64 if it is none; `duration_ms` for all of it."""
+    """What the function answered: the first MiB of its body as text, or as base64 if it is none; `duration_ms` for all of it.
+
+    The log lines of the call have `request_id`.
+    """
 
     status: int
     headers: list[tuple[str, str]]
     duration_ms: float
     bytes: int
     is_cut: bool
+    request_id: str
     body: str | None = None
     body_base64: str | None = None
 
@@ -100,6 +104,7 @@ async def invoke(context: OperationContext, arguments: FunctionInvocation) -> Fu
         duration_ms,
         len(response.body),
         len(beginning) < len(response.body),
+        context.request_id,
         text,
         encoded,
     )

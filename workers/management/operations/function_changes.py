@@ -13,6 +13,7 @@ from workers.management.function_bundles import FunctionFile, make_bundle, place
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done, NoArguments
 from workers.management.operations.functions import (
+    MOST_UPLOAD_BYTES,
     DeployedSettings,
     FunctionFilesQuery,
     FunctionReference,
@@ -28,7 +29,6 @@ from workers.management.pool_answers import result_of
 from workers.management.requested_runs import request_run
 from workers.management.rights import Right
 
-_MOST_BYTES = 40 * 1024 * 1024
 _DEPLOY_MS = 55_000
 
 
@@ -169,7 +169,7 @@ def operations() -> list[Operation]:
             deploy,
             changes=True,
             secrets=frozenset({"files", "zip"}),
-            max_body_bytes=_MOST_BYTES,
+            max_body_bytes=MOST_UPLOAD_BYTES,
         ),
         Operation(
             "functions.roll_back",

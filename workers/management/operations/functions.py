@@ -15,7 +15,14 @@ from schemas.functions.log_events import LogLine
 from schemas.http import Response
 from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.function_bundles import FileDifference, differences, read_contents
+from workers.management.function_bundles import (
+    FileDifference,
+    FunctionFile,
+    differences,
+    placed,
+    read_contents,
+    read_files,
+)
 from workers.management.metrics_text import read_metrics
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
@@ -29,6 +36,8 @@ _ADMIN = "/_internal"
 _LATEST = 1e11
 _START_S, _AGAIN_S = 20.0, 0.2
 _BUNDLE_MS = 55_000
+MOST_UPLOAD_BYTES = 40 * 1024 * 1024
+"""Bytes of a request with the files of a function."""
 _CALLS, _FAILURES, _CALLED_AT = (
     "headwater_function_calls",
     "headwater_function_failures",
@@ -112,15 +121,20 @@ class FunctionFiles(Struct, frozen=True):
 
 
 class VersionPair(Struct, frozen=True, forbid_unknown_fields=True):
-    """Two versions of a function to compare; without `after`, the one that runs."""
+    """Two versions of a function to compare; without one of them, the version that runs, or the files of the project's folder.
+
+    `files`, and `settings`, are compared instead of `after`: what `functions.deploy` would make of them, with all paths whole.
+    """
 
     name: str
-    before: int
+    before: int | None = None
     after: int | None = None
+    files: list[FunctionFile] = []
+    settings: DeployedSettings | None = None
 
 
 class VersionDifferences(Struct, frozen=True):
-    """What differs between two versions: files, and settings by name as `[before, after]`."""
+    """What differs between two versions: files, and settings by name as `[before, after]`. A version is null for what is not deployed."""
 
     before: int | None
     after: int | None
@@ -253,13 +267,37 @@ async def read_function_files(context: OperationContext, arguments: FunctionFile
 
 
 async def compare(context: OperationContext, arguments: VersionPair) -> VersionDifferences:
-    """Return the differences between two versions of a function."""
-    before = await read_function_files(context, FunctionFilesQuery(arguments.name, arguments.before))
-    after = await read_function_files(context, FunctionFilesQuery(arguments.name, arguments.after))
-    old, new = (msgspec.to_builtins(files.settings) for files in (before, after))
+    """Return the differences between two versions of a function, or between one and files that are not deployed yet."""
+    has_files = bool(arguments.files)
+    if has_files and arguments.after is not None:
+        raise invalid_arguments("Send `after` or `files`")
+    query = FunctionFilesQuery(arguments.name, arguments.before, all_contents=has_files)
+    before = await _files_or_none(context, query) if has_files else await read_function_files(context, query)
+    if has_files:
+        contents = placed(
+            arguments.name, await asyncio.to_thread(read_files, arguments.files), keeps_paths=True
+        )
+        new_contents: dict[str, bytes | None] = dict(contents)
+        after_version, settings = None, arguments.settings or before.settings
+    else:
+        after = await read_function_files(context, FunctionFilesQuery(arguments.name, arguments.after))
+        new_contents, after_version, settings = _contents(after), after.version, after.settings
+    old, new = (msgspec.to_builtins(values) for values in (before.settings, settings))
     changed = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
-    files = await asyncio.to_thread(differences, _contents(before), _contents(after))
-    return VersionDifferences(before.version, after.version, files, changed)
+    files = await asyncio.to_thread(differences, _contents(before), new_contents)
+    return VersionDifferences(before.version, after_version, files, changed)
+
+
+async def _files_or_none(context: OperationContext, query: FunctionFilesQuery) -> FunctionFiles:
+    """Return the source files of a version; no files for a function that does not exist yet."""
+    if query.version is None and await context.pools.waits_for_functions():
+        return FunctionFiles(query.name, None, DeployedSettings(), [])
+    try:
+        return await read_function_files(context, query)
+    except ManagementError as error:
+        if error.status != 404 or query.version is not None:
+            raise
+        return FunctionFiles(query.name, None, DeployedSettings(), [])
 
 
 async def read_logs(context: OperationContext, arguments: FunctionLogQuery) -> FunctionLogs:
@@ -315,7 +353,7 @@ def operations() -> list[Operation]:
         Operation("functions.list", "List functions", NoArguments, list[FunctionSummary], reader, list_functions),
         Operation("functions.versions", "List versions of a function", FunctionReference, list[Version], reader, list_versions),
         Operation("functions.files", "Read source files", FunctionFilesQuery, FunctionFiles, reader, read_function_files),
-        Operation("functions.differences", "Compare two versions", VersionPair, VersionDifferences, reader, compare),
+        Operation("functions.differences", "Compare two versions", VersionPair, VersionDifferences, reader, compare, max_body_bytes=MOST_UPLOAD_BYTES),
         Operation("functions.logs", "Read logs of functions", FunctionLogQuery, FunctionLogs, reader, read_logs),
         Operation("functions.secrets", "List names of secrets", NoArguments, list[SecretDigest], reader, list_secrets),
     ]  # fmt: skip

@@ -3,11 +3,13 @@
 A job is created as role `postgres` and belongs to it. Its command runs where all jobs run, never in a session of this pool.
 """
 
+import time
 from typing import Annotated
 
+import msgspec
 from msgspec import Struct
 
-from schemas.schedules import InvalidSchedule, parse_schedule
+from schemas.schedules import InvalidSchedule, Schedule, next_times, parse_schedule, schedule_in_words
 from workers.database.transactions.interactive import statement
 from workers.management import argument_limits as limits
 from workers.management.argument_limits import PageLimit
@@ -15,7 +17,7 @@ from workers.management.errors import ManagementError, invalid_arguments, not_fo
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import Done
 from workers.management.page_cursor import check_limit, check_text
-from workers.management.requested_runs import next_run, request_run
+from workers.management.requested_runs import request_run
 from workers.management.rights import Right
 from workers.management.typed_rows import needs_extension, read_rows, run_all, write_row
 from workers.sql.files import read_statements
@@ -24,6 +26,8 @@ SQL = read_statements("workers.management.operations", "jobs.sql")
 _CRON = ("pg_cron", "Jobs")
 _LONGEST_COMMAND = 512 * 1024
 _STATUSES = ("starting", "running", "succeeded", "failed")
+_SHOWN_RUNS = 5
+_LONGEST_ZONE = 100
 MOST_ID = 2**63 - 1
 
 
@@ -35,7 +39,10 @@ class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Job(Struct, frozen=True):
-    """A job and its last run. `next_run_at` in seconds since 1970, null while it is not active or its schedule cannot be read."""
+    """A job and its last run. `next_run_at` in seconds since 1970, null while it is not active or its schedule cannot be read.
+
+    `words`: its schedule in words, empty if it cannot be read.
+    """
 
     id: int
     schedule: str
@@ -49,6 +56,7 @@ class Job(Struct, frozen=True):
     last_started_at: str | None = None
     last_ended_at: str | None = None
     next_run_at: float | None = None
+    words: str = ""
 
 
 class JobPage(Struct, frozen=True):
@@ -79,6 +87,21 @@ class JobReference(Struct, frozen=True, forbid_unknown_fields=True):
     """A job by its number."""
 
     id: int
+
+
+class ScheduleText(Struct, frozen=True, forbid_unknown_fields=True):
+    """A schedule of a job or a function. Without `timezone` the one of jobs (`scheduler.timezone`)."""
+
+    schedule: str
+    timezone: Annotated[str, limits.text(_LONGEST_ZONE)] | None = None
+
+
+class ScheduleDescription(Struct, frozen=True):
+    """A schedule in words, and the next moments at which it is due in seconds since 1970, at most five."""
+
+    words: str
+    timezone: str
+    next_runs: list[float]
 
 
 class CreatedJob(Struct, frozen=True):
@@ -128,7 +151,7 @@ async def create(context: OperationContext, arguments: NewJob) -> CreatedJob:
     """Create a job of role `postgres`."""
     name = check_text("name", arguments.name, longest=200)
     command = check_text("command", arguments.command, longest=_LONGEST_COMMAND)
-    _check_schedule(context, arguments.schedule)
+    _check_schedule(arguments.schedule, context.configuration.scheduler.timezone)
     with needs_extension(*_CRON):
         if await read_rows(context, CreatedJob, SQL["job_named"], name):
             raise ManagementError(
@@ -143,7 +166,7 @@ async def change(context: OperationContext, arguments: JobChange) -> Done:
     """Change the schedule or the command of a job, or switch it on or off. Only its owner, role `postgres`, may."""
     context.before = await _job(context, arguments.id)
     if arguments.schedule is not None:
-        _check_schedule(context, arguments.schedule)
+        _check_schedule(arguments.schedule, context.configuration.scheduler.timezone)
     if arguments.command is not None:
         check_text("command", arguments.command, longest=_LONGEST_COMMAND)
     await _run(
@@ -189,6 +212,17 @@ async def list_runs(context: OperationContext, arguments: RunsQuery) -> RunPage:
     return RunPage(rows, rows[-1].id if len(rows) == limit else None)
 
 
+async def describe_schedule(context: OperationContext, arguments: ScheduleText) -> ScheduleDescription:
+    """Return what a schedule means, before a job or a function has it."""
+    if arguments.timezone is not None and not 1 <= len(arguments.timezone) <= _LONGEST_ZONE:
+        raise invalid_arguments(f"`timezone` must have 1 to {_LONGEST_ZONE} characters")
+    timezone = arguments.timezone or context.configuration.scheduler.timezone
+    schedule = _check_schedule(arguments.schedule, timezone)
+    return ScheduleDescription(
+        schedule_in_words(schedule), timezone, next_times(schedule, time.time(), _SHOWN_RUNS)
+    )
+
+
 def check_id(id: int | None) -> int | None:
     """Return the number of a row. Raises: ManagementError (400) for one that Postgres cannot store."""
     if id is not None and not 0 <= id <= MOST_ID:
@@ -204,11 +238,12 @@ async def _jobs(context: OperationContext, after: int | None, limit: int, id: in
 
 
 def _with_next_run(job: Job, timezone: str) -> Job:
-    due = next_run(job.schedule, timezone) if job.is_active else None
-    return Job(
-        **{name: getattr(job, name) for name in job.__struct_fields__ if name != "next_run_at"},
-        next_run_at=due,
-    )
+    try:
+        schedule = parse_schedule(job.schedule, timezone)
+    except InvalidSchedule:
+        return job
+    due = schedule.next_due(time.time()) if job.is_active else None
+    return msgspec.structs.replace(job, next_run_at=due, words=schedule_in_words(schedule))
 
 
 async def _job(context: OperationContext, id: int) -> Job:
@@ -224,9 +259,10 @@ async def _run(context: OperationContext, name: str, *values: int | str | bool |
         await run_all(context, [statement(SQL[name], *values)])
 
 
-def _check_schedule(context: OperationContext, schedule: str) -> None:
+def _check_schedule(schedule: str, timezone: str) -> Schedule:
+    """Return a schedule. Raises: ManagementError (400)."""
     try:
-        parse_schedule(schedule, context.configuration.scheduler.timezone)
+        return parse_schedule(schedule, timezone)
     except InvalidSchedule as error:
         raise invalid_arguments(str(error)) from None
 
@@ -237,6 +273,7 @@ def operations() -> list[Operation]:
     return [
         Operation("jobs.list", "List jobs", JobsQuery, JobPage, reader, list_jobs),
         Operation("jobs.runs", "List runs of jobs", RunsQuery, RunPage, reader, list_runs),
+        Operation("jobs.describe_schedule", "Say what a schedule means", ScheduleText, ScheduleDescription, reader, describe_schedule),
         Operation("jobs.create", "Create a job", NewJob, CreatedJob, developer, create, changes=True),
         Operation("jobs.change", "Change a job", JobChange, Done, developer, change, changes=True),
         Operation("jobs.remove", "Remove a job", JobReference, Done, developer, remove, changes=True, is_confirmed=True),

@@ -36,7 +36,10 @@ _NEXT = {
 
 
 class SigningKeyDescription(Struct, frozen=True):
-    """A key of tokens, without private parts. `role`: signs, standby (signs next) or verifies."""
+    """A key of tokens, without private parts. `role`: signs, standby (signs next) or verifies.
+
+    `id` is its `kid`; of a key without one the setting that holds it, with its place in a list: `auth.jwt_secret`, `auth.jwt_keys 2`.
+    """
 
     id: str
     algorithm: str
@@ -145,16 +148,19 @@ def _signing_keys(auth: Auth) -> tuple[str, list[SigningKeyDescription], str]:
     """Return where signing keys come from (file, settings or secret), the keys, and why they cannot be read."""
     try:
         if auth.jwt_keys is not None:
-            return "settings", _described(auth.jwt_keys.reveal()), ""
+            return "settings", _described(auth.jwt_keys.reveal(), "auth.jwt_keys"), ""
         if auth.signing_keys_path:
-            return "file", _described(read_key_file(_key_file(auth))), ""
+            return "file", _described(read_key_file(_key_file(auth)), "auth.signing_keys_path"), ""
     except (SettingsError, ValueError) as error:
         return "file" if auth.jwt_keys is None else "settings", [], str(error)
-    return "secret", [SigningKeyDescription(auth.jwt_key_id, "HS256", "signs")], ""
+    return "secret", [SigningKeyDescription(auth.jwt_key_id or "auth.jwt_secret", "HS256", "signs")], ""
 
 
-def _described(text: str) -> list[SigningKeyDescription]:
-    return [SigningKeyDescription(id, algorithm, role) for id, algorithm, role in entry_roles(text)]
+def _described(text: str, setting: str) -> list[SigningKeyDescription]:
+    return [
+        SigningKeyDescription(id or f"{setting} {place}", algorithm, role)
+        for place, (id, algorithm, role) in enumerate(entry_roles(text), 1)
+    ]
 
 
 def _api_keys(auth: Auth) -> list[tuple[str, str, str, str]]:

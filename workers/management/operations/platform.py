@@ -24,7 +24,7 @@ from workers.management.operations.backups import BackupSummary, newest_backup
 from workers.management.operations.realtime import SQL as REALTIME_SQL
 from workers.management.operations.realtime_state import RealtimeSlot
 from workers.management.platform_pools import pools_off
-from workers.management.request_history import DURATIONS, REQUESTS, sample_of
+from workers.management.request_history import DURATIONS, LEAST_S, REQUESTS, sample_of
 from workers.management.rights import Right
 from workers.management.snippets import ClientSnippet, client_snippets
 from workers.management.typed_rows import read_rows
@@ -40,13 +40,42 @@ _MEMORY, _CPU, _STARTED = (
     "process_start_time_seconds",
 )
 _NAMES = (_UP, _WORKING, _WAITING, _STORES, _MEMORY, _CPU, _STARTED, REQUESTS, DURATIONS)
-_LONGEST_S = 3600.0
+_LEAST_SERIES_S, _LONGEST_S = 60.0, 3600.0
+_LONGEST_POOL = 100
 
 
 class HealthQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Over how many seconds requests are counted, an hour at most."""
 
     span_s: Annotated[float, limits.number(1, _LONGEST_S)] = 300.0
+
+
+class FiguresQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """The last seconds, an hour at most, and the pool; empty: all of them together."""
+
+    span_s: Annotated[float, limits.number(_LEAST_SERIES_S, _LONGEST_S)] = _LONGEST_S
+    pool: Annotated[str, limits.text(_LONGEST_POOL, least=0)] = ""
+
+
+class MinuteFigures(Struct, frozen=True):
+    """What was answered in about a minute, which ended at `ended_at` (seconds since 1970). Percentiles are null without an answer."""
+
+    ended_at: float
+    seconds: float
+    answered: int
+    errors: int
+    p50_ms: float | None
+    p99_ms: float | None
+
+
+class RequestSeries(Struct, frozen=True):
+    """Answers, errors (500 and more) and percentiles over time, the oldest first. `pools` that have answered something.
+
+    The last entry is shorter: it ends now. The process that answers has samples since it started.
+    """
+
+    points: list[MinuteFigures]
+    pools: list[str]
 
 
 class ProcessHealth(Struct, frozen=True):
@@ -178,6 +207,25 @@ async def read_health(context: OperationContext, arguments: HealthQuery) -> Plat
     )
 
 
+async def read_series(context: OperationContext, arguments: FiguresQuery) -> RequestSeries:
+    """Return answers, errors and percentiles by minute."""
+    if not _LEAST_SERIES_S <= arguments.span_s <= _LONGEST_S:
+        raise invalid_arguments(f"`span_s` must be {_LEAST_SERIES_S:g} to {_LONGEST_S:g} seconds")
+    if len(arguments.pool) > _LONGEST_POOL:
+        raise invalid_arguments(f"`pool` has {_LONGEST_POOL} characters at most")
+    sample = sample_of(read_metrics(await context.pools.metrics(), (REQUESTS, DURATIONS)))
+    now, present = time.monotonic(), time.time()
+    history = context.pools.history
+    points = [
+        MinuteFigures(
+            round(present - (now - interval.ended), 1), round(interval.seconds, 1), *interval.figures
+        )
+        for interval in history.series(now, sample, arguments.span_s, arguments.pool)
+    ]
+    history.add(now, sample, least_s=LEAST_S)
+    return RequestSeries(points, sorted({pool for _, pool in sample}))
+
+
 async def read_snippets(context: OperationContext, arguments: NoArguments) -> ClientAddresses:
     """Return addresses, the publishable key and code for each client."""
     del arguments
@@ -236,7 +284,7 @@ async def _pools(
 ) -> tuple[list[PoolHealth], float | None]:
     now, sample = time.monotonic(), sample_of(metrics)
     figures, counted_s = context.pools.history.since(now, sample, span_s)
-    context.pools.history.add(now, sample, least_s=30.0)
+    context.pools.history.add(now, sample, least_s=LEAST_S)
     listed = []
     for labels, is_up in metrics.of(_UP):
         name = labels.get("part", "")
@@ -293,5 +341,6 @@ def operations() -> list[Operation]:
     reader = Right.READER
     return [
         Operation("platform.health", "The health of every part", HealthQuery, PlatformHealth, reader, read_health),
+        Operation("platform.figures", "Answers, errors and times by minute", FiguresQuery, RequestSeries, reader, read_series),
         Operation("platform.snippets", "Addresses, public key and code for clients", NoArguments, ClientAddresses, reader, read_snippets),
     ]  # fmt: skip

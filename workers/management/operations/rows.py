@@ -31,11 +31,15 @@ class RowByKey(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RowsToInsert(Struct, frozen=True, forbid_unknown_fields=True):
-    """Rows to insert: column -> value. A column that is missing gets its default."""
+    """Rows to insert: column -> value. A column that is missing gets its default.
+
+    `overrides_identity`: store values of columns that are `generated always as identity`, as to put a deleted row back.
+    """
 
     table: str
     rows: list[dict[str, Any]]
     schema: str = "public"
+    overrides_identity: bool = False
 
 
 class RowUpdates(Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +101,9 @@ async def read(context: OperationContext, arguments: RowByKey) -> StoredRow:
 async def insert(context: OperationContext, arguments: RowsToInsert) -> InsertedRows:
     """Insert rows in one transaction."""
     table = await describe_table(context, arguments.schema, arguments.table)
-    stored = await insert_rows(context, table, arguments.rows)
+    stored = await insert_rows(
+        context, table, arguments.rows, overrides_identity=arguments.overrides_identity
+    )
     context.after = stored
     return InsertedRows(stored)
 

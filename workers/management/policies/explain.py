@@ -220,4 +220,16 @@ def _advice(
         return f"Explain the row of {names}" if names else None
     if result.fails:
         return "Mend the expression of the policy, or what it calls"
-    return f"Add a permissive policy for {query.command} to {subject.caller.role} that holds for this row, or change one that should"
+    command = result.for_command or query.command  # a row that may not be seen is not changed either
+    if result.restrictive:
+        names = ", ".join(map(repr, result.restrictive))
+        policies = (
+            f"the restrictive policy {names}"
+            if len(result.restrictive) == 1
+            else f"the restrictive policies {names}"
+        )
+        return (
+            f"Change {policies} for {command} so that this row passes, or leave {subject.caller.role} out: every restrictive policy "
+            "must hold, so a further permissive one would not show the row"
+        )
+    return f"Add a permissive policy for {command} to {subject.caller.role} that holds for this row, or change one that should"

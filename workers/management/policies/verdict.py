@@ -55,11 +55,16 @@ class RowSecurity(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Whether the policies let a row through, and why, as a part of a sentence. `fails`: an expression raises an error."""
+    """Whether the policies let a row through, and why, as a part of a sentence. `fails`: an expression raises an error.
+
+    `restrictive` are the restrictive policies that reject the row: no permissive one can let it through. `for_command`: whose policies decided.
+    """
 
     passes: bool
     why: str
     fails: bool = False
+    restrictive: tuple[str, ...] = ()
+    for_command: RowCommand | None = None
 
 
 def row_security(facts: TableFacts, role: str) -> RowSecurity:
@@ -176,15 +181,19 @@ def _of_command(command: RowCommand, compared: Sequence[PolicyVerdict], side: Si
     permissive = [item for item in compared if item.is_permissive]
     restrictive = [item for item in compared if not item.is_permissive]
     if not permissive:
-        return Outcome(False, f"no permissive policy for {command} applies to this role")
+        why = f"no permissive policy for {command} applies to this role"
+        return Outcome(False, why, for_command=command)
     if against := [item for item in restrictive if item.holds is False]:
-        return Outcome(False, f"the restrictive {_names(against)} for {command} does not hold for the {side}")
+        verb = "does" if len(against) == 1 else "do"
+        why = f"the restrictive {_names(against)} for {command} {verb} not hold for the {side}"
+        return Outcome(False, why, restrictive=tuple(item.name for item in against), for_command=command)
     if failing := [item for item in restrictive if item.error is not None] or _reached_error(permissive):
         return Outcome(False, f"policy {failing[0].name!r} raises an error: {failing[0].error}", fails=True)
     holding = [item for item in permissive if item.holds]
     if not holding:
         verb = "does" if len(permissive) == 1 else "do"
-        return Outcome(False, f"{_names(permissive)} for {command} {verb} not hold for the {side}")
+        why = f"{_names(permissive)} for {command} {verb} not hold for the {side}"
+        return Outcome(False, why, for_command=command)
     return Outcome(True, f"{_names(holding)} for {command} holds for the {side}")
 
 

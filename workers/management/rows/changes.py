@@ -95,12 +95,16 @@ class RowRejected(SqlRejected):
 
 
 async def insert_rows(
-    context: OperationContext, table: DescribedTable, rows: list[dict[str, Any]]
+    context: OperationContext,
+    table: DescribedTable,
+    rows: list[dict[str, Any]],
+    *,
+    overrides_identity: bool = False,
 ) -> list[StoredRow]:
     """Insert rows and return them as stored. Raises: ManagementError, DatabaseError."""
     _check_number(len(rows))
     table.check_event("insert")
-    statements = [insert_row(table, row) for row in rows]
+    statements = [insert_row(table, row, overrides_identity=overrides_identity) for row in rows]
     stored = []
     async with context.database.transaction(timeout_s=context.settings.statement_timeout_s) as transaction:
         for index, inserting in enumerate(statements):

@@ -61,8 +61,13 @@ def select_row(table: DescribedTable, key: Key, *, locks: bool = False) -> State
     )
 
 
-def insert_row(table: DescribedTable, values: Mapping[str, Any]) -> Statement:
-    """Return the statement that inserts a row; columns without a value get their default."""
+def insert_row(
+    table: DescribedTable, values: Mapping[str, Any], *, overrides_identity: bool = False
+) -> Statement:
+    """Return the statement that inserts a row; columns without a value get their default.
+
+    `overrides_identity`: store the values of columns that are `generated always as identity` as they were sent.
+    """
     if not values:
         return statement_of(
             concat(
@@ -80,7 +85,7 @@ def insert_row(table: DescribedTable, values: Mapping[str, Any]) -> Statement:
             table.sql,
             raw(" as r ("),
             names,
-            raw(") values ("),
+            raw(") overriding system value values (" if overrides_identity else ") values ("),
             operands,
             raw(") returning "),
             returned_columns(table),

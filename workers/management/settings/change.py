@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from broker.subjects import AUTH_SETTINGS
+from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.environment import nearest
 from schemas.settings.live import LIVE_KEYS, OWNER_KEYS
 from schemas.settings.overlay import strict_settings
@@ -43,6 +44,7 @@ async def change_settings(
     now, actor = datetime.now(UTC).isoformat(timespec="seconds"), context.actor.name
     entries |= {key: StoredValue(value, actor, now) for key, value in values.items()}
     _check_fetched_templates(context, entries)
+    _check_backup_schedule(values)
     warnings = await _check_together(context, entries)
     before = {key: live.stored.entries[key].value for key in keys if key in live.stored.entries}
     await _store(context, StoredSettings(live.stored.version + 1, entries))
@@ -91,7 +93,7 @@ def _check_key(context: OperationContext, key: str, *, is_removed: bool) -> None
         raise ManagementError(
             403,
             "no_right",
-            f"{key} needs the rights of owner: it names a server that the platform connects to, or grants rights",
+            f"{key} needs the rights of owner: it names a server that the platform connects to, grants rights, or destroys",
         )
     if (variable := context.live.base.fixed.get(key)) and not is_removed:
         raise ManagementError(
@@ -128,6 +130,17 @@ async def request_auth(context: OperationContext, path: str, body: object) -> An
     if response.status >= 400:
         raise ManagementError(response.status, answer.get("code", "failed"), answer.get("message", ""))
     return answer
+
+
+def _check_backup_schedule(values: Mapping[str, Any]) -> None:
+    """Refuse a schedule of backups that cannot be read: none would be made. Raises: ManagementError (400)."""
+    schedule = values.get("management.backup_schedule")
+    if not isinstance(schedule, str) or not schedule:
+        return
+    try:
+        parse_schedule(schedule, "GMT")
+    except InvalidSchedule as error:
+        raise _invalid(f"management.backup_schedule: {error}") from None
 
 
 def _check_fetched_templates(context: OperationContext, entries: Mapping[str, StoredValue]) -> None:

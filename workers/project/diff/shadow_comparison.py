@@ -31,7 +31,8 @@ from workers.project.project_folder import Script, read_declared
 from workers.project.push import ProjectFiles, Report, apply_migrations, apply_roles
 from workers.project.script_runner import ProjectConnection, run_script
 
-_DATABASE = "postgres"
+DATABASE = "postgres"
+"""Name of the database that migrations run in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ async def difference(
             names = list(schemas) or await project_schemas(project.connection)
             expected = await read_snapshot(project.connection, names)
         report("Comparing the migrations with the database")
-    await _recreate_database(urls.shadow, settings)
-    async with open_project_connection(in_database(urls.shadow, _DATABASE)) as project:
-        await _prepare(project, files)
+    await recreate_database(urls.shadow, settings)
+    async with open_project_connection(in_database(urls.shadow, DATABASE)) as project:
+        await prepare_shadow(project, files)
         await apply_migrations(project, files.migrations, lambda _: None, keep_roles=True)
         seen = list(schemas) or sorted({*names, *await project_schemas(project.connection)})
         current = await read_snapshot(project.connection, seen)
@@ -84,9 +85,9 @@ async def _declared(
     async def record_nothing(_: list[str]) -> None:
         """A declared schema is not recorded in the history."""
 
-    await _recreate_database(urls.shadow, settings)
-    async with open_project_connection(in_database(urls.shadow, _DATABASE)) as project:
-        await _prepare(project, files)
+    await recreate_database(urls.shadow, settings)
+    async with open_project_connection(in_database(urls.shadow, DATABASE)) as project:
+        await prepare_shadow(project, files)
         for script in declared:
             await run_script(project, script, record_nothing, keep_roles=True)
         await project.reset()
@@ -94,15 +95,16 @@ async def _declared(
         return await read_snapshot(project.connection, names), names
 
 
-async def _recreate_database(url: str, settings: Settings) -> None:
+async def recreate_database(url: str, settings: Settings) -> None:
     """Recreate the shadow's database, with the platform's schemas."""
     async with open_as_superuser(in_database(url, "template1")) as aside:
-        await aside.execute(f"drop database if exists {_DATABASE} with (force)")
-        await aside.execute(f"create database {_DATABASE} template template0")
-    await migrate(in_database(url, _DATABASE), settings)
+        await aside.execute(f"drop database if exists {DATABASE} with (force)")
+        await aside.execute(f"create database {DATABASE} template template0")
+    await migrate(in_database(url, DATABASE), settings)
 
 
-async def _prepare(project: ProjectConnection, files: ProjectFiles) -> None:
+async def prepare_shadow(project: ProjectConnection, files: ProjectFiles) -> None:
+    """Make the history and the project's roles in an empty shadow."""
     await history.make_history(project.connection)
     if files.roles:
         await apply_roles(project, files.roles, lambda _: None)

@@ -62,7 +62,7 @@ class Scanner:
 
     def blanks(self) -> None:
         """Step over blanks."""
-        while self.peek() in (" ", "\t"):
+        while self.text[self.position : self.position + 1] in (" ", "\t"):
             self.position += 1
 
     def fail(self, *expecting: str, quote: str = '"') -> NoReturn:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import lru_cache
 
 from schemas.numbers import parse_decimal_number
 from workers.rest.model import MediaType
@@ -13,6 +14,7 @@ _RANGE = re.compile(rf'(?:[^,"]|{_QUOTED})+', re.DOTALL)
 _PARAMETER = re.compile(rf'(?:[^;"]|{_QUOTED})+', re.DOTALL)
 
 
+@lru_cache(maxsize=256)
 def parse_accept(header: str | None) -> tuple[MediaType, ...]:
     """Read the types in order of preference: by `q`, then those without wildcards, then as sent.
 

@@ -117,8 +117,9 @@ def _json_array(body: bytes, columns: tuple[str, ...] | None, is_call: bool) -> 
         raise BadBody("All object keys must match") from None
     if not rows:
         return Payload("json", body, (), is_array=True, is_empty_array=True)
-    keys = rows[0].keys()
-    if any(row.keys() != keys for row in rows):
+    keys = list(rows[0])
+    is_uniform = all(map(keys.__eq__, map(list, rows)))  # as most are: the same names in the same order
+    if not is_uniform and any(row.keys() != rows[0].keys() for row in rows):
         if is_call:
             return Payload("json", body, (), is_array=True)
         raise BadBody("All object keys must match")

@@ -1,6 +1,6 @@
 """The `Prefer` header. Source: docs/reference/rest.md, section 12; RFC 7240."""
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 from schemas.numbers import clamp_whole_number
 from workers.rest.model import Preferences
@@ -14,11 +14,14 @@ _CHOICES = {
     "handling": ("strict", "lenient"),
     "pagination": ("cursor",),
 }
+_OF_ROUTING = ("replica", "primary")
+"""Where a read runs (workers/database/replicas/read_routing.py): the plan does not depend on it."""
 _FIELDS = {"return": "representation"}
 _MOST = 2**63 - 1
 
 
-def parse_preferences(headers: Sequence[str]) -> Preferences:
+@lru_cache(maxsize=256)
+def parse_preferences(headers: tuple[str, ...]) -> Preferences:
     """Read all `Prefer` headers of a request; the first of each kind counts, unknown ones are listed as invalid."""
     values: dict[str, str | int] = {}
     invalid: list[str] = []
@@ -30,6 +33,8 @@ def parse_preferences(headers: Sequence[str]) -> Preferences:
             values.setdefault(_FIELDS.get(kind, kind), value)
         elif kind == "timezone" and value:
             values.setdefault(kind, value)
+        elif directive in _OF_ROUTING:
+            pass
         elif kind == "max-affected" and (most := clamp_whole_number(value, most=_MOST)) is not None:
             values.setdefault("max_affected", most)
         else:

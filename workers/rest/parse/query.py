@@ -31,6 +31,7 @@ HOLE = "\x00"
 
 _RESERVED = frozenset({"select", "columns", "on_conflict"})
 _EMBEDDABLE = frozenset({"order", "limit", "offset", "and", "or"})
+_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*")
 _PLAIN = re.compile(r"((?:not\.)?(?:eq|neq|gt|gte|lt|lte|like|ilike|match|imatch|in)\.)(.*)", re.DOTALL)
 
 
@@ -67,7 +68,9 @@ def shape_of(query: str, *, is_call: bool = False) -> tuple[str, list[str]]:
             else:
                 shape.append(part)
             continue
-        operand = unquote_plus(match[2])
+        operand = match[2]
+        if "%" in operand or "+" in operand:
+            operand = unquote_plus(operand)
         if match[1].endswith("in.") and not (operand.startswith("(") and operand.endswith(")")):
             shape.append(part)
             continue
@@ -93,14 +96,20 @@ def parse_query(shape: str, *, is_call: bool = False) -> RestQuery:
         for key, equals, value in (part.partition("=") for part in shape.split("&"))
         if equals
     ]
+    structural = _ending(pairs, *_EMBEDDABLE)
     order = tuple(
-        (_parent(key, "order"), parse_order(value)) for key, value, _ in _ending(pairs, "order") if value
+        [
+            (_parent(key, "order"), parse_order(value))
+            for key, value, _ in _ending(structural, "order")
+            if value
+        ]
     )
-    logic = tuple(_logic(key, value) for key, value, _ in _ending(pairs, "and", "or"))
-    columns = _names(_first(pairs, "columns"), "columns parameter")
-    select = parse_select(_first(pairs, "select") or "*")
+    logic = tuple([_logic(key, value) for key, value, _ in _ending(structural, "and", "or")])
+    first = {key: value for key, value, _ in reversed(pairs)}
+    columns = _names(first.get("columns"), "columns parameter")
+    select = parse_select(first.get("select") or "*")
     filters, arguments = _filters(pairs, is_call)
-    on_conflict = _names(_first(pairs, "on_conflict"), "on_conflict parameter")
+    on_conflict = _names(first.get("on_conflict"), "on_conflict parameter")
     added = [] if is_call else [parameter for parameter in pairs if _is_added(parameter)]
     cursor = _first(added, "cursor")
     return RestQuery(
@@ -108,7 +117,7 @@ def parse_query(shape: str, *, is_call: bool = False) -> RestQuery:
         filters=filters,
         logic=logic,
         order=order,
-        ranges=_ranges(pairs),
+        ranges=_ranges(structural),
         columns=columns,
         on_conflict=on_conflict,
         distinct=tuple(
@@ -218,7 +227,12 @@ def _canonical(pairs: Parameters) -> tuple[str | tuple[str, int], ...]:
         holes += parameter.has_hole
     pieces: list[str | tuple[str, int]] = []
     for (key, value, has_hole), hole in sorted(numbered, key=lambda entry: entry[0].key):
-        pieces.append(f"{'&' if pieces else ''}{quote(key, safe='')}=")
-        encoded = quote(value, safe="")
+        pieces.append(f"{'&' if pieces else ''}{_encoded(key)}=")
+        encoded = _encoded(value)
         pieces.append((encoded, hole) if has_hole else encoded)
     return tuple(pieces)
+
+
+def _encoded(text: str) -> str:
+    """Percent-encode a key or a value; most are plain words."""
+    return text if _UNRESERVED.fullmatch(text) else quote(text, safe="")

@@ -4,6 +4,7 @@ Source: docs/reference/rest.md, section 6 (grammar), 8, 9, 10.
 """
 
 import re
+from functools import lru_cache
 
 from workers.rest.model import STAR, FieldPath, SelectColumn, SelectEmbed, SelectItem
 from workers.rest.parse.lexer import Scanner, parse_field, parse_name, parse_type
@@ -15,6 +16,9 @@ MOST_ITEMS = 1600
 """Columns and embeds of one resource: what a table can have, and a little less than Postgres can give."""
 
 _ALIAS = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[\w$][\w $]*(?:-(?!>)[\w $]+)*):(?!:)', re.DOTALL)
+
+_PLAIN_COLUMN = re.compile(r"[\w$]+(?=[,)]|\Z)")
+"""A column's name with nothing behind it, as most items are."""
 
 AGGREGATES = ("sum", "avg", "count", "max", "min")
 
@@ -40,10 +44,16 @@ def _forest(scan: Scanner, depth: int) -> tuple[SelectItem, ...]:
         scan.blanks()
         if len(items) == MOST_ITEMS:
             scan.fail(f"at most {MOST_ITEMS} columns and resources side by side")
-        items.append(_item(scan, depth))
+        plain = scan.match(_PLAIN_COLUMN)
+        items.append(_plain_column(plain[0]) if plain else _item(scan, depth))
         scan.blanks()
         if not scan.accept(","):
             return tuple(items)
+
+
+@lru_cache(maxsize=4096)
+def _plain_column(name: str) -> SelectColumn:
+    return SelectColumn(FieldPath(name))
 
 
 def _item(scan: Scanner, depth: int) -> SelectItem:

@@ -189,6 +189,8 @@ def _with_preferences(plan: RestPlan, options: RestOptions) -> RestPlan:
     end, applied = end_of(options.tx_end, preferences.tx)
     if end is TransactionEnd.COMMIT and _is_checked_after(plan, max_affected):
         end = TransactionEnd.DECIDE
+    if (plan.end, plan.tx_applied, plan.max_affected) == (end, applied, max_affected):
+        return plan
     return replace(plan, end=end, tx_applied=applied, max_affected=max_affected)
 
 

@@ -27,12 +27,13 @@ from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
 from workers.rest.query.write import INSERTED, returning_sql, write_sql
-from workers.sql.compose import EMPTY, Sql, concat, ident, join, literal, qualified, raw, render
+from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, literal, qualified, raw, render
 
 T = raw("hw_t")
 """The rows of an answer, in its statement."""
 NO_COUNT = raw("null::bigint")
 _COUNT = raw("pg_catalog.count(*)")
+_AS = {name: constant(concat(raw(" as "), ident(name.value))) for name in OutputColumn}
 SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
 """The value of a row of a function without columns."""
 
@@ -43,7 +44,7 @@ def query_for(plan: RestPlan) -> RestStatement:
     rows, source = rows_and_source(plan)
     if _counts_others(plan):
         rows = concat(_FIRST_OF, rows, raw(") as "), T)
-    select_list = join(", ", [concat(value, raw(" as "), ident(name.value)) for name, value in columns])
+    select_list = join(", ", [concat(value, _AS[name]) for name, value in columns])
     statement = concat(source, raw("select "), select_list, raw(" from "), rows)
     if plan.output.explain is not None:
         statement = concat(_explain(plan.output), statement)
@@ -151,14 +152,14 @@ def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
     columns = [
         (OutputColumn.TOTAL, _total(plan)),
         (OutputColumn.PAGE_TOTAL, count),
-        (OutputColumn.HEADERS, _setting("response.headers")),
-        (OutputColumn.STATUS, _setting("response.status")),
+        (OutputColumn.HEADERS, _HEADERS),
+        (OutputColumn.STATUS, _STATUS),
     ]
     if isinstance(plan, WritePlan):
         if plan.write.location:
             columns.append((OutputColumn.LOCATION, _location(plan.write)))
         if plan.write.resolution == "merge-duplicates":
-            columns.append((OutputColumn.INSERTED, _setting(INSERTED)))
+            columns.append((OutputColumn.INSERTED, _INSERTED_ROWS))
     if edges is not None:
         columns.append((OutputColumn.EDGES, edges))
     if plan.counts_by_plan and plan.output.explain is None:
@@ -169,7 +170,11 @@ def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
 
 
 def _setting(name: str) -> Sql:
-    return concat(raw("nullif(pg_catalog.current_setting("), literal(name), raw(", true), '')"))
+    return constant(concat(raw("nullif(pg_catalog.current_setting("), literal(name), raw(", true), '')")))
+
+
+_HEADERS, _STATUS = _setting("response.headers"), _setting("response.status")
+_INSERTED_ROWS = _setting(INSERTED)
 
 
 def _total(plan: RestPlan) -> Sql:

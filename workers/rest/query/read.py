@@ -157,27 +157,23 @@ def _select(
 
 
 def _items(read: RelationRead, place: RowReference, *, as_jsonb: bool) -> tuple[list[Sql], list[Sql]]:
-    """Return the select list, and the positions in it that form GROUP BY."""
+    """Return the select list, and the positions in it that form GROUP BY if the read groups its rows."""
     items: list[Sql] = []
-    grouped: list[Sql] = []
+    grouped: list[int] = []
     for item in read.items:
         if isinstance(item, PlannedColumn):
             items.append(column_sql(place, item, output_name(item)))
             if not item.aggregate:
-                grouped.append(_position(len(items)))
+                grouped.append(len(items))
         elif item.is_spread:
             for value, is_aggregate in _spread(item, as_jsonb=as_jsonb):
                 items.append(value)
                 if not is_aggregate:
-                    grouped.append(_position(len(items)))
+                    grouped.append(len(items))
         elif not item.is_hidden:
             items.append(_embedded(item, as_jsonb=as_jsonb))
-            grouped.append(_position(len(items)))
-    return items or [raw("true as hw_found")], grouped
-
-
-def _position(place: int) -> Sql:
-    return number(place)
+            grouped.append(len(items))
+    return items or [raw("true as hw_found")], [number(position) for position in grouped if read.groups]
 
 
 # --- embeds --------------------------------------------------------------------------------------------------

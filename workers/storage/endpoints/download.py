@@ -3,6 +3,9 @@
 Source: docs/reference/storage.md, sections 6.3 and 6.4.
 """
 
+import msgspec
+
+from schemas.blobs import LookupReuse
 from schemas.http import Response
 from schemas.images.reading import BadTransform, transform_of_query
 from workers.storage.endpoints.object_response import object_response
@@ -15,7 +18,13 @@ from workers.storage.requests.storage_request import StorageRequest
 
 async def public(context: StorageContext, request: StorageRequest) -> Response:
     """`GET|HEAD object/public/{bucket}/{path}`."""
-    return object_response(request, await public_object(context, request, request.bucket, request.key))
+    row = await public_object(context, request, request.bucket, request.key)
+    response = object_response(request, row)
+    seconds = float(context.settings.public_lookup_max_age)
+    if not seconds or response.claim is None:
+        return response
+    reuse = LookupReuse(row.bucket_id, row.name, seconds)
+    return msgspec.structs.replace(response, claim=msgspec.structs.replace(response.claim, reuse=reuse))
 
 
 async def authenticated(context: StorageContext, request: StorageRequest) -> Response:

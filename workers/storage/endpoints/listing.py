@@ -40,13 +40,16 @@ async def listing(context: StorageContext, request: StorageRequest) -> Response:
         folder += "/"
     values: tuple[str | int | bool, ...]
     if is_deep:
+        name = "search_deep"
         values = (request.bucket, folder, limit, offset, search, order == "desc")
+    elif column == "name":
+        name = "children"
+        values = (request.bucket, folder, search, order == "desc", limit, offset)
     else:
+        name = "search"
         levels = folder.count("/") + 1
         values = (folder, request.bucket, limit, levels, offset, search, column, order)
-    rows = await context.run(
-        request.as_caller(), statement(SQL["search_deep" if is_deep else "search"], *values)
-    )
+    rows = await context.run(request.as_caller(), statement(SQL[name], *values))
     return raw_json_response(rows[0][0][0])
 
 

@@ -12,6 +12,7 @@ from schemas.images.reading import SideLimits
 from schemas.images.transform import Rendered, RenderOrder
 from schemas.keys.secret import Secret
 from schemas.settings.storage import Storage
+from schemas.storage_events import ObjectsChanged
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import statement
@@ -85,6 +86,9 @@ class StorageContext:
     upload_rules: BoundedCache[str, UploadRules] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
     """Rules of buckets without a quota, as they were read last: they may have changed since, so every write compares them."""
 
+    announce: Callable[[ObjectsChanged], object] = field(default=lambda _: None)
+    """Publishes what a request has changed to the edges."""
+
     @property
     def side_limits(self) -> SideLimits:
         """Return the limits of the sides of renditions."""
@@ -116,6 +120,7 @@ def build_context(
     *,
     clock: Callable[[], float] = time.time,
     keyring: S3Keyring | None = None,
+    announce: Callable[[ObjectsChanged], object] = lambda _: None,
 ) -> StorageContext:
     """Build the context. `secret` is the one that signs the project's access tokens."""
     key = secret.reveal().encode()
@@ -128,4 +133,5 @@ def build_context(
         render,
         clock,
         keyring=keyring or S3Keyring(),
+        announce=announce,
     )

@@ -3,7 +3,8 @@
     grant    read the bucket's rules, try the policies and roll back -> `UploadGrant`: where the bytes go, at most how many
     commit   the same checks with the final metadata, then the row as the service role, which switches the version
 
-Each step is one round trip. No transaction is open while bytes arrive. The ticket that connects both steps holds the
+Each step is one round trip. For the service role nothing is tried, because the row is written with the same role; only an existing
+name is looked for before the bytes are sent. No transaction is open while bytes arrive. The ticket that connects both steps holds the
 granted version, the caller and the bucket's rules. The commit writes the row only if those rules are unchanged;
 otherwise, or if no row was written, it runs again statement by statement to find the reason. A policy that changed in
 between applies.
@@ -12,18 +13,21 @@ A trigger moves the replaced version to the tombstones, so a rollback never lose
 Source: docs/reference/storage.md, sections 6.1, 6.2, 6.9 and 11.
 """
 
-from uuid import uuid4
+import os
+from uuid import UUID
 
 from schemas.blobs import BlobReference, StoredBody, UploadGrant
 from schemas.http import Response
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import decode_first, statement
-from workers.database.transactions.model import TransactionSpec
+from workers.database.transactions.model import Statement, TransactionSpec
 from workers.storage.buckets.rows import SQL as BUCKETS
 from workers.storage.buckets.rows import BucketRules, decode_rules, read_rules, read_rules_with_room
 from workers.storage.model.errors import (
     StorageError,
+    StorageErrorCode,
     aborted,
+    already_exists,
     invalid_signature,
     too_large,
 )
@@ -81,7 +85,7 @@ async def _grant(context: StorageContext, request: StorageRequest, upload: Uploa
         context.upload_rules.pop(upload.bucket)
     else:
         context.upload_rules.put(upload.bucket, rules.key)
-    version = str(uuid4())
+    version = new_version(context.clock())
     ticket = UploadTicket(
         upload.bucket,
         name,
@@ -105,10 +109,20 @@ async def check_early(context: StorageContext, request: StorageRequest, upload: 
 
 async def _try_policies(
     context: StorageContext, request: StorageRequest, upload: Upload, name: str | StorageError
-) -> tuple[BucketRules, DatabaseError | None]:
+) -> tuple[BucketRules, DatabaseError | StorageError | None]:
     """Read the bucket's rules and try the policies in one round trip; return the rules, and the policies' error."""
     if isinstance(name, StorageError):
         return await read_rules(context, request, upload.bucket), None
+    if upload.identity.is_service:
+        rules_rows, existing = await context.run(
+            request.as_service(),
+            statement(BUCKETS["rules_for"], upload.bucket, name),
+            statement(OBJECTS["is_there"], upload.bucket, name),
+        )
+        rules = decode_rules(rules_rows)
+        if not rules.has_quota:  # a quota is tried as policies are
+            is_taken = bool(existing) and not upload.is_upsert
+            return rules, already_exists(StorageErrorCode.KEY_ALREADY_EXISTS) if is_taken else None
     try:
         rules_rows, *_ = await context.probe(
             request.as_service(),
@@ -169,20 +183,33 @@ async def _commit(
     is_simple = upload.condition is None  # a condition is checked between the lock and the write
     is_known = is_simple and ticket.rules is not None and is_within(context, ticket.rules, upload, size)
     if is_known:
-        settings, write = (
-            settings_of(request, upload),
-            put_statement(upload, key, ticket.version, metadata, ticket.rules),
-        )
         statements = (
-            *within_savepoint(policy_probe(upload, key)),
-            switch_role(SERVICE),
-            lock_statement(upload.bucket, key),
-            write,
+            *tried_first(upload, key),
+            *put_statements(upload, key, ticket.version, metadata, ticket.rules),
         )
-        *_, rows = await context.database.run(TransactionSpec(settings, statements, isolation=_ISOLATION))
+        *_, rows = await context.database.run(
+            TransactionSpec(settings_of(request, upload), statements, isolation=_ISOLATION)
+        )
         if rows:
             return decode_written(rows)
     return await _commit_stepwise(context, request, upload, key, ticket.version, metadata, size)
+
+
+def tried_first(upload: Upload, key: str) -> list[Statement]:
+    """Return the statements before those that write a row: the policies of the caller, then the service role.
+
+    None for the service role: the role that writes is the one whose policies would be tried.
+    """
+    if upload.identity.is_service:
+        return []
+    return [*within_savepoint(policy_probe(upload, key)), switch_role(SERVICE)]
+
+
+def put_statements(
+    upload: Upload, key: str, version: str, metadata: Metadata, rules: UploadRules | None
+) -> list[Statement]:
+    """Return the statements that write a row as the service role, if the bucket's rules are still `rules`."""
+    return [lock_statement(upload.bucket, key), put_statement(upload, key, version, metadata, rules)]
 
 
 def is_within(context: StorageContext, rules: UploadRules, upload: Upload, size: int) -> bool:
@@ -217,3 +244,13 @@ async def _commit_stepwise(
 def settings_of(request: StorageRequest, upload: Upload) -> list[tuple[str, str]]:
     """Return the settings of a transaction in which the policies of an upload's caller apply."""
     return settings_for(upload.identity, request.http, request.operation)
+
+
+def new_version(now: float) -> str:
+    """Return a random version whose first byte is that of the second: versions of one second share a folder of the blob store.
+
+    So a sync of one folder makes many blobs durable, and a folder is created once for them.
+    """
+    random = bytearray(os.urandom(16))
+    random[0] = int(now) & 0xFF
+    return str(UUID(bytes=bytes(random), version=4))

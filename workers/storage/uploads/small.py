@@ -15,27 +15,19 @@ Source: docs/reference/storage.md, sections 6.1 and 11.
 """
 
 import hashlib
-import os
-from uuid import UUID
 
 from broker.blobs.blob_names import blob
 from broker.blobs.errors import BlobStoreDown
 from workers.database.errors import DatabaseError
-from workers.database.transactions.model import Statement
 from workers.storage.model.database_errors import storage_error_of
 from workers.storage.model.errors import StorageError
 from workers.storage.model.names_and_sizes import UploadRules
-from workers.storage.requests.context import StorageContext, switch_role
-from workers.storage.requests.identity import SERVICE
+from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest
-from workers.storage.uploads.commit import is_within, settings_of
-from workers.storage.uploads.model import Metadata, Upload, metadata_of, name_of
+from workers.storage.uploads.commit import is_within, new_version, put_statements, settings_of, tried_first
+from workers.storage.uploads.model import Upload, metadata_of, name_of
 from workers.storage.uploads.rows import (
     decode_written,
-    lock_statement,
-    policy_probe,
-    put_statement,
-    within_savepoint,
 )
 
 _WAITED = frozenset({"55P03", "57014"})
@@ -70,10 +62,11 @@ async def _store(
     rules: UploadRules,
     data: bytes,
 ) -> dict[str, object] | None:
-    version = _new_version(context.clock())
+    version = new_version(context.clock())
     place = blob(upload.bucket, version)
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    statements = _statements(upload, key, version, metadata_of(upload.attributes, md5, len(data)), rules)
+    metadata = metadata_of(upload.attributes, md5, len(data))
+    statements = [*tried_first(upload, key), *put_statements(upload, key, version, metadata, rules)]
     is_stored = False
     try:
         async with context.database.transaction(settings_of(request, upload)) as transaction:
@@ -93,22 +86,3 @@ async def _store(
             raise
         return None
     return decode_written(rows)
-
-
-def _statements(
-    upload: Upload, key: str, version: str, metadata: Metadata, rules: UploadRules
-) -> list[Statement]:
-    write = [lock_statement(upload.bucket, key), put_statement(upload, key, version, metadata, rules)]
-    if upload.identity.is_service:  # the role that writes is the one whose policies would be tried
-        return write
-    return [*within_savepoint(policy_probe(upload, key)), switch_role(SERVICE), *write]
-
-
-def _new_version(now: float) -> str:
-    """Return a random version whose first byte is that of the second: versions of one second share a folder of the blob store.
-
-    So a sync of one folder makes many blobs durable, and a folder is created once for them.
-    """
-    random = bytearray(os.urandom(16))
-    random[0] = int(now) & 0xFF
-    return str(UUID(bytes=bytes(random), version=4))

@@ -76,7 +76,8 @@ async function send(name: OperationName, args: unknown, options: RequestOptions)
     const response = await exchange(`/operations/${name}${query}`, options.upload ?? JSON.stringify(args), options);
     if (response.ok) return response;
     const error = await errorOf(response);
-    if (error.status === 401 || error.code === "needs_factor") isSessionOver.set(true);
+    // Other answers with 401 are about what was typed, as a wrong code of an authenticator app.
+    if (error.code === "not_signed_in" || error.code === "needs_factor") isSessionOver.set(true);
     if (error.code !== "needs_confirmation" || attempt > 0) throw error;
     if (!await requestConfirmation(name)) throw new ConfirmationDeclined();
   }

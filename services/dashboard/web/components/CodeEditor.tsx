@@ -1,4 +1,5 @@
 import { lazy, Suspense } from "react";
+import type { Extension } from "@codemirror/state";
 import { texts } from "../texts.ts";
 
 export type Language = "sql" | "json" | "typescript" | "html" | "text";
@@ -19,6 +20,8 @@ export interface CodeEditorProps {
   language: Language;
   /** Names to complete in SQL: tables with their columns. */
   schema?: { readonly [table: string]: readonly string[] };
+  /** What a page brings for a language of its own, with `language="text"`. Keep it between renderings. */
+  support?: Extension;
   /** Ctrl-Enter (Cmd-Enter). */
   onRun?: () => void;
   isReadOnly?: boolean;

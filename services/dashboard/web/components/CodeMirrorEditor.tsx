@@ -68,7 +68,7 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: "var(--bad)" },
 ]);
 
-function languageOf({ language, schema }: CodeEditorProps): Extension {
+function languageOf({ language, schema, support }: CodeEditorProps): Extension {
   switch (language) {
     case "sql":
       return sql({ dialect: PostgreSQL, ...(schema ? { schema: schema as { [name: string]: string[] } } : {}) });
@@ -79,7 +79,7 @@ function languageOf({ language, schema }: CodeEditorProps): Extension {
     case "html":
       return html();
     default:
-      return [];
+      return support ?? [];
   }
 }
 
@@ -142,6 +142,7 @@ export default function CodeMirrorEditor(props: CodeEditorProps) {
       indentOnInput(),
       autocompletion(),
       search({ top: true }),
+      EditorView.domEventHandlers({ beforeinput: replaceSelected }),
       EditorView.lineWrapping,
       theme,
       syntaxHighlighting(colours),
@@ -162,7 +163,7 @@ export default function CodeMirrorEditor(props: CodeEditorProps) {
 
   useEffect(() => {
     view.current?.dispatch({ effects: parts.current.language.reconfigure(languageOf(latest.current)) });
-  }, [props.language, props.schema]);
+  }, [props.language, props.schema, props.support]);
 
   useEffect(() => {
     view.current?.dispatch({ effects: parts.current.editing.reconfigure(editingOf(latest.current)) });
@@ -188,6 +189,35 @@ export default function CodeMirrorEditor(props: CodeEditorProps) {
       style={{ minHeight: props.minHeight ?? "6rem", maxHeight: props.maxHeight ?? "none" }}
     />
   );
+}
+
+/**
+ * Put typed text in the place of a selection. The browser itself would keep the colours of the replaced text as inline
+ * styles for a moment, which the Content-Security-Policy reports.
+ */
+function replaceSelected(event: InputEvent, view: EditorView): boolean {
+  // The browser's selection, not the editor's: a selection made in this very moment (by a program) is not in the editor yet.
+  const { from, to } = selectedInBrowser(view);
+  const text = event.data;
+  if (event.inputType !== "insertText" || text === null || from === to || view.composing) return false;
+  const insert = () =>
+    view.state.update({
+      changes: { from, to, insert: text },
+      selection: { anchor: from + text.length },
+      userEvent: "input.type",
+      scrollIntoView: true,
+    });
+  const isHandled = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, text, insert));
+  if (!isHandled) view.dispatch(insert());
+  return true;
+}
+
+function selectedInBrowser(view: EditorView): { from: number; to: number } {
+  const selection = (view.root as Document).getSelection();
+  if (!selection?.anchorNode || !selection.focusNode) return view.state.selection.main;
+  const anchor = view.posAtDOM(selection.anchorNode, selection.anchorOffset);
+  const head = view.posAtDOM(selection.focusNode, selection.focusOffset);
+  return { from: Math.min(anchor, head), to: Math.max(anchor, head) };
 }
 
 function editingOf({ isReadOnly }: CodeEditorProps): Extension {

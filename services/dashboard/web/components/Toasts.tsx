@@ -11,7 +11,15 @@ const icons = { done: "check", error: "alert", info: "info" } as const;
 export function Toasts() {
   const shown = useValue(toasts);
   return (
-    <div className="toasts" role="log" aria-live="polite" aria-relevant="additions" aria-label="Messages">
+    <div
+      className="toasts"
+      role="log"
+      aria-live="polite"
+      aria-relevant="additions"
+      aria-label="Messages"
+      // An open dialog leaves elements with this mark usable: else undo could not be pressed beside it.
+      data-react-aria-top-layer="true"
+    >
       {shown.map((toast) => (
         <div key={toast.id} className={`toast toast-${toast.kind}`} role={toast.kind === "error" ? "alert" : undefined}>
           <Icon name={icons[toast.kind]} />

@@ -148,7 +148,8 @@ function entryOf(match: NameMatch, go: (to: string) => void): Entry[] {
   const path = isRelation ? "tables" : "schema";
   if (!pages.some((page) => page.path === path)) return [];
   const relation = match.of ?? match.name;
-  const target = isRelation ? pathOf("tables", match.schema ?? "public", relation) : "schema";
+  const schema = match.schema ?? "public";
+  const target = isRelation ? pathOf("tables", schema, relation) : schemaPath(match, schema);
   return [{
     id: `${match.kind} ${match.schema} ${match.of} ${match.name}`,
     group: texts.palette.database,
@@ -157,6 +158,16 @@ function entryOf(match: NameMatch, go: (to: string) => void): Entry[] {
     icon: isRelation ? "table" : "layers",
     run: () => go(target),
   }];
+}
+
+/** Return the part of the page Schema that shows an object. */
+function schemaPath({ kind, of }: NameMatch, schema: string): string {
+  if (of) return pathOf("schema", "tables", schema, of);
+  if (/function|procedure|aggregate/.test(kind)) return pathOf("schema", "functions", schema);
+  if (/enum|type|domain/.test(kind)) return pathOf("schema", "types", schema);
+  if (kind === "sequence") return pathOf("schema", "sequences", schema);
+  if (kind === "publication") return "schema/publications";
+  return kind === "extension" ? "schema/extensions" : pathOf("schema", "tables", schema);
 }
 
 /** Return a value as it was when it last stood still for a moment. */

@@ -6,13 +6,17 @@ import { CrashGuard, EmptyState, ErrorState, Loading } from "../components/state
 import { pages } from "../pages.ts";
 import { texts } from "../texts.ts";
 import type { PageEntry } from "./page.ts";
+import { loadPageStyles } from "./pageStyles.ts";
 import { Shell } from "./Shell.tsx";
 
 /** Make the router of all pages: each serves its path and everything below it. */
 export function makeRouter() {
   const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
   const routes = pages.flatMap((page) => {
-    const component = lazyRouteComponent(async () => ({ default: guarded(page, (await page.load()).default) }));
+    const component = lazyRouteComponent(async () => {
+      const [content] = await Promise.all([page.load(), page.path === "" ? undefined : loadPageStyles()]);
+      return { default: guarded(page, content.default) };
+    });
     const paths = page.path === "" ? ["/", "sign-in"] : [`/${page.path}`, `/${page.path}/$`];
     return paths.map((path) => createRoute({ getParentRoute: () => root, path, component }));
   });

@@ -36,6 +36,17 @@ def test_the_folders_are_exchanged_and_the_ports_stay(tmp_path: Path) -> None:
     assert not restored.path.exists()
 
 
+def test_branches_stay_with_the_path(tmp_path: Path) -> None:
+    used, restored = _folder(tmp_path / "used", "old"), _folder(tmp_path / "restored", "new")
+    (used.path / "branches" / "preview").mkdir(parents=True)
+
+    kept = switch_folders(used, restored, NOW)
+
+    assert kept is not None
+    assert (used.path / "branches" / "preview").is_dir()
+    assert not (kept / "branches").exists()
+
+
 def test_a_lost_folder_is_replaced(tmp_path: Path) -> None:
     used, restored = DataFolder(tmp_path / "used"), _folder(tmp_path / "restored", "new")
 

@@ -35,8 +35,8 @@ def main():
     print("a line of output")
     if rest == ["exits"]:
         return 3
-    os.write(int(os.environ["HEADWATER_READY_FD"]), b"ready\\n")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    os.write(int(os.environ["HEADWATER_READY_FD"]), b"ready\\n")
     signal.pause()
 """
 SECRET = "the-only-secret-of-this-program"

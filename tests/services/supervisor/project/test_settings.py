@@ -3,7 +3,14 @@ from pathlib import Path
 import pytest
 
 from services.supervisor.errors import StartRefused
-from services.supervisor.project.settings import find_data, find_data_above, find_root, load_project
+from services.supervisor.project.settings import (
+    LAST_START,
+    OPTION,
+    find_data,
+    find_data_above,
+    find_root,
+    load_project,
+)
 
 
 @pytest.fixture
@@ -12,8 +19,8 @@ def root(tmp_path):
     return tmp_path
 
 
-def load(root, overrides=None, environment=None, config=None):
-    return load_project(root, config, None, overrides or {}, environment or {})
+def load(root, overrides=None, environment=None, config=None, earlier=None):
+    return load_project(root, config, None, overrides or {}, environment or {}, earlier=earlier)
 
 
 def test_a_folder_without_anything_has_the_defaults(root):
@@ -37,6 +44,27 @@ def test_later_sources_win(root):
     assert project.settings.db.pool_size == 2
     assert project.settings.db.port == 4
     assert project.settings.api.port == 5
+
+
+def test_ports_of_the_last_start_win_over_the_config_and_not_over_the_environment(root):
+    (root / "supabase" / "config.toml").write_text("[api]\nport = 1\n[db]\nport = 1")
+    (root / ".env").write_text("HEADWATER_INBUCKET_PORT=2")
+    earlier = {
+        "HEADWATER_API_PORT": "7",
+        "HEADWATER_DB_PORT": "7",
+        "HEADWATER_INBUCKET_PORT": "7",
+        "HEADWATER_BROKER_PORT": "7",
+    }
+    project = load(root, {"HEADWATER_BROKER_PORT": "5"}, {"HEADWATER_DB_PORT": "4"}, earlier=earlier)
+
+    settings = project.settings
+    assert (settings.api.port, settings.db.port, settings.inbucket.port, settings.broker.port) == (7, 4, 2, 5)
+    assert project.named_ports == {"api", "db", "mail", "nats"}
+    assert {name: source for name, source in project.sources.items() if name in earlier} == {
+        "HEADWATER_API_PORT": LAST_START,
+        "HEADWATER_INBUCKET_PORT": str(root / ".env"),
+        "HEADWATER_BROKER_PORT": OPTION,
+    }
 
 
 def test_names_in_the_config_are_replaced_from_env_files(root):

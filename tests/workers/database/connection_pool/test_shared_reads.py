@@ -5,8 +5,9 @@ import random
 import msgspec
 import pytest
 
+from tests.reference_cycles import no_cycles
 from tests.workers.database.connections import opened, session_database, until, work
-from workers.database.connection_pool.shared_reads import MAX_GROUP, SharedReads
+from workers.database.connection_pool.shared_reads import MAX_GROUP, SharedReads, _SharedRead
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.protocol import backend_reader
 from workers.database.transactions.model import Statement
@@ -368,3 +369,12 @@ async def test_the_times_of_a_bounded_number_of_statements_are_held():
     assert not groups.is_quick(reading("select 0"))
     assert groups.is_quick(reading("select 1"))
     assert groups.is_quick(reading("select 1000"))
+
+
+@pytest.mark.usefixtures("all_are_quick")
+async def test_a_shared_read_leaves_no_reference_cycle(database):
+    async with shared(database, DIVIDED, 1, 2, 3) as pool, no_cycles(_SharedRead):
+        found = await together(pool, *(reading(DIVIDED, number) for number in (1, 2, 3)))
+
+        assert [row(each)[1] for each in found] == [b"12", b"6", b"4"]
+        del found

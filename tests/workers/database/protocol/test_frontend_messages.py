@@ -18,7 +18,7 @@ def test_bind_holds_parameters_in_text_with_null_and_empty():
 
 
 def test_result_formats_name_every_column():
-    assert frontend_messages.result_formats(3, [1]) == b"\0\3" + b"\0\0" + b"\0\1" + b"\0\0"
+    assert frontend_messages.result_formats(3, frozenset({1})) == b"\0\3" + b"\0\0" + b"\0\1" + b"\0\0"
 
 
 @pytest.mark.parametrize("text", ["a\0b", "half a pair \ud800"])

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.workers.database.connections import session_database, until, work
-from workers.database.errors import DatabaseError, Disconnected
+from workers.database.errors import DatabaseError, Disconnected, SessionEnded
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.transactions.perform import perform
 
@@ -193,7 +193,7 @@ async def test_a_server_that_ends_the_session_says_why(pipeline, database):
 
     await database.execute(f"select pg_terminate_backend({pipeline.process_id})")
 
-    with pytest.raises(DatabaseError) as caught:
+    with pytest.raises(SessionEnded) as caught:
         await waiting
     assert caught.value.code == "57P01"
     assert pipeline.lost.code == "57P01"

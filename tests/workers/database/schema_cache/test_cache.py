@@ -283,6 +283,35 @@ async def test_a_broken_connection_is_made_again_and_everything_read_anew(databa
         assert watched.all_of(DatabaseBack)
 
 
+async def test_the_session_that_read_is_replaced_when_it_is_idle_and_notices_still_arrive(
+    database, monkeypatch: pytest.MonkeyPatch
+):
+    """The server keeps megabytes of what a session has read from the catalogs until it ends."""
+    monkeypatch.setattr("workers.database.schema_cache.cache._PROBE_S", 0.2)
+    async with connected(database) as connection:
+
+        async def sessions() -> set[int]:
+            rows = await connection.fetch(
+                "select pid from pg_stat_activity where application_name = 'headwater schema cache' "
+                "and datname = current_database()"
+            )
+            return {row["pid"] for row in rows}
+
+        async with loaded(database) as watched:
+            await watched.next_catalog()
+            session = watched.cache._session
+            read_in = session.get_server_pid()
+            async with asyncio.timeout(DEADLINE_S):
+                while read_in in await sessions() or len(await sessions()) != 1:
+                    await asyncio.sleep(0.02)
+
+            await connection.execute("create table later (); notify pgrst, 'reload schema'")
+            catalog = await watched.until_catalog(lambda new: ("public", "later") in new.relations)
+
+            assert ("public", "later") in catalog.relations
+            assert not watched.all_of(DatabaseLost)
+
+
 async def test_loading_waits_for_a_database_that_is_not_there_yet(server):
     name = "cache_that_comes_late"
     await execute(server.url, login_role(LOGIN))

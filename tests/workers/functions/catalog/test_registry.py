@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from schemas.keys.secret import Secret
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
 from workers.functions.catalog.registry import HostedFunction, has_functions, read_functions
@@ -115,6 +117,15 @@ def test_variables_come_from_file_and_settings(tmp_path: Path) -> None:
     assert found["a"].env == {"A": "kept", "B": "of settings", "C": "own"}
     assert any("SUPABASE_URL" in warning for warning in warnings)
     assert "of settings" not in repr(found["a"])
+
+
+def test_a_branch_has_none_of_its_parents_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "functions"
+    write(root, "a/index.ts")
+    write(root, ".env", "A=file\n")
+    monkeypatch.setenv("HEADWATER_CLEARED_SETTINGS", "edge_runtime.secrets,functions.*.env")
+
+    assert read(root)["a"].env == {}
 
 
 def test_a_source_that_calls_listen_is_detected(tmp_path: Path) -> None:

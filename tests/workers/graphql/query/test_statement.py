@@ -14,9 +14,9 @@ def test_a_page_without_page_info_reads_no_further_row_and_counts_nothing() -> N
     found = statement("{ accountCollection(first: 3) { edges { node { id } } } }")
 
     assert found.text == (
-        'select (select row_to_json("@") from (select coalesce(json_agg((select row_to_json("@") from (select '
-        '(select row_to_json("@") from (select "@1"."id" as "id") "@") as "node") "@")), \'[]\'::json) as "edges" '
-        'from (select "@2"."id" from "public"."account" as "@2" order by "@2"."id" asc nulls last limit 3) "@1") "@")'
+        'select (select row_to_json("@") from (select array(select "@j1" '
+        'from (select "@2"."id" from "public"."account" as "@2" order by "@2"."id" asc nulls last limit 3) "@1", '
+        'lateral (select "@1"."id" as "id") "@j0", lateral (select "@j0" as "node") "@j1") as "edges") "@")'
     )
     assert found.params == ()
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from broker.processes.backup_requests import BackupSchedule, read_schedule
 from tests.platform import Platform, platform
 from tests.workers.management.operations.conftest import RemoteAdministrator, administrator
 
@@ -31,6 +32,9 @@ def test_a_backup_is_made_and_listed(reader: RemoteAdministrator, backup: str) -
     [row] = [row for row in listed["backups"] if row["name"] == backup]
 
     assert row["database_bytes"] > 0
+    assert row["contents"]["bytes"] > row["database_bytes"]
+    assert row["contents"]["tables"] >= 1
+    assert row["contents"]["users"] >= 0
     assert reader.run("platform.health")["last_backup"] == listed["backups"][0]
     assert listed["status"]["name"] == backup
     assert (listed["schedule"], listed["next_run_at"]) == ("", None)
@@ -45,6 +49,29 @@ def test_the_plan_names_the_command_that_restores_it(reader: RemoteAdministrator
         assert other.psql("select count(*) from saved").split()[2] == "1"
     assert (plan["problems"], plan["migrations"]) == ([], [])
     assert plan["replaces"]["tables"] >= 1
+
+
+def test_the_schedule_changes_while_the_platform_runs(
+    developer: RemoteAdministrator, managed: Platform, backup: str
+) -> None:
+    owner = administrator(managed, "owner", "--rights", "owner", "--write")
+    version = owner.run("settings.list", prefix="management")["version"]
+    values = {"management.backup_schedule": "0 3 1 1 *", "management.backups_kept": 3}
+    assert developer.refused("settings.change", version=version, values=values) == (403, "no_right")
+    status, body = owner.send(
+        "settings.change", {"version": version, "values": {"management.backup_schedule": "now and then"}}
+    )
+    assert (status, "backup_schedule" in body["message"]) == (400, True)
+
+    owner.run("settings.change", version=version, values=values)
+    listed = owner.run("backups.list")
+    assert (listed["schedule"], listed["kept"]) == ("0 3 1 1 *", 3)
+    assert listed["next_run_at"] > time.time()
+    assert read_schedule(managed.data / "backups") == BackupSchedule("0 3 1 1 *", 3)
+
+    owner.run("settings.reset", version=version + 1, keys=list(values))
+    assert owner.run("backups.list")["schedule"] == ""
+    assert read_schedule(managed.data / "backups") == BackupSchedule("", 7)
 
 
 def test_a_damaged_backup_is_told(

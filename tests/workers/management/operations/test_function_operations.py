@@ -104,6 +104,45 @@ def test_versions_are_compared_and_rolled_back(developer: RemoteAdministrator, e
     assert first == "first"
 
 
+def test_files_are_compared_before_they_are_deployed(developer: RemoteAdministrator, echo: str) -> None:
+    draft = [
+        {"path": f"functions/{echo}/index.ts", "text": _ECHO % ("third", "third")},
+        {"path": f"functions/{echo}/deno.json", "text": "{}"},
+    ]
+    settings = developer.run("functions.files", name=echo)["settings"] | {"verify_jwt": False}
+    compared = developer.run("functions.differences", name=echo, before=2, files=draft, settings=settings)
+    new = developer.run(
+        "functions.differences",
+        name="not-there",
+        files=[{"path": "functions/not-there/index.ts", "text": "1"}],
+    )
+
+    changes = {file["path"]: file["change"] for file in compared["files"]}
+    assert changes == {f"functions/{echo}/deno.json": "added", f"functions/{echo}/index.ts": "changed"}
+    assert '+console.log("called third");' in compared["files"][1]["difference"]
+    assert (compared["before"], compared["after"]) == (2, None)
+    assert compared["settings"] == {"verify_jwt": [True, False]}
+    assert [file["change"] for file in new["files"]] == ["added"]
+    assert new["before"] is None
+    assert developer.refused("functions.differences", name=echo, after=2, files=draft)[0] == 400
+    assert developer.refused("functions.differences", name="not-there", before=7, files=draft)[0] == 404
+    assert (
+        developer.refused("functions.differences", name=echo, files=[{"path": "../x", "text": ""}])[0] == 400
+    )
+
+
+def test_the_lines_of_a_call_have_its_id(developer: RemoteAdministrator, echo: str) -> None:
+    reply = developer.run("functions.invoke", name=echo)
+    deadline = time.monotonic() + 60
+    while (
+        not (lines := developer.run("functions.logs", name=echo, request_id=reply["request_id"])["lines"])
+        and time.monotonic() < deadline
+    ):
+        pass
+
+    assert {line["request_id"] for line in lines} <= {reply["request_id"]}
+
+
 def test_files_are_read_changed_and_deployed_again_with_their_settings(
     developer: RemoteAdministrator,
 ) -> None:

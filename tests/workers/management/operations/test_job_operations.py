@@ -96,6 +96,24 @@ def test_schedules_that_are_none_are_refused(developer: RemoteAdministrator, sch
     )
 
 
+def test_schedules_are_described_before_a_job_has_them(developer: RemoteAdministrator) -> None:
+    night = developer.run("jobs.describe_schedule", schedule="0 3 * * 1", timezone="Europe/Berlin")
+    seconds = developer.run("jobs.describe_schedule", schedule="30 seconds")
+    never = developer.run("jobs.describe_schedule", schedule="0 0 30 2 *")
+    id = developer.run("jobs.create", name="described", schedule="@daily", command="select 1")["id"]
+    [job] = [job for job in developer.run("jobs.list")["rows"] if job["id"] == id]
+    developer.run("jobs.remove", id=id)
+
+    assert (night["words"], night["timezone"]) == ("At 03:00 on Monday", "Europe/Berlin")
+    assert len(night["next_runs"]) == 5
+    assert night["next_runs"] == sorted(night["next_runs"])
+    assert seconds["words"] == "Every 30 seconds"
+    assert never == {"words": "Never", "timezone": seconds["timezone"], "next_runs": []}
+    assert job["words"] == "At 00:00 every day"
+    for arguments in ({"schedule": "x"}, {"schedule": "@daily", "timezone": "Nowhere/Here"}):
+        assert developer.refused("jobs.describe_schedule", **arguments) == (400, "invalid_arguments")
+
+
 def test_numbers_that_postgres_cannot_store_are_refused(developer: RemoteAdministrator) -> None:
     for id in (-1, 2**63, 2**70):
         assert developer.refused("jobs.remove", id=id) == (400, "invalid_arguments")

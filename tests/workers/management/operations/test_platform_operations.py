@@ -45,6 +45,34 @@ def test_requests_are_counted_between_two_looks(reader: RemoteAdministrator, man
     assert rest(after)["p99_ms"] >= rest(after)["p50_ms"] > 0
 
 
+def test_figures_are_listed_by_minute(reader: RemoteAdministrator, managed: Platform) -> None:
+    def answered(**arguments: object) -> int:
+        series = reader.run("platform.figures", **arguments)
+        return sum(point["answered"] for point in series["points"])
+
+    reader.run("platform.health")
+    before, before_all = answered(pool="rest"), answered()
+    for _ in range(4):
+        assert managed.get("/rest/v1/orders_that_are_not_there")[0] == 404
+    series = reader.run("platform.figures", span_s=3600, pool="rest")
+
+    assert sum(point["answered"] for point in series["points"]) - before == 4
+    assert answered() >= before_all + 4
+    times = [(point["p50_ms"], point["p99_ms"]) for point in series["points"] if point["answered"]]
+    assert times
+    assert all(0 < p50 <= p99 for p50, p99 in times)
+    assert [point["ended_at"] for point in series["points"]] == sorted(
+        point["ended_at"] for point in series["points"]
+    )
+    assert {"rest", "management"} <= set(series["pools"])
+    assert reader.run("platform.figures", pool="no_such_pool")["points"][-1]["answered"] == 0
+
+
+@pytest.mark.parametrize("span_s", [0, 59, -1, 3601, 1e300])
+def test_time_spans_of_figures_have_bounds(reader: RemoteAdministrator, span_s: float) -> None:
+    assert reader.refused("platform.figures", span_s=span_s) == (400, "invalid_arguments")
+
+
 @pytest.mark.parametrize("span_s", [0, -1, 3601, 1e300])
 def test_time_spans_have_bounds(reader: RemoteAdministrator, span_s: float) -> None:
     assert reader.refused("platform.health", span_s=span_s) == (400, "invalid_arguments")

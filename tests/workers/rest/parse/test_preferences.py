@@ -35,7 +35,7 @@ from workers.rest.parse.preferences import parse_preferences
     ],
 )
 def test_directives(directive: str, expected: Preferences) -> None:
-    assert parse_preferences([directive]) == expected
+    assert parse_preferences((directive,)) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_directives(directive: str, expected: Preferences) -> None:
     ],
 )  # fmt: skip
 def test_other_directives_are_kept_as_invalid(directive: str) -> None:
-    assert parse_preferences([directive]) == Preferences(invalid=(directive,))
+    assert parse_preferences((directive,)) == Preferences(invalid=(directive,))
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_other_directives_are_kept_as_invalid(directive: str) -> None:
     ],
 )
 def test_the_first_of_each_kind_counts(headers: list[str], expected: Preferences) -> None:
-    assert parse_preferences(headers) == expected
+    assert parse_preferences(tuple(headers)) == expected
 
 
 @FEW
 @given(st.lists(texts, max_size=3))
 def test_any_headers_are_preferences(headers: list[str]) -> None:
-    assert isinstance(parse_preferences(headers), Preferences)
+    assert isinstance(parse_preferences(tuple(headers)), Preferences)

@@ -8,6 +8,7 @@ import pytest
 
 from broker.blobs import blob_names
 from broker.blobs.errors import BlobStoreDown
+from broker.blobs.staging import PIECE
 from broker.observability.observe import exposition
 from tests.workers.storage.storage_pool import StoragePool
 from workers.storage.sweeps import sweep
@@ -236,12 +237,12 @@ async def test_sweeping_goes_on_after_a_failure_and_ends_when_told(
 async def test_what_is_being_written_goes_when_no_byte_came_for_long(storage_pool: StoragePool) -> None:
     async with storage_pool.blobs.stage(blob_names.blob("b", uuid.uuid4()), limit=2**30) as staging:
         for _ in range(3):
-            await staging.write(b"x" * 512 * 1024)
+            await staging.write(b"x" * PIECE)
         young = StagingSweep(storage_pool.blobs, 3600)
         assert await young.sweep() == 0
         shown = re.search(rb"^headwater_storage_staged_bytes (\S+)$", exposition(), re.MULTILINE)
         assert shown is not None
-        assert 0 < float(shown[1]) <= 3 * 512 * 1024  # what is still in a buffer is not on the disk
+        assert 0 < float(shown[1]) <= 3 * PIECE  # what is still in a buffer is not on the disk
 
         assert await StagingSweep(storage_pool.blobs, -60).sweep() == 1
 

@@ -55,6 +55,11 @@ async def find_by_id(transaction: Transaction, id: UUID, *, even_deleted: bool =
     return await transaction.one(_SQL["by_id"], AuthUser, str(id), even_deleted)
 
 
+def by_id_with_session(id: UUID, session_id: UUID | None) -> Statement:
+    """Return the statement that finds a user (not a softly deleted one) with the owner, OAuth client and scopes of a session."""
+    return statement(_SQL["by_id_with_session"], str(id), None if session_id is None else str(session_id))
+
+
 def by_session(session_id: UUID) -> Statement:
     """Return the statement that finds the user of a session; softly deleted users are not found."""
     return statement(_SQL["by_session"], str(session_id))

@@ -10,6 +10,20 @@ select row_to_json(shown) from (
   where users.id = $1 and (users.deleted_at is null or $2::boolean)
 ) shown
 
+-- name: by_id_with_session
+-- A user, and of a session what says whose it is and what it may do.
+select row_to_json(shown), (
+  select json_build_object('user_id', s.user_id, 'oauth_client_id', s.oauth_client_id, 'scopes', s.scopes)
+  from auth.sessions s where s.id = $2
+)
+from (
+  select users.*,
+    coalesce((select json_agg(i order by i.created_at, i.id) from auth.identities i where i.user_id = users.id), '[]') as identities,
+    coalesce((select json_agg(f order by f.created_at, f.id) from auth.mfa_factors f where f.user_id = users.id), '[]') as factors
+  from auth.users
+  where users.id = $1 and users.deleted_at is null
+) shown
+
 -- name: by_session
 -- The user of a session.
 select row_to_json(shown) from (

@@ -1,68 +1,47 @@
-"""Checks by DNS whether a host takes mail. The only module of auth that imports the DNS library.
-
-A host takes mail if it has an MX record, or else an address record (A, AAAA); not if its MX is the null MX, or the name does
-not exist. If no name server answers in time the host counts as reachable: a failing delivery will show. Answers are cached
-for five minutes. Source: docs/reference/auth.md, section 18.4; RFC 5321, 5.1; RFC 7505.
+"""Checks by DNS whether a host takes mail. If no name server answers in time the host counts as reachable: a failing delivery will
+show. Answers are cached for five minutes. Source: docs/reference/auth.md, section 18.4.
 """
 
 import asyncio
+import importlib
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
-
-import dns.asyncresolver
-import dns.exception
-import dns.name
-import dns.resolver
+from typing import Protocol
 
 TIMEOUT_S = 3.0
 LASTS_S = 300.0
 _MOST = 4096
+_QUERIES = "workers.auth.delivery.email.mail_host_queries"
+"""Loaded at the first query, in a thread: importing the DNS library takes 0.1 s."""
+
+
+class MailHostSource(Protocol):
+    """Answers from name servers (`mail_host_queries.MailHostResolver`)."""
+
+    async def takes_mail(self, host: str, timeout_s: float) -> bool | None:
+        """Return whether a host takes mail, or None if no name server answers in time."""
 
 
 class MailHosts:
-    """A cache of answers by host. Without `resolver` it uses the system's resolver."""
+    """A cache of answers by host. Without `source` it asks the system's resolver."""
 
-    def __init__(
-        self, clock: Callable[[], float], resolver: dns.asyncresolver.Resolver | None = None
-    ) -> None:
+    def __init__(self, clock: Callable[[], float], source: MailHostSource | None = None) -> None:
         self._clock = clock
-        self._resolver = resolver
-        self._kept: OrderedDict[str, tuple[bool, float]] = OrderedDict()
+        self._source = source
+        self._cached: OrderedDict[str, tuple[bool, float]] = OrderedDict()
 
     async def may_take_mail(self, host: str) -> bool:
         """Return whether mail may reach a host. False only if DNS says that it cannot."""
-        cached = self._kept.get(host)
+        cached = self._cached.get(host)
         if cached is not None and self._clock() - cached[1] < LASTS_S:
             return cached[0]
-        try:
-            async with asyncio.timeout(TIMEOUT_S):
-                takes = await self._ask(host)
-        except (TimeoutError, dns.exception.DNSException, OSError):
+        if self._source is None:
+            self._source = (await asyncio.to_thread(importlib.import_module, _QUERIES)).MailHostResolver()
+        takes = await self._source.takes_mail(host, TIMEOUT_S)
+        if takes is None:
             return True
-        self._kept[host] = takes, self._clock()
-        self._kept.move_to_end(host)
-        while len(self._kept) > _MOST:
-            self._kept.popitem(last=False)
+        self._cached[host] = takes, self._clock()
+        self._cached.move_to_end(host)
+        while len(self._cached) > _MOST:
+            self._cached.popitem(last=False)
         return takes
-
-    async def _ask(self, host: str) -> bool:
-        """Query the name servers. Raises: DNSException if they do not answer."""
-        try:
-            name = dns.name.from_text(f"{host}.")
-        except (dns.name.LabelTooLong, dns.name.NameTooLong, dns.name.EmptyLabel):
-            return False
-        try:
-            servers = await self._records(name, "MX")
-            if servers:
-                return any(server.exchange != dns.name.root for server in servers)
-            return bool(await self._records(name, "A") or await self._records(name, "AAAA"))
-        except dns.resolver.NXDOMAIN:
-            return False
-
-    async def _records(self, name: dns.name.Name, kind: str) -> list[Any]:
-        """Return the records of a kind; an empty list if the name exists without any."""
-        if self._resolver is None:
-            self._resolver = dns.asyncresolver.Resolver()
-        answer = await self._resolver.resolve(name, kind, raise_on_no_answer=False, lifetime=TIMEOUT_S)
-        return list(answer)

@@ -6,7 +6,6 @@ Source: docs/reference/auth.md, section 14; EIP-191, version 0x45; EIP-55; EIP-2
 import re
 
 from coincurve import PublicKey
-from Crypto.Hash import keccak
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SIGNATURE = re.compile(r"(?:0x)?([0-9a-fA-F]{130})")
@@ -65,4 +64,6 @@ def checksummed(address: str) -> str:
 
 
 def _keccak(data: bytes) -> bytes:
+    from Crypto.Hash import keccak  # 6 MB of memory: loaded by the first sign-in with such a wallet
+
     return keccak.new(digest_bits=256, data=data).digest()

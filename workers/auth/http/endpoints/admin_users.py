@@ -1,6 +1,5 @@
 """Users, for administrators: create, show, change, delete. Source: docs/reference/auth.md, sections 16.2 to 16.5."""
 
-import secrets
 from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -66,8 +65,7 @@ async def create(context: EndpointContext, request: AuthRequest) -> Response:
     new = _new(context, body)
     async with context.transaction() as transaction:
         await _refuse_taken(context, transaction, new.email, new.phone, new.aud)
-    digest = await _digest(context, body) or await context.hashing.hash(secrets.token_urlsafe(24))
-    new = replace(new, password_hash=digest)
+    new = replace(new, password_hash=await _digest(context, body) or "")
     await context.hooks.before_user_created(new, client)
     async with context.transaction() as transaction:
         user = await users.create(transaction, new)

@@ -14,7 +14,7 @@ from workers.auth.model.request import AuthRequest, json_response
 async def userinfo(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the claims of an access token's user that its scopes allow. Raises: AuthError (401, 403, 404)."""
     refuse_unless_on(context)
-    caller = await read_caller(context, request, allows_clients=True)
+    caller = await read_caller(context, request)
     # The token may have fewer scopes than the session (after a refresh with fewer scopes).
     token_scope = request.bearer.claims.get("scope")
     granted = set((caller.session.scopes or "").split()) if caller.session else set()

@@ -69,7 +69,7 @@ class UserUpdate:
 
 async def show(context: EndpointContext, request: AuthRequest) -> Response:
     """Return the caller's account. Raises: AuthError."""
-    caller = await read_caller(context, request, allows_clients=True)
+    caller = await read_caller(context, request)
     audience = request.audience(caller.user.aud or "")
     if audience != (caller.user.aud or ""):
         raise AuthError(ErrorCode.VALIDATION_FAILED, "Token audience doesn't match request audience")

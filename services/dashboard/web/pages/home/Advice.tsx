@@ -1,14 +1,21 @@
+import { lazy, Suspense } from "react";
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { Badge, Card, CodeBlock, type Tone } from "../../components/basics.tsx";
+import { Badge, Card, type Tone } from "../../components/basics.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
-import { Dialog } from "../../components/Dialog.tsx";
 import { EmptyState, QueryView } from "../../components/states.tsx";
 import type { AdvisorFinding, AdvisorLevel } from "../../generated/operations.ts";
+import { withPageStyles } from "../../shell/pageStyles.ts";
 import { homeTexts } from "./texts.ts";
 
 const texts = homeTexts.advice;
 const tones: { [level in AdvisorLevel]: Tone } = { ERROR: "bad", WARN: "warn", INFO: "neutral" };
+
+/** The panel of the page Performance: the reason, the fix as a migration, dismissal. */
+const FindingPanel = lazy(async () => {
+  const panel = await withPageStyles(import("../performance/FindingPanel.tsx"));
+  return { default: panel.FindingPanel };
+});
 
 /** What the advisors find in the schema and the settings; each finding opens with its reason and its fix. */
 export function Advice() {
@@ -21,40 +28,28 @@ export function Advice() {
         isEmpty={(data) => data.findings.length === 0}
         empty={<EmptyState icon="check" title={texts.none} />}
       >
-        {(data) => (
-          <>
-            <DataTable
-              label={texts.title}
-              columns={columns}
-              rows={data.findings}
-              keyOf={({ cache_key }) => cache_key}
-              openKey={search["finding"] ?? null}
-              onOpen={({ cache_key }) => changeSearch({ finding: cache_key })}
-            />
-            <Details
-              finding={data.findings.find(({ cache_key }) => cache_key === search["finding"])}
-              onClose={() => changeSearch({ finding: null })}
-            />
-          </>
-        )}
+        {(data) => {
+          const open = data.findings.find(({ cache_key }) => cache_key === search["finding"]);
+          return (
+            <>
+              <DataTable
+                label={texts.title}
+                columns={columns}
+                rows={data.findings}
+                keyOf={({ cache_key }) => cache_key}
+                openKey={search["finding"] ?? null}
+                onOpen={({ cache_key }) => changeSearch({ finding: cache_key })}
+              />
+              {open && (
+                <Suspense fallback={null}>
+                  <FindingPanel key={open.cache_key} finding={open} onClose={() => changeSearch({ finding: null })} />
+                </Suspense>
+              )}
+            </>
+          );
+        }}
       </QueryView>
     </Card>
-  );
-}
-
-function Details({ finding, onClose }: { finding: AdvisorFinding | undefined; onClose: () => void }) {
-  if (!finding) return null;
-  return (
-    <Dialog title={finding.title} isOpen size="side" onClose={onClose}>
-      <p>{finding.detail}</p>
-      <p className="soft">{finding.explanation}</p>
-      {finding.fix && (
-        <section>
-          <h3>{texts.fix}</h3>
-          <CodeBlock label={texts.fix} code={finding.fix} />
-        </section>
-      )}
-    </Dialog>
   );
 }
 

@@ -1,18 +1,21 @@
+import { lazy, Suspense } from "react";
 import { useOperation } from "../../api/hooks.ts";
 import { Badge, Card, Figure, PageHeader } from "../../components/basics.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
-import { QueryView } from "../../components/states.tsx";
+import { Loading, QueryView } from "../../components/states.tsx";
 import { Time } from "../../components/Time.tsx";
 import { formatBytes, formatMs, formatNumber, formatSpan } from "../../format.ts";
 import type { PlatformHealth, PoolHealth, ProcessHealth } from "../../generated/operations.ts";
+import { withPageStyles } from "../../shell/pageStyles.ts";
 import { CodeWords } from "../../components/CodeWords.tsx";
 import { Icon } from "../../components/Icon.tsx";
 import { Advice } from "./Advice.tsx";
 import { findingsOf } from "./attention.ts";
 import { Connect } from "./Connect.tsx";
+import { FirstSteps } from "./FirstSteps.tsx";
 import { homeTexts as texts } from "./texts.ts";
-import "./home.css";
 
+const LastHour = lazy(() => withPageStyles(import("./LastHour.tsx")));
 const hourS = 3_600;
 const refreshMs = 10_000;
 const tones = { up: "good", down: "bad", off: "neutral", waiting: "neutral" } as const;
@@ -26,6 +29,7 @@ export default function HomePage() {
         title={texts.title}
         info={health.data && <Badge>{texts.version(health.data.version)}</Badge>}
       />
+      <FirstSteps />
       <QueryView query={health}>{(data) => <Health health={data} />}</QueryView>
       <Advice />
       <Connect />
@@ -34,7 +38,8 @@ export default function HomePage() {
 }
 
 function Health({ health }: { health: PlatformHealth }) {
-  const findings = findingsOf(health, Date.now());
+  const continuous = useOperation("backups.continuous", {}, { refreshEvery: refreshMs }).data;
+  const findings = findingsOf(health, continuous, Date.now());
   return (
     <>
       <section className={`home-state home-state-${findings.length === 0 ? "good" : "attention"}`}>
@@ -52,7 +57,16 @@ function Health({ health }: { health: PlatformHealth }) {
           </ul>
         )}
       </section>
-      <Figures health={health} />
+      <Figures health={health} covered={continuous?.state === "off" ? null : continuous?.covered_until ?? null} />
+      <Suspense
+        fallback={
+          <Card title={texts.hour.title}>
+            <Loading />
+          </Card>
+        }
+      >
+        <LastHour />
+      </Suspense>
       <Card title={texts.pools} isFlush>
         <DataTable label={texts.pools} columns={poolColumns} rows={health.pools} keyOf={({ name }) => name} />
       </Card>
@@ -68,7 +82,8 @@ function Health({ health }: { health: PlatformHealth }) {
   );
 }
 
-function Figures({ health }: { health: PlatformHealth }) {
+/** `covered`: the last moment that continuous backup has stored. */
+function Figures({ health, covered }: { health: PlatformHealth; covered: number | null }) {
   const { pools, counted_s, database, disk, slot, last_backup } = health;
   const answered = pools.reduce((sum, pool) => sum + pool.answered, 0);
   const errors = pools.reduce((sum, pool) => sum + pool.errors, 0);
@@ -109,8 +124,16 @@ function Figures({ health }: { health: PlatformHealth }) {
       />
       <Figure
         label={names.backup}
-        value={last_backup === null ? "–" : <Time value={last_backup.made_at} />}
-        hint={last_backup === null ? names.noBackup : formatBytes(last_backup.database_bytes + last_backup.blob_bytes)}
+        value={covered !== null
+          ? <Time value={covered} />
+          : last_backup === null
+          ? "–"
+          : <Time value={last_backup.made_at} />}
+        hint={covered !== null
+          ? names.continuous
+          : last_backup === null
+          ? names.noBackup
+          : formatBytes(last_backup.database_bytes + last_backup.blob_bytes)}
       />
     </div>
   );

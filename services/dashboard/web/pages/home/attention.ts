@@ -1,7 +1,7 @@
 /** What of the platform's health needs attention, the most urgent first. Pure. */
 
 import { formatAgo, formatBytes } from "../../format.ts";
-import type { PlatformHealth } from "../../generated/operations.ts";
+import type { ContinuousBackup, PlatformHealth } from "../../generated/operations.ts";
 import { homeTexts as texts } from "./texts.ts";
 
 export interface Finding {
@@ -14,9 +14,21 @@ const manyConnections = 0.8;
 const largeLag = 64 * 1024 * 1024;
 const oldBackupMs = 7 * 24 * 3_600_000;
 
-/** Return the findings. `now` is in milliseconds since 1970. */
-export function findingsOf(health: PlatformHealth, now: number): readonly Finding[] {
-  const found = [...poolFindings(health), ...placeFindings(health), ...backupFindings(health, now)];
+/** Return the findings. `now` is in milliseconds since 1970; without `continuous` its state is not known yet. */
+export function findingsOf(
+  health: PlatformHealth,
+  continuous: ContinuousBackup | undefined,
+  now: number,
+): readonly Finding[] {
+  const found = [
+    ...poolFindings(health),
+    ...placeFindings(health),
+    ...continuous === undefined
+      ? []
+      : continuous.state === "off"
+      ? backupFindings(health, now)
+      : continuousFindings(continuous),
+  ];
   return [...found.filter(({ tone }) => tone === "bad"), ...found.filter(({ tone }) => tone === "warn")];
 }
 
@@ -45,6 +57,13 @@ function placeFindings({ disk, database, slot }: PlatformHealth): Finding[] {
     findings.push({ tone: "warn", text: texts.findings.slotLag(formatBytes(slot.lag_bytes)) });
   }
   return findings;
+}
+
+/** Continuous backup stands for backups into a folder. */
+function continuousFindings({ state, fault }: ContinuousBackup): Finding[] {
+  if (state === "failing") return [{ tone: "bad", text: texts.findings.continuousFails(fault) }];
+  if (state === "silent") return [{ tone: "bad", text: texts.findings.continuousSilent }];
+  return state === "behind" ? [{ tone: "warn", text: texts.findings.continuousBehind }] : [];
 }
 
 function backupFindings({ last_backup }: PlatformHealth, now: number): Finding[] {

@@ -2,6 +2,15 @@ import { defineTexts } from "../../texts.ts";
 
 export const homeTexts = defineTexts("home", {
   title: "Home",
+  first: {
+    title: "First steps",
+    table: "Create a table.",
+    tableText: "You see its SQL first; it becomes a migration of the project folder.",
+    user: "Create a user,",
+    userText: "or let your application sign users up with the code below.",
+    policy: "Write policies:",
+    policyText: "they say who sees and changes which rows. Until there is one, clients see none.",
+  },
   version: (version: string) => `Headwater ${version}`,
   allWell: "Everything runs",
   attention: (count: number) => count === 1 ? "1 thing needs attention" : `${count} things need attention`,
@@ -22,6 +31,20 @@ export const homeTexts = defineTexts("home", {
     unknown: "unknown",
     backup: "Last backup",
     noBackup: "none",
+    continuous: "continuous backup",
+  },
+  hour: {
+    title: "The last hour",
+    pool: "Pool",
+    all: "All pools",
+    none: "Figures appear a minute after the start",
+    perMinute: "Requests a minute",
+    requests: "requests",
+    errors: "errors",
+    times: "Time of answers",
+    counted: (requests: string, errors: string) => `${requests} requests, ${errors} errors`,
+    slowest: (p99: string) => `p99 up to ${p99}`,
+    noAnswer: "no answers",
   },
   pools: "Pools",
   processes: "Processes",
@@ -51,8 +74,10 @@ export const homeTexts = defineTexts("home", {
     connections: (percent: number) => `${percent} % of the database's connections are in use.`,
     slotInactive: "No process reads the log of changes, so realtime subscribers receive nothing.",
     slotLag: (bytes: string) => `Realtime is ${bytes} behind the database.`,
-    noBackup:
-      "There is no backup yet. `headwater backup FOLDER` makes one; `management.backup_schedule` makes them by itself.",
+    noBackup: "There is no backup yet. The page Backups makes one, and has the schedule by which they are made.",
+    continuousFails: (fault: string) => `Continuous backup stores nothing: ${fault}`,
+    continuousSilent: "The process archive does not report. `headwater logs archive` says why.",
+    continuousBehind: "Continuous backup is behind: the last stored moment is older than it should be.",
     oldBackup: (ago: string) => `The last backup was made ${ago}.`,
   },
   advice: {
@@ -61,7 +86,6 @@ export const homeTexts = defineTexts("home", {
     level: "Level",
     finding: "Finding",
     detail: "Where",
-    fix: "SQL that mends it",
     levels: { ERROR: "error", WARN: "warning", INFO: "hint" },
   },
   connect: {

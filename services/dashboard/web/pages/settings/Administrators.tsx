@@ -92,27 +92,45 @@ function Add({ onClose, onLink }: { onClose: () => void; onLink: (link: string) 
 
 function ChangeRights({ administrator, onClose }: { administrator: Administrator; onClose: () => void }) {
   const [rights, setRights] = useState<Right>(administrator.rights);
+  const [email, setEmail] = useState(administrator.email);
   const change = useChange("administrators.change", {
-    invalidates,
+    invalidates: [...invalidates, "account."],
     showsError: true,
     doneText: texts.changed,
     onDone: onClose,
   });
+  const isReady = email.includes("@");
   return (
     <Dialog
       title={administrator.email}
       isOpen
       size="small"
       onClose={onClose}
-      onSubmit={() => change.mutate({ id: administrator.id, rights, disabled: administrator.disabled_at !== null })}
+      onSubmit={() =>
+        isReady && change.mutate({
+          id: administrator.id,
+          rights,
+          disabled: administrator.disabled_at !== null,
+          email: email.trim() === administrator.email ? null : email.trim(),
+        })}
       error={change.error}
       footer={
         <>
           <Button onPress={onClose}>{shellTexts.actions.cancel}</Button>
-          <Button type="submit" variant="primary" isPending={change.isPending}>{texts.change}</Button>
+          <Button type="submit" variant="primary" isPending={change.isPending} isDisabled={!isReady}>
+            {texts.change}
+          </Button>
         </>
       }
     >
+      <Field
+        label={texts.email}
+        type="email"
+        value={email}
+        onChange={setEmail}
+        autoComplete="off"
+        hint={texts.emailHint}
+      />
       <Select label={texts.rights} choices={rightChoices} value={rights} onChange={setRights} />
     </Dialog>
   );

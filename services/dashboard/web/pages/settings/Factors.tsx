@@ -61,11 +61,16 @@ function FactorList({ factors, onEnrol, onAdded }: {
     }
   };
   const onRemovePasskey = async (id: string, name: string) => {
-    if (
-      await confirm({ title: texts.removeApp, body: texts.removePasskeyText, names: [name], action: texts.removed })
-    ) {
-      removePasskey.mutate({ id });
-    }
+    const { removePasskey: title, removePasskeyText: body } = texts;
+    if (await confirm({ title, body, names: [name], action: title })) removePasskey.mutate({ id });
+  };
+  const onRemoveApp = async () => {
+    const { removeApp: title, removeAppText: body } = texts;
+    if (await confirm({ title, body, action: title })) removeApp.mutate({});
+  };
+  const onRenew = async () => {
+    const { renew: title, renewText: body } = texts;
+    if (await confirm({ title, body, action: title, isDanger: false })) renew.mutate({});
   };
   const hasFactor = factors.totp || factors.passkeys.length > 0;
   return (
@@ -78,7 +83,14 @@ function FactorList({ factors, onEnrol, onAdded }: {
               <Badge tone={factors.totp ? "good" : "neutral"}>{factors.totp ? texts.appOn : texts.appOff}</Badge>
               <Button size="small" onPress={() => enrol.mutate({})}>{texts.setUpApp}</Button>
               {factors.totp && (
-                <Button size="small" variant="quiet" onPress={() => removeApp.mutate({})}>{texts.removeApp}</Button>
+                <Button
+                  size="small"
+                  variant="quiet"
+                  isPending={removeApp.isPending}
+                  onPress={() => void onRemoveApp()}
+                >
+                  {texts.removeApp}
+                </Button>
               )}
             </span>,
           ],
@@ -87,7 +99,8 @@ function FactorList({ factors, onEnrol, onAdded }: {
             <div key="passkeys" className="settings-list">
               {factors.passkeys.map(({ id, name, rp_id, used_at }) => (
                 <span key={id} className="settings-row">
-                  {name} <span className="faint">{rp_id}</span> <Time value={used_at} />
+                  {name} <span className="faint">{rp_id}</span> <span className="faint">{texts.used}</span>{" "}
+                  <Time value={used_at} />
                   <IconButton
                     icon="trash"
                     size="small"
@@ -112,7 +125,7 @@ function FactorList({ factors, onEnrol, onAdded }: {
                 texts.codesTitle,
                 <span key="codes" className="settings-row">
                   {texts.codes(factors.recovery_codes)}
-                  <Button size="small" onPress={() => renew.mutate({})}>{texts.renew}</Button>
+                  <Button size="small" isPending={renew.isPending} onPress={() => void onRenew()}>{texts.renew}</Button>
                 </span>,
               ] as const,
             ]

@@ -8,6 +8,7 @@ import pytest
 from tests.workers.auth.auth_pool import ADMIN, ANYBODY, PASSWORD, AuthPool, Clock
 from tests.workers.auth.name_server import BROKEN, SILENT, NameServer, name_server
 from workers.auth.delivery.email import mail_hosts
+from workers.auth.delivery.email.mail_host_queries import MailHostResolver
 from workers.auth.delivery.email.mail_hosts import MailHosts
 
 ZONE = {
@@ -31,7 +32,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[NameServer]:
 
 @pytest.fixture
 def hosts(server: NameServer) -> MailHosts:
-    return MailHosts(Clock(), server.resolver())
+    return MailHosts(Clock(), MailHostResolver(server.resolver()))
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ async def test_where_there_is_no_name_server_nobody_is_kept_out(server: NameServ
     assert server.transport is not None
     server.transport.close()
 
-    assert await MailHosts(Clock(), resolver).may_take_mail("unknown.dev")
+    assert await MailHosts(Clock(), MailHostResolver(resolver)).may_take_mail("unknown.dev")
 
 
 async def test_the_address_is_looked_up_only_without_a_mail_server(hosts: MailHosts, server: NameServer):
@@ -90,7 +91,7 @@ async def test_the_address_is_looked_up_only_without_a_mail_server(hosts: MailHo
 
 async def test_answers_are_kept_for_some_minutes(server: NameServer):
     clock = Clock()
-    hosts = MailHosts(clock, server.resolver())
+    hosts = MailHosts(clock, MailHostResolver(server.resolver()))
 
     for minutes in (0, 4, 2):
         clock.forward(minutes=minutes)
@@ -158,3 +159,8 @@ async def test_hosts_are_not_asked_about_where_the_settings_do_not_want_it(
 
     assert server.asked == []
     await loose.admin.execute("delete from auth.users where email = 'a@unknown.dev'")
+
+
+async def test_without_a_source_the_library_is_loaded_and_the_system_asked():
+    """Labels that are too long need no name server."""
+    assert not await MailHosts(Clock()).may_take_mail("a..dev")

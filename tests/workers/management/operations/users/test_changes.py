@@ -46,6 +46,21 @@ async def test_a_user_is_created_and_signs_in(project: Project, developer: Clien
     assert PASSWORD not in json.dumps(row)
 
 
+async def test_a_user_without_a_password_has_none_until_it_is_set(
+    project: Project, developer: Client, reader: Client
+) -> None:
+    email = _email()
+    user_id = (await developer.run("users.create", email=email, email_confirm=True))["user"]["id"]
+    before = (await reader.run("users.read", id=user_id))["user"]["has_password"]
+    answers = [await _sign_in(project, email, password) for password in ("", PASSWORD)]
+    await developer.run("users.set_password", id=user_id, password=PASSWORD)
+
+    assert before is False
+    assert answers == [400, 400]
+    assert await _sign_in(project, email, PASSWORD) == 200
+    assert (await reader.run("users.read", id=user_id))["user"]["has_password"] is True
+
+
 async def test_errors_of_auth_keep_their_code(project: Project, developer: Client) -> None:
     session = await project.sign_up()
     email = session["user"]["email"]

@@ -1,0 +1,125 @@
+"""Branches: the steps that the supervisor asks the workers for, and what they answer (JSON).
+
+A task may hold secrets, so it goes to the process by its standard input.
+"""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+
+class CopyTask(Struct, frozen=True, tag="copy"):
+    """Copy the files of a database."""
+
+    source: str
+    """The data folder of Postgres."""
+    target: str
+    """An empty folder."""
+    url: str = ""
+    """A superuser's, of a database that runs meanwhile; empty of a stopped one."""
+    segments: list[str] = []
+    """Segments of the log that a stopped database needs; empty: all."""
+
+
+class PrepareTask(Struct, frozen=True, tag="prepare"):
+    """Take what belongs to the parent alone out of a copied database, which runs, and seal with the branch's keys what stays."""
+
+    url: str
+    """A superuser's, of the copy."""
+    password: str
+    """New password of the superuser."""
+    jwt_secret: str
+    cleared: list[str]
+    """Patterns of stored settings that the branch does not take over (`schemas/settings/cleared.py`)."""
+
+
+class CompareTask(Struct, frozen=True, tag="compare"):
+    """Compare the schemas of a branch and its parent with the schema that both began with."""
+
+    parent_url: str
+    branch_url: str
+    base: str
+    """File with the schema of the moment of creation."""
+
+
+class MergeTask(Struct, frozen=True, tag="merge"):
+    """Bring what the branch changed to the parent: its migrations, and the rest as a new one of this name."""
+
+    parent_url: str
+    branch_url: str
+    shadow_url: str
+    base: str
+    folder: str
+    """The project folder, which gets the files."""
+    name: str
+
+
+BranchTask = CopyTask | PrepareTask | CompareTask | MergeTask
+
+
+class CopiedFiles(Struct, frozen=True):
+    """What was copied. `cloned` bytes share their blocks with the source until one of both is written."""
+
+    files: int
+    size: int
+    cloned: int
+    seconds: float
+    stop_lsn: str = ""
+    """Position in the log of the live parent that the copy ends with; empty of a stopped one."""
+
+
+class PreparedCopy(Struct, frozen=True):
+    """A copied database that is a branch's; `warnings` name what may still point to other systems."""
+
+    schema: Any
+    """The schema that the branch begins with, as `workers/branches/base_schema.py` reads it."""
+    warnings: list[str]
+
+
+class SchemaComparison(Struct, frozen=True):
+    """What a merge would do: the migrations that only the branch has, the statements, and the conflicts by name."""
+
+    migrations: list[str]
+    statements: list[str]
+    conflicts: list[str]
+
+
+class MergedBranch(Struct, frozen=True):
+    """What a merge did."""
+
+    fetched: list[str]
+    """Migrations whose files came from the branch's history."""
+    applied: list[str]
+    """Migrations that the parent got, in order."""
+    written: str = ""
+    """The new migration file, if anything was left to write."""
+    schema: Any = None
+    """The schema that the next merge begins with; None if there was nothing to merge."""
+
+
+class BranchSecrets(Struct, frozen=True):
+    """The keys and passwords of a branch, under the names of the settings."""
+
+    jwt_secret: str = ""
+    publishable_key: str = ""
+    secret_key: str = ""
+    db_password: str = ""
+
+    def __repr__(self) -> str:
+        return "BranchSecrets(***)"
+
+
+class BranchRecord(Struct, frozen=True):
+    """`branch.json` in the data folder of a branch: that it is one, of whom, and with which keys."""
+
+    name: str
+    parent: str
+    """The parent's data folder, as it was named when the branch was made."""
+    created_at: float
+    """Seconds since 1970."""
+    from_live: bool
+    """The parent ran while it was copied."""
+    secrets: BranchSecrets = BranchSecrets()
+    git: str = ""
+    """The git branch that it was made for; empty for one that was named by hand."""
+    warnings: list[str] = field(default_factory=list)

@@ -1,0 +1,26 @@
+"""Read a certificate in PEM: its names and its dates."""
+
+from cryptography import x509
+
+from services.certificates.schedule import CertificateFacts
+
+
+def read_facts(chain: bytes) -> CertificateFacts | None:
+    """Return the facts of the first certificate of a chain; None if it cannot be read."""
+    try:
+        certificate = x509.load_pem_x509_certificate(chain)
+    except ValueError:
+        return None
+    return CertificateFacts(
+        _names(certificate),
+        certificate.not_valid_before_utc.timestamp(),
+        certificate.not_valid_after_utc.timestamp(),
+    )
+
+
+def _names(certificate: x509.Certificate) -> frozenset[str]:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, x509.ExtensionNotFound):
+        return frozenset()
+    return frozenset(name.lower() for name in names.get_values_for_type(x509.DNSName))

@@ -1,0 +1,229 @@
+"""Orders and renews the certificate of the gateway, in every edge; one edge at a time orders.
+
+Every few seconds an edge
+
+    shares    takes the newer certificate of the bucket and its own files into both; likewise the account and the failures
+    leads     takes or renews the lease; without it, it only shares
+    orders    if the certificate is due and no failure makes it wait
+
+so a new edge has the certificate before it could order one, and a bucket that was lost is filled from the files of any edge.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+
+from broker.observability.observe import gauge, observe
+from schemas.errors import Unavailable
+from schemas.settings.certificates import LETS_ENCRYPT_STAGING, Certificates
+from services.certificates.certificate_facts import read_facts
+from services.certificates.folder import CertificateFolder
+from services.certificates.model import (
+    AcmeAccount,
+    ChallengeAnswer,
+    IssuedCertificate,
+    OrderDone,
+    OrderFailed,
+    OrderHistory,
+    OrderRequest,
+)
+from services.certificates.observations import (
+    CertificateFilesFailed,
+    CertificateIssued,
+    CertificateOrdered,
+    CertificateOrderFailed,
+    CertificatesNotShared,
+)
+from services.certificates.orders import run_order
+from services.certificates.schedule import after_failure, order_at
+from services.certificates.shared import SharedCertificates
+
+_LOOK_S = 10.0
+"""Seconds between two looks. A lease lasts six of them."""
+_DAY_S = 86400.0
+_CANCEL_S = 1.0
+"""Seconds after which a task that was cancelled is cancelled again."""
+
+
+class CertificateHolder:
+    """The loop of one edge. `on_change` is called when the files of the certificate have changed."""
+
+    def __init__(
+        self,
+        settings: Certificates,
+        folder: CertificateFolder,
+        shared: SharedCertificates,
+        on_change: Callable[[], object],
+        *,
+        now: Callable[[], float] = time.time,
+        limit_s: float = 120.0,
+        ca_file: str = "",
+    ) -> None:
+        self._settings = settings
+        self._folder, self._shared, self._on_change, self._now = folder, shared, on_change, now
+        self._limit_s, self._ca_file = limit_s, ca_file
+        self._directory = LETS_ENCRYPT_STAGING if settings.staging else settings.directory
+        self._task: asyncio.Task[None] | None = None
+        self._name = ""
+        self._remove_gauges: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        """Look from now on."""
+        self._remove_gauges = [
+            gauge(
+                "headwater_certificate_days_left",
+                "Days until the gateway's certificate ends.",
+                self._days_left,
+            ),
+            gauge(
+                "headwater_certificate_order_failures",
+                "Failed orders since the last certificate.",
+                lambda: self._folder.read_history().failures,
+            ),
+        ]
+        self._task = asyncio.get_running_loop().create_task(self._look_again_and_again())
+
+    async def close(self) -> None:
+        """Stop, and leave the lease to another edge."""
+        for remove in self._remove_gauges:
+            remove()
+        if self._task is not None:
+            await _end(self._task)
+        if self._name:
+            with contextlib.suppress(Unavailable):
+                await self._shared.drop_lease(self._name)
+
+    async def look(self) -> bool:
+        """Share, and order if it is time and this edge leads; return whether it ordered. Raises: Unavailable, OSError."""
+        self._name = self._name or self._folder.holder_name()
+        await self._share()
+        if not await self._shared.take_lease(self._name):
+            return False
+        settings, history = self._settings, self._folder.read_history()
+        facts = self._folder.facts()
+        due_at = order_at(facts, settings.domains, settings.renew_before, history, self._directory)
+        if due_at > self._now():
+            return False
+        await self._order(history)
+        return True
+
+    async def _look_again_and_again(self) -> None:
+        is_reported = False
+        while True:
+            try:
+                await self.look()
+                is_reported = False
+            except Unavailable as error:
+                if not is_reported:
+                    observe(CertificatesNotShared(str(error)))
+                is_reported = True
+            except OSError as error:
+                observe(CertificateFilesFailed(f"{error.filename}: {error.strerror}"))
+            await asyncio.sleep(_LOOK_S)
+
+    async def _share(self) -> None:
+        """Take over what is newer in the bucket, and give it what is newer here."""
+        await self._share_certificate()
+        account, own_account = await self._shared.account(), self._folder.read_account()
+        if account is None and own_account is not None:
+            await self._shared.write(account=own_account)
+        elif account is not None and account != own_account:
+            self._folder.write_account(account)
+        history, own_history = await self._shared.history(), self._folder.read_history()
+        if history is None or own_history.changed_at > history.changed_at:
+            await self._shared.write(history=own_history)
+        elif history.changed_at > own_history.changed_at:
+            self._folder.write_history(history)
+
+    async def _share_certificate(self) -> None:
+        """The certificate that was issued later wins."""
+        certificate, own = await self._shared.certificate(), self._folder.read_certificate()
+        if own is not None and _rank(own, self._settings) > _rank(certificate, self._settings):
+            await self._shared.write(certificate=own)
+        elif certificate is not None and _rank(certificate, self._settings) > _rank(own, self._settings):
+            self._folder.write_certificate(certificate)
+            self._on_change()
+
+    async def _order(self, history: OrderHistory) -> None:
+        """Order, and store the certificate or the failure."""
+        names = ", ".join(self._settings.domains)
+        # written before the order: a process that dies, or a full disk, must not order again and again (limits of authorities)
+        interrupted = after_failure(history, "an order runs, or was interrupted", self._now())
+        self._folder.write_history(interrupted)
+        await self._shared.write(history=interrupted)
+        observe(CertificateOrdered(names, self._directory))
+        leading = asyncio.create_task(self._keep_lease())
+        try:
+            done = await run_order(self._request(), self._present)
+        finally:
+            await _end(leading)
+            with contextlib.suppress(Unavailable):
+                await self._shared.write(challenges=[])
+        match done:
+            case OrderDone():
+                issued = IssuedCertificate(done.chain, done.key, self._now())
+                self._folder.write_certificate(issued)
+                succeeded = OrderHistory(issued_by=self._directory, changed_at=self._now())
+                self._folder.write_history(succeeded)
+                self._on_change()
+                self._store_account(done)
+                observe(CertificateIssued(names, round(self._days_left())))
+                await self._shared.write(
+                    certificate=issued, history=succeeded, account=self._folder.read_account()
+                )
+            case OrderFailed():
+                failed = after_failure(history, done.reason, self._now(), done.retry_after_s)
+                self._folder.write_history(failed)
+                self._store_account(done)
+                wait = round(failed.next_at - failed.failed_at)
+                observe(CertificateOrderFailed(done.reason, failed.failures, wait))
+                await self._shared.write(history=failed, account=self._folder.read_account())
+
+    def _store_account(self, done: OrderDone | OrderFailed) -> None:
+        if done.account_key:
+            account = AcmeAccount(self._directory, done.account_key, done.account_url)
+            if account != self._folder.read_account():
+                self._folder.write_account(account)
+
+    def _request(self) -> OrderRequest:
+        settings, account = self._settings, self._folder.read_account()
+        secret = settings.eab_hmac_key
+        return OrderRequest(
+            directory=self._directory,
+            domains=settings.domains,
+            kinds=settings.challenges,
+            ca_file=self._ca_file,
+            contact=settings.contact,
+            account_key=account.key if account is not None and account.directory == self._directory else "",
+            eab_key_id=settings.eab_key_id,
+            eab_hmac_key=secret.reveal() if secret is not None else "",
+            limit_s=self._limit_s,
+        )
+
+    async def _present(self, answers: list[ChallengeAnswer]) -> None:
+        await self._shared.write(challenges=answers)
+
+    async def _keep_lease(self) -> None:
+        """Renew the lease while an order runs."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            with contextlib.suppress(Unavailable):
+                await self._shared.take_lease(self._name)
+
+    def _days_left(self) -> float:
+        facts = self._folder.facts()
+        return 0.0 if facts is None else (facts.ends - self._now()) / _DAY_S
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it has ended: the client library of JetStream may swallow a cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_CANCEL_S)
+
+
+def _rank(certificate: IssuedCertificate | None, settings: Certificates) -> tuple[bool, float]:
+    """Return what orders certificates: whether one names all domains, then when it was issued."""
+    facts = None if certificate is None else read_facts(certificate.chain.encode())
+    return (False, 0.0) if facts is None else (facts.names >= set(settings.domains), facts.begins)

@@ -1,0 +1,43 @@
+"""What is logged and counted about orders of certificates."""
+
+from typing import ClassVar
+
+from broker.observability.observations import Observation
+
+
+class CertificateOrdered(Observation, frozen=True):
+    """A certificate is ordered from the authority."""
+
+    domains: str
+    directory: str
+
+
+class CertificateIssued(Observation, frozen=True):
+    """The authority has issued a certificate; new connections get it."""
+
+    domains: str
+    days: int
+    """Days for which it is valid."""
+
+
+class CertificateOrderFailed(Observation, frozen=True):
+    """The certificate could not be ordered. The present one stays in use, and the order is repeated later."""
+
+    level: ClassVar[str] = "error"
+    reason: str
+    failures: int
+    retry_in_s: int
+
+
+class CertificatesNotShared(Observation, frozen=True):
+    """The store through which edges share the certificate cannot be reached."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+class CertificateFilesFailed(Observation, frozen=True):
+    """The certificate cannot be written to the data folder."""
+
+    level: ClassVar[str] = "error"
+    reason: str

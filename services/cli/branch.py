@@ -1,0 +1,253 @@
+"""`headwater branch`: copies of a platform with their own database, files, address and keys."""
+
+import os
+import signal
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from schemas.branches import SchemaComparison
+from services.cli.after_reset import StderrReporter
+from services.cli.backup import named_project
+from services.cli.options import data_folder, parent_options, refuse
+from services.cli.output import Terminal
+from services.supervisor.branches.choice import chosen_branch
+from services.supervisor.branches.create import CreatedBranch, create_branch
+from services.supervisor.branches.drafts import remove_drafts, remove_folder, set_aside
+from services.supervisor.branches.listing import disk_use, find_branch, list_branches
+from services.supervisor.branches.merge import compare_with_parent, merge_into_parent
+from services.supervisor.branches.names import branch_folder
+from services.supervisor.data_folder.folder import DataFolder, is_locked, lock_folder
+from services.supervisor.data_folder.state import running_state
+from services.supervisor.errors import SupervisorError
+from services.supervisor.report import Reporter
+
+_MIB = 1024 * 1024
+_STOP_S, _PAUSE_S = 90.0, 0.05
+
+
+@click.group()
+def branch() -> None:
+    """Copies of a platform: database, files, settings and functions, with an address and keys of their own.
+
+    \b
+    headwater branch create try-this
+    headwater start --branch try-this --detach
+    headwater status --branch try-this
+
+    A branch sends no mail, no messages, no webhooks and runs no schedules of the platform (docs/branches.md).
+    """
+
+
+@branch.command()
+@parent_options
+@click.argument("name")
+@click.option("--config", type=click.Path(path_type=Path), envvar="HEADWATER_CONFIG", metavar="FILE", help="Config file of a platform that is stopped.")  # fmt: skip
+def create(data: Path | None, project: Path | None, name: str, config: Path | None) -> None:
+    """Copy the platform, running or stopped, into the branch NAME.
+
+    \b
+    Exit codes: 0 created, 1 it failed, 2 refused: the branch exists, or the platform cannot be branched
+    """
+    try:
+        created = _create(
+            DataFolder(data_folder(data, project).path),
+            name,
+            data,
+            project,
+            config,
+            "",
+            Terminal(detached=False),
+        )
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    click.echo(f"Start it: `headwater start --branch {created.record.name}`")
+
+
+@branch.command("list")
+@parent_options
+@click.option(
+    "-o", "--output", "form", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True
+)
+def listing(data: Path | None, project: Path | None, form: str) -> None:
+    """List the branches."""
+    parent = data_folder(data, project)
+    try:
+        remove_drafts(parent, StderrReporter())
+        branches = list_branches(parent)
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    if form == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(branches), indent=2).decode())
+        return
+    for listed in branches:
+        state = listed.api_url or ("running" if listed.is_running else "stopped")
+        size = f"{listed.own_bytes / _MIB:,.0f} MB, shares {listed.shared_bytes / _MIB:,.0f} MB"
+        git = f"  for {listed.git}" if listed.git else ""
+        click.echo(f"{listed.name:<24} {_moment(listed.created_at)}  {size}  {state}{git}")
+    if not branches:
+        click.echo("There are no branches. `headwater branch create NAME` makes one.")
+
+
+@branch.command()
+@parent_options
+@click.argument("name")
+def diff(data: Path | None, project: Path | None, name: str) -> None:
+    """Show as SQL what a merge of NAME would change in the platform's schema.
+
+    Compared are both with the schema of the moment in which the branch was made, or merged last. Rows are not compared.
+
+    \b
+    Exit codes: 0 compared, 1 both changed the same things, or it failed; 2 there is no such branch
+    """
+    parent = data_folder(data, project)
+    try:
+        folder = branch_folder(parent, name)
+        find_branch(parent, folder)
+        compared = compare_with_parent(parent, folder, named_project(parent.path, project))
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    _show(compared)
+    if compared.conflicts:
+        raise click.exceptions.Exit(1)
+
+
+@branch.command()
+@parent_options
+@click.argument("name")
+@click.option("--as", "migration", metavar="TEXT", help="Name of the new migration.  [default: merge_NAME]")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def merge(data: Path | None, project: Path | None, name: str, migration: str | None, yes: bool) -> None:
+    """Bring the changes of NAME's schema to the platform, as migrations of the project folder.
+
+    The migrations that only the branch has are applied to the platform; their files are written if the folder lacks them. What the branch
+    changed beside them becomes a new migration. All of it is tried on a server of its own first. Rows are not merged.
+
+    \b
+    Exit codes: 0 merged, or nothing was to merge; 1 it failed, or you said no; 2 refused: both changed the same things, no such branch
+    """
+    parent = data_folder(data, project)
+    try:
+        folder = branch_folder(parent, name)
+        find_branch(parent, folder)
+        parents_project = named_project(parent.path, project)
+        compared = compare_with_parent(parent, folder, parents_project)
+        _show(compared)
+        if compared.conflicts:
+            refuse("Make them equal in one of both, and merge again. Nothing was changed.", code=2)
+        if not (compared.migrations or compared.statements):
+            return
+        if not yes and not click.confirm("Change the platform so?", err=True):
+            refuse("Nothing was changed.", code=1)
+        merged = merge_into_parent(
+            parent, folder, parents_project, migration or f"merge_{name}", StderrReporter()
+        )
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    for file in merged.fetched:
+        click.echo(f"Wrote {file}, which only the branch had", err=True)
+    for file in merged.applied:
+        click.echo(f"Applied {file}{', which is new' if file == merged.written else ''}", err=True)
+    click.secho(f"Merged the branch {name}.", fg="green", err=True)
+
+
+def _show(compared: SchemaComparison) -> None:
+    """Print the statements of a merge on standard output, the rest on standard error."""
+    for statement in compared.statements:
+        click.echo(f"{statement};\n")
+    if compared.migrations:
+        click.echo(f"Migrations that only the branch has: {', '.join(compared.migrations)}", err=True)
+    for conflict in compared.conflicts:
+        click.secho(f"Conflict: {conflict}", fg="yellow", err=True)
+    if not (compared.statements or compared.migrations or compared.conflicts):
+        click.echo("The branch changed nothing of the schema that the platform has not.", err=True)
+
+
+@branch.command()
+@parent_options
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(data: Path | None, project: Path | None, name: str, yes: bool) -> None:
+    """Delete the branch NAME with all that only it has. It is stopped first.
+
+    \b
+    Exit codes: 0 deleted, 1 it could not be, or you said no; 2 there is no such branch
+    """
+    parent = data_folder(data, project)
+    try:
+        remove_drafts(parent, Terminal(detached=False))
+        folder = branch_folder(parent, name)
+        record = find_branch(parent, folder)
+        own, _ = disk_use(folder)
+        runs = " It is running, and is stopped." if running_state(folder) else ""
+        click.echo(
+            f"This deletes the branch {name} of {_moment(record.created_at)}: its database, its users, its files and its keys in {folder.path} "
+            f"({own / _MIB:,.0f} MB). What it changed since then is lost, unless it was merged.{runs}"
+        )
+        if not yes and not click.confirm("Delete it?"):
+            refuse("Nothing was deleted.", code=1)
+        _stop(folder)
+        lock = lock_folder(folder)
+        aside = set_aside(folder)
+        remove_folder(aside)
+        os.close(lock)
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    click.secho(f"Deleted the branch {name}.", fg="green")
+
+
+def ensure_branch(
+    data: Path | None, project: Path | None, config: Path | None, name: str, report: Reporter
+) -> Path | None:
+    """Return the data folder that a start means: of the branch, which is created if it is missing, or `data`. Raises: SupervisorError."""
+    chosen = chosen_branch(data, project, name)
+    if chosen is None:
+        return data
+    if not chosen.exists:
+        _create(chosen.parent, chosen.name, data, project, config, chosen.git, report)
+    return chosen.folder.path
+
+
+def _create(
+    parent: DataFolder, name: str, data: Path | None, project: Path | None, config: Path | None, git: str,
+    report: Reporter,
+) -> CreatedBranch:  # fmt: skip
+    parents_project = named_project(parent.path, project, config)
+    created = create_branch(parent, name, parents_project, report, git=git)
+    for warning in created.record.warnings:
+        report.warn(warning)
+    copied = created.copied
+    how = (
+        "cloned"
+        if copied.cloned == copied.size
+        else f"{copied.cloned / _MIB:,.0f} MB cloned"
+        if copied.cloned
+        else "copied"
+    )
+    report.info(
+        f"Created the branch {name} in {created.seconds:.1f} s: {copied.size / _MIB:,.0f} MB of the database {how} in {copied.seconds:.1f} s."
+    )
+    return created
+
+
+def _stop(folder: DataFolder) -> None:
+    """Stop the platform of a branch, if it runs."""
+    state = running_state(folder)
+    if state is None:
+        return
+    os.kill(state.pid, signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_S
+    while is_locked(folder.lock):
+        if time.monotonic() > deadline:
+            refuse(
+                f"The branch still runs after {_STOP_S:.0f} s (process {state.pid}). Nothing was deleted.",
+                code=1,
+            )
+        time.sleep(_PAUSE_S)  # between two looks at the lock
+
+
+def _moment(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M} UTC"

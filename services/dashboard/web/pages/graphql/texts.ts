@@ -1,0 +1,37 @@
+import { defineTexts } from "../../texts.ts";
+
+export const graphqlTexts = defineTexts("graphql", {
+  title: "GraphQL",
+  query: "Query",
+  variables: "Variables, as JSON",
+  run: "Run",
+  operation: "Operation",
+  parts: "Answer, documentation and history",
+  answer: "Answer",
+  nothing: "Run the query to see its answer",
+  nothingText: "Ctrl-Enter runs it. Names are completed from the schema that the caller sees.",
+  docs: "Documentation",
+  history: "History",
+  past: {
+    none: "No queries yet",
+    noneText: "Queries that you run are listed here. They stay in this browser.",
+    clear: "Clear the history",
+    open: "Open this query",
+  },
+  variablesInvalid: "The variables are not a JSON object",
+  schemaFailed: "The schema could not be read",
+  types: {
+    search: "Search types and fields",
+    none: "No type or field has this name",
+    all: "All types",
+    fields: "Fields",
+    inputs: "Input fields",
+    values: "Values",
+    implements: "Implements",
+    members: "Types of it",
+    kinds: { root: "Roots", object: "Objects", input: "Inputs", enum: "Enums", scalar: "Scalars", other: "Others" },
+    deprecated: "deprecated",
+    gone: (name: string) => `The caller's schema has no type ${name}`,
+  },
+  example: "# Every table of the exposed schemas has a collection. Ctrl-Space completes names.\n{\n  __typename\n}\n",
+});

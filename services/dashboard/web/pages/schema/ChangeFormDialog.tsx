@@ -1,0 +1,163 @@
+import { useState } from "react";
+import { useOperation } from "../../api/hooks.ts";
+import { Button } from "../../components/Button.tsx";
+import { CodeEditor } from "../../components/CodeEditor.tsx";
+import { Dialog } from "../../components/Dialog.tsx";
+import { Checkbox, Field } from "../../components/Field.tsx";
+import { ComboBox, Select } from "../../components/Select.tsx";
+import { texts as shared } from "../../texts.ts";
+import { type ChangeForm, type FormField, type PendingChange, quoted, type Values } from "./forms.ts";
+import { schemaTexts as texts } from "./texts.ts";
+
+const commonTypes = [
+  "bigint",
+  "integer",
+  "numeric",
+  "text",
+  "boolean",
+  "uuid",
+  "timestamptz",
+  "date",
+  "time",
+  "jsonb",
+  "double precision",
+  "text[]",
+  "bytea",
+  "inet",
+];
+
+/** Asks for what a change needs; its SQL is looked at next. */
+export function ChangeFormDialog({ form, schema, onClose, onReady }: {
+  form: ChangeForm;
+  schema: string;
+  onClose: () => void;
+  onReady: (pending: PendingChange) => void;
+}) {
+  const [values, setValues] = useState<Values>(form.initial);
+  const isReady = form.fields.every(({ name, isRequired }) => !isRequired || String(values[name] ?? "").trim() !== "");
+  const hasEditor = form.fields.some(({ kind }) => kind === "sql");
+  const submit = () => {
+    if (isReady) onReady({ title: form.title, name: form.migration(values), changes: form.changes(values) });
+  };
+  return (
+    <Dialog
+      title={form.title}
+      isOpen
+      size={hasEditor ? "large" : "normal"}
+      isDismissable={false}
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <Button onPress={onClose}>{shared.actions.cancel}</Button>
+          <Button type="submit" variant="primary" isDisabled={!isReady}>{texts.showSql}</Button>
+        </>
+      }
+    >
+      {form.fields.map((field, index) => (
+        <FormInput
+          key={field.name}
+          field={field}
+          schema={schema}
+          value={values[field.name] ?? (field.kind === "flag" ? false : "")}
+          onChange={(value) => setValues((before) => ({ ...before, [field.name]: value }))}
+          isFirst={index === 0}
+        />
+      ))}
+    </Dialog>
+  );
+}
+
+function FormInput({ field, schema, value, onChange, isFirst }: {
+  field: FormField;
+  schema: string;
+  value: string | boolean;
+  onChange: (value: string | boolean) => void;
+  isFirst: boolean;
+}) {
+  const { label, hint, kind, isRequired } = field;
+  const text = String(value);
+  if (kind === "flag") {
+    return (
+      <div>
+        <Checkbox isSelected={value === true} onChange={onChange}>{label}</Checkbox>
+        {hint && <p className="hint schema-flag-hint">{hint}</p>}
+      </div>
+    );
+  }
+  if (kind === "choice") {
+    const choices = (field.choices ?? []).map((id) => ({ id, label: id || "–" }));
+    return <Select label={label} choices={choices} value={text} onChange={onChange} {...(hint ? { hint } : {})} />;
+  }
+  if (kind === "type") return <TypeInput label={label} schema={schema} value={text} onChange={onChange} />;
+  if (kind === "table") return <TableInput label={label} schema={schema} value={text} onChange={onChange} />;
+  if (kind === "sql") {
+    return (
+      <CodeEditor
+        label={label}
+        language="sql"
+        value={text}
+        onChange={onChange}
+        minHeight="10rem"
+        maxHeight="24rem"
+        hasFocus={isFirst}
+      />
+    );
+  }
+  return (
+    <Field
+      label={label}
+      value={text}
+      onChange={onChange}
+      isCode={kind === "code"}
+      isRequired={isRequired ?? false}
+      autoComplete="off"
+      hasFocus={isFirst}
+      {...(kind === "lines" ? { lines: 5 } : {})}
+      {...(hint ? { hint } : {})}
+    />
+  );
+}
+
+interface NamedInputProps {
+  label: string;
+  schema: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function TypeInput({ label, schema, value, onChange }: NamedInputProps) {
+  const types = useOperation("catalog.types", { schemas: [schema] }, { staleAfter: 60_000 });
+  const own = (types.data ?? []).filter(({ kind }) => kind !== "composite").map((type) =>
+    `${quoted(type.schema)}.${quoted(type.name)}`
+  );
+  const choices = [...new Set([...commonTypes, ...own])].map((id) => ({ id, label: id }));
+  return (
+    <ComboBox
+      key={choices.length}
+      label={label}
+      choices={choices}
+      value={value}
+      onChange={onChange}
+      allowsOther
+    />
+  );
+}
+
+function TableInput({ label, schema, value, onChange }: NamedInputProps) {
+  const tables = useOperation("catalog.tables", { schema }, { staleAfter: 60_000 });
+  const own = (tables.data ?? []).filter(({ kind }) => kind.includes("table")).map(({ name }) =>
+    `${quoted(schema)}.${quoted(name)}`
+  );
+  const choices = [...own, "auth.users"].map((id) => ({ id, label: id }));
+  return (
+    <ComboBox
+      key={choices.length}
+      label={label}
+      choices={choices}
+      value={value}
+      onChange={onChange}
+      allowsOther
+    />
+  );
+}

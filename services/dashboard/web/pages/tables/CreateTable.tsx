@@ -1,0 +1,233 @@
+import { useState } from "react";
+import { pathOf, useGo } from "../../address.tsx";
+import { run } from "../../api/client.ts";
+import { useChange, useOperation } from "../../api/hooks.ts";
+import { isStopped } from "../../api/errors.ts";
+import { CodeBlock } from "../../components/basics.tsx";
+import { Button, IconButton } from "../../components/Button.tsx";
+import { Dialog } from "../../components/Dialog.tsx";
+import { Checkbox, Field } from "../../components/Field.tsx";
+import { ComboBox } from "../../components/Select.tsx";
+import { Note } from "../../components/states.tsx";
+import { toast } from "../../components/toasts.ts";
+import type { ChangePlan, CreateTableInput } from "../../generated/operations.ts";
+import { texts as shellTexts } from "../../texts.ts";
+import { tablesTexts as texts } from "./texts.ts";
+
+interface ColumnDraft {
+  id: number;
+  name: string;
+  type: string;
+  preset: string;
+  isNullable: boolean;
+  isKey: boolean;
+  /** The column refers to the user of auth who owns the row. */
+  isOwner?: boolean;
+}
+
+const commonTypes = [
+  "bigint",
+  "integer",
+  "numeric",
+  "text",
+  "boolean",
+  "uuid",
+  "timestamptz",
+  "date",
+  "time",
+  "jsonb",
+  "double precision",
+  "text[]",
+  "bytea",
+  "inet",
+];
+
+/** Creates a table: its columns in a form, then the SQL, then the migration. */
+export function CreateTable({ schema, onClose }: { schema: string; onClose: () => void }) {
+  const go = useGo();
+  const [name, setName] = useState("");
+  const [columns, setColumns] = useState<readonly ColumnDraft[]>([
+    { id: 1, name: "id", type: "bigint", preset: "", isNullable: false, isKey: true },
+    { id: 2, name: "created_at", type: "timestamptz", preset: "now()", isNullable: false, isKey: false },
+  ]);
+  const [hasRowSecurity, setRowSecurity] = useState(true);
+  const [migration, setMigration] = useState("");
+  const [plan, setPlan] = useState<ChangePlan | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const types = useOperation("catalog.types", { schemas: [schema] }, { staleAfter: 60_000 });
+  const choices = [
+    ...commonTypes.map((type) => ({ id: type, label: type })),
+    ...(types.data ?? []).filter(({ kind }) => kind !== "composite").map((type) => {
+      const quoted = `${quotedName(type.schema)}.${quotedName(type.name)}`;
+      return { id: quoted, label: quoted, hint: type.kind };
+    }),
+  ];
+  const isComplete = name.trim() !== "" && columns.length > 0 &&
+    columns.every((column) => column.name.trim() !== "" && column.type.trim() !== "");
+  const change: CreateTableInput = {
+    change: "create_table",
+    schema,
+    table: name.trim(),
+    columns: columns.map((column) => ({
+      name: column.name.trim(),
+      type: column.type.trim(),
+      is_nullable: column.isNullable && !column.isKey,
+      ...(isNumbered(column) ? { identity: "by default" as const } : {}),
+      ...(column.preset.trim() ? { default: column.preset.trim() } : {}),
+      ...(column.isOwner
+        ? { references: { target_schema: "auth", target_table: "users", on_delete: "cascade" as const } }
+        : {}),
+    })),
+    primary_key: columns.filter((column) => column.isKey).map((column) => column.name.trim()),
+    row_security: hasRowSecurity,
+  };
+  const review = async () => {
+    if (!isComplete) return setError(new Error(texts.create.needsName));
+    setError(null);
+    try {
+      setPlan(await run("schema.plan", { changes: [change] }));
+      setMigration(migration || `create_${name.trim().replace(/\W+/g, "_").toLowerCase()}`);
+    } catch (reason) {
+      if (!isStopped(reason)) setError(reason);
+    }
+  };
+  const apply = useChange("schema.apply", {
+    invalidates: ["catalog.", "policies."],
+    showsError: true,
+    onDone: ({ migration: { file } }) => {
+      toast.done(
+        file.is_written
+          ? texts.create.created(change.table, file.path)
+          : texts.create.createdUnsaved(change.table, file.reason ?? ""),
+      );
+      onClose();
+      go(pathOf("tables", schema, change.table));
+    },
+  });
+  const set = (id: number, part: Partial<ColumnDraft>) =>
+    setColumns(columns.map((column) => column.id === id ? { ...column, ...part } : column));
+  const add = (column: Partial<ColumnDraft> = {}) =>
+    setColumns([...columns, {
+      id: Math.max(0, ...columns.map(({ id }) => id)) + 1,
+      name: "",
+      type: "text",
+      preset: "",
+      isNullable: true,
+      isKey: false,
+      ...column,
+    }]);
+  const addOwner = () => add({ name: "user_id", type: "uuid", preset: "auth.uid()", isNullable: false, isOwner: true });
+
+  if (plan) {
+    return (
+      <Dialog
+        title={texts.create.title}
+        isOpen
+        size="large"
+        isDismissable={false}
+        onClose={onClose}
+        error={apply.error}
+        onSubmit={() => apply.mutate({ name: migration, changes: [change] })}
+        footer={
+          <>
+            <Button onPress={() => setPlan(null)}>{texts.create.back}</Button>
+            <Button type="submit" variant="primary" isPending={apply.isPending}>{texts.create.apply}</Button>
+          </>
+        }
+      >
+        <CodeBlock label={texts.create.sql} code={plan.text} />
+        {plan.warnings.map((warning, index) => (
+          <Note key={index} kind={warning.level === "notice" ? "info" : "warn"}>{warning.message}</Note>
+        ))}
+        <Field label={texts.create.migrationName} value={migration} onChange={setMigration} isCode />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog
+      title={texts.create.title}
+      isOpen
+      size="large"
+      isDismissable={false}
+      onClose={onClose}
+      error={error}
+      onSubmit={() => void review()}
+      footer={
+        <>
+          <Button onPress={onClose}>{shellTexts.actions.cancel}</Button>
+          <Button type="submit" variant="primary">{texts.create.review}</Button>
+        </>
+      }
+    >
+      <Field label={texts.create.name} value={name} onChange={setName} isCode hasFocus autoComplete="off" />
+      <h3>{texts.create.columns}</h3>
+      <div className="tables-new-columns">
+        {columns.map((column) => (
+          <fieldset key={column.id} className="tables-new-column" aria-label={column.name || texts.create.column}>
+            <Field
+              label={texts.create.column}
+              value={column.name}
+              onChange={(text) =>
+                set(column.id, { name: text })}
+              autoComplete="off"
+              isCode
+            />
+            <ComboBox
+              label={texts.create.type}
+              choices={choices}
+              value={column.type}
+              onChange={(type) =>
+                set(column.id, { type })}
+              allowsOther
+            />
+            <Field
+              label={texts.create.default}
+              value={column.preset}
+              onChange={(preset) =>
+                set(column.id, { preset })}
+              placeholder={isNumbered(column) ? texts.create.identity : ""}
+              autoComplete="off"
+              isCode
+            />
+            <div className="tables-new-marks">
+              <Checkbox isSelected={column.isKey} onChange={(isKey) => set(column.id, { isKey })}>
+                {texts.create.primaryKey}
+              </Checkbox>
+              <Checkbox
+                isSelected={column.isNullable && !column.isKey}
+                isDisabled={column.isKey}
+                onChange={(isNullable) => set(column.id, { isNullable })}
+              >
+                {texts.create.nullable}
+              </Checkbox>
+            </div>
+            {column.isOwner && <p className="hint tables-new-owner">{texts.create.ownerHint}</p>}
+            <IconButton
+              icon="trash"
+              size="small"
+              label={texts.create.removeColumn(column.name)}
+              onPress={() => setColumns(columns.filter(({ id }) => id !== column.id))}
+            />
+          </fieldset>
+        ))}
+      </div>
+      <div className="tables-new-actions">
+        <Button size="small" icon="plus" onPress={() => add()}>{texts.create.addColumn}</Button>
+        {!columns.some(({ isOwner }) => isOwner) && (
+          <Button size="small" icon="users" onPress={addOwner}>{texts.create.addOwner}</Button>
+        )}
+      </div>
+      <Checkbox isSelected={hasRowSecurity} onChange={setRowSecurity}>{texts.create.rowSecurity}</Checkbox>
+    </Dialog>
+  );
+}
+
+/** A whole number that is the key, without a default, is numbered by the database. */
+function isNumbered(column: ColumnDraft): boolean {
+  return column.isKey && column.preset.trim() === "" &&
+    /^(bigint|integer|smallint|int[248]?)$/.test(column.type.trim());
+}
+
+function quotedName(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,240 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import type { RowOfPage, TableColumn } from "../../generated/operations.ts";
+import { type Cell, rowHeight } from "./CheckMark.tsx";
+import { GridHead } from "./GridHead.tsx";
+import { GridRow } from "./GridRow.tsx";
+import { type PageSize, useKeptPlace } from "./keptPlace.ts";
+import { editorOf, rowId, widthOf } from "./values.ts";
+
+const headHeight = 32;
+const markWidth = 62;
+/** So many rows before the end of what is loaded, more is read. */
+const readsAhead = 60;
+
+export interface GridProps {
+  label: string;
+  columns: readonly TableColumn[];
+  rows: readonly RowOfPage[];
+  /** What identifies the loaded pages and how many rows each has, to keep the place when pages come and go. */
+  pages: readonly PageSize[];
+  /** Changes when another view is shown: the grid then begins at its start, or at its end. */
+  viewId: string;
+  isAtEnd: boolean;
+  sorts: readonly { column: string; isDescending: boolean }[];
+  selection: ReadonlySet<string>;
+  openId: string | null;
+  onSort: (column: string, isAdded: boolean) => void;
+  onSelect: (ids: ReadonlySet<string>) => void;
+  onOpen: (row: RowOfPage) => void;
+  mayEdit: (column: TableColumn) => boolean;
+  onCommit: (row: RowOfPage, column: TableColumn, value: string | null) => void;
+  onEditLarge: (row: RowOfPage, column: TableColumn) => void;
+  onCopy: (cell: { row: RowOfPage; column: TableColumn | null } | null) => string | null;
+  onPaste: (text: string, row: RowOfPage | null, column: TableColumn | null) => void;
+  onUndo: () => void;
+  hasNext: boolean;
+  hasPrevious: boolean;
+  onNext: () => void;
+  onPrevious: () => void;
+}
+
+/** The grid: one tab stop, arrows between cells, only the visible rows in the page. */
+export function Grid(props: GridProps) {
+  const { columns, rows, pages, viewId, selection } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState<Cell>({ row: 0, column: 0 });
+  const [editing, setEditing] = useState<{ cell: Cell; typed: string | null } | null>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => rowHeight,
+    overscan: 16,
+    paddingStart: headHeight,
+  });
+  const items = virtual.getVirtualItems();
+  const firstIndex = items[0]?.index ?? 0;
+  const lastIndex = items.at(-1)?.index ?? -1;
+  useKeptPlace(frame, pages, (moved) => setActive((cell) => ({ ...cell, row: Math.max(-1, cell.row + moved) })));
+  useEffect(() => {
+    if (rows.length === 0) return;
+    if (lastIndex >= rows.length - readsAhead && props.hasNext) props.onNext();
+    if (firstIndex <= readsAhead && props.hasPrevious) props.onPrevious();
+  }, [firstIndex, lastIndex, rows, props.hasNext, props.hasPrevious]);
+  const isEmpty = rows.length === 0;
+  useEffect(() => {
+    if (!frame.current || isEmpty) return;
+    setEditing(null);
+    setActive((cell) => ({ ...cell, row: props.isAtEnd ? rows.length - 1 : 0 }));
+    frame.current.scrollTop = props.isAtEnd ? frame.current.scrollHeight : 0;
+  }, [viewId, isEmpty]);
+  const widths = useMemo(() => columns.map(widthOf), [columns]);
+  const template = `${markWidth}px ${widths.map((width) => `${width}px`).join(" ")} minmax(0, 1fr)`;
+
+  const cell = {
+    row: Math.min(active.row, rows.length - 1),
+    column: Math.min(active.column, columns.length - 1),
+  };
+  const scrollTo = ({ row, column }: Cell) => {
+    const element = frame.current;
+    if (!element) return;
+    if (row >= 0) {
+      const top = row * rowHeight;
+      const room = element.clientHeight - headHeight - rowHeight;
+      if (top < element.scrollTop) element.scrollTop = top;
+      else if (top > element.scrollTop + room) element.scrollTop = top - room;
+    }
+    if (column < 0) return;
+    const left = widths.slice(0, column).reduce((sum, width) => sum + width, 0);
+    const space = element.clientWidth - markWidth - widths[column]!;
+    if (left < element.scrollLeft) element.scrollLeft = left;
+    else if (left > element.scrollLeft + space) element.scrollLeft = Math.min(left, left - space);
+  };
+  const move = (row: number, column: number) => {
+    const next = {
+      row: Math.max(-1, Math.min(rows.length - 1, row)),
+      column: Math.max(-1, Math.min(columns.length - 1, column)),
+    };
+    setActive(next);
+    scrollTo(next);
+  };
+  const select = (row: RowOfPage, index: number) => {
+    const next = new Set(selection);
+    const id = rowId(row, index);
+    if (!next.delete(id)) next.add(id);
+    props.onSelect(next);
+  };
+  const selectAll = () =>
+    props.onSelect(selection.size >= rows.length ? new Set() : new Set(rows.map((row, index) => rowId(row, index))));
+  const edit = (place: Cell, typed: string | null = null) => {
+    const row = rows[place.row];
+    const column = columns[place.column];
+    if (!row || !column || !props.mayEdit(column)) return;
+    const value = row.cells[place.column] ?? null;
+    const isLarge = ["json", "array", "reference"].includes(editorOf(column)) ||
+      row.shortened.includes(place.column) || (value?.includes("\n") ?? false);
+    if (isLarge) props.onEditLarge(row, column);
+    else setEditing({ cell: place, typed });
+  };
+  const finish = (value: string | null | undefined, next: "stay" | "down" | "right" | "blur") => {
+    if (!editing) return;
+    const { cell: place } = editing;
+    setEditing(null);
+    const row = rows[place.row];
+    const column = columns[place.column];
+    if (row && column && value !== undefined && value !== row.cells[place.column]) props.onCommit(row, column, value);
+    if (next === "blur") return;
+    frame.current?.focus({ preventScroll: true });
+    if (next === "down") move(place.row + 1, place.column);
+    if (next === "right") move(place.row, place.column + 1);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget) return;
+    const page = Math.max(1, Math.floor(((frame.current?.clientHeight ?? 0) - headHeight) / rowHeight) - 1);
+    const row = rows[cell.row];
+    const column = columns[cell.column];
+    const withCtrl = event.ctrlKey || event.metaKey;
+    const moves: { [key: string]: [number, number] } = {
+      ArrowDown: [cell.row + 1, cell.column],
+      ArrowUp: [cell.row - 1, cell.column],
+      ArrowLeft: [cell.row, cell.column - 1],
+      ArrowRight: [cell.row, cell.column + 1],
+      PageDown: [cell.row + page, cell.column],
+      PageUp: [Math.max(0, cell.row - page), cell.column],
+      Home: withCtrl ? [0, cell.column] : [cell.row, 0],
+      End: withCtrl ? [rows.length - 1, cell.column] : [cell.row, columns.length - 1],
+    };
+    const target = moves[event.key];
+    if (target) move(...target);
+    else if (withCtrl && event.key === "z") props.onUndo();
+    else if (withCtrl && event.key === "a") selectAll();
+    else if (event.key === "Enter" && cell.row < 0) column && props.onSort(column.name, event.shiftKey);
+    else if (event.key === "Enter" && row && (event.shiftKey || cell.column < 0)) props.onOpen(row);
+    else if (event.key === "Enter" || event.key === "F2") edit(cell);
+    else if (event.key === " " && row) select(row, cell.row);
+    else if (event.key === " " && cell.row < 0) selectAll();
+    else if (event.key === "Escape" && selection.size > 0) props.onSelect(new Set());
+    else if (event.key === "Delete" && row && column && column.is_nullable && props.mayEdit(column)) {
+      if (row.cells[cell.column] !== null) props.onCommit(row, column, null);
+    } else if (event.key.length === 1 && !withCtrl && !event.altKey && event.key !== "?" && row && column) {
+      if (!props.mayEdit(column)) return;
+      edit(cell, event.key);
+    } else return;
+    event.preventDefault();
+  };
+  const onCopy = (event: ClipboardEvent) => {
+    if (isInEditor(event) || getSelection()?.toString()) return;
+    const row = rows[cell.row];
+    const text = props.onCopy(row ? { row, column: columns[cell.column] ?? null } : null);
+    if (text === null) return;
+    event.clipboardData.setData("text/plain", text);
+    event.preventDefault();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    if (isInEditor(event)) return;
+    event.preventDefault();
+    props.onPaste(event.clipboardData.getData("text/plain"), rows[cell.row] ?? null, columns[cell.column] ?? null);
+  };
+  // Rows keep the handlers of their first rendering; these find the newest ones.
+  const handlers = useRef({ select, edit, finish, setActive, onOpen: props.onOpen });
+  handlers.current = { select, edit, finish, setActive, onOpen: props.onOpen };
+  const isShown = cell.row < 0 || (cell.row >= firstIndex && cell.row <= lastIndex);
+
+  return (
+    <div
+      ref={frame}
+      className="tables-grid"
+      role="grid"
+      tabIndex={0}
+      aria-label={props.label}
+      aria-rowcount={-1}
+      aria-colcount={columns.length + 1}
+      aria-multiselectable
+      aria-activedescendant={isShown ? `cell-${cell.row}-${cell.column}` : undefined}
+      onKeyDown={onKeyDown}
+      onCopy={onCopy}
+      onPaste={onPaste}
+    >
+      <GridHead
+        columns={columns}
+        template={template}
+        activeColumn={cell.row < 0 ? cell.column : null}
+        sorts={props.sorts}
+        isAllSelected={rows.length > 0 && selection.size >= rows.length}
+        isSomeSelected={selection.size > 0}
+        onSelectAll={selectAll}
+        onSort={(column, index, isAdded) => {
+          setActive({ row: -1, column: index });
+          if (column.is_sortable) props.onSort(column.name, isAdded);
+        }}
+      />
+      <div role="rowgroup" className="tables-body" style={{ height: rows.length * rowHeight }}>
+        {items.map(({ index }) => {
+          const row = rows[index]!;
+          const id = rowId(row, index);
+          return (
+            <GridRow
+              key={id}
+              row={row}
+              id={id}
+              index={index}
+              columns={columns}
+              template={template}
+              activeColumn={cell.row === index ? cell.column : null}
+              editing={editing?.cell.row === index ? editing.cell.column : null}
+              typed={editing?.cell.row === index ? editing.typed : null}
+              isSelected={selection.has(id)}
+              isOpen={props.openId === id}
+              handlers={handlers}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Whether the clipboard is that of an editor in a cell. The target is where the last click was, not the grid. */
+function isInEditor(event: ClipboardEvent): boolean {
+  return (event.target as HTMLElement).closest("input, select, textarea") !== null;
+}

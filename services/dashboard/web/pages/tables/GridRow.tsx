@@ -1,0 +1,112 @@
+import { memo } from "react";
+import { Icon } from "../../components/Icon.tsx";
+import type { RowOfPage, TableColumn } from "../../generated/operations.ts";
+import { CellEditor } from "./CellEditor.tsx";
+import { type Cell, CheckMark, rowHeight } from "./CheckMark.tsx";
+import { tablesTexts as texts } from "./texts.ts";
+import { choiceOf, isAtRight, ownValue, type TextValue } from "./values.ts";
+
+export interface RowHandlers {
+  select: (row: RowOfPage, index: number) => void;
+  edit: (cell: Cell) => void;
+  finish: (value: string | null | undefined, next: "stay" | "down" | "right" | "blur") => void;
+  setActive: (cell: Cell) => void;
+  onOpen: (row: RowOfPage) => void;
+}
+
+interface GridRowProps {
+  row: RowOfPage;
+  id: string;
+  index: number;
+  columns: readonly TableColumn[];
+  template: string;
+  activeColumn: number | null;
+  editing: number | null;
+  typed: string | null;
+  isSelected: boolean;
+  isOpen: boolean;
+  handlers: { readonly current: RowHandlers };
+}
+
+/** One row of the grid. It is drawn again only when something of it changed, so that scrolling stays light. */
+export const GridRow = memo(function GridRow(props: GridRowProps) {
+  const { row, index, columns, handlers } = props;
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={props.isSelected}
+      className={`tables-row${props.isOpen ? " tables-row-open" : ""}`}
+      style={{
+        gridTemplateColumns: props.template,
+        height: rowHeight,
+        transform: `translateY(${index * rowHeight}px)`,
+      }}
+    >
+      <div
+        id={`cell-${index}--1`}
+        role="gridcell"
+        aria-label={`${texts.grid.select} ${index + 1}`}
+        className={`tables-cell tables-mark${props.activeColumn === -1 ? " tables-active" : ""}`}
+        onClick={() => handlers.current.select(row, index)}
+      >
+        <CheckMark isOn={props.isSelected} />
+        <button
+          type="button"
+          tabIndex={-1}
+          className="tables-open-row"
+          aria-label={texts.grid.open}
+          onClick={(event) => {
+            event.stopPropagation();
+            handlers.current.onOpen(row);
+          }}
+        >
+          <Icon name="edit" size={14} />
+        </button>
+      </div>
+      {columns.map((column, place) => {
+        const value = row.cells[place] ?? null;
+        const isActive = props.activeColumn === place;
+        if (props.editing === place) {
+          return (
+            <div key={column.name} id={`cell-${index}-${place}`} role="gridcell" className="tables-cell tables-editing">
+              <CellEditor column={column} value={value} typed={props.typed} onFinish={handlers.current.finish} />
+            </div>
+          );
+        }
+        return (
+          <div
+            key={column.name}
+            id={`cell-${index}-${place}`}
+            role="gridcell"
+            aria-colindex={place + 2}
+            data-column={column.name}
+            className={`tables-cell${isActive ? " tables-active" : ""}${isAtRight(column) ? " tables-right" : ""}`}
+            onClick={() => handlers.current.setActive({ row: index, column: place })}
+            onDoubleClick={() => handlers.current.edit({ row: index, column: place })}
+          >
+            <CellText column={column} value={value} label={ownValue(row.labels, column.name)} />
+          </div>
+        );
+      })}
+    </div>
+  );
+});
+
+/** What a cell shows: the value as text, whatever it contains. */
+function CellText(
+  { column, value, label }: { column: TableColumn; value: TextValue; label: string | null | undefined },
+) {
+  if (value === null) return <span className="tables-null">{texts.grid.null}</span>;
+  if (value === "") return <span className="tables-null" title="''">''</span>;
+  if (label) {
+    return (
+      <span className="cut">
+        {value} <span className="tables-label">{label}</span>
+      </span>
+    );
+  }
+  const isCode = ["json", "uuid", "array", "bytes", "network"].includes(column.category);
+  const text = column.category === "boolean" ? choiceOf(column, value) : value;
+  return <span className={`cut${isCode ? " code" : ""}${column.category === "number" ? " number" : ""}`}>{text}</span>;
+}

@@ -1,0 +1,181 @@
+import { useState } from "react";
+import { useOperation } from "../../api/hooks.ts";
+import { CopyButton } from "../../components/basics.tsx";
+import { Button } from "../../components/Button.tsx";
+import { Dialog } from "../../components/Dialog.tsx";
+import { QueryView } from "../../components/states.tsx";
+import type { DescribedTable, StoredRow, TableColumn } from "../../generated/operations.ts";
+import { texts as shellTexts } from "../../texts.ts";
+import type { Edits, SeenRow } from "./edits.ts";
+import { RowField } from "./RowField.tsx";
+import { useSaving } from "./saving.ts";
+import { tablesTexts as texts } from "./texts.ts";
+import { isWritable, ownValue, type TextValue } from "./values.ts";
+
+type Draft = { readonly [column: string]: TextValue };
+
+/** A new row, beside the table. Columns that are not touched get their default. */
+export function InsertDialog({ table, edits, onClose }: { table: DescribedTable; edits: Edits; onClose: () => void }) {
+  const [draft, setDraft] = useState<Draft>({});
+  const saving = useSaving(async () => {
+    await edits.insert([draft]);
+    onClose();
+  });
+  return (
+    <Dialog
+      title={texts.edit.insertTitle(table.name)}
+      isOpen
+      size="side"
+      isDismissable={Object.keys(draft).length === 0}
+      onClose={onClose}
+      onSubmit={saving.start}
+      error={saving.error}
+      footer={
+        <>
+          <Button onPress={onClose}>{shellTexts.actions.cancel}</Button>
+          <Button type="submit" variant="primary" isPending={saving.isPending}>{texts.edit.insert}</Button>
+        </>
+      }
+    >
+      {table.columns.map((column, index) => (
+        <RowField
+          key={column.name}
+          column={column}
+          isFirst={index === table.columns.findIndex((other) => isWritable(other) && other.default === null)}
+          value={ownValue(draft, column.name)}
+          onChange={(value) => setDraft(withValue(draft, column.name, value))}
+          isNew
+        />
+      ))}
+    </Dialog>
+  );
+}
+
+/** A row of the table with its whole values, to read and to change. */
+export function RowDialog({ table, rowKey, edits, mayEdit, mayDelete, onClose, onDelete, onWhy }: {
+  table: DescribedTable;
+  rowKey: { [column: string]: string | null };
+  edits: Edits;
+  mayEdit: boolean;
+  mayDelete: boolean;
+  onClose: () => void;
+  onDelete: (row: SeenRow) => void;
+  onWhy: () => void;
+}) {
+  const stored = useOperation("rows.read", { schema: table.schema, table: table.name, key: rowKey }, { staleAfter: 0 });
+  const [draft, setDraft] = useState<Draft>({});
+  // The version that was shown first: an answer that is read again in the background must not hide a conflict.
+  const [opened, setOpened] = useState<StoredRow | null>(null);
+  if (stored.data && opened === null && !stored.isFetching) setOpened(stored.data);
+  const seen = opened && { key: opened.key, version: opened.version, seen: opened.values };
+  const changed = Object.keys(draft).filter((column) => draft[column] !== opened?.values[column]);
+  const saving = useSaving(async () => {
+    if (!seen) return;
+    if (changed.length > 0) {
+      const values = Object.fromEntries(changed.map((column) => [column, draft[column] ?? null]));
+      await edits.write(seen, values);
+    }
+    onClose();
+  });
+  return (
+    <Dialog
+      title={texts.edit.rowTitle(table.name)}
+      isOpen
+      size="side"
+      isDismissable={changed.length === 0}
+      onClose={onClose}
+      onSubmit={saving.start}
+      error={saving.error}
+      footer={
+        <>
+          <span className="tables-footer-start">
+            {mayDelete && seen && <Button icon="trash" onPress={() => onDelete(seen)}>{texts.edit.delete}</Button>}
+          </span>
+          <Button onPress={onClose}>{mayEdit ? shellTexts.actions.cancel : shellTexts.actions.close}</Button>
+          {mayEdit && (
+            <Button type="submit" variant="primary" isDisabled={changed.length === 0} isPending={saving.isPending}>
+              {texts.edit.save}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <QueryView query={stored}>
+        {(row) => {
+          const shown = opened ?? row;
+          return (
+            <>
+              <div className="tables-row-actions">
+                <Button size="small" icon="policy" onPress={onWhy}>{texts.why.title}</Button>
+                <CopyButton text={JSON.stringify(shown.values, null, 2)} label={texts.edit.copyJson} />
+              </div>
+              {table.columns.map((column) => (
+                <RowField
+                  key={column.name}
+                  column={column}
+                  value={Object.hasOwn(draft, column.name) ? draft[column.name] : shown.values[column.name] ?? null}
+                  onChange={(value) => setDraft(withValue(draft, column.name, value))}
+                  isReadOnly={!mayEdit}
+                />
+              ))}
+            </>
+          );
+        }}
+      </QueryView>
+    </Dialog>
+  );
+}
+
+/** One value that is too large to be edited in its cell. */
+export function CellDialog({ table, rowKey, column, edits, onClose }: {
+  table: DescribedTable;
+  rowKey: { [column: string]: string | null };
+  column: TableColumn;
+  edits: Edits;
+  onClose: () => void;
+}) {
+  const stored = useOperation("rows.read", { schema: table.schema, table: table.name, key: rowKey }, { staleAfter: 0 });
+  const [opened, setOpened] = useState<StoredRow | null>(null);
+  if (stored.data && opened === null && !stored.isFetching) setOpened(stored.data);
+  const [value, setValue] = useState<TextValue | undefined>(undefined);
+  const saving = useSaving(async () => {
+    if (opened && value !== undefined && value !== opened.values[column.name]) {
+      await edits.write({ key: opened.key, version: opened.version, seen: opened.values }, { [column.name]: value });
+    }
+    onClose();
+  });
+  return (
+    <Dialog
+      title={texts.edit.cellTitle(column.name)}
+      isOpen
+      isDismissable={value === undefined}
+      onClose={onClose}
+      onSubmit={saving.start}
+      error={saving.error}
+      footer={
+        <>
+          <Button onPress={onClose}>{shellTexts.actions.cancel}</Button>
+          <Button type="submit" variant="primary" isDisabled={value === undefined} isPending={saving.isPending}>
+            {shellTexts.actions.save}
+          </Button>
+        </>
+      }
+    >
+      <QueryView query={stored}>
+        {(row) => (
+          <RowField
+            column={column}
+            isFirst
+            value={value === undefined ? (opened ?? row).values[column.name] ?? null : value}
+            onChange={setValue}
+          />
+        )}
+      </QueryView>
+    </Dialog>
+  );
+}
+
+function withValue(draft: Draft, column: string, value: TextValue | undefined): Draft {
+  const { [column]: _, ...others } = draft;
+  return value === undefined ? others : { ...others, [column]: value };
+}

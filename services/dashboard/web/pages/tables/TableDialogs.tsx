@@ -1,0 +1,78 @@
+import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../generated/operations.ts";
+import type { Edits, SeenRow } from "./edits.ts";
+import { ImportDialog } from "./ImportDialog.tsx";
+import { PasteDialog } from "./PasteDialog.tsx";
+import { CellDialog, InsertDialog, RowDialog } from "./RowDialog.tsx";
+import { WhyHidden } from "./WhyHidden.tsx";
+
+/** The dialog that is open over a table, besides a row, which has an address. */
+export type OpenDialog =
+  | { kind: "insert" | "import" }
+  | { kind: "cell"; row: RowOfPage; column: TableColumn }
+  | { kind: "why"; key: RowOfPage["key"] | null }
+  | { kind: "paste"; text: string };
+
+/** The dialogs of a table's rows. */
+export function TableDialogs({ table, open, rowKey, edits, viewAs, mayEdit, mayDelete, onOpen, onCloseRow, onDelete }: {
+  table: DescribedTable;
+  open: OpenDialog | null;
+  rowKey: RowOfPage["key"] | null;
+  edits: Edits;
+  viewAs: ViewAsInput | null;
+  mayEdit: boolean;
+  mayDelete: boolean;
+  onOpen: (dialog: OpenDialog | null) => void;
+  onCloseRow: () => void;
+  onDelete: (row: SeenRow) => void;
+}) {
+  return (
+    <>
+      {open?.kind === "insert" && <InsertDialog table={table} edits={edits} onClose={() => onOpen(null)} />}
+      {open?.kind === "import" && (
+        <ImportDialog
+          table={table}
+          onClose={() => onOpen(null)}
+          onImported={() => void edits.readAgain()}
+        />
+      )}
+      {open?.kind === "paste" && (
+        <PasteDialog
+          table={table}
+          text={open.text}
+          edits={edits}
+          onClose={() => onOpen(null)}
+        />
+      )}
+      {open?.kind === "cell" && (
+        <CellDialog
+          table={table}
+          rowKey={open.row.key}
+          column={open.column}
+          edits={edits}
+          onClose={() => onOpen(null)}
+        />
+      )}
+      {rowKey && open?.kind !== "why" && (
+        <RowDialog
+          key={JSON.stringify(rowKey)}
+          table={table}
+          rowKey={rowKey}
+          edits={edits}
+          mayEdit={mayEdit}
+          mayDelete={mayDelete}
+          onClose={onCloseRow}
+          onDelete={onDelete}
+          onWhy={() => onOpen({ kind: "why", key: rowKey })}
+        />
+      )}
+      {open?.kind === "why" && (
+        <WhyHidden
+          table={table}
+          rowKey={open.key}
+          caller={viewAs}
+          onClose={() => onOpen(null)}
+        />
+      )}
+    </>
+  );
+}

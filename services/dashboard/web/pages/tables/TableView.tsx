@@ -1,0 +1,293 @@
+import { useMemo, useRef, useState } from "react";
+import { Link, pathOf } from "../../address.tsx";
+import { useMay, useOperation } from "../../api/hooks.ts";
+import { PageHeader, Toolbar } from "../../components/basics.tsx";
+import { Button, IconButton } from "../../components/Button.tsx";
+import { confirm } from "../../components/Dialog.tsx";
+import { Switch } from "../../components/Field.tsx";
+import { Icon } from "../../components/Icon.tsx";
+import { Menu } from "../../components/Menu.tsx";
+import { ErrorState, Loading } from "../../components/states.tsx";
+import type { DescribedTable, RowOfPage, TableColumn } from "../../generated/operations.ts";
+import { CodeDialog } from "./CodeDialog.tsx";
+import { ConflictDialog } from "./ConflictDialog.tsx";
+import { reportError, type SeenRow, useEdits } from "./edits.ts";
+import { downloadRows, type FileFormat } from "./download.ts";
+import { FilterBar } from "./FilterBar.tsx";
+import { Grid } from "./Grid.tsx";
+import { NoRows } from "./NoRows.tsx";
+import { RowsFoot } from "./RowsFoot.tsx";
+import { RowCountNote } from "./RowCountNote.tsx";
+import { useRowWindow } from "./rowWindow.ts";
+import { TableBadges } from "./TableBadges.tsx";
+import { type OpenDialog, TableDialogs } from "./TableDialogs.tsx";
+import { tablesTexts as texts } from "./texts.ts";
+import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparated, valuesOf } from "./values.ts";
+import { ViewAs } from "./ViewAs.tsx";
+import { useTableCommands } from "./commands.ts";
+import { filterInputs, sortInputs, useCallerName, useViewState } from "./viewState.ts";
+
+/** A table or view: what it is, and its rows. */
+export function TableView({ schema, name }: { schema: string; name: string }) {
+  const described = useOperation("rows.list", { schema, table: name, limit: 1, max_cell: 1 }, { staleAfter: 60_000 });
+  if (described.data) return <Rows table={described.data.table} />;
+  return (
+    <>
+      <PageHeader title={name} info={<Back schema={schema} />} />
+      {described.error ? <ErrorState error={described.error} onRetry={() => void described.refetch()} /> : <Loading />}
+    </>
+  );
+}
+
+function Back({ schema }: { schema: string }) {
+  return <Link to={pathOf("tables", schema)} className="tables-back">{texts.list.back}</Link>;
+}
+
+function Rows({ table }: { table: DescribedTable }) {
+  const view = useViewState();
+  const { state, search, changeSearch } = view;
+  const { viewAs } = state;
+  const caller = useCallerName(viewAs);
+  const [open, setOpen] = useState<OpenDialog | null>(null);
+  const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
+  const [visit, setVisit] = useState(0);
+  const isLive = search["live"] === "on";
+  const labels = useMemo(
+    () => viewAs ? [] : table.columns.filter((column) => column.foreign_key?.label).map(({ name }) => name),
+    [table, viewAs],
+  );
+  const request = useMemo(() => ({
+    schema: table.schema,
+    table: table.name,
+    filters: filterInputs(state.filters),
+    sorts: sortInputs(state.sorts),
+    view_as: viewAs,
+    labels,
+  }), [table.schema, table.name, state.filters, state.sorts, viewAs, labels]);
+  const rowWindow = useRowWindow(request, state.isAtEnd, isLive && open === null, visit);
+  const edits = useEdits(table, rowWindow);
+  const changes = changesOf(table);
+  const mayWrite = useMay("rows.update") && viewAs === null;
+  const mayImport = useMay("rows.import") && viewAs === null;
+  const may = {
+    insert: mayWrite && changes.mayInsert,
+    update: mayWrite && changes.mayUpdate,
+    delete: mayWrite && changes.mayDelete,
+  };
+  const { query, rows } = rowWindow;
+  const shown = rowWindow.table ?? table;
+  const columns = shown.columns;
+  const pages = useMemo(
+    () =>
+      query.data?.pages.map((page, index) => ({
+        id: JSON.stringify(query.data.pageParams[index]),
+        size: page.rows.length,
+      })) ?? [],
+    [query.data],
+  );
+  const chosen = rows.filter((row, index) => selection.has(rowId(row, index)));
+  const seenRow = (row: RowOfPage): SeenRow => ({
+    key: row.key,
+    version: row.version,
+    seen: Object.fromEntries(
+      Object.entries(valuesOf(columns, row)).filter((_, index) => !row.shortened.includes(index)),
+    ),
+  });
+  const openRow = (row: RowOfPage) => table.key.length && changeSearch({ row: JSON.stringify(row.key) }, false);
+  const deleteRows = async (doomed: readonly SeenRow[]) => {
+    const isConfirmed = await confirm({
+      title: texts.delete.title(doomed.length),
+      body: texts.delete.body,
+      names: doomed.map(({ key }) => Object.entries(key).map(([column, value]) => `${column} = ${value}`).join(", ")),
+      ...(doomed.length > 1 ? { typeName: table.name } : {}),
+      action: texts.delete.action(doomed.length),
+    });
+    if (!isConfirmed) return;
+    changeSearch({ row: null });
+    setSelection(new Set());
+    await edits.remove(doomed).catch(reportError);
+  };
+  const onSort = (column: string, isAdded: boolean) => {
+    const others = state.sorts.filter((sort) => sort.column !== column);
+    const present = state.sorts.find((sort) => sort.column === column);
+    const next = !present
+      ? [{ column, isDescending: false }]
+      : present.isDescending
+      ? []
+      : [{ column, isDescending: true }];
+    view.setSorts(isAdded ? [...others, ...next] : next);
+  };
+  const onCopy = (cell: { row: RowOfPage; column: TableColumn | null } | null) => {
+    if (chosen.length > 0) return tabSeparated([columns.map(({ name }) => name), ...chosen.map((row) => row.cells)]);
+    if (!cell) return null;
+    if (!cell.column) return tabSeparated([cell.row.cells]);
+    return cell.row.cells[columns.indexOf(cell.column)] ?? "";
+  };
+  const onPaste = (text: string, row: RowOfPage | null, column: TableColumn | null) => {
+    const cells = parseTabSeparated(text);
+    if (!isOneValue(cells)) return may.insert && setOpen({ kind: "paste", text });
+    if (!row || !column || !may.update || !isWritable(column)) return;
+    edits.write(seenRow(row), { [column.name]: cells[0]![0]! }).catch(reportError);
+  };
+  const download = (format: FileFormat) => void downloadRows(request, format).catch(reportError);
+  useTableCommands({
+    insert: may.insert ? () => setOpen({ kind: "insert" }) : null,
+    undo: () => void edits.undoLast(),
+    viewAsAnon: () => view.setViewAs({ role: "anon" }),
+  });
+  const rowKey = parseKey(search["row"]);
+  // The rows of the view before are shown until those of the new one come.
+  const viewId = useRef("");
+  if (!query.isPlaceholderData) viewId.current = JSON.stringify([request, state.isAtEnd, visit]);
+  return (
+    <>
+      <PageHeader
+        title={table.name}
+        info={
+          <>
+            <Back schema={table.schema} />
+            <TableBadges table={table} />
+          </>
+        }
+        actions={
+          <>
+            {may.insert && (
+              <Button variant="primary" icon="plus" onPress={() => setOpen({ kind: "insert" })}>
+                {texts.head.insert}
+              </Button>
+            )}
+            {may.insert && mayImport && (
+              <Button icon="upload" onPress={() => setOpen({ kind: "import" })}>{texts.head.import}</Button>
+            )}
+            <Menu
+              label={texts.head.export}
+              button={<Button icon="download">{texts.head.export}</Button>}
+              entries={(["csv", "json", "ndjson"] as const).map((format) => ({
+                id: format,
+                label: texts.export.all(format.toUpperCase()),
+                onAction: () => download(format),
+              }))}
+            />
+            <Button icon="code" onPress={() => changeSearch({ show: "code" }, false)}>{texts.head.code}</Button>
+          </>
+        }
+      />
+      <Toolbar label={texts.filters.label}>
+        <FilterBar columns={columns} state={state} onFilters={view.setFilters} onSorts={view.setSorts} />
+        <ViewAs caller={viewAs} onChange={view.setViewAs} />
+        <span className="tables-toolbar-end">
+          <Switch isSelected={isLive} onChange={(isOn) => changeSearch({ live: isOn ? "on" : null })}>
+            {texts.filters.live}
+          </Switch>
+          <IconButton
+            icon="refresh"
+            size="small"
+            label={texts.head.refresh}
+            isPending={query.isFetching && !query.isFetchingNextPage && !query.isFetchingPreviousPage && !isLive}
+            onPress={() => void edits.readAgain()}
+          />
+        </span>
+      </Toolbar>
+      {viewAs && (
+        <div className="tables-banner" role="status">
+          <Icon name="eye" />
+          <span>{texts.view.banner(caller)} {texts.view.bannerHint}</span>
+          <Button size="small" onPress={() => setOpen({ kind: "why", key: null })}>{texts.view.why}</Button>
+          <Button size="small" variant="quiet" onPress={() => view.setViewAs(null)}>{texts.view.leave}</Button>
+        </div>
+      )}
+      <div className="tables-frame">
+        {query.error && !query.data
+          ? <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+          : !query.data
+          ? <Loading />
+          : (
+            <>
+              <Grid
+                label={texts.grid.label(table.name)}
+                columns={columns}
+                rows={rows}
+                pages={pages}
+                viewId={viewId.current}
+                isAtEnd={state.isAtEnd}
+                sorts={state.sorts}
+                selection={selection}
+                openId={rowKey ? JSON.stringify(Object.values(rowKey)) : null}
+                onSort={onSort}
+                onSelect={setSelection}
+                onOpen={openRow}
+                mayEdit={(column) => may.update && isWritable(column)}
+                onCommit={(row, column, value) => {
+                  edits.write(seenRow(row), { [column.name]: value }).catch(reportError);
+                }}
+                onEditLarge={(row, column) => setOpen({ kind: "cell", row, column })}
+                onCopy={onCopy}
+                onPaste={onPaste}
+                onUndo={() => void edits.undoLast()}
+                hasNext={query.hasNextPage && !query.isFetching}
+                hasPrevious={query.hasPreviousPage && !query.isFetching}
+                onNext={() => void query.fetchNextPage({ cancelRefetch: false })}
+                onPrevious={() => void query.fetchPreviousPage({ cancelRefetch: false })}
+              />
+              {rows.length === 0 && (
+                <NoRows
+                  policies={pathOf("policies", table.schema, table.name)}
+                  caller={viewAs}
+                  isFiltered={state.filters.length > 0}
+                  onWhy={() => setOpen({ kind: "why", key: null })}
+                  onClear={() => view.setFilters([])}
+                  onInsert={may.insert ? () => setOpen({ kind: "insert" }) : null}
+                />
+              )}
+            </>
+          )}
+      </div>
+      <RowsFoot
+        chosen={chosen.length}
+        count={<RowCountNote request={request} rowWindow={rowWindow} />}
+        isLoadingMore={query.isFetchingNextPage}
+        hasKey={table.key.length > 0}
+        isPaged={state.isAtEnd || query.hasNextPage || query.hasPreviousPage}
+        onDelete={may.delete ? () => void deleteRows(chosen.map(seenRow)) : null}
+        onCopy={() => void navigator.clipboard.writeText(onCopy(null) ?? "").catch(reportError)}
+        onDeselect={() => setSelection(new Set())}
+        onGo={(isAtEnd) => {
+          setVisit(visit + 1);
+          changeSearch({ at: isAtEnd ? "end" : null });
+        }}
+      />
+
+      <TableDialogs
+        table={shown}
+        open={open}
+        rowKey={rowKey}
+        edits={edits}
+        viewAs={viewAs}
+        mayEdit={may.update}
+        mayDelete={may.delete}
+        onOpen={setOpen}
+        onCloseRow={() => changeSearch({ row: null })}
+        onDelete={(row) => void deleteRows([row])}
+      />
+      {search["show"] === "code" && (
+        <CodeDialog
+          table={shown}
+          state={state}
+          rest={rowWindow.rest}
+          onClose={() => changeSearch({ show: null })}
+        />
+      )}
+      <ConflictDialog edits={edits} rowWindow={rowWindow} />
+    </>
+  );
+}
+
+function parseKey(text: string | undefined): RowOfPage["key"] | null {
+  if (!text) return null;
+  try {
+    const key: unknown = JSON.parse(text);
+    return typeof key === "object" && key !== null && !Array.isArray(key) ? key as RowOfPage["key"] : null;
+  } catch {
+    return null;
+  }
+}

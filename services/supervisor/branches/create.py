@@ -1,0 +1,225 @@
+"""Create a branch: copy the database and the files of the parent, make them the branch's, and put the folder in its place.
+
+    draft folder -> objects (hard links) -> database (online base backup, or files) -> recovery, keys of the branch -> objects again -> renamed
+
+Everything happens in `branches/.making-NAME-...`, whose lock this process holds. A process that is killed leaves a draft without a lock, which
+the next command that makes, lists or deletes branches removes.
+"""
+
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from broker.blobs.folder import store_folder
+from broker.processes.file_copies import copy_file, link_tree
+from schemas.branches import BranchRecord, BranchSecrets, CopiedFiles, CopyTask, PreparedCopy, PrepareTask
+from services.supervisor import addresses
+from services.supervisor.api_keys import random_keys
+from services.supervisor.branches import overrides
+from services.supervisor.branches.cluster_files import (
+    check_room,
+    drop_parents_settings,
+    give_to_server,
+    needed_segments,
+)
+from services.supervisor.branches.drafts import DRAFT, remove_drafts, remove_drafts_now, turn
+from services.supervisor.branches.names import branch_folder, branches_folder
+from services.supervisor.branches.record import BASE_SCHEMA, read_record, write_record
+from services.supervisor.branches.worker_step import run_step
+from services.supervisor.data_folder.folder import (
+    DataFolder,
+    create_data_folder,
+    ensure_passwords,
+    is_data_folder,
+    lock_folder,
+    write_private,
+)
+from services.supervisor.data_folder.state import running_state
+from services.supervisor.errors import StartFailed, StartRefused
+from services.supervisor.ports import LOOPBACK, PortRequest, choose_ports
+from services.supervisor.postgres import server
+from services.supervisor.postgres.cluster import SUPERUSER, Cluster
+from services.supervisor.postgres.running_server import running_server
+from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
+from services.supervisor.project.settings import Project
+from services.supervisor.report import Reporter, SilentReporter
+
+_DATABASE = "database"
+_STOP_S = 300.0
+_LINKED = ("objects", "functions")
+"""Folders of the blob store whose files are never written again; `active` of a function and its secrets are copied apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedBranch:
+    """A new branch, and what its copy was."""
+
+    folder: DataFolder
+    record: BranchRecord
+    copied: CopiedFiles
+    seconds: float
+
+
+def create_branch(
+    parent: DataFolder, name: str, project: Project, report: Reporter, *, git: str = ""
+) -> CreatedBranch:
+    """Create a branch of a platform that runs or is stopped; `project` has the parent's settings. Raises: SupervisorError."""
+    began = time.monotonic()
+    target = branch_folder(parent, name)
+    _check(parent, target, project)
+    try:
+        branches_folder(parent).mkdir(mode=0o711, exist_ok=True)
+        with turn(parent):
+            remove_drafts_now(parent, report)
+            draft = create_data_folder(branches_folder(parent) / f"{DRAFT}{name}-{os.getpid()}")
+            lock = lock_folder(draft)
+    except OSError as error:
+        raise StartFailed(_unmade(name, error)) from None
+    try:
+        is_live, copied = _copy(parent, draft, project, lock, report)
+        record = _make_own(
+            parent, draft, project, lock, BranchRecord(name, str(parent.path), time.time(), is_live, git=git)
+        )
+        _link_objects(parent, draft, project)
+        _into_place(draft, target)
+    except BaseException as error:
+        os.close(lock)
+        remove_drafts(parent, SilentReporter())
+        if isinstance(error, OSError):
+            raise StartFailed(_unmade(name, error)) from None
+        raise
+    os.close(lock)
+    return CreatedBranch(target, record, copied, time.monotonic() - began)
+
+
+def _unmade(name: str, error: OSError) -> str:
+    return f"The branch {name} could not be made, and nothing is left of it: {error.strerror or error}: {error.filename or ''}"
+
+
+def _check(parent: DataFolder, target: DataFolder, project: Project) -> None:
+    """Raises: StartRefused if this platform cannot be branched, or the branch exists."""
+    if not is_data_folder(parent.path):
+        raise StartRefused(
+            f"There is no platform in {parent.path} that could be branched. Start it once without --branch, or name another with --data."
+        )
+    if read_record(parent.path) is not None:
+        raise StartRefused(f"{parent.path} is a branch itself. Branches are made of their parent alone.")
+    if project.settings.db.url is not None:
+        raise StartRefused(
+            "This platform uses an outside database (db.url), whose files are elsewhere. Only the embedded one can be branched."
+        )
+    if project.settings.storage.enabled and project.settings.storage.backend != "file":
+        raise StartRefused(
+            f"This platform stores objects in an outside store (storage.backend = {project.settings.storage.backend}), where nothing can be "
+            "shared without the parent's keys. Only platforms with the backend `file` can be branched."
+        )
+    if target.path.exists():
+        raise StartRefused(
+            f"There is a branch {target.path.name} already. Start it with `headwater start --branch {target.path.name}`, or delete it first."
+        )
+
+
+def _copy(
+    parent: DataFolder, draft: DataFolder, project: Project, lock: int, report: Reporter
+) -> tuple[bool, CopiedFiles]:
+    """Copy database and objects; return whether the parent ran, and what was copied."""
+    cluster, copy = (
+        server.open_cluster(parent, SilentReporter()),
+        server.open_cluster(draft, SilentReporter()),
+    )
+    if not cluster.exists:
+        raise StartRefused(f"{parent.path} has no database yet. Start the platform once.")
+    check_room(cluster, draft)
+    copy.data.mkdir(mode=0o700, exist_ok=True)
+    state = running_state(parent)
+    if state is not None and state.ports.get("db"):
+        report.info(f"Copying the database of {parent.path}, which runs")
+        _link_objects(parent, draft, project)
+        task = CopyTask(
+            str(cluster.data), str(copy.data), _superuser_url(_password(parent), state.ports["db"])
+        )
+        copied = run_step(project, task, CopiedFiles, lock=lock)
+    else:
+        copied = _copy_stopped(parent, cluster, copy, project, lock, report)
+    drop_parents_settings(copy)
+    give_to_server(copy)
+    return state is not None, copied
+
+
+def _copy_stopped(
+    parent: DataFolder, cluster: Cluster, copy: Cluster, project: Project, lock: int, report: Reporter
+) -> CopiedFiles:
+    """Copy a stopped database; its platform cannot start meanwhile."""
+    parents_lock = lock_folder(parent)
+    try:
+        stop_leftovers(parent, report)
+        stop_stray_server(cluster, report)
+        report.info(f"Copying the database of {parent.path}, which is stopped")
+        task = CopyTask(str(cluster.data), str(copy.data), "", needed_segments(cluster))
+        return run_step(project, task, CopiedFiles, lock=lock)
+    finally:
+        os.close(parents_lock)
+
+
+def _make_own(
+    parent: DataFolder, draft: DataFolder, project: Project, lock: int, record: BranchRecord
+) -> BranchRecord:
+    """Let the copy recover, and give it keys and passwords of its own."""
+    keys = random_keys()
+    own = ensure_passwords(draft, [_DATABASE, "db_password"])[0]
+    secrets = BranchSecrets(keys.jwt_secret, keys.publishable_key, keys.secret_key, own["db_password"])
+    cluster, port = server.open_cluster(draft, SilentReporter()), _free_port()
+    settings = overrides.safe_server_settings(project.settings.db.settings)
+    server.prepare_cluster(cluster, port, own[_DATABASE], settings, SilentReporter())
+    with running_server(cluster, "The branch's database", timeout_s=None, stop_s=_STOP_S):
+        url = _superuser_url(_password(parent), port)
+        task = PrepareTask(url, own[_DATABASE], keys.jwt_secret, overrides.stored_patterns())
+        prepared = run_step(project, task, PreparedCopy, lock=lock)
+    (cluster.home / "log").unlink(missing_ok=True)
+    write_private(draft.path / BASE_SCHEMA, msgspec.json.encode(prepared.schema))
+    record = msgspec.structs.replace(record, secrets=secrets, warnings=prepared.warnings)
+    write_record(draft.path, record)
+    return record
+
+
+def _link_objects(parent: DataFolder, draft: DataFolder, project: Project) -> None:
+    """Share the objects and the deployed functions: before the database is copied, and what came since after it."""
+    source, target = store_folder(project.settings.storage, parent.path), store_folder_of(draft)
+    for name in _LINKED:
+        if (source / name).is_dir():
+            (target / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            link_tree(source / name, target / name)
+    shutil.rmtree(target / "functions" / "secrets", ignore_errors=True)
+    for active in (target / "functions").glob("*/active"):
+        shared = source / active.relative_to(target)
+        active.unlink()
+        copy_file(shared, active)
+
+
+def store_folder_of(branch: DataFolder) -> Path:
+    """Return the blob store of a branch."""
+    return branch.path / overrides.FIXED["HEADWATER_STORAGE_PATH"]
+
+
+def _into_place(draft: DataFolder, target: DataFolder) -> None:
+    """Rename a whole draft to the branch's folder, and point the home of an outside database to it."""
+    draft.path.rename(target.path)
+    if target.cluster_pointer.exists():
+        home = Path(target.cluster_pointer.read_text().strip())
+        write_private(home / "owner", f"{target.path}\n".encode())
+
+
+def _password(parent: DataFolder) -> str:
+    return ensure_passwords(parent, [_DATABASE])[0][_DATABASE]
+
+
+def _superuser_url(password: str, port: int) -> str:
+    return addresses.database_url(SUPERUSER, password, port)
+
+
+def _free_port() -> int:
+    return choose_ports([PortRequest("db", "the branch's database", "", LOOPBACK, 0)], {}).db

@@ -1,0 +1,1 @@
+"""How each cost grows with processes, tables, roles, subscribers: `python -m tests.bench.growth`."""

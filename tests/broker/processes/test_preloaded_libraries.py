@@ -1,0 +1,32 @@
+"""What the fork server loads stays in the memory of a platform: libraries that few projects use are loaded at their first use."""
+
+import subprocess
+import sys
+
+UNUSED = (
+    "dns",  # checks of mail hosts: `auth.email.validation_extended`
+    "obstore",  # object stores: `storage.backend`
+    "rich",  # console output of other programs, installed for development
+    "pycparser",  # declarations that a cffi library parses when it is imported
+    "starlette",  # HTTP servers that libraries bring along
+    "prometheus_client",
+)
+_CODE = """
+import sys
+from broker.processes import fork_server
+programs = ["workers rest graphql auth storage scheduler management", "workers replication realtime", "workers images",
+            "workers.functions.placeholder", "services gateway mail"]
+for program in programs:
+    name, *arguments = program.split()
+    fork_server._preload(name, arguments)
+fork_server._warm_up([program.split() for program in programs])
+print(sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def test_libraries_that_few_projects_use_are_not_preloaded():
+    done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True)
+    loaded = done.stdout
+
+    assert "'aiohttp'" in loaded
+    assert [name for name in UNUSED if f"'{name}'" in loaded] == []

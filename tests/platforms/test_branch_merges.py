@@ -1,0 +1,148 @@
+"""Merges of a branch's schema into its parent: by migrations, with the parent's own changes, and never over a conflict."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.platform import Platform, headwater, platform, state_of
+
+pytestmark = [pytest.mark.xdist_group("branches"), pytest.mark.timeout(300)]
+
+_DATABASE_ALONE = ("--pool", "none", "--edge", "none")
+
+
+@dataclass(frozen=True)
+class Merging:
+    """A platform and its branch, both with their databases alone, and the folder of migrations."""
+
+    parent: Platform
+    branch: Platform
+    migrations: Path
+
+    def run(self, *words: str, code: int = 0) -> tuple[str, str]:
+        """Run `headwater branch`."""
+        done = headwater("branch", *words, "--data", str(self.parent.data))
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Merging]:
+    with platform(*_DATABASE_ALONE) as parent:
+        project = parent.data.parent
+        migrations = project / "supabase" / "migrations"
+        migrations.mkdir(parents=True)
+        (migrations / "20260101000000_notes.sql").write_text(
+            "create table notes (id int primary key, text text); create table old (id int);"
+        )
+        assert parent.command("db", "push").returncode == 0
+        parent.psql("create table by_hand (id int)")
+        named = ("--data", str(parent.data), "--project", str(project))
+        started = headwater("start", "--branch", "work", "--detach", *_DATABASE_ALONE, *named)
+        assert started.returncode == 0, started.stdout + started.stderr
+        data = parent.data / "branches" / "work"
+        try:
+            yield Merging(parent, Platform(data, 0, *state_of(data)), migrations)
+        finally:
+            headwater("stop", "--data", str(data))
+
+
+def columns(one: Platform, table: str) -> str:
+    done = one.command(
+        "psql", "-Atc", f"select attname from pg_attribute where attrelid = 'public.{table}'::regclass and attnum > 0 order by attnum"
+    )  # fmt: skip
+    return " ".join(done.stdout.split())
+
+
+def test_a_merge_brings_migrations_and_the_rest_and_keeps_what_the_parent_did(both: Merging):
+    assert "changed nothing" in both.run("diff", "work")[1]
+    for name, text in {
+        "20260201000000_tags.sql": "create table tags (id int primary key, note int references notes);",
+        "20260202000000_rules.sql": "alter table tags enable row level security; create policy mine on tags using (true);",
+    }.items():
+        (both.migrations / name).write_text(text)
+    assert both.branch.command("migration", "up").returncode == 0
+    (both.migrations / "20260202000000_rules.sql").unlink()  # as on another git branch
+    both.branch.psql("alter table notes add column extra text not null default 'x'; drop table old")
+    both.parent.psql("alter table notes add column own int")
+
+    statements, notices = both.run("diff", "work")
+    merged = both.run("merge", "work", "--yes", "--as", "extra column")[1]
+
+    assert "alter table public.notes add column extra" in statements
+    assert "own" not in statements
+    assert "20260201000000, 20260202000000" in notices
+    assert "Wrote 20260202000000_rules.sql" in merged
+    assert columns(both.parent, "notes") == "id text own extra"
+    assert columns(both.parent, "tags") == "id note"
+    assert columns(both.parent, "old") == ""
+    files = sorted(path.name for path in both.migrations.iterdir())
+    assert [name.partition("_")[2] for name in files] == [
+        "notes.sql",
+        "tags.sql",
+        "rules.sql",
+        "extra_column.sql",
+    ]
+    written = (both.migrations / files[-1]).read_text()
+    assert "add column extra" in written
+    assert "create table public.tags" not in written
+    for one in (both.parent, both.branch):
+        up = one.command("migration", "up")
+        assert "up to date" in up.stderr, up.stderr
+    assert "changed nothing" in both.run("diff", "work")[1]
+    assert "changed nothing" in both.run("merge", "work", "--yes")[1]
+
+
+def test_what_both_changed_is_named_and_nothing_is_merged(both: Merging):
+    both.branch.psql(
+        "alter table notes alter column text type varchar(50); create table clash (id int); alter table by_hand add column more int;"
+        "create function clean() returns int language sql as 'select 1'"
+    )
+    both.parent.psql(
+        "alter table notes alter column text set not null; drop table by_hand; create table clash (id bigint)"
+    )
+    files = sorted(both.migrations.iterdir())
+
+    _, compared = both.run("diff", "work", code=1)
+    _, refused = both.run("merge", "work", "--yes", code=2)
+
+    assert (
+        "Conflict: column public.notes.text: the branch changed it, and the parent changed it otherwise"
+        in compared
+    )
+    assert (
+        "Conflict: column public.clash.id: the branch added it, and the parent added it otherwise" in compared
+    )
+    assert (
+        "Conflict: column public.by_hand.more: the branch changed it, and the parent dropped public.by_hand"
+        in compared
+    )
+    assert "Nothing was changed" in refused
+    assert sorted(both.migrations.iterdir()) == files
+    assert "clean" not in both.parent.psql("\\df public.*")
+    both.branch.psql(
+        "alter table notes alter column text type text; drop table clash; drop table by_hand; drop function clean()"
+    )
+    assert "changed nothing" in both.run("diff", "work")[1]
+
+
+def test_a_merge_that_the_rows_of_the_parent_forbid_changes_no_table(both: Merging):
+    both.parent.psql("insert into notes (id, text, extra) values (1, 'a', 'x'), (2, 'a', 'x')")
+    both.branch.psql("alter table notes add constraint one_text unique (text)")
+
+    _, failed = both.run("merge", "work", "--yes", code=2)
+
+    assert "one_text" in failed
+    assert "Removed again: 2" in failed
+    assert not list(both.migrations.glob("*_merge_work.sql"))
+    assert "one_text" not in both.parent.psql("\\d notes")
+    both.branch.psql("alter table notes drop constraint one_text")
+
+
+def test_stopped_databases_are_compared_too(both: Merging):
+    both.branch.psql("create table late (id int)")
+    assert both.branch.command("stop").returncode == 0
+
+    assert "create table public.late" in both.run("diff", "work")[0]

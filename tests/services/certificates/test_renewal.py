@@ -1,0 +1,260 @@
+"""Renewal under load: open connections stay, new ones get the new certificate; failures wait and are told."""
+
+import asyncio
+import contextlib
+import errno
+import json
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import websockets
+
+from broker.nats.connection import NatsConnection
+from schemas.settings.certificates import HTTP, TLS_ALPN
+from schemas.settings.realtime import RealtimeSettings
+from schemas.settings.tree import Auth
+from services.certificates.certificate_facts import read_facts
+from services.certificates.folder import CertificateFolder
+from services.certificates.holder import CertificateHolder
+from services.certificates.model import IssuedCertificate, OrderHistory
+from services.certificates.shared import SharedCertificates
+from tests.broker.server import NatsServer
+from tests.services.certificates.edges import (
+    DOMAIN,
+    PATIENCE_S,
+    issued_names,
+    running_edge,
+    served,
+    settings_for,
+    write_old_certificate,
+)
+from tests.services.certificates.pebble import Pebble
+from tests.services.gateway.door import KEYS
+
+_NEVER = OrderHistory(1, 4e9, "a test holds it back")
+
+
+@contextlib.asynccontextmanager
+async def _shared(nats_url: str) -> AsyncIterator[SharedCertificates]:
+    connection = await NatsConnection.open(nats_url, name="test")
+    try:
+        yield SharedCertificates(connection, Auth().jwt_secret)
+    finally:
+        await connection.close()
+
+
+async def test_renewal_drops_no_connection(broker: NatsServer, pebble: Pebble, tmp_path: Path) -> None:
+    """A WebSocket, a connection kept alive and a stream of new connections live through a renewal."""
+    old = write_old_certificate(tmp_path, days_left=3)
+    CertificateFolder(tmp_path).write_history(_NEVER)
+    unverified = ssl._create_unverified_context()
+    async with (
+        running_edge(
+            broker.url, tmp_path, settings_for(pebble, TLS_ALPN), pebble, realtime=RealtimeSettings()
+        ) as door,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        first = await served(door.port)
+        address = f"wss://127.0.0.1:{door.port}/realtime/v1/websocket?vsn=1.0.0&apikey={KEYS.anon_key}"
+        async with websockets.connect(address, ssl=unverified, proxy=None) as socket:
+            kept = await asyncio.open_connection("127.0.0.1", door.port, ssl=unverified)
+            assert await _ask(*kept) == b"HTTP/1.1 200 OK"
+            new_ones = asyncio.create_task(_connect_until_changed(door.port, first))
+            async with _shared(broker.url) as shared:
+                while await shared.history() != _NEVER:  # the edge has shared its own
+                    await asyncio.sleep(0.02)
+                await shared.write(history=OrderHistory(changed_at=1.0))
+            connections = await new_ones
+            assert await issued_names(pebble) == [DOMAIN]
+            heartbeat = {"topic": "phoenix", "event": "heartbeat", "payload": {}, "ref": "7"}
+            await socket.send(json.dumps(heartbeat))
+            assert json.loads(await socket.recv())["ref"] == "7"
+            assert await _ask(*kept) == b"HTTP/1.1 200 OK", "the connection that was kept alive still serves"
+            shown = kept[1].get_extra_info("ssl_object").getpeercert(binary_form=True)
+            assert shown == first, "with the certificate of its handshake"
+            kept[1].close()
+    assert connections > 1
+    renewed = CertificateFolder(tmp_path).read_certificate()
+    assert renewed is not None
+    assert renewed.chain != old.chain
+
+
+async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    """Send a request on an open connection; return the first line of the response."""
+    writer.write(b"GET /health/live HTTP/1.1\r\nHost: api.example.org\r\n\r\n")
+    head = await reader.readuntil(b"\r\n\r\n")
+    await reader.readuntil(b"}")
+    return head.partition(b"\r\n")[0]
+
+
+async def _connect_until_changed(port: int, first: bytes) -> int:
+    """Open connection after connection until one shows another certificate; every one has to succeed."""
+    count = 0
+    while True:
+        count += 1
+        if await served(port) != first:
+            return count
+
+
+async def test_a_failed_challenge_waits_and_says_why(
+    broker: NatsServer, pebble: Pebble, tmp_path: Path
+) -> None:
+    settings = settings_for(pebble, TLS_ALPN, HTTP, domains=("missing.example.org",))
+    folder = CertificateFolder(tmp_path)
+    async with running_edge(broker.url, tmp_path, settings, pebble) as door, asyncio.timeout(PATIENCE_S):
+        while "missing" not in (history := folder.read_history()).error:
+            await asyncio.sleep(0.05)
+        assert await served(door.port), "the self-signed certificate serves meanwhile"
+    assert history.failures == 1
+    assert history.next_at - history.failed_at == 60
+    assert "missing.example.org by tls-alpn-01" in history.error
+    assert "missing.example.org by http-01" in history.error
+    assert folder.read_account() is not None, "the account outlives a failed order"
+
+
+async def test_waits_grow_with_failures_and_end_with_success(
+    broker: NatsServer, pebble: Pebble, tmp_path: Path
+) -> None:
+    """The clock is the test's own; nothing listens where the authority looks, until the gateway runs."""
+    now = 1_000_000.0
+    folder = CertificateFolder(tmp_path)
+    waits = []
+    async with _shared(broker.url) as shared:
+        holder = CertificateHolder(
+            settings_for(pebble, HTTP),
+            folder,
+            shared,
+            lambda: None,
+            now=lambda: now,
+            ca_file=str(pebble.ca_file),
+        )
+        for _ in range(3):
+            assert await holder.look()
+            assert not await holder.look(), "not before its time"
+            history = folder.read_history()
+            waits.append(history.next_at - now)
+            now = history.next_at
+        await shared.drop_lease(folder.holder_name())
+        assert waits == [60, 300, 1800]
+
+        folder.write_history(history := OrderHistory(3, 0.0, "an earlier failure", 1.0))
+        await shared.write(history=history)
+        async with running_edge(broker.url, tmp_path, settings_for(pebble, HTTP), pebble):
+            await issued_names(pebble)
+            async with asyncio.timeout(PATIENCE_S):
+                while folder.read_history().failures:
+                    await asyncio.sleep(0.05)
+
+
+async def test_an_authority_that_is_away_fails_with_its_reason(
+    broker: NatsServer, pebble: Pebble, tmp_path: Path
+) -> None:
+    settings = settings_for(pebble, HTTP)
+    async with _shared(broker.url) as shared:
+        untrusting = CertificateHolder(settings, CertificateFolder(tmp_path), shared, lambda: None)
+        assert await untrusting.look()
+    assert "certificates.directory_ca" in CertificateFolder(tmp_path).read_history().error
+
+
+async def test_one_edge_holds_the_lease_until_it_stops_or_is_silent(broker: NatsServer) -> None:
+    now = 0.0
+    connection = await NatsConnection.open(broker.url, name="test")
+    secret = Auth().jwt_secret
+    one = SharedCertificates(connection, secret)
+    other = SharedCertificates(connection, secret, clock=lambda: now)
+    try:
+        assert await one.take_lease("one")
+        assert await one.take_lease("one")
+        assert not await other.take_lease("other")
+        now = 59.0
+        assert not await other.take_lease("other")
+        assert await one.take_lease("one")
+        now = 61.0
+        assert not await other.take_lease("other"), "it was renewed meanwhile"
+        now = 121.0
+        assert await other.take_lease("other"), "silent for a minute"
+        await other.drop_lease("other")
+        assert await one.take_lease("one")
+    finally:
+        await connection.close()
+
+
+async def test_what_edges_share_is_sealed(broker: NatsServer, tmp_path: Path) -> None:
+    connection = await NatsConnection.open(broker.url, name="test")
+    secret = Auth().jwt_secret
+    issued: IssuedCertificate = write_old_certificate(tmp_path, days_left=30)
+    try:
+        await SharedCertificates(connection, secret).write(certificate=issued)
+        assert await SharedCertificates(connection, secret).certificate() == issued
+        other = SharedCertificates(connection, type(secret)("another secret of thirty-two characters"))
+        assert await other.certificate() is None
+    finally:
+        await connection.close()
+    assert not any(
+        b"PRIVATE KEY" in path.read_bytes() for path in broker._folder.rglob("*") if path.is_file()
+    ), "no key lies readable in the broker's store"
+    facts = read_facts(issued.chain.encode())
+    assert facts is not None
+    assert facts.names == {DOMAIN}
+
+
+async def test_a_full_disk_does_not_order(
+    broker: NatsServer, pebble: Pebble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be stored is not ordered: an authority issues few certificates a week."""
+    folder = CertificateFolder(tmp_path)
+    name = folder.holder_name()
+
+    def full(path: Path, content: bytes) -> None:
+        del content
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("services.certificates.folder.write_private", full)
+    async with _shared(broker.url) as shared:
+        holder = CertificateHolder(
+            settings_for(pebble, HTTP), folder, shared, lambda: None, ca_file=str(pebble.ca_file)
+        )
+        with pytest.raises(OSError, match="No space"):
+            await holder.look()
+        assert await shared.account() is None, "no order began"
+        await shared.drop_lease(name)
+
+
+class _HeldBack(SharedCertificates):
+    """Never finishes sharing challenges, so that an order stays where it is."""
+
+    async def write(self, **entries: Any) -> None:
+        if entries.get("challenges"):
+            self.presented.set()
+            await asyncio.Event().wait()
+        await super().write(**entries)
+
+    presented: asyncio.Event
+
+
+async def test_an_order_that_was_interrupted_counts_as_failed(
+    broker: NatsServer, pebble: Pebble, tmp_path: Path
+) -> None:
+    folder = CertificateFolder(tmp_path)
+    connection = await NatsConnection.open(broker.url, name="test")
+    shared = _HeldBack(connection, Auth().jwt_secret)
+    shared.presented = asyncio.Event()
+    holder = CertificateHolder(
+        settings_for(pebble, HTTP), folder, shared, lambda: None, ca_file=str(pebble.ca_file)
+    )
+    looking = asyncio.ensure_future(holder.look())
+    presented = asyncio.ensure_future(shared.presented.wait())
+    try:
+        await asyncio.wait([looking, presented], timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
+        assert presented.done(), looking
+        looking.cancel()
+        await asyncio.wait([looking])
+        history = folder.read_history()
+        assert (history.failures, history.error) == (1, "an order runs, or was interrupted")
+        assert not await holder.look()
+    finally:
+        presented.cancel()
+        await connection.close()

@@ -1,0 +1,295 @@
+"""Requests that are answered without aiohttp: the same answers as the usual way gives, on the same connection, in their order."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from broker.codec import encode
+from broker.nats.connection import NatsConnection
+from broker.subjects import POSITIONS
+from schemas.caller import ServiceCaller
+from schemas.http import Headers
+from schemas.positions import POSITION, CallerPosition
+from services.gateway import direct_connection
+from services.gateway.direct_connection import DirectConnectionHandler
+from services.gateway.direct_requests import DirectExchange, KnownHead
+from services.middleware.caller_key import CallerKeys
+from tests.broker.server import NatsServer
+from tests.services.gateway.door import KEYS, Door
+from tests.services.gateway.pool import LARGE, Pool, Said
+from tests.services.gateway.wire import Reply, Wire, connected, head_of
+
+KEY = {"apikey": KEYS.anon_key}
+_WAITS_S = 60
+_USUAL = {"Expect": "nothing-special"}
+"""A header that makes a request take the usual way."""
+
+
+class Counts:
+    """How the requests of a test were answered."""
+
+    def __init__(self) -> None:
+        self.direct = 0
+        self.resumed = 0
+        self.known = 0
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
+    """Count what the connections of a gateway in this process do."""
+    counts = Counts()
+    start, go_on, target_in = (
+        DirectConnectionHandler._start_directly,
+        DirectConnectionHandler.go_on,
+        KnownHead.target_in,
+    )
+
+    def count_start(handler: DirectConnectionHandler, exchange: DirectExchange) -> None:
+        counts.direct += 1
+        start(handler, exchange)
+
+    def count_go_on(handler: DirectConnectionHandler, exchange: DirectExchange) -> None:
+        counts.resumed += 1
+        go_on(handler, exchange)
+
+    def count_known(known: KnownHead, data: bytes) -> str | None:
+        target = target_in(known, data)
+        counts.known += target is not None
+        return target
+
+    monkeypatch.setattr(DirectConnectionHandler, "_start_directly", count_start)
+    monkeypatch.setattr(DirectConnectionHandler, "go_on", count_go_on)
+    monkeypatch.setattr(KnownHead, "target_in", count_known)
+    return counts
+
+
+def get(path: str, **headers: str) -> bytes:
+    """Return a GET of a path of REST with the public key."""
+    return head_of("GET", f"/rest/v1{path}", {**KEY, **headers})
+
+
+def say(response: Said, **headers: str) -> bytes:
+    """Return a request that the pool answers with this response."""
+    body = msgspec.json.encode(response)
+    pairs = {**KEY, "Content-Length": str(len(body)), **headers}
+    return head_of("POST", "/rest/v1/say", pairs) + body
+
+
+async def asked(wire: Wire, request: bytes) -> Reply:
+    await wire.send(request)
+    return await wire.reply()
+
+
+async def settled(wire: Wire) -> None:
+    """Answer one request in the usual way, so that the connection's task waits for the next."""
+    assert (await asked(wire, get("/echo", **_USUAL))).status == 200
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Said(200, [("content-type", "application/json")], "[]"),
+        Said(200, [], "no type"),
+        Said(200, [("content-type", "text/plain"), ("content-length", "7"), ("connection", "close")], "text"),
+        Said(200, [("set-cookie", "a=1"), ("set-cookie", "b=2")], ""),
+        Said(201, [("location", "/items?id=eq.1"), ("vary", "Accept")], ""),
+        Said(204, [("content-range", "*/*")], ""),
+        Said(304, [("etag", '"a"')], ""),
+        Said(404, [("content-type", "application/json"), ("date", "Thu, 01 Jan 1970 00:00:00 GMT")], "{}"),
+        Said(299, [("x-request-id", "of the pool"), ("x-odd", "a\r\nb")], "odd", "Something\nElse"),
+        Said(200, [("content-type", "text/plain")], "long " * 1000),
+    ],
+)
+async def test_a_response_has_the_head_that_aiohttp_makes_of_it(
+    door: Door, counts: Counts, response: Said
+) -> None:
+    sent = {"x-request-id": "r-1", "accept-encoding": "gzip", "if-none-match": 'W/"a"'}
+    async with door.connect() as wire:
+        await settled(wire)
+        direct = await asked(wire, say(response, **sent))
+        began = counts.direct
+        usual = await asked(wire, say(response, **sent, **_USUAL))
+
+    assert (began, counts.direct, counts.resumed) == (1, 1, 0)
+    assert (direct.status, direct.reason, direct.body) == (usual.status, usual.reason, usual.body)
+    assert _without_time(direct.headers) == _without_time(usual.headers)
+
+
+def _without_time(headers: Headers) -> Headers:
+    return sorted((name, "" if name == "date" else value) for name, value in headers)
+
+
+async def test_known_headers_are_read_again_when_they_change(door: Door, counts: Counts) -> None:
+    async with door.connect() as wire:
+        await settled(wire)
+        replies = [await asked(wire, get(f"/a?id=eq.{number}", Prefer="count=exact")) for number in range(3)]
+        other = await asked(wire, get("/a?id=eq.9", Prefer="count=none"))
+        unknown = await asked(wire, head_of("GET", "/rest/v1/a", {"apikey": "wrong"}))
+        last = await asked(wire, get("/a?id=eq.10", Prefer="count=none"))
+
+    assert counts.known == 2
+    assert [reply.json()["query"] for reply in replies] == ["id=eq.0", "id=eq.1", "id=eq.2"]
+    assert all(["prefer", "count=exact"] in reply.json()["headers"] for reply in replies)
+    assert ["prefer", "count=none"] in other.json()["headers"]
+    assert unknown.status == 401
+    assert last.json()["query"] == "id=eq.10"
+
+
+@pytest.mark.parametrize(
+    "first", [b"POST /rest/v1/b HTTP/1.1\r\nX-Rest: ", b"GET /rest/v1/b HTTP/1.1\r\nX-Rest: "]
+)
+async def test_bytes_like_a_known_request_inside_of_a_head_are_no_request(
+    door: Door, counts: Counts, first: bytes
+) -> None:
+    """A request line that continues an earlier head is the value of a header, whatever the connection has seen before."""
+    known = get("/a")
+    async with door.connect() as wire:
+        await settled(wire)
+        await asked(wire, known)
+        await wire.send(first)
+        await _taken(door)
+        await wire.send(known)
+        reply = await wire.reply()
+        again = await asked(wire, get("/c"))
+
+    assert reply.json()["path"] == "/b"
+    assert ["x-rest", "GET /rest/v1/a HTTP/1.1"] in reply.json()["headers"]
+    assert again.json()["path"] == "/c"
+    assert "x-rest" not in [name for name, _ in again.json()["headers"]]
+
+
+async def _taken(door: Door) -> None:
+    """Return when the gateway has read what was sent before: it has answered another connection since."""
+    for _ in range(3):
+        assert (await door.ask("GET", "/rest/v1/echo")).status == 200
+
+
+async def test_the_body_of_a_request_is_no_request(door: Door, counts: Counts) -> None:
+    known = get("/a")
+    async with door.connect() as wire:
+        await settled(wire)
+        await asked(wire, known)
+        pairs = {**KEY, "Content-Length": str(len(known))}
+        await wire.send(head_of("POST", "/rest/v1/echo", pairs))
+        await _taken(door)
+        reply = await asked(wire, known)
+        again = await asked(wire, known)
+
+    assert (reply.json()["method"], reply.json()["size"]) == ("POST", len(known))
+    assert again.json()["path"] == "/a"
+
+
+async def test_pipelined_requests_are_answered_in_their_order(door: Door, pool: Pool, counts: Counts) -> None:
+    async with door.connect() as wire:
+        await settled(wire)
+        await wire.send(get("/hang", **{"x-request-id": "slow"}))
+        async with asyncio.timeout(_WAITS_S):
+            await pool.arrived["slow"].wait()
+        await wire.send(get("/a") + get("/b", **_USUAL) + get("/large") + get("/c"))
+        await _taken(door)
+        pool.let_go["slow"].set()
+        replies = [await wire.reply() for _ in range(5)]
+
+    assert [reply.status for reply in replies] == [200] * 5
+    assert replies[0].body == b'"let go"'
+    assert [replies[place].json()["path"] for place in (1, 2, 4)] == ["/a", "/b", "/c"]
+    assert replies[3].body == LARGE
+
+
+async def test_more_than_may_be_held_back_is_read_after_the_response(
+    door: Door, pool: Pool, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct_connection, "_MOST_HELD_BACK", 100)
+    async with door.connect() as wire:
+        await settled(wire)
+        await wire.send(get("/hang", **{"x-request-id": "held"}))
+        async with asyncio.timeout(_WAITS_S):
+            await pool.arrived["held"].wait()
+        await wire.send(get("/a"))
+        await _taken(door)
+        await wire.send(get("/b"))
+        pool.let_go["held"].set()
+        replies = [await wire.reply() for _ in range(3)]
+
+    assert [reply.body == b'"let go"' for reply in replies] == [True, False, False]
+    assert [reply.json()["path"] for reply in replies[1:]] == ["/a", "/b"]
+
+
+@pytest.mark.parametrize("path", ["/large", "/sized"])
+async def test_a_streamed_reply_is_sent_by_the_usual_way(door: Door, counts: Counts, path: str) -> None:
+    async with door.connect() as wire:
+        await settled(wire)
+        for _ in range(2):  # the second time the head is known
+            reply = await asked(wire, get(path))
+            assert (reply.status, reply.body) == (200, LARGE)
+        after = await asked(wire, get("/a"))
+
+    assert counts.resumed >= 1  # the second may come while the task of the connection still ends the first
+    assert after.json()["path"] == "/a"
+
+
+async def test_a_client_that_goes_away_cancels_its_request(door: Door, pool: Pool, counts: Counts) -> None:
+    async with door.connect() as wire:
+        await settled(wire)
+        await wire.send(get("/hang", **{"x-request-id": "gone"}))
+        async with asyncio.timeout(_WAITS_S):
+            await pool.arrived["gone"].wait()
+        began = counts.direct
+        wire.abort()
+        async with asyncio.timeout(_WAITS_S):
+            await pool.cancelled["gone"].wait()
+
+    assert began == 1
+
+
+async def test_without_a_worker_the_answer_is_503(lonely: Door, counts: Counts) -> None:
+    async with connected(lonely.port) as wire:
+        first = await asked(wire, get("/a"))
+        second = await asked(wire, get("/a"))
+
+    assert (first.status, second.status) == (503, 503)
+    assert counts.direct >= 1
+    assert counts.resumed == counts.direct
+
+
+async def test_an_error_of_the_worker_is_its_answer(door: Door, counts: Counts) -> None:
+    async with door.connect() as wire:
+        await settled(wire)
+        refused = await asked(wire, get("/refuse"))
+        crashed = await asked(wire, get("/crash"))
+
+    assert (refused.status, crashed.status, counts.direct) == (418, 500, 2)
+
+
+async def test_a_known_head_does_not_keep_the_position_of_an_earlier_write(
+    nats: NatsServer, door: Door, counts: Counts
+) -> None:
+    keys = {"apikey": KEYS.secret_key}
+    writer = CallerKeys().key_of(ServiceCaller(), KEYS.secret_key, lambda: "127.0.0.1")
+    publisher = await NatsConnection.open(nats.url, name="worker")
+    try:
+        async with asyncio.timeout(_WAITS_S), door.connect() as wire:
+            for token in ("aa.60000", "bb.60000"):
+                publisher.publish(POSITIONS.name, encode(CallerPosition(writer, token)))
+                positions: list[str] = []
+                while token not in positions:
+                    reply = await asked(wire, head_of("GET", "/rest/v1/a", keys))
+                    positions = [value for name, value in reply.json()["headers"] if name == POSITION]
+                last = await asked(wire, head_of("GET", "/rest/v1/a", keys))
+                assert positions == [token]
+                assert [value for name, value in last.json()["headers"] if name == POSITION] == [token]
+    finally:
+        await publisher.close()
+
+    assert counts.known > 0
+
+
+async def test_a_body_that_comes_later_is_read(door: Door, counts: Counts) -> None:
+    async with door.connect() as wire:
+        await settled(wire)
+        await wire.send(head_of("POST", "/rest/v1/echo", {**KEY, "Content-Length": "4"}))
+        await _taken(door)
+        reply = await asked(wire, b"body")
+
+    assert reply.json()["size"] == 4

@@ -1,0 +1,49 @@
+-- Statements of prepare_copy.py, for a superuser session. All names are qualified. Tables on which a tenant can make triggers are
+-- emptied in sessions of their owners.
+
+-- name: drop_subscriptions
+-- Statements that drop the subscriptions of this database without reaching the servers that they read: their slots are the parent's.
+select pg_catalog.unnest(array[
+  pg_catalog.format('alter subscription %I disable', subname),
+  pg_catalog.format('alter subscription %I set (slot_name = none)', subname),
+  pg_catalog.format('drop subscription %I', subname)]) as statement
+from pg_catalog.pg_subscription
+where subdbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
+
+-- name: empty_own_tables
+-- A statement that empties the platform's tables of administrators and of answers and runs: the parent's keys seal or bind their rows.
+select pg_catalog.format('truncate %s', pg_catalog.string_agg(pg_catalog.format('headwater.%I', relname), ', ' order by relname))
+from pg_catalog.pg_class
+where relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'headwater') and relkind = 'r'
+  and (pg_catalog.starts_with(relname::pg_catalog.text, 'administrator')
+    or relname in ('idempotent_answers', 'last_runs', 'requested_runs', 'streams_of_changes', 'http_queue', 'http_answers'))
+
+-- name: stored_settings
+select version, sealed from headwater.stored_settings
+
+-- name: has_stored_settings
+select pg_catalog.to_regclass('headwater.stored_settings') is not null
+
+-- name: store_settings
+update headwater.stored_settings set sealed = $1
+
+-- name: delete_stored_settings
+delete from headwater.stored_settings
+
+-- name: set_password
+-- A statement that sets the password of the login of this session to a verifier.
+select pg_catalog.format('alter role %I password %L', current_user, $1::pg_catalog.text)
+
+-- name: existing
+-- Those of the tables that this database has.
+select name from pg_catalog.unnest($1::pg_catalog.text[]) as name where pg_catalog.to_regclass(name) is not null
+
+-- name: foreign_servers
+select pg_catalog.string_agg(srvname, ', ' order by srvname) from pg_catalog.pg_foreign_server
+
+-- name: own_parameters
+-- Names of the parameters that a project stored for its database or its roles; a project may keep keys in them.
+select pg_catalog.string_agg(distinct pg_catalog.split_part(entry, '=', 1), ', ')
+from pg_catalog.pg_db_role_setting cross join pg_catalog.unnest(setconfig) as entry
+where pg_catalog.starts_with(entry, 'app.')
+  and pg_catalog.split_part(entry, '=', 1) not in ('app.settings.jwt_secret', 'app.settings.jwt_exp')
