@@ -33,7 +33,6 @@ from services.supervisor import addresses
 from services.supervisor.binaries import postgres_version
 from services.supervisor.data_folder.folder import DataFolder, create_data_folder, ensure_passwords
 from services.supervisor.errors import StartFailed, StartRefused
-from services.supervisor.ports import LOOPBACK, PortRequest, choose_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import (
     SUPERUSER,
@@ -172,8 +171,7 @@ def _replay(project: Project, draft: Cluster, plan: RecoveryPlan, report: Report
 
 
 def _run_recovery(project: Project, draft: Cluster, settings: Mapping[str, str], report: Reporter) -> None:
-    port = _free_port()
-    server.prepare_cluster(draft, port, "", {**project.settings.db.settings, **settings}, report)
+    server.prepare_cluster(draft, None, "", {**project.settings.db.settings, **settings}, report)
     (draft.data / "recovery.signal").touch()
     _give_to_server(draft)
     report.info("Replaying the log")
@@ -191,11 +189,10 @@ def _fill(
     project: Project, draft: Cluster, folder: DataFolder, plan: RecoveryPlan, password: str
 ) -> RecoveredFacts:
     """Start the recovered database once, write its objects, and return what it has. Raises: SupervisorError."""
-    port = _free_port()
-    server.prepare_cluster(draft, port, password, project.settings.db.settings, _Silent())
-    url = addresses.database_url(SUPERUSER, password, port)
-    environment = {"HEADWATER_MIGRATE_URL": url, "HEADWATER_DATA": str(folder.path)}
-    with running_server(draft, "The recovered database", timeout_s=_START_S, stop_s=_STOP_S):
+    server.prepare_cluster(draft, None, password, project.settings.db.settings, _Silent())
+    with running_server(draft, "The recovered database", timeout_s=_START_S, stop_s=_STOP_S) as port:
+        url = addresses.database_url(SUPERUSER, password, port)
+        environment = {"HEADWATER_MIGRATE_URL": url, "HEADWATER_DATA": str(folder.path)}
         answer = ask_workers(project, FillTask(plan.archive, plan.until), environment)
     return msgspec.json.decode(answer, type=RecoveredFacts)
 
@@ -215,10 +212,6 @@ def _give_to_server(draft: Cluster) -> None:
     for path in (draft.data, *draft.data.rglob("*")):
         with contextlib.suppress(FileNotFoundError):
             os.chown(path, draft.user.uid, draft.user.gid, follow_symlinks=False)
-
-
-def _free_port() -> int:
-    return choose_ports([PortRequest("db", "the recovered database", "", LOOPBACK, 0)], {}).db
 
 
 class _Silent:

@@ -40,7 +40,6 @@ from services.supervisor.data_folder.folder import (
 )
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartFailed, StartRefused
-from services.supervisor.ports import LOOPBACK, PortRequest, choose_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster
 from services.supervisor.postgres.running_server import running_server
@@ -172,10 +171,10 @@ def _make_own(
     keys = random_keys()
     own = ensure_passwords(draft, [_DATABASE, "db_password"])[0]
     secrets = BranchSecrets(keys.jwt_secret, keys.publishable_key, keys.secret_key, own["db_password"])
-    cluster, port = server.open_cluster(draft, SilentReporter()), _free_port()
+    cluster = server.open_cluster(draft, SilentReporter())
     settings = overrides.safe_server_settings(project.settings.db.settings)
-    server.prepare_cluster(cluster, port, own[_DATABASE], settings, SilentReporter())
-    with running_server(cluster, "The branch's database", timeout_s=None, stop_s=_STOP_S):
+    server.prepare_cluster(cluster, None, own[_DATABASE], settings, SilentReporter())
+    with running_server(cluster, "The branch's database", timeout_s=None, stop_s=_STOP_S) as port:
         url = _superuser_url(_password(parent), port)
         task = PrepareTask(url, own[_DATABASE], keys.jwt_secret, overrides.stored_patterns())
         prepared = run_step(project, task, PreparedCopy, lock=lock)
@@ -219,7 +218,3 @@ def _password(parent: DataFolder) -> str:
 
 def _superuser_url(password: str, port: int) -> str:
     return addresses.database_url(SUPERUSER, password, port)
-
-
-def _free_port() -> int:
-    return choose_ports([PortRequest("db", "the branch's database", "", LOOPBACK, 0)], {}).db

@@ -14,7 +14,6 @@ from services.supervisor.branches.worker_step import run_step
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, lock_folder, write_private
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartRefused
-from services.supervisor.ports import LOOPBACK, PortRequest, choose_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER
 from services.supervisor.postgres.running_server import running_server
@@ -76,9 +75,8 @@ def _database(folder: DataFolder, project: Project) -> Iterator[str]:
         cluster = server.open_cluster(folder, SilentReporter())
         stop_leftovers(folder, SilentReporter())
         stop_stray_server(cluster, SilentReporter())
-        port = choose_ports([PortRequest("db", "the database", "", LOOPBACK, 0)], {}).db
-        server.prepare_cluster(cluster, port, password, server_settings(project.settings), SilentReporter())
-        with running_server(cluster, "The database", timeout_s=_START_S, stop_s=_STOP_S):
+        server.prepare_cluster(cluster, None, password, server_settings(project.settings), SilentReporter())
+        with running_server(cluster, "The database", timeout_s=_START_S, stop_s=_STOP_S) as port:
             yield addresses.database_url(SUPERUSER, password, port)
         (cluster.home / "log").unlink(missing_ok=True)
     finally:

@@ -77,10 +77,11 @@ def open_cluster(folder: DataFolder, report: Reporter, *, shared: Path = SHARED)
 
 
 def prepare_cluster(
-    cluster: Cluster, port: int, password: str, extra: Mapping[str, str], report: Reporter
+    cluster: Cluster, port: int | None, password: str, extra: Mapping[str, str], report: Reporter
 ) -> None:
     """Prepare a stopped cluster for its start: created, configured, with its extension folder.
 
+    `port` None: who starts it names the port (running_server.py).
     Raises: StartRefused if a server setting is not one line, or the data belongs to another major version; StartFailed.
     """
     if cluster.exists:
@@ -106,11 +107,11 @@ def socket_folder(cluster: Cluster) -> Path | None:
     return cluster.socket if len(str(cluster.socket).encode()) <= _SOCKET_PATH_LIMIT else None
 
 
-def configuration(cluster: Cluster, port: int, extra: Mapping[str, str]) -> str:
+def configuration(cluster: Cluster, port: int | None, extra: Mapping[str, str]) -> str:
     """Return the text of `postgresql.conf` (pure). `extra` are the user's own settings and come last."""
     settings = {
         "listen_addresses": "127.0.0.1",
-        "port": str(port),
+        **({} if port is None else {"port": str(port)}),
         "unix_socket_directories": str(socket_folder(cluster) or ""),
         "max_connections": "100",
         "shared_buffers": "128MB",

@@ -13,7 +13,6 @@ from pathlib import Path
 from services.supervisor import addresses
 from services.supervisor.binaries import reachable_postgres
 from services.supervisor.data_folder.folder import DataFolder
-from services.supervisor.ports import LOOPBACK, PortRequest, choose_ports
 from services.supervisor.postgres import database_home, server
 from services.supervisor.postgres.cluster import (
     SUPERUSER,
@@ -42,13 +41,12 @@ def shadow_server(folder: DataFolder, port: int, report: Reporter) -> Iterator[s
     )
     programs = live.programs if live else reachable_postgres(user, report.info)
     password = secrets.token_urlsafe(24)
-    port = choose_ports([PortRequest("db", "the shadow server", "", LOOPBACK, 0)], {"db": port}).db
     with _home(folder, live, user) as home:
         cluster = Cluster(home, programs, live.user if live else user)
         create_inner_folders(cluster)
-        server.prepare_cluster(cluster, port, password, _SETTINGS, _NullReporter())
-        with running_server(cluster, "The shadow server", timeout_s=_START_S):
-            yield addresses.database_url(SUPERUSER, password, port)
+        server.prepare_cluster(cluster, None, password, _SETTINGS, _NullReporter())
+        with running_server(cluster, "The shadow server", preferred_port=port, timeout_s=_START_S) as chosen:
+            yield addresses.database_url(SUPERUSER, password, chosen)
 
 
 @contextlib.contextmanager
