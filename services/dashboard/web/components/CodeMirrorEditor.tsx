@@ -12,7 +12,7 @@ import { PostgreSQL, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Annotation, Compartment, EditorState, type Extension, type Transaction } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -56,6 +56,10 @@ const theme = EditorView.theme({
   },
 });
 
+/** Marks a text that the page put in, which it need not hear of. */
+const fromPage = Annotation.define<boolean>();
+const isFromPage = (change: Transaction) => change.annotation(fromPage) === true;
+
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: "var(--code-keyword)" },
   { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "var(--code-string)" },
@@ -89,6 +93,8 @@ export default function CodeMirrorEditor(props: CodeEditorProps) {
   const view = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
+  /** Texts that were typed and passed to the page, the oldest first, until the page shows them. */
+  const typed = useRef<string[]>([]);
   const parts = useRef({ language: new Compartment(), editing: new Compartment() });
 
   useEffect(() => {
@@ -150,15 +156,24 @@ export default function CodeMirrorEditor(props: CodeEditorProps) {
       language.of(languageOf(latest.current)),
       editing.of(editingOf(latest.current)),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
+        if (!update.docChanged || !latest.current.onChange || update.transactions.some(isFromPage)) return;
+        const text = update.state.doc.toString();
+        typed.current.push(text);
+        latest.current.onChange(text);
       }),
     ];
   }
 
   useEffect(() => {
     const current = view.current;
-    if (!current || current.state.doc.toString() === props.value) return;
-    current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: props.value } });
+    // A page that is slow shows what was typed a moment ago while more is typed already: that is no change by the page.
+    const shown = typed.current.lastIndexOf(props.value);
+    typed.current.splice(0, shown < 0 ? typed.current.length : shown + 1);
+    if (!current || shown >= 0 || current.state.doc.toString() === props.value) return;
+    current.dispatch({
+      changes: { from: 0, to: current.state.doc.length, insert: props.value },
+      annotations: fromPage.of(true),
+    });
   }, [props.value]);
 
   useEffect(() => {
