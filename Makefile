@@ -79,8 +79,7 @@ check: $(VENV)/.dev
 	$(BIN)/python scripts/deployment --check
 	$(BIN)/python scripts/management-reference --check
 	$(BIN)/python scripts/third-party --check
-	@# Exit code 3 is no test's: pytest itself, or one of its processes, broke off. What failed says why; all tests run again.
-	$(PYTEST) $(ARGS) || { code=$$?; [ $$code = 3 ] || exit $$code; echo "pytest broke off: all tests again"; $(PYTEST) $(ARGS); }
+	$(BIN)/python scripts/check-tests $(PYTEST) $(ARGS)
 
 # Helm and the strict decoder of manifests for tests/deploy/test_chart.py, which is skipped without them. Needs Go.
 TOOLS := $(CURDIR)/build/tools
