@@ -17,7 +17,7 @@ DASHBOARD := services/dashboard/static/index.html
 DASHBOARD_SOURCES := $(shell find services/dashboard/web \( -name node_modules -o -name generated \) -prune -o -type f -not -name .lock -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test test-fast test-postgres check chart-tools fuzz faults docs bench release clean dashboard
+.PHONY: help setup start test test-fast test-postgres check fuzz faults docs bench release clean dashboard
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
@@ -26,7 +26,6 @@ help:
 	@echo "make test-fast  what needs no server but one database, in less than a minute"
 	@echo "make test-postgres  the platform and what speaks to the database, on POSTGRES=\"15 16 17\" (needs npm)"
 	@echo "make check   format, lint, strict types, import rules, docs, tests"
-	@echo "make chart-tools  build what checks the Helm chart (needs Go)"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
 	@echo "make faults  kill, stop and rob parts of a platform under traffic, for MINUTES=10: what is lost, doubled, missed; SEED=1 repeats"
 	@echo "make dashboard  build the pages of the dashboard; make setup and make start do it where they are missing"
@@ -80,12 +79,6 @@ check: $(VENV)/.dev
 	$(BIN)/python scripts/management-reference --check
 	$(BIN)/python scripts/third-party --check
 	$(BIN)/python scripts/check-tests $(PYTEST) $(ARGS)
-
-# Helm and the strict decoder of manifests for tests/deploy/test_chart.py, which is skipped without them. Needs Go.
-TOOLS := $(CURDIR)/build/tools
-chart-tools:
-	GOBIN=$(TOOLS) go install helm.sh/helm/v3/cmd/helm@v3.18.6
-	cd tests/deploy/manifests && go build -o $(TOOLS)/manifests .
 
 fuzz: export FUZZ_MINUTES := $(or $(MINUTES),10)
 fuzz: export FUZZ_SEED := $(SEED)
