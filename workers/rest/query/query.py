@@ -4,6 +4,8 @@ It gives one row: total, number of rows, what functions set for the response, an
 Source: docs/reference/rest.md, sections 3 and 24.
 """
 
+from operator import itemgetter
+
 from workers.database.schema_cache.catalog import Returns
 from workers.rest.model import (
     ALL_ROWS,
@@ -34,6 +36,8 @@ T = raw("hw_t")
 NO_COUNT = raw("null::bigint")
 _COUNT = raw("pg_catalog.count(*)")
 _AS = {name: constant(concat(raw(" as "), ident(name.value))) for name in OutputColumn}
+_NAME = itemgetter(0)
+_AGGREGATED = raw("pg_catalog.json_agg(hw_t)")
 SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
 """The value of a row of a function without columns."""
 
@@ -44,21 +48,27 @@ def query_for(plan: RestPlan) -> RestStatement:
     rows, source = rows_and_source(plan)
     if _counts_others(plan):
         rows = concat(_FIRST_OF, rows, raw(") as "), T)
-    select_list = join(", ", [concat(value, _AS[name]) for name, value in columns])
+    select_list = join(
+        ", ", [_CONSTANT.get((name, id(value))) or concat(value, _AS[name]) for name, value in columns]
+    )
     statement = concat(source, raw("select "), select_list, raw(" from "), rows)
     if plan.output.explain is not None:
         statement = concat(_explain(plan.output), statement)
     text, params = render(statement)
-    before = tuple(
-        RestStatement(
-            *render(nested_sql(item, number, fills_defaults=plan.request.preferences.missing == "default"))
-        )
-        for number, item in enumerate(plan.nested if isinstance(plan, WritePlan) else ())
-    )
+    before = _inserts_before(plan) if isinstance(plan, WritePlan) and plan.nested else ()
     guard = None
     if plan.output.explain is not None:
         guard = RestStatement(*render(concat(raw("select "), _guard(plan))))
-    return RestStatement(text, params, tuple(name for name, _ in columns), before, estimates(plan), guard)
+    return RestStatement(text, params, tuple(map(_NAME, columns)), before, estimates(plan), guard)
+
+
+def _inserts_before(plan: WritePlan) -> tuple[RestStatement, ...]:
+    """Return the statements of a nested insert that run before the one that answers."""
+    fills_defaults = plan.request.preferences.missing == "default"
+    return tuple(
+        RestStatement(*render(nested_sql(item, number, fills_defaults=fills_defaults)))
+        for number, item in enumerate(plan.nested)
+    )
 
 
 _FIRST_OF = raw(
@@ -139,7 +149,7 @@ def _from(plan: RestPlan, source: Sql) -> tuple[Sql, Sql]:
         return concat(raw("("), page_sql(plan.read), raw(") as "), T), source
     rows = read_sql(plan.read, as_jsonb=plan.output.shape in (BodyShape.CSV, BodyShape.HANDLER))
     if plan.output.shape is not BodyShape.CSV:
-        return concat(raw("("), rows, raw(") as "), T), source
+        return concat(raw("("), rows, raw(") as hw_t")), source
     named = concat(raw("hw_page as ("), rows, raw(") "))
     return concat(raw("hw_page as "), T), concat(raw("with ") if not source else source + raw(", "), named)
 
@@ -175,6 +185,16 @@ def _setting(name: str) -> Sql:
 
 _HEADERS, _STATUS = _setting("response.headers"), _setting("response.status")
 _INSERTED_ROWS = _setting(INSERTED)
+_CONSTANT = {
+    (name, id(value)): constant(concat(value, _AS[name]))
+    for name, value in (
+        (OutputColumn.TOTAL, NO_COUNT),
+        (OutputColumn.PAGE_TOTAL, _COUNT),
+        (OutputColumn.HEADERS, _HEADERS),
+        (OutputColumn.STATUS, _STATUS),
+    )
+}
+"""The columns that most answers have, with their names; found by the identity of a fragment of this module."""
 
 
 def _total(plan: RestPlan) -> Sql:
@@ -231,7 +251,7 @@ def _body(plan: RestPlan) -> Sql:
                 "pg_catalog.json_build_object('type', 'FeatureCollection', 'features', "
                 "coalesce(pg_catalog.json_agg(extensions.st_asgeojson(hw_t)::json), '[]'))"
             )
-    rows = concat(raw("pg_catalog.json_agg("), value, raw(")"))
+    rows = _AGGREGATED if value is T else concat(raw("pg_catalog.json_agg("), value, raw(")"))
     if _counts_others(plan):
         rows = raw("pg_catalog.json_agg(hw_t.hw_one) filter (where hw_t.hw_one is not null)")
     if plan.output.strips_nulls:
