@@ -7,6 +7,7 @@ Source: docs/reference/rest.md, sections 3 and 24.
 from operator import itemgetter
 
 from workers.database.schema_cache.catalog import Returns
+from workers.database.transactions.model import TransactionEnd
 from workers.rest.model import (
     ALL_ROWS,
     BodyShape,
@@ -16,6 +17,7 @@ from workers.rest.model import (
     ReadPlan,
     RelationRead,
     RelationWrite,
+    RequestAction,
     RestPlan,
     RestStatement,
     WriteColumn,
@@ -28,7 +30,7 @@ from workers.rest.query.nested import counted_sql, made_sql, nested_sql
 from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
-from workers.rest.query.write import INSERTED, returning_sql, write_sql
+from workers.rest.query.write import INSERTED, insert_sql, returning_sql, write_sql
 from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, literal, qualified, raw, render
 
 T = raw("hw_t")
@@ -44,6 +46,8 @@ SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
 
 def query_for(plan: RestPlan) -> RestStatement:
     """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
+    if isinstance(plan, WritePlan) and _is_bare_insert(plan):
+        return RestStatement(*_AFTER_INSERT, (RestStatement(*render(insert_sql(plan.write))),))
     columns = answer_columns(plan)
     rows, source = rows_and_source(plan)
     if _counts_others(plan):
@@ -60,6 +64,23 @@ def query_for(plan: RestPlan) -> RestStatement:
     if plan.output.explain is not None:
         guard = RestStatement(*render(concat(raw("select "), _guard(plan))))
     return RestStatement(text, params, tuple(map(_NAME, columns)), before, estimates(plan), guard)
+
+
+def _is_bare_insert(plan: WritePlan) -> bool:
+    """Return whether many rows are inserted and the answer depends on none of them, nor on their number.
+
+    Then the insert is a statement of its own: rows that return something are stored until they are counted (1,000 rows: 0.4 of
+    4.2 ms in Postgres).
+    """
+    write = plan.write
+    return (
+        write.action is RequestAction.CREATE
+        and write.is_array
+        and write.resolution != "merge-duplicates"
+        and not (write.returning or write.location or plan.nested or plan.returns_rows or plan.counts_exactly)
+        and plan.output.explain is None
+        and plan.end is not TransactionEnd.DECIDE
+    )
 
 
 def _inserts_before(plan: WritePlan) -> tuple[RestStatement, ...]:
@@ -195,6 +216,26 @@ _CONSTANT = {
     )
 }
 """The columns that most answers have, with their names; found by the identity of a fragment of this module."""
+_AFTER_INSERT = (
+    render(
+        concat(
+            raw("select null::bigint as total, 0::bigint as page_total, "),
+            join(
+                ", ", [concat(_HEADERS, _AS[OutputColumn.HEADERS]), concat(_STATUS, _AS[OutputColumn.STATUS])]
+            ),
+            raw(", null::text as body"),
+        )
+    )[0],
+    (),
+    (
+        OutputColumn.TOTAL,
+        OutputColumn.PAGE_TOTAL,
+        OutputColumn.HEADERS,
+        OutputColumn.STATUS,
+        OutputColumn.BODY,
+    ),
+)
+"""What is asked after an insert whose rows nobody asks for: what triggers set for the response."""
 
 
 def _total(plan: RestPlan) -> Sql:
