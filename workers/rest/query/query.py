@@ -6,8 +6,9 @@ Source: docs/reference/rest.md, sections 3 and 24.
 
 from operator import itemgetter
 
+from msgspec.structs import replace
+
 from workers.database.schema_cache.catalog import Returns
-from workers.database.transactions.model import TransactionEnd
 from workers.rest.model import (
     ALL_ROWS,
     BodyShape,
@@ -47,7 +48,7 @@ SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
 def query_for(plan: RestPlan) -> RestStatement:
     """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
     if isinstance(plan, WritePlan) and _is_bare_insert(plan):
-        return RestStatement(*_AFTER_INSERT, (RestStatement(*render(insert_sql(plan.write))),))
+        return replace(_AFTER_INSERT, before=(RestStatement(*render(insert_sql(plan.write))),))
     columns = answer_columns(plan)
     rows, source = rows_and_source(plan)
     if _counts_others(plan):
@@ -79,7 +80,8 @@ def _is_bare_insert(plan: WritePlan) -> bool:
         and write.resolution != "merge-duplicates"
         and not (write.returning or write.location or plan.nested or plan.returns_rows or plan.counts_exactly)
         and plan.output.explain is None
-        and plan.end is not TransactionEnd.DECIDE
+        and not plan.output.is_singular
+        and plan.max_affected is None
     )
 
 
@@ -216,24 +218,21 @@ _CONSTANT = {
     )
 }
 """The columns that most answers have, with their names; found by the identity of a fragment of this module."""
-_AFTER_INSERT = (
-    render(
+_AFTER_INSERT_COLUMNS = {
+    OutputColumn.TOTAL: NO_COUNT,
+    OutputColumn.PAGE_TOTAL: raw("0::bigint"),
+    OutputColumn.HEADERS: _HEADERS,
+    OutputColumn.STATUS: _STATUS,
+    OutputColumn.BODY: raw("null::text"),
+}
+_AFTER_INSERT = RestStatement(
+    *render(
         concat(
-            raw("select null::bigint as total, 0::bigint as page_total, "),
-            join(
-                ", ", [concat(_HEADERS, _AS[OutputColumn.HEADERS]), concat(_STATUS, _AS[OutputColumn.STATUS])]
-            ),
-            raw(", null::text as body"),
+            raw("select "),
+            join(", ", [concat(value, _AS[name]) for name, value in _AFTER_INSERT_COLUMNS.items()]),
         )
-    )[0],
-    (),
-    (
-        OutputColumn.TOTAL,
-        OutputColumn.PAGE_TOTAL,
-        OutputColumn.HEADERS,
-        OutputColumn.STATUS,
-        OutputColumn.BODY,
     ),
+    tuple(_AFTER_INSERT_COLUMNS),
 )
 """What is asked after an insert whose rows nobody asks for: what triggers set for the response."""
 
