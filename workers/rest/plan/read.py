@@ -90,10 +90,8 @@ def _resolve(
     scope = FieldScope(building.catalog, building.options, relation)
     origin = relation.name if relation else node.name
     embeds: Embeds = []
-    for child in node.children:
-        embeds.append(
-            (child, _embed(building, child, origin))
-        )  # most resources have none: a loop calls nothing
+    for child in node.children:  # most resources have none: a loop calls nothing
+        embeds.append((child, _embed(building, child, origin)))
     order: tuple[PlannedOrder, ...] = ()
     if node.order:
         order = tuple([_order(building, scope, node, embeds, origin, term) for term in node.order])
