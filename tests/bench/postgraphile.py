@@ -109,7 +109,7 @@ def postgraphile(database_url: str, secret: str = "") -> Iterator[PostGraphile]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_for(port)
+        wait_for(port)
         yield PostGraphile(process.pid, port)
     finally:
         process.terminate()
@@ -121,7 +121,7 @@ def _install(command: list[str]) -> None:
     subprocess.run(command, cwd=CACHE, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _wait_for(port: int) -> None:
+def wait_for(port: int) -> None:
     """Wait until a server takes connections. Raises: SystemExit after a minute."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
