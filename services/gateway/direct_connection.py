@@ -15,8 +15,9 @@ from aiohttp import web
 from aiohttp.http_parser import RawRequestMessage
 
 from services.gateway.connections import ConnectionLimits
-from services.gateway.direct_requests import DirectExchange, DirectRequests, KnownHead, known_head
+from services.gateway.direct_requests import DirectExchange, DirectRequests
 from services.gateway.edge import Edge
+from services.gateway.known_heads import KnownHead, KnownPost, known_head
 from services.gateway.listener import ConnectionHandler, GatewayListener
 
 _MOST_HELD_BACK = 64 * 1024
@@ -49,7 +50,7 @@ class DirectConnectionHandler(ConnectionHandler):
         self._exchange: DirectExchange | None = None
         self._begun: DirectExchange | None = None
         """A request that was begun directly, and that aiohttp's task will answer."""
-        self._known_head: KnownHead | None = None
+        self._known_head: KnownHead | KnownPost | None = None
         """The head of the last request; None unless the parser waits for the beginning of a request."""
         self._held_back = b""
         self._is_paused = False
@@ -81,8 +82,8 @@ class DirectConnectionHandler(ConnectionHandler):
             super().data_received(data)
             return
         known = self._known_head
-        if known is not None and (target := known.target_in(data)) is not None:
-            exchange = self._direct.begin(self, "GET", target, known.head)
+        if known is not None and (request := known.request_in(data)) is not None:
+            exchange = self._direct.begin(self, *request)
             if exchange is not None:
                 exchange.source = data
                 self._start_directly(exchange)
@@ -106,7 +107,7 @@ class DirectConnectionHandler(ConnectionHandler):
         if exchange is None:
             return False
         self._messages.clear()
-        self._known_head = known_head(data, message, exchange)
+        self._known_head = known_head(data, message, exchange.head)
         self._start_directly(exchange)
         return True
 
@@ -151,6 +152,8 @@ class DirectConnectionHandler(ConnectionHandler):
         if isinstance(source, bytes):
             assert self._parser is not None  # the connection is open, or the exchange were given up
             messages, _, _ = self._parser.feed_data(source)
+            for _, payload in messages:
+                payload.read_nowait()  # the body was sent to the pool
             self._messages.extend(messages)
         else:
             self._messages.append(source)

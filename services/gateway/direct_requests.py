@@ -10,10 +10,9 @@ body that a thread should compress): `Edge.resume` goes on with it. The function
 here nothing is awaited.
 
 The client of a connection repeats the same header lines in every request. They are parsed and converted once, and compared
-as bytes from then on (`KnownHead`).
+as bytes from then on (`known_heads.py`).
 """
 
-import re
 import time
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, cast
@@ -26,11 +25,12 @@ from broker.observability.observe import observe, traceback_of
 from broker.requests.call import PoolReply
 from broker.requests.open_calls import OpenCall
 from schemas.caller import RejectedCaller
-from schemas.http import Headers, Request, Response
+from schemas.http import Request, Response
 from services.gateway.direct_response import response_bytes
 from services.gateway.edge import Edge, RequestCrashed
 from services.gateway.errors import gateway_error
 from services.gateway.head_checks import is_valid_host
+from services.gateway.known_heads import RequestHead
 from services.gateway.request import GatewayRequest, first_headers, headers_of
 from services.gateway.route_handler import ForwardHandler
 from services.gateway.routes import HandlerName, route_of
@@ -41,33 +41,6 @@ _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
 _BODILESS = "GET"
 _PREFIXES = ("/rest/v1/", "/graphql/v1")
 _HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL)
-_REQUEST_LINE = re.compile(rb"GET (/rest/v1/[A-Za-z0-9._~!$&'()*+,;=:@%/?\"{}-]*) HTTP/1\.1\r\n")
-"""The line of a request whose other lines are known: fewer characters than the parser accepts."""
-_LINE_END = b"\r\n"
-_LINES_BESIDE_HEADERS = 2
-"""The request line, and the empty line at the end."""
-_LONGEST_KNOWN = 4096
-
-
-class RequestHead(NamedTuple):
-    """The converted header lines of a request."""
-
-    headers: Headers
-    first: dict[str, str]
-
-
-class KnownHead(NamedTuple):
-    """Header lines of a GET without a body that the parser has accepted on this connection, and what they were converted to."""
-
-    lines: bytes
-    head: RequestHead
-
-    def target_in(self, data: bytes) -> str | None:
-        """Return the target of a request that consists of a request line and these header lines; None for any other bytes."""
-        match = _REQUEST_LINE.match(data)
-        if match is None or data[match.end() :] != self.lines:
-            return None
-        return match[1].decode("ascii")
 
 
 class ClientAddress(NamedTuple):
@@ -242,22 +215,3 @@ class DirectRequests:
             return False
         request.caller = caller
         return not isinstance(caller, RejectedCaller)
-
-
-def known_head(data: bytes, message: RawRequestMessage, exchange: DirectExchange) -> KnownHead | None:
-    """Return the head of a request to recognize it by; None unless the bytes are this one GET from beginning to end.
-
-    They are if each of their lines became a header: if the parser had been inside of an earlier head, their request line
-    would be one, too.
-    """
-    match = _REQUEST_LINE.match(data)
-    if (
-        match is None
-        or match[1].decode("ascii") != message.path
-        or data.count(_LINE_END) != len(message.raw_headers) + _LINES_BESIDE_HEADERS
-        or not data.endswith(_LINE_END + _LINE_END)
-        or len(data) - match.end() > _LONGEST_KNOWN
-        or "content-length" in exchange.head.first
-    ):
-        return None
-    return KnownHead(data[match.end() :], exchange.head)

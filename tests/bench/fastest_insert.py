@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import asyncpg
+import psutil
 
 from tests.bench import cpu
 
@@ -21,10 +22,15 @@ from json_to_recordset($1::json) as row (name text, price numeric(8,2), qty int,
 """
 
 
-async def fastest_insert(database_url: str, rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return the CPU milliseconds of the server for inserting the rows in each way: the best of several rounds."""
+async def fastest_insert(database_url: str, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, float], float]:
+    """Return the CPU milliseconds of the server for inserting the rows in each way, and those of the readers of its log.
+
+    The first are the best of several rounds; the second are the mean of all rounds, for the log is read a little later.
+    """
     connection = await asyncpg.connect(database_url)
-    backend = {await connection.fetchval("select pg_backend_pid()"): "postgres"}
+    process = await connection.fetchval("select pg_backend_pid()")
+    backend, readers = {process: "postgres"}, _log_readers(process)
+    read_before = cpu.spent(readers)
     records = [tuple(row.values()) for row in rows]
     columns = [list(column) for column in zip(*records, strict=True)]
     text = json.dumps(rows)
@@ -45,4 +51,16 @@ async def fastest_insert(database_url: str, rows: Sequence[dict[str, Any]]) -> d
             used = sum(cpu.difference(before, cpu.spent(backend), backend).values())
             costs[name] = min(costs[name], used / _PER_ROUND * 1000)
     await connection.close()
-    return costs
+    reading = sum(cpu.difference(read_before, cpu.spent(readers), readers).values())
+    return costs, reading / (_ROUNDS * (_PER_ROUND + 1) * len(ways)) * 1000
+
+
+def _log_readers(backend: int) -> dict[int, str]:
+    """Return the processes of the server of a backend that send its log to others, as the stream of row changes."""
+    postmaster = psutil.Process(backend).parent()
+    assert postmaster is not None  # a backend has one
+    return {
+        child.pid: "log"
+        for child in postmaster.children()
+        if any("walsender" in word for word in child.cmdline())
+    }

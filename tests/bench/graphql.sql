@@ -19,5 +19,16 @@ insert into public.post
   select n, n % 500 + 1, 'post ' || n, 'lorem ipsum dolor sit amet, consetetur sadipscing elitr' from generate_series(1, 10000) n;
 insert into public.comment select n, n % 10000 + 1, 'comment ' || n from generate_series(1, 30000) n;
 
+-- A user sees what his token lets him see; the anonymous key sees everything, as the owner does.
+alter table public.author enable row level security;
+alter table public.post enable row level security;
+alter table public.comment enable row level security;
+create policy users on public.author to authenticated using ((select auth.uid()) is not null);
+create policy users on public.post to authenticated using ((select auth.uid()) is not null);
+create policy users on public.comment to authenticated using ((select auth.uid()) is not null);
+create policy anyone on public.author to anon using (true);
+create policy anyone on public.post to anon using (true);
+create policy anyone on public.comment to anon using (true);
+
 grant all on all tables in schema public to anon, authenticated, service_role;
 analyze;

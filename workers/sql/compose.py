@@ -9,13 +9,13 @@ Parameters are sent without a type, so Postgres infers it from the context, as f
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import LiteralString
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class ParameterSlot:
+
+class ParameterSlot(Struct, frozen=True):
     """A parameter filled at execution: `values[index]`, passed through `convert` where one is needed."""
 
     index: int
@@ -28,17 +28,15 @@ Param = bytes | None | ParameterSlot
 _Parameter = tuple[Param]
 
 
-class Sql:
+class Sql(tuple["str | _Parameter | Sql", ...]):
     """A fragment: text, parameters, and other fragments, in order.
 
     Fragments are joined by reference and flattened once, when the statement is rendered: a large statement consists of
-    thousands of them, and copying texts at each level took most of the planning time.
+    thousands of them, and copying texts at each level took most of the planning time. It is a tuple of its pieces, because
+    those are made without a call of Python code.
     """
 
-    __slots__ = ("_pieces",)
-
-    def __init__(self, pieces: "tuple[str | _Parameter | Sql, ...]") -> None:
-        self._pieces = pieces
+    __slots__ = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -60,25 +58,22 @@ class Sql:
         """Return texts and parameters in order, without nesting."""
         flat: list[str | _Parameter] = []
         append = flat.append
-        open_fragments = [iter(self._pieces)]
+        open_fragments = [iter(self)]
         while open_fragments:
             for piece in open_fragments[-1]:
                 if type(piece) is not Sql:
                     append(piece)  # type: ignore[arg-type]  # not a fragment
-                elif len(piece._pieces) == 1 and type(piece._pieces[0]) is str:  # most are one text
-                    append(piece._pieces[0])
+                elif len(piece) == 1 and type(piece[0]) is str:  # most are one text
+                    append(piece[0])
                 else:
-                    open_fragments.append(iter(piece._pieces))
+                    open_fragments.append(iter(piece))
                     break
             else:
                 open_fragments.pop()
         return flat
 
-    def __add__(self, other: "Sql") -> "Sql":
+    def __add__(self, other: "Sql") -> "Sql":  # type: ignore[override]  # of a tuple in general it would be a tuple
         return concat(self, other)
-
-    def __bool__(self) -> bool:
-        return bool(self._pieces)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sql) and (self.texts, self.params) == (other.texts, other.params)
@@ -157,12 +152,12 @@ def join(separator: LiteralString, parts: Iterable[Sql]) -> Sql:
         if place:
             pieces.append(separator)
         pieces.append(part)
-    return Sql(tuple(pieces))
+    return Sql(pieces)
 
 
 def concat(*parts: Sql) -> Sql:
     """Concatenate fragments."""
-    return Sql(tuple([part for part in parts if part._pieces]))
+    return Sql(filter(None, parts))
 
 
 def constant(sql: Sql) -> Sql:

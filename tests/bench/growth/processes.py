@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from tests.bench.cpu import resident_mb
-from tests.bench.graphql import wait_for
 from tests.bench.growth.slope import Growth, add
 from tests.bench.load import Outcome, drive
 from tests.bench.peers.pairs import used_by
+from tests.bench.postgraphile import wait_for
 from tests.bench.rest import prepare, workloads
 from tests.bench.table import Figures, medians, run
 from tests.child_environment import environment_of

@@ -20,6 +20,7 @@ from tests.bench.peers import pairs, pictures
 from tests.bench.peers.installation import PeerUnavailable, reason
 from tests.bench.peers.pocketbase import running_pocketbase
 from tests.bench.peers.records import SETTINGS, Records, driven, load
+from tests.bench.postgraphile import PEER, PostGraphile, postgraphile
 from tests.bench.table import Figures, add_record_option
 from tests.platform import Platform, platform
 
@@ -59,31 +60,29 @@ def _pocketbase(options: argparse.Namespace, figures: Figures) -> None:
 
 
 def _postgraphile(options: argparse.Namespace, figures: Figures) -> None:
-    figures.notes["PostGraphile"] = graphql.PEER.partition("@")[2]
+    figures.notes["PostGraphile"] = PEER.partition("@")[2]
     with platform() as one:
         asyncio.run(graphql.prepare(one.values["DB_URL"]))
         one.wait_for_catalog("post")
-        with graphql.peer(one.values["DB_URL"]) as other:
+        with postgraphile(one.login_url("authenticator"), one.values["JWT_SECRET"]) as other:
+            both = graphql.Pair("PostGraphile", *graphql.user_headers(one), other)
             for name in graphql.OURS:
-                ours, theirs = _graphql_sides(one, other, name)
+                ours, theirs = _graphql_sides(one, other, both, name)
                 pair = pairs.in_turns("PostGraphile", name, ours, theirs, options.seconds, options.repeat)
                 pairs.show(pair, figures)
 
 
-def _graphql_sides(one: Platform, other: tuple[int, int], name: str) -> tuple[pairs.Side, pairs.Side]:
-    """Return the sides of a query; PostGraphile's is its process and the Postgres that both ask."""
-    process, port = other
-    headers = {"apikey": one.values["ANON_KEY"]}
-    here = graphql.nodes_in(f"{one.url}/graphql/v1", graphql.OURS[name], headers)
-    there = graphql.nodes_in(f"http://127.0.0.1:{port}/graphql", graphql.THEIRS[name], {})
-    if here != there:
-        raise SystemExit(f"{name}: {here} rows here, {there} there")
-    ours = graphql.requests(f"127.0.0.1:{one.port}", "/graphql/v1", graphql.OURS[name], headers)
-    theirs = graphql.requests(f"127.0.0.1:{port}", "/graphql", graphql.THEIRS[name], {})
+def _graphql_sides(
+    one: Platform, other: PostGraphile, both: graphql.Pair, name: str
+) -> tuple[pairs.Side, pairs.Side]:
+    """Return the sides of a query of a user; PostGraphile's is its process and the Postgres that both ask."""
+    graphql.check_rows(one, both, name)
+    ours = graphql.requests(graphql.our_url(one), graphql.OURS[name], both.ours)
+    theirs = graphql.requests(other.url, graphql.THEIRS[name], both.theirs)
 
     def there_driven(seconds: float) -> pairs.Sample:
         postgres = [pid for pid, group in groups_of([one.pid]).items() if group == "postgres"]
-        return driven(("127.0.0.1", port), theirs, [process, *postgres], 32, seconds)
+        return driven(("127.0.0.1", other.port), theirs, [other.pid, *postgres], 32, seconds)
 
     return lambda seconds: driven(("127.0.0.1", one.port), ours, [one.pid], 32, seconds), there_driven
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.bench.graphql import CACHE as _POSTGRAPHILE
+from tests.bench.postgraphile import CACHE as _POSTGRAPHILE
 
 CACHE = _POSTGRAPHILE.parent
 _TIMEOUT_S = 1800

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.graphql import wait_for
 from tests.bench.peers.installation import PeerUnavailable, go_program
+from tests.bench.postgraphile import wait_for
 from tests.ports import free_port
 
 MODULE = "github.com/pocketbase/pocketbase"

@@ -13,7 +13,8 @@ from schemas.http import Headers
 from schemas.positions import POSITION, CallerPosition
 from services.gateway import direct_connection
 from services.gateway.direct_connection import DirectConnectionHandler
-from services.gateway.direct_requests import DirectExchange, KnownHead
+from services.gateway.direct_requests import DirectExchange
+from services.gateway.known_heads import KnownHead, KnownPost, RecognizedRequest
 from services.middleware.caller_key import CallerKeys
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door
@@ -39,11 +40,8 @@ class Counts:
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
     """Count what the connections of a gateway in this process do."""
     counts = Counts()
-    start, go_on, target_in = (
-        DirectConnectionHandler._start_directly,
-        DirectConnectionHandler.go_on,
-        KnownHead.target_in,
-    )
+    start, go_on = DirectConnectionHandler._start_directly, DirectConnectionHandler.go_on
+    requests_in = {kind: kind.request_in for kind in (KnownHead, KnownPost)}
 
     def count_start(handler: DirectConnectionHandler, exchange: DirectExchange) -> None:
         counts.direct += 1
@@ -53,14 +51,15 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
         counts.resumed += 1
         go_on(handler, exchange)
 
-    def count_known(known: KnownHead, data: bytes) -> str | None:
-        target = target_in(known, data)
-        counts.known += target is not None
-        return target
+    def count_known(known: KnownHead | KnownPost, data: bytes) -> RecognizedRequest | None:
+        request = requests_in[type(known)](known, data)  # type: ignore[arg-type]  # the method of its own type
+        counts.known += request is not None
+        return request
 
     monkeypatch.setattr(DirectConnectionHandler, "_start_directly", count_start)
     monkeypatch.setattr(DirectConnectionHandler, "go_on", count_go_on)
-    monkeypatch.setattr(KnownHead, "target_in", count_known)
+    for kind in requests_in:
+        monkeypatch.setattr(kind, "request_in", count_known)
     return counts
 
 
@@ -178,6 +177,73 @@ async def test_the_body_of_a_request_is_no_request(door: Door, counts: Counts) -
 
     assert (reply.json()["method"], reply.json()["size"]) == ("POST", len(known))
     assert again.json()["path"] == "/a"
+
+
+def post(body: bytes, **headers: str) -> bytes:
+    """Return a POST of a body to the pool, which answers with what it received."""
+    return head_of("POST", "/rest/v1/echo", {**KEY, "Content-Length": str(len(body)), **headers}) + body
+
+
+def length_in(reply: Reply) -> str:
+    return str(dict(reply.json()["headers"])["content-length"])
+
+
+async def test_a_known_post_is_read_with_its_own_body_and_length(door: Door, counts: Counts) -> None:
+    bodies = [b"one", b"three", b"a body of some bytes", b"x" * 5000, b"\r\n\r\n"]
+    async with door.connect() as wire:
+        await settled(wire)
+        replies = [await asked(wire, post(body)) for body in bodies]
+        other = await asked(wire, post(b"other", Prefer="count=none"))
+        get_reply = await asked(wire, get("/a"))
+
+    assert counts.known == len(bodies) - 1
+    assert [reply.json()["size"] for reply in replies] == [len(body) for body in bodies]
+    assert [length_in(reply) for reply in replies] == [str(len(body)) for body in bodies]
+    assert ["prefer", "count=none"] in other.json()["headers"]
+    assert get_reply.json()["path"] == "/a"
+
+
+async def test_a_known_post_whose_body_comes_later_or_is_followed_by_a_request_is_parsed(
+    door: Door, counts: Counts
+) -> None:
+    whole = post(b"body")
+    async with door.connect() as wire:
+        await settled(wire)
+        await asked(wire, whole)
+        await wire.send(whole[:-2])
+        await _taken(door)
+        late = await asked(wire, whole[-2:])
+        await wire.send(whole + get("/a"))
+        both = [await wire.reply(), await wire.reply()]
+        zero = await asked(wire, whole.replace(b": 4", b": 04"))
+
+    assert counts.known == 0
+    assert late.json()["size"] == 4
+    assert [reply.json()["path"] for reply in both] == ["/echo", "/a"]
+    assert (zero.status, zero.json()["size"]) == (200, 4)
+
+
+@pytest.mark.parametrize("further", ["Transfer-Encoding: chunked\r\n", "Content-Length: 4\r\n"])
+async def test_a_post_with_two_lengths_is_never_known(door: Door, counts: Counts, further: str) -> None:
+    doubled = post(b"body").replace(b"apikey", further.encode() + b"apikey", 1)
+    async with door.connect() as wire:
+        await settled(wire)
+        known = await asked(wire, post(b"body"))
+        refused = await asked(wire, doubled)
+
+    assert (known.status, refused.status, counts.known) == (200, 400, 0)
+
+
+async def test_the_answer_to_a_known_post_may_take_the_usual_way(door: Door, counts: Counts) -> None:
+    async with door.connect() as wire:
+        await settled(wire)
+        for _ in range(2):
+            request = head_of("POST", "/rest/v1/large", {**KEY, "Content-Length": "4"}) + b"body"
+            reply = await asked(wire, request)
+            assert (reply.status, reply.body) == (200, LARGE)
+        after = await asked(wire, post(b"after"))
+
+    assert after.json()["size"] == 5
 
 
 async def test_pipelined_requests_are_answered_in_their_order(door: Door, pool: Pool, counts: Counts) -> None:

@@ -54,6 +54,21 @@ async def test_pages_and_counts_agree(rest_pool: RestPool) -> None:
     assert header(first.headers, "content-location") == "/rivers?limit=2&order=id"
 
 
+async def test_an_insert_of_many_rows_answers_with_what_triggers_set(trial: RestPool) -> None:
+    body = json.dumps([{"id": number, "name": f"announced {number}"} for number in (51, 52)]).encode()
+    inserted = await trial.send("POST", "/rivers", body, prefer="return=minimal")
+    other = b'[{"id": 60, "name": "new"}, {"id": 1, "name": "other"}]'
+    taken = await trial.send("POST", "/rivers", other, prefer="return=minimal")
+    singular = await trial.send(
+        "POST", "/rivers", body, prefer="return=minimal", accept="application/vnd.pgrst.object+json"
+    )
+
+    assert (inserted.status, inserted.body, singular.status) == (201, b"", 406)
+    assert header(inserted.headers, "x-announced") == "yes"
+    assert header(inserted.headers, "content-range") == "*/*"
+    assert taken.status == 409
+
+
 async def test_one_object_is_demanded_and_refused_otherwise(rest_pool: RestPool) -> None:
     one = await rest_pool.send(
         "GET", "/rivers?id=eq.1&select=name", accept="application/vnd.rest.object+json"

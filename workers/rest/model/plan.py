@@ -1,7 +1,8 @@
 """What plan gives: a `RestPlan`, with the write or the call it does and the form of its answer."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from workers.database.schema_cache.catalog import CatalogFunction, CatalogRelation, MediaHandler
 from workers.database.transactions.model import TransactionEnd
@@ -9,8 +10,7 @@ from workers.rest.model.read import PlannedCondition, RelationRead
 from workers.rest.model.request import ApiRequest, Operand, RequestAction
 
 
-@dataclass(frozen=True, slots=True)
-class WriteColumn:
+class WriteColumn(Struct, frozen=True):
     """A column that a payload fills."""
 
     name: str
@@ -19,8 +19,7 @@ class WriteColumn:
     from_json: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RelationWrite:
+class RelationWrite(Struct, frozen=True):
     """An insert, update, upsert or delete."""
 
     action: RequestAction
@@ -42,16 +41,14 @@ class RelationWrite:
     """PATCH with many rows: columns by which a row of the payload finds the row it changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class NestedTie:
+class NestedTie(Struct, frozen=True):
     """How rows of a nested insert refer to rows of one before: its number, and pairs (own column, their column)."""
 
     insert: int
     pairs: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RelationInsert:
+class RelationInsert(Struct, frozen=True):
     """The rows that a nested insert brings to one relation.
 
     `rows` is a JSON array of `{"row": columns, "of": [number of the row referred to, or null, for each tie]}`.
@@ -66,8 +63,7 @@ class RelationInsert:
     """Columns remembered for later inserts, and for the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
+class FunctionCall(Struct, frozen=True):
     """A function call."""
 
     function: CatalogFunction
@@ -93,8 +89,7 @@ class BodyShape(StrEnum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class MediaOutput:
+class MediaOutput(Struct, frozen=True):
     """The negotiated media type."""
 
     shape: BodyShape
@@ -106,16 +101,14 @@ class MediaOutput:
     explain: "ExplainOptions | None" = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainOptions:
+class ExplainOptions(Struct, frozen=True):
     """An execution plan is wanted instead of the rows."""
 
     format: str
     options: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanBase:
+class PlanBase(Struct, frozen=True, kw_only=True):
     """What all plans have: what one request does, decided against the catalog."""
 
     request: ApiRequest
@@ -141,16 +134,14 @@ class PlanBase:
     returns_rows: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPlan(PlanBase):
+class ReadPlan(PlanBase, frozen=True, kw_only=True):
     """A read of a relation."""
 
     relation: CatalogRelation | None = None
     """None for the description of the interface, which reads no relation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritePlan(PlanBase):
+class WritePlan(PlanBase, frozen=True, kw_only=True):
     """An insert, update, upsert or delete, and the read of the rows that it returns."""
 
     write: RelationWrite
@@ -162,8 +153,7 @@ class WritePlan(PlanBase):
     """Index in `nested` of the insert into the relation of the request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallPlan(PlanBase):
+class CallPlan(PlanBase, frozen=True, kw_only=True):
     """A function call, and the read of the rows that it returns."""
 
     call: FunctionCall

@@ -1,13 +1,12 @@
 """What plan makes of a read: the tree of relations, its columns, conditions and order resolved against the catalog."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
 from workers.rest.model.request import ALL_ROWS, JsonStep, Operand, PageCursor, RowRange
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedColumn:
+class PlannedColumn(Struct, frozen=True):
     """A column to select: where it comes from and how it is named."""
 
     field: "PlannedField"
@@ -17,8 +16,7 @@ class PlannedColumn:
     aggregate_cast: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedField:
+class PlannedField(Struct, frozen=True):
     """A field resolved against the catalog.
 
     `function` is set for a computed field; `is_json` when the arrows apply to the column directly; `tsvector` when the
@@ -36,8 +34,7 @@ class PlannedField:
     from_text: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFilter:
+class PlannedFilter(Struct, frozen=True):
     """A filter on a resolved field."""
 
     field: PlannedField
@@ -49,8 +46,7 @@ class PlannedFilter:
     aggregate: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedNull:
+class EmbedNull(Struct, frozen=True):
     """A null filter on an embed: parents without a match, or (`has_match`) with one."""
 
     embed: str
@@ -58,8 +54,7 @@ class EmbedNull:
     has_match: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedLogic:
+class PlannedLogic(Struct, frozen=True):
     """A tree of resolved conditions."""
 
     operator: str
@@ -67,8 +62,7 @@ class PlannedLogic:
     branches: "tuple[PlannedCondition, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRelated:
+class PlannedRelated(Struct, frozen=True):
     """Whether some related row (of `source`, named `alias` in the test) meets conditions."""
 
     relationship: Relationship | ComputedRelationship
@@ -81,8 +75,7 @@ class PlannedRelated:
 PlannedCondition = PlannedFilter | EmbedNull | PlannedLogic | PlannedRelated
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedOrder:
+class PlannedOrder(Struct, frozen=True):
     """A term of ORDER BY; `embed` is the alias of a to-one embed's join, `is_lifted` when a spread carries the column."""
 
     field: PlannedField
@@ -93,8 +86,7 @@ class PlannedOrder:
     may_be_null: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadColumn:
+class SpreadColumn(Struct, frozen=True):
     """A column that a spread lifts into its parent.
 
     `carried` is its name in the join, `name` the key in the output; an aggregate of a to-one spread happens in the parent.
@@ -108,8 +100,7 @@ class SpreadColumn:
     """The value is an embed or an array of rows, of type json, which has no equality to group by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Embed:
+class Embed(Struct, frozen=True):
     """An embedded resource: how its rows join and under which name they appear."""
 
     read: "RelationRead"
@@ -130,8 +121,7 @@ class Embed:
     """Terms by which the parent orders; the join carries their columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelationRead:
+class RelationRead(Struct, frozen=True):
     """One relation to read, with its embeds: a node of the tree."""
 
     source: tuple[str, str]
@@ -159,4 +149,4 @@ class RelationRead:
 
     @property
     def embeds(self) -> tuple[Embed, ...]:
-        return tuple(item for item in self.items if isinstance(item, Embed))
+        return tuple([item for item in self.items if isinstance(item, Embed)])

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct
+
 from workers.sql.compose import ParameterSlot
 
 Operand = str | ParameterSlot
@@ -15,16 +17,14 @@ Path = tuple[str, ...]
 """Names of embedded resources from the root; empty for the root itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonStep:
+class JsonStep(Struct, frozen=True):
     """One arrow of a JSON path: a key or an index; the last may ask for text (`->>`)."""
 
     key: str | int
     as_text: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPath:
+class FieldPath(Struct, frozen=True):
     """A column (or computed field, or the name of an embed), with a JSON path into it and, in filters, a cast."""
 
     name: str
@@ -32,8 +32,7 @@ class FieldPath:
     cast: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FieldFilter:
+class FieldFilter(Struct, frozen=True):
     """`field op operand`. `quantifier` is any/all; `config` the text search configuration.
 
     The operand may be another column of the row (`gt(col).cost`); `aggregate` stands in `having` only.
@@ -48,8 +47,7 @@ class FieldFilter:
     aggregate: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Logic:
+class Logic(Struct, frozen=True):
     """A tree of filters joined by and/or."""
 
     operator: str
@@ -74,8 +72,7 @@ class RelatedTest:
 Condition = FieldFilter | Logic | RelatedTest
 
 
-@dataclass(frozen=True, slots=True)
-class OrderTerm:
+class OrderTerm(Struct, frozen=True):
     """One term of `order`; with `relation` it orders by a column of a to-one embed."""
 
     field: FieldPath
@@ -87,8 +84,7 @@ class OrderTerm:
 # --- select ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SelectColumn:
+class SelectColumn(Struct, frozen=True):
     """`alias:field::cast.aggregate()::aggregate_cast`; the name `*` alone stands for all columns."""
 
     field: FieldPath
@@ -107,8 +103,7 @@ class SelectColumn:
         return self.field.name == "*" and self.aggregate == "count"
 
 
-@dataclass(frozen=True, slots=True)
-class SelectEmbed:
+class SelectEmbed(Struct, frozen=True):
     """`alias:name!hint!join(select)`, or `...name(select)` when it is a spread."""
 
     name: str
@@ -139,8 +134,7 @@ class RequestAction(StrEnum):
     OPTIONS = "options"
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(Struct, frozen=True):
     """The `Prefer` header: the first of each kind that is known. Absent kinds are None."""
 
     resolution: str | None = None
@@ -155,8 +149,7 @@ class Preferences:
     invalid: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MediaType:
+class MediaType(Struct, frozen=True):
     """One type of `Accept`, with its parameters in the order sent."""
 
     name: str
@@ -166,8 +159,7 @@ class MediaType:
         return next((value for key, value in self.parameters if key == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class RowRange:
+class RowRange(Struct, frozen=True):
     """Rows from `offset`, at most `limit` of them (None: all)."""
 
     offset: Bound = 0
@@ -177,16 +169,14 @@ class RowRange:
 ALL_ROWS = RowRange()
 
 
-@dataclass(frozen=True, slots=True)
-class PageCursor:
+class PageCursor(Struct, frozen=True):
     """A place in the order of rows: the values of a row's order terms as texts, and which side of it is wanted."""
 
     values: tuple[str | None, ...]
     is_backward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RestQuery:
+class RestQuery(Struct, frozen=True):
     """The query string, parsed. Mappings by path hold the root under `()`."""
 
     select: tuple[SelectItem, ...] = (STAR,)
@@ -212,8 +202,7 @@ class RestQuery:
     """The same, for `Link`, which brings cursors of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(Struct, frozen=True):
     """A body ready for the database.
 
     `kind`: `json` (an object or an array of them), `form` (fields of one row), `raw` (a function's single argument).
@@ -228,8 +217,7 @@ class Payload:
     form: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRequest:
+class ApiRequest(Struct, frozen=True):
     """A request as the REST interface understands it; knows nothing of the database yet."""
 
     action: RequestAction

@@ -1,7 +1,7 @@
 """What query and execute give, a `RestStatement` statement and its `RestResult`; and the `RestOptions` of all steps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -36,8 +36,7 @@ class RowFrame(NamedTuple):
     behind: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RestStatement:
+class RestStatement(Struct, frozen=True):
     """A rendered statement: text with `$1`..., parameters with slots, and what its columns are.
 
     `estimates` are the EXPLAINs of the count query when a planned count is wanted: with the request's conditions, and of the
@@ -61,8 +60,7 @@ PAYLOAD = ParameterSlot(-1)
 """The place of the request's body among the parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageEdges:
+class PageEdges(Struct, frozen=True):
     """Both ends of a cursor's page: the order values of its first and last row, and whether more rows follow."""
 
     first: tuple[str | None, ...] | None
@@ -85,8 +83,7 @@ class RestResult(Struct, frozen=True):
     status: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RestOptions:
+class RestOptions(Struct, frozen=True):
     """What the steps need of the settings, resolved once per configuration."""
 
     schemas: tuple[str, ...]

@@ -5,9 +5,9 @@ Source: docs/rest-additions.md.
 """
 
 import base64
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from workers.rest.errors.parse import BadQuery
 from workers.rest.model import Condition, FieldFilter, FieldPath, PageCursor

@@ -5,7 +5,8 @@ Source: docs/reference/rest.md, sections 6 and 7. Which operators there are is t
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from workers.rest.errors.parse import BadQuery
 from workers.rest.model import Condition, FieldFilter, FieldPath, Logic, Path, RelatedTest
@@ -31,6 +32,8 @@ _ARRAY = re.compile(r"\{[^{}]*\}")
 _RELATED = re.compile(r'("(?:[^"\\]|\\.)*"|[\w $-]+)(!|\()')
 _GROUP = re.compile(r"(and|or) *(?=\()")
 _OPENING = re.compile(r"and|or")
+_PLAIN_PATH = re.compile(r"[\w$]+(?:\.[\w$]+)*")
+"""A column's name behind names of embeds, as most keys are."""
 _GROUPS = "logic operator (and, or)"
 _COLUMN = "col"
 _OPERATOR = "operator (eq, gt, ...)"
@@ -64,6 +67,9 @@ def _takes_modifier(operator: Operator, modifier: str | None) -> bool:
 
 def parse_tree_path(key: str) -> tuple[Path, FieldPath]:
     """Read `a.b.column->x` as the path `(a, b)` and the field."""
+    if _PLAIN_PATH.fullmatch(key):
+        *path, name = key.split(".")
+        return tuple(path), FieldPath(name)
     scan = Scanner(key, "tree path")
     names = [parse_name(scan)]
     while scan.accept("."):
@@ -102,12 +108,11 @@ def parse_branches(scan: Scanner, depth: int, leaf: Leaf) -> tuple[Condition, ..
         scan.fail(f"at most {MAX_DEPTH} groups inside one another")
     scan.blanks()
     scan.expect("(")
+    scan.blanks()
     branches: list[Condition] = []
     while True:
-        scan.blanks()
         branches.append(_branch(scan, depth, leaf))
-        scan.blanks()
-        if not scan.accept(","):
+        if not scan.comma():
             break
     scan.expect(")", '","', '")"')
     scan.blanks()

@@ -7,8 +7,9 @@ two forms begin alike. Source: docs/reference/rest.md, section 6.
 """
 
 import re
-from dataclasses import dataclass
 from typing import NoReturn
+
+from msgspec import Struct
 
 from schemas.numbers import parse_whole_number
 from workers.rest.errors.parse import BadQuery
@@ -23,10 +24,11 @@ _INDEX = re.compile(r"-?[0-9]{1,18}(?=->|::|\.|,|$)")
 _DIGITS = re.compile(r"[0-9]+")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_BLANKS = re.compile(r"[ \t]*")
+_COMMA = re.compile(r"[ \t]*(,?)[ \t]*")
 
 
-@dataclass(slots=True)
-class Scanner:
+class Scanner(Struct):
     """A text being read. `what` names it in errors, `shown` is the text they quote where it is another."""
 
     text: str
@@ -62,8 +64,13 @@ class Scanner:
 
     def blanks(self) -> None:
         """Step over blanks."""
-        while self.text[self.position : self.position + 1] in (" ", "\t"):
-            self.position += 1
+        self.position = _BLANKS.match(self.text, self.position).end()  # type: ignore[union-attr]  # it matches anywhere
+
+    def comma(self) -> bool:
+        """Step over a comma with the blanks around it if one stands here, else over blanks alone."""
+        match = _COMMA.match(self.text, self.position)
+        self.position = match.end()  # type: ignore[union-attr]  # it matches anywhere
+        return bool(match[1])  # type: ignore[index]  # as above
 
     def fail(self, *expecting: str, quote: str = '"') -> NoReturn:
         """Refuse what stands here. Raises: BadQuery, always."""

@@ -1,12 +1,16 @@
 """The `order` parameter. Source: docs/reference/rest.md, sections 6, 9.5, 11."""
 
+import re
 from typing import NoReturn
 
-from workers.rest.model import OrderTerm
+from workers.rest.model import FieldPath, OrderTerm
 from workers.rest.parse.lexer import Scanner, parse_field, parse_name
 
 _DIRECTIONS = ("asc", "desc")
 _NULLS = ("nullsfirst", "nullslast")
+_PLAIN_TERM = re.compile(r"([\w$]+)(?:\.(asc|desc))?(?:\.nulls(first|last))?(?=,|\Z)")
+"""A column's name with words behind it, as most terms are."""
+_DESCENDING = {None: None, "asc": False, "desc": True}
 
 
 def parse_order(text: str) -> tuple[OrderTerm, ...]:
@@ -16,11 +20,14 @@ def parse_order(text: str) -> tuple[OrderTerm, ...]:
     """
     scan = Scanner(text, "order")
     terms = []
+    scan.blanks()
     while True:
-        scan.blanks()
-        terms.append(_term(scan))
-        scan.blanks()
-        if not scan.accept(","):
+        if plain := _PLAIN_TERM.match(text, scan.position):
+            scan.position = plain.end()
+            terms.append(OrderTerm(FieldPath(plain[1]), _DESCENDING[plain[2]], plain[3]))
+        else:
+            terms.append(_term(scan))
+        if not scan.comma():
             break
     if not scan.at_end:
         _refuse(scan, terms[-1])

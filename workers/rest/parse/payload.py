@@ -12,6 +12,7 @@ import msgspec
 
 from workers.rest.errors.parse import BadBody
 from workers.rest.model import ApiRequest, Payload, RequestAction
+from workers.rest.parse.uniform_rows import first_names, has_names
 
 JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlencoded"
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -108,6 +109,9 @@ def _json_array(body: bytes, columns: tuple[str, ...] | None, is_call: bool) -> 
     if columns is not None:
         empty = body.strip(b" \t\r\n[]") == b""
         return Payload("json", body, columns, is_array=True, is_empty_array=empty)
+    names = first_names(body)
+    if names is not None and has_names(body, names):
+        return Payload("json", body, tuple(sorted(names)), is_array=True)
     try:
         rows = _objects.decode(body)
     except msgspec.ValidationError:

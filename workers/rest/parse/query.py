@@ -7,8 +7,12 @@ Source: docs/reference/rest.md, section 6.
 """
 
 import re
+from collections import defaultdict
+from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import quote, unquote_plus
+
+from msgspec.structs import replace
 
 from workers.rest.model import FieldFilter, Logic, Operand, Path, RestQuery, RowRange
 from workers.rest.parse.additions import (
@@ -30,7 +34,9 @@ HOLE = "\x00"
 """Stands in a shape for a value that each request brings."""
 
 _RESERVED = frozenset({"select", "columns", "on_conflict"})
-_EMBEDDABLE = frozenset({"order", "limit", "offset", "and", "or"})
+_LOGIC = frozenset({"and", "or"})
+_EMBEDDABLE = frozenset({"order", "limit", "offset", *_LOGIC})
+_BY_KEY = itemgetter(0)
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*")
 _PLAIN = re.compile(r"((?:not\.)?(?:eq|neq|gt|gte|lt|lte|like|ilike|match|imatch|in)\.)(.*)", re.DOTALL)
 
@@ -91,71 +97,83 @@ def parse_query(shape: str, *, is_call: bool = False) -> RestQuery:
     `is_call`: for reads of functions, a parameter that is not a filter is an argument.
     Raises: BadQuery, RangeNotSatisfiable.
     """
-    pairs = [
-        Parameter(unquote_plus(key), unquote_plus(value.removesuffix(HOLE)), value.endswith(HOLE))
-        for key, equals, value in (part.partition("=") for part in shape.split("&"))
-        if equals
-    ]
-    structural = _ending(pairs, *_EMBEDDABLE)
-    order = tuple(
-        [
-            (_parent(key, "order"), parse_order(value))
-            for key, value, _ in _ending(structural, "order")
-            if value
-        ]
-    )
-    logic = tuple([_logic(key, value) for key, value, _ in _ending(structural, "and", "or")])
+    pairs = _parameters(shape)
+    named = _by_word(pairs, is_call)
+    order = tuple([(_parent(key, "order"), parse_order(value)) for key, value, _ in named["order"] if value])
+    logic = tuple([_logic(key, value) for key, value, _ in named["logic"]])
     first = {key: value for key, value, _ in reversed(pairs)}
     columns = _names(first.get("columns"), "columns parameter")
     select = parse_select(first.get("select") or "*")
-    filters, arguments = _filters(pairs, is_call)
-    on_conflict = _names(first.get("on_conflict"), "on_conflict parameter")
-    added = [] if is_call else [parameter for parameter in pairs if _is_added(parameter)]
-    cursor = _first(added, "cursor")
-    return RestQuery(
+    filters, arguments = _filters(named["filter"], is_call)
+    query = RestQuery(
         select=select,
         filters=filters,
         logic=logic,
         order=order,
-        ranges=_ranges(structural),
         columns=columns,
-        on_conflict=on_conflict,
-        distinct=tuple(
-            (_parent(key, "distinct"), parse_distinct(v)) for key, v, _ in _last(added, "distinct")
-        ),
-        having=tuple((_parent(key, "having"), parse_having(v)) for key, v, _ in _last(added, "having")),
-        key=_names(_first(added, "key"), "key parameter"),
-        nested=parse_nested(_first(added, "nested")),
-        cursor=None if cursor is None else parse_cursor(cursor),
+        on_conflict=_names(first.get("on_conflict"), "on_conflict parameter"),
+        ranges=_ranges(named["limit"], named["offset"]),
         arguments=arguments,
         canonical=_canonical(pairs),
+    )
+    return _with_additions(query, pairs, named["added"]) if named["added"] else query
+
+
+def _parameters(shape: str) -> Parameters:
+    """Decode the parameters of a shape."""
+    pairs = []
+    for part in shape.split("&"):
+        key, equals, value = part.partition("=")
+        if not equals:
+            continue
+        has_hole = value.endswith(HOLE)
+        if has_hole:
+            value = value[:-1]
+        if "%" in part or "+" in part:
+            key, value = unquote_plus(key), unquote_plus(value)
+        pairs.append(Parameter(key, value, has_hole))
+    return pairs
+
+
+def _by_word(pairs: Parameters, is_call: bool) -> defaultdict[str, Parameters]:
+    """Sort parameters by what they are: the word of `order`, `limit` and `offset`, `logic`, `added` and `filter`."""
+    named: defaultdict[str, Parameters] = defaultdict(list)
+    for parameter in pairs:
+        key, value, _ = parameter
+        word = key.rpartition(".")[2]
+        if key in _RESERVED:
+            continue
+        if word in _EMBEDDABLE:
+            named["logic" if word in _LOGIC else word].append(parameter)
+        # A filter on a column that has the name of an addition is none.
+        elif not is_call and (key in ADDED or word in ADDED_ANYWHERE) and not is_filter(value):
+            named["added"].append(parameter)
+        else:
+            named["filter"].append(parameter)
+    return named
+
+
+def _with_additions(query: RestQuery, pairs: Parameters, added: Parameters) -> RestQuery:
+    """Add the parameters beyond the standard grammar. Raises: BadQuery."""
+    first = {key: value for key, value, _ in reversed(added)}
+    cursor = first.get("cursor")
+    return replace(
+        query,
+        distinct=tuple(
+            [(_parent(key, "distinct"), parse_distinct(v)) for key, v, _ in _last(added, "distinct")]
+        ),
+        having=tuple([(_parent(key, "having"), parse_having(v)) for key, v, _ in _last(added, "having")]),
+        key=_names(first.get("key"), "key parameter"),
+        nested=parse_nested(first.get("nested")),
+        cursor=None if cursor is None else parse_cursor(cursor),
         without_cursor=()
         if cursor is None
         else _canonical([parameter for parameter in pairs if parameter.key != "cursor"]),
     )
 
 
-def _is_added(each: Parameter) -> bool:
-    """Return whether a parameter is one beyond the standard grammar; a filter on a column of that name is not."""
-    word = each.key.rpartition(".")[2]
-    is_named = each.key in ADDED or word in ADDED_ANYWHERE
-    return is_named and not is_filter(each.value)
-
-
 def _last(pairs: Parameters, word: str) -> Parameters:
     return [parameter for parameter in pairs if parameter.key.rpartition(".")[2] == word]
-
-
-def _ending(pairs: Parameters, *words: str) -> Parameters:
-    return [
-        parameter
-        for parameter in pairs
-        if parameter.key not in _RESERVED and parameter.key.rpartition(".")[2] in words
-    ]
-
-
-def _first(pairs: Parameters, name: str) -> str | None:
-    return next((parameter.value for parameter in pairs if parameter.key == name), None)
 
 
 def _parent(key: str, word: str) -> Path:
@@ -176,11 +194,10 @@ def _names(text: str | None, what: str) -> tuple[str, ...] | None:
         return None
     scan = Scanner(text, what)
     names = []
+    scan.blanks()
     while True:
-        scan.blanks()
         names.append(parse_name(scan))
-        scan.blanks()
-        if not scan.accept(","):
+        if not scan.comma():
             break
     if not scan.at_end:
         scan.fail('","', "end of input")
@@ -194,10 +211,6 @@ def _filters(
     arguments: list[tuple[str, Operand]] = []
     holes = 0
     for key, value, has_hole in pairs:
-        if key in _RESERVED or key.rpartition(".")[2] in _EMBEDDABLE:
-            continue
-        if not is_call and _is_added(Parameter(key, value, has_hole)):
-            continue
         slot = ParameterSlot(holes) if has_hole else None
         holes += has_hole
         if is_call and not is_filter(value):
@@ -208,31 +221,30 @@ def _filters(
     return tuple(filters), tuple(arguments)
 
 
-def _ranges(pairs: Parameters) -> tuple[tuple[Path, RowRange], ...]:
+def _ranges(limited: Parameters, moved: Parameters) -> tuple[tuple[Path, RowRange], ...]:
+    if not limited and not moved:
+        return ()
     limits: dict[Path, int | None] = {}
     offsets: dict[Path, int] = {}
-    for key, value, _ in _ending(pairs, "limit"):
+    for key, value, _ in limited:
         limits.setdefault(_parent(key, "limit"), parse_limit(value))
-    for key, value, _ in _ending(pairs, "offset"):
+    for key, value, _ in moved:
         offsets.setdefault(_parent(key, "offset"), parse_offset(value))
-    return tuple((path, RowRange(offsets.get(path, 0), limits.get(path))) for path in {**limits, **offsets})
+    return tuple([(path, RowRange(offsets.get(path, 0), limits.get(path))) for path in {**limits, **offsets}])
 
 
 def _canonical(pairs: Parameters) -> tuple[str | tuple[str, int], ...]:
     """Return the parameters sorted by key as pieces; `(prefix, n)` is a value whose prefix stands and whose rest is hole n."""
     numbered = []
     holes = 0
-    for parameter in pairs:
-        numbered.append((parameter, holes))
-        holes += parameter.has_hole
+    for key, value, has_hole in pairs:
+        numbered.append((key, value, has_hole, holes))
+        holes += has_hole
+    numbered.sort(key=_BY_KEY)
     pieces: list[str | tuple[str, int]] = []
-    for (key, value, has_hole), hole in sorted(numbered, key=lambda entry: entry[0].key):
-        pieces.append(f"{'&' if pieces else ''}{_encoded(key)}=")
-        encoded = _encoded(value)
+    for key, value, has_hole, hole in numbered:
+        name = key if _UNRESERVED.fullmatch(key) else quote(key, safe="")
+        pieces.append(f"{'&' if pieces else ''}{name}=")
+        encoded = value if _UNRESERVED.fullmatch(value) else quote(value, safe="")
         pieces.append((encoded, hole) if has_hole else encoded)
     return tuple(pieces)
-
-
-def _encoded(text: str) -> str:
-    """Percent-encode a key or a value; most are plain words."""
-    return text if _UNRESERVED.fullmatch(text) else quote(text, safe="")

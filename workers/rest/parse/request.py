@@ -99,7 +99,9 @@ def parse_request(
 
 
 def _resource(path: str, options: RestOptions) -> tuple[str, bool]:
-    segments = [unquote(part) for part in path.split("/")[1:]]
+    segments = path.split("/")[1:]
+    if "%" in path:
+        segments = [unquote(part) for part in segments]
     match segments:
         case [] | [""]:
             if options.openapi_mode == "disabled" and not options.root_spec:

@@ -17,8 +17,13 @@ MOST_ITEMS = 1600
 
 _ALIAS = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[\w$][\w $]*(?:-(?!>)[\w $]+)*):(?!:)', re.DOTALL)
 
-_PLAIN_COLUMN = re.compile(r"[\w$]+(?=[,)]|\Z)")
-"""A column's name with nothing behind it, as most items are."""
+_PLAIN_COLUMNS = re.compile(r"[\w$]+(?:,[\w$]+)*(?=[,)]|\Z)")
+"""Names of columns with nothing behind them, as most items are."""
+
+_PLAIN_EMBED = re.compile(
+    r"(?!count\()(?:(\.\.\.)(?!count\()|([\w$]+):(?!count\())?([\w$]+)(?:!(inner|left))?\("
+)
+"""What stands before the items of an embed, as most are written. `count()` is an aggregate."""
 
 AGGREGATES = ("sum", "avg", "count", "max", "min")
 
@@ -28,6 +33,8 @@ def parse_select(text: str) -> tuple[SelectItem, ...]:
 
     Raises: BadQuery.
     """
+    if text == "*":
+        return (STAR,)
     scan = Scanner(text, "select parameter")
     # What stands behind a whole select is not looked at, as in the original.
     return _forest(scan, 0) or (STAR,)
@@ -40,15 +47,37 @@ def _forest(scan: Scanner, depth: int) -> tuple[SelectItem, ...]:
     scan.blanks()
     if scan.at_end or scan.peek() == ")":
         return ()
+    text = scan.text
     while True:
-        scan.blanks()
-        if len(items) == MOST_ITEMS:
-            scan.fail(f"at most {MOST_ITEMS} columns and resources side by side")
-        plain = scan.match(_PLAIN_COLUMN)
-        items.append(_plain_column(plain[0]) if plain else _item(scan, depth))
-        scan.blanks()
-        if not scan.accept(","):
+        if plain := _PLAIN_COLUMNS.match(text, scan.position):
+            _add_columns(scan, items, plain)
+        elif embed := _PLAIN_EMBED.match(text, scan.position):
+            _check_count(scan, items)
+            scan.position = embed.end()
+            spread, alias, name, join = embed.groups()
+            select = _forest(scan, depth + 1)
+            scan.expect(")", '","', '")"')
+            items.append(SelectEmbed(name, select, alias, None, join, spread is not None))
+        else:
+            _check_count(scan, items)
+            items.append(_item(scan, depth))
+        if not scan.comma():
             return tuple(items)
+
+
+def _check_count(scan: Scanner, items: list[SelectItem]) -> None:
+    if len(items) == MOST_ITEMS:
+        scan.fail(f"at most {MOST_ITEMS} columns and resources side by side")
+
+
+def _add_columns(scan: Scanner, items: list[SelectItem], plain: re.Match[str]) -> None:
+    """Add the columns of a match to the items. Raises: BadQuery at the first that is one too many."""
+    for name in plain[0].split(","):
+        if len(items) == MOST_ITEMS:
+            _check_count(scan, items)
+        items.append(_plain_column(name))
+        scan.position += len(name) + 1
+    scan.position = plain.end()
 
 
 @lru_cache(maxsize=4096)

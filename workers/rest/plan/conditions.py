@@ -29,7 +29,7 @@ Embeds = list[tuple[ResourceNode, Embed]]
 
 def plan_conditions(scope: FieldScope, conditions: list[Condition]) -> tuple[PlannedCondition, ...]:
     """Resolve conditions on a relation without embeds (the rows of a write). Raises: as `plan_condition`."""
-    return tuple(plan_condition(scope, [], condition) for condition in conditions)
+    return tuple([plan_condition(scope, [], condition) for condition in conditions])
 
 
 def plan_condition(
@@ -40,11 +40,13 @@ def plan_condition(
     Raises: NotEmbedded, NoRelationship, AmbiguousRelationship, BadQuery.
     """
     if isinstance(condition, Logic):
-        branches = tuple(plan_condition(scope, embeds, branch, depth) for branch in condition.branches)
+        branches = tuple([plan_condition(scope, embeds, branch, depth) for branch in condition.branches])
         return PlannedLogic(condition.operator, condition.negated, branches)
     if isinstance(condition, RelatedTest):
         return _related(scope, embeds, condition, depth)
-    embed = _null_embed(embeds, condition, by_name=scope.options.legacy_target_names)
+    embed = None
+    if embeds and condition.operator == "is":
+        embed = _null_embed(embeds, condition, by_name=scope.options.legacy_target_names)
     if embed is not None:
         return EmbedNull(embed.alias, condition.negated != (condition.operand == "not_null"))
     operand = condition.operand

@@ -17,12 +17,12 @@ def find_relationship(
 
     Raises: NoRelationship, AmbiguousRelationship.
     """
-    candidates = [
+    matching = [
         relationship
         for relationship in catalog.relationships.get((schema, origin), ())
-        if relationship.target[0] == schema or _is_computed(relationship)
+        if (relationship.target[0] == schema or isinstance(relationship, ComputedRelationship))
+        and _matches(relationship, target, hint)
     ]
-    matching = [candidate for candidate in candidates if _matches(candidate, target, hint)]
     if len(matching) == 1:
         return matching[0]
     if not matching:
@@ -37,10 +37,6 @@ def find_relationship(
         [_details(relationship) for relationship in detected],
         [f"{relationship.target[1]}!{_hint_of(relationship)}" for relationship in detected],
     )
-
-
-def _is_computed(each: Relationship | ComputedRelationship) -> bool:
-    return isinstance(each, ComputedRelationship)
 
 
 def _matches(each: Relationship | ComputedRelationship, target: str, hint: str | None) -> bool:
@@ -58,8 +54,10 @@ def _matches(each: Relationship | ComputedRelationship, target: str, hint: str |
             or _junction(each) == hint
         )
     if hint is None:
+        if by_name:
+            return True
         by_key = each.constraint == target or _is_joined_by(each, target)
-        return by_name or (by_key and bool(each.columns) and not each.target_is_view)
+        return by_key and bool(each.columns) and not each.target_is_view
     return by_name and (
         (bool(each.constraint) and each.constraint == hint)
         or (len(each.columns) == 1 and hint in each.columns[0])

@@ -3,24 +3,24 @@
 Source: docs/reference/rest.md, sections 7.1, 7.2 and 23.
 """
 
-from dataclasses import dataclass
+from operator import attrgetter
 
-from workers.database.schema_cache.catalog import Catalog, CatalogColumn, CatalogRelation, Name
+from msgspec import Struct
+
+from workers.database.schema_cache.catalog import Catalog, CatalogRelation, Name
 from workers.rest.model import FieldPath, PlannedField, RestOptions
 
 _JSON = frozenset({"json", "jsonb"})
+_TYPE = attrgetter("type")
+_WHOLE_ROW, _ALL_COLUMNS = FieldPath("*"), PlannedField("*")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldScope:
+class FieldScope(Struct, frozen=True):
     """Where a field is looked up: the relation whose row it belongs to, or none (rows of a bare record)."""
 
     catalog: Catalog
     options: RestOptions
     relation: CatalogRelation | None
-
-    def column(self, name: str) -> CatalogColumn | None:
-        return self.relation.columns.get(name) if self.relation else None
 
     def computed(self, name: str) -> tuple[Name, str] | None:
         """Return the function and type of a computed field; a column of the same name hides it."""
@@ -36,14 +36,17 @@ class FieldScope:
         if self.relation is None:
             return False
         representations = self.catalog.representations.to_json
-        return bool(representations) and any(
-            column.type in representations for column in self.relation.columns.values()
-        )
+        if not representations:
+            return False
+        return not representations.keys().isdisjoint(map(_TYPE, self.relation.columns.values()))
 
 
 def resolve_field(scope: FieldScope, field: FieldPath) -> PlannedField:
     """Resolve a field for selecting, filtering or ordering. Unknown names are left for the database to refuse."""
-    column = scope.column(field.name)
+    relation = scope.relation
+    column = relation.columns.get(field.name) if relation is not None else None
+    if column is None and field == _WHOLE_ROW:
+        return _ALL_COLUMNS
     computed = None if column else scope.computed(field.name)
     kind = column.base_type if column else computed[1] if computed else ""
     type_name = column.type if column else kind

@@ -6,10 +6,11 @@ statement on its own, so policies and constraints see what was written before th
 Source: docs/rest-additions.md, "Nested inserts".
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from workers.database.schema_cache.catalog import (
     Cardinality,

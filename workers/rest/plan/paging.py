@@ -4,7 +4,7 @@ An offset makes the database read all rows before it, and rows that come or go s
 a page's end by the values it is ordered by, so the next page begins behind that row, found by an index.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from workers.database.schema_cache.catalog import CatalogRelation
 from workers.rest.errors.parse import BadQuery

@@ -4,7 +4,7 @@ The order of checks is the order in which refusals win: relation or function, re
 preferences. Source: docs/reference/rest.md, section 1 (precedence), 4, 12, 13, 14.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from workers.database.schema_cache.catalog import Catalog, CatalogRelation, Returns
 from workers.database.transactions.model import TransactionEnd

@@ -3,7 +3,8 @@
 Source: docs/reference/rest.md, sections 8 to 11.
 """
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from workers.database.schema_cache.catalog import Catalog, CatalogRelation, ComputedRelationship
 from workers.rest.errors.plan import AggregatesDisabled, RelatedOrderNotToOne
@@ -13,6 +14,7 @@ from workers.rest.model import (
     FieldPath,
     OrderTerm,
     PlannedColumn,
+    PlannedCondition,
     PlannedField,
     PlannedOrder,
     RelationRead,
@@ -22,7 +24,7 @@ from workers.rest.model import (
     SelectColumn,
     SpreadColumn,
 )
-from workers.rest.plan.conditions import Embeds, null_filters, plan_condition
+from workers.rest.plan.conditions import Embeds, null_filters, plan_condition, plan_conditions
 from workers.rest.plan.embed import find_relationship
 from workers.rest.plan.fields import FieldScope, resolve_field
 from workers.rest.plan.spread import lifted
@@ -31,8 +33,7 @@ from workers.rest.plan.tree import ResourceNode, Tree, plant
 _MAX_IDENTIFIER = 63
 
 
-@dataclass(slots=True)
-class Building:
+class Building(Struct, eq=False):
     """What all nodes share while they are resolved."""
 
     catalog: Catalog
@@ -88,27 +89,32 @@ def _resolve(
 ) -> RelationRead:
     scope = FieldScope(building.catalog, building.options, relation)
     origin = relation.name if relation else node.name
-    embeds = [(child, _embed(building, child, origin)) for child in node.children]
-    order = tuple(_order(building, scope, node, embeds, origin, term) for term in node.order)
-    where = tuple(plan_condition(scope, embeds, condition) for condition in node.conditions)
-    matters = {item.embed for item in null_filters(where)}
-    if matters or any(term.embed for term in order):
-        embeds = [(child, _marked(embed, order, matters)) for child, embed in embeds]
+    embeds: Embeds = []
+    for child in node.children:  # most resources have none: a loop calls nothing
+        embeds.append((child, _embed(building, child, origin)))
+    order: tuple[PlannedOrder, ...] = ()
+    if node.order:
+        order = tuple([_order(building, scope, node, embeds, origin, term) for term in node.order])
+    where: tuple[PlannedCondition, ...] = ()
+    if node.conditions:
+        where = tuple([plan_condition(scope, embeds, condition) for condition in node.conditions])
+    if embeds:
+        embeds = _all_marked(embeds, order, where)
     groups = _groups(node, embeds)
     if groups and not building.options.aggregates_enabled:
         raise AggregatesDisabled
     distinct = None if node.distinct is None else tuple(resolve_field(scope, item) for item in node.distinct)
-    spelled_out = groups or (node.embed is not None and node.embed.is_spread) or scope.has_representations()
+    spelled_out = groups or (node.embed is not None and node.embed.is_spread)
     return RelationRead(
         source=(relation.schema, relation.name) if relation else (building.schema, node.name),
         alias=alias,
         items=_items(scope, node, embeds, spelled_out),
         where=where,
         order=order if distinct is None else _leading(distinct, order),
-        range=_capped(node.range, max_rows),
+        range=node.range if max_rows is None else _capped(node.range, max_rows),
         groups=groups,
         row_type=(relation.schema, relation.name) if relation else None,
-        having=tuple(plan_condition(scope, [], condition) for condition in node.having),
+        having=plan_conditions(scope, node.having) if node.having else (),
         distinct=distinct,
     )
 
@@ -140,6 +146,15 @@ def _embed(building: Building, child: ResourceNode, origin: str) -> Embed:
     )
 
 
+def _all_marked(
+    embeds: Embeds, order: tuple[PlannedOrder, ...], where: tuple[PlannedCondition, ...]
+) -> Embeds:
+    matters = {item.embed for item in null_filters(where)}
+    if matters or any(term.embed for term in order):
+        return [(child, _marked(embed, order, matters)) for child, embed in embeds]
+    return embeds
+
+
 def _marked(embed: Embed, order: tuple[PlannedOrder, ...], matters: set[str]) -> Embed:
     """Note on an embed that its parent orders by it, or filters on whether it has rows."""
     terms = tuple(term for term in order if term.embed == embed.alias and not term.is_lifted)
@@ -147,12 +162,15 @@ def _marked(embed: Embed, order: tuple[PlannedOrder, ...], matters: set[str]) ->
 
 
 def _groups(node: ResourceNode, embeds: Embeds) -> bool:
-    is_aggregated = any(isinstance(item, SelectColumn) and item.aggregate for item in node.select)
-    return (
-        is_aggregated
-        or bool(node.having)
-        or any(column.aggregate for _, embed in embeds if embed.is_to_one for column in embed.spread)
-    )
+    if node.having:
+        return True
+    for item in node.select:
+        if isinstance(item, SelectColumn) and item.aggregate:
+            return True
+    for _, embed in embeds:
+        if embed.spread and embed.is_to_one and any([column.aggregate for column in embed.spread]):
+            return True
+    return False
 
 
 # --- order ------------------------------------------------------------------------------------
@@ -200,12 +218,17 @@ def _items(
     scope: FieldScope, node: ResourceNode, embeds: Embeds, spelled_out: bool
 ) -> tuple[PlannedColumn | Embed, ...]:
     """Resolve `select` in its order; `*` is written out where each column is needed by its name."""
-    waiting = iter(embed for _, embed in embeds)
+    waiting = iter(embeds)
     items: list[PlannedColumn | Embed] = []
     for item in node.select:
         if not isinstance(item, SelectColumn):
-            items.append(next(waiting))
-        elif item.is_star and spelled_out and scope.relation is not None:
+            items.append(next(waiting)[1])
+        elif (
+            item.field.name == "*"
+            and item.is_star
+            and scope.relation is not None
+            and (spelled_out or scope.has_representations())
+        ):
             items += [PlannedColumn(resolve_field(scope, FieldPath(name))) for name in scope.relation.columns]
         else:
             items.append(
@@ -220,8 +243,6 @@ def _items(
     return tuple(items)
 
 
-def _capped(rows: RowRange, max_rows: int | None) -> RowRange:
-    if max_rows is None:
-        return rows
+def _capped(rows: RowRange, max_rows: int) -> RowRange:
     limit = rows.limit
     return RowRange(rows.offset, min(limit, max_rows) if isinstance(limit, int) else max_rows)

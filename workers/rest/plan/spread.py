@@ -4,7 +4,7 @@ A to-one spread lifts columns as they are, and its aggregates happen in the pare
 column. Source: docs/reference/rest.md, sections 9.4 and 10.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from workers.rest.errors.plan import NotImplementedHere
 from workers.rest.model import Embed, PlannedColumn, RelationRead, SpreadColumn
@@ -59,5 +59,7 @@ def output_name(column: PlannedColumn) -> str:
         return column.alias
     if column.aggregate:
         return column.aggregate.partition("(")[0]
+    if not column.field.path:
+        return column.field.name
     texts = [step.key for step in column.field.path if isinstance(step.key, str)]
     return texts[-1] if texts else column.field.name

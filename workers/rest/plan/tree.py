@@ -3,7 +3,7 @@
 An unknown path is refused here, so before an unknown relationship. Source: docs/reference/rest.md, sections 7.5 and 9.3.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
 from workers.rest.errors.plan import NotEmbedded
@@ -22,8 +22,7 @@ from workers.rest.model import (
 )
 
 
-@dataclass(slots=True)
-class ResourceNode:
+class ResourceNode(Struct, eq=False):
     """A resource and what was asked of it. `children` are its embeds, in the order of `select`."""
 
     name: str
@@ -44,8 +43,7 @@ class ResourceNode:
         return (self.embed.alias if self.embed else None) or self.name
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(Struct, eq=False):
     """The whole, with the embeds that were referenced by name although they have an alias: (name, alias)."""
 
     root: ResourceNode
@@ -90,7 +88,7 @@ def plant(request: ApiRequest, name: str, options: RestOptions) -> Tree:
     tree = Tree(_grown(ResourceNode(name, request.query.select)), options.legacy_target_names)
     for path, condition in request.query.filters:
         if path or is_read:
-            tree.at(path).conditions.append(condition)
+            (tree.at(path) if path else tree.root).conditions.append(condition)
     for path, terms in request.query.order:
         tree.at(path).order = terms
     for path, rows in request.query.ranges:
@@ -110,9 +108,7 @@ def plant(request: ApiRequest, name: str, options: RestOptions) -> Tree:
 
 
 def _grown(node: ResourceNode) -> ResourceNode:
-    node.children = [
-        _grown(ResourceNode(item.name, item.select, item))
-        for item in node.select
-        if isinstance(item, SelectEmbed)
-    ]
+    for item in node.select:
+        if isinstance(item, SelectEmbed):
+            node.children.append(_grown(ResourceNode(item.name, item.select, item)))
     return node

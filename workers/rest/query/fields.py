@@ -35,8 +35,14 @@ _AGGREGATE = {name: raw(f"pg_catalog.{name}(") for name in ("sum", "avg", "count
 }
 
 
+_DIRECTIONS = {None: EMPTY, True: raw(" desc"), False: raw(" asc")}
+_NULLS = {None: EMPTY, "first": raw(" nulls first"), "last": raw(" nulls last")}
+
+
 def field_sql(place: RowReference, field: PlannedField) -> Sql:
     """Return the value of a field: column or computed field, with its JSON path and cast."""
+    if field.function is None and not field.path and field.cast is None:
+        return concat(place.qualifier, raw("."), ident(field.name))
     value = _value(place, field)
     return concat(raw("cast("), value, raw(" as "), type_name(field.cast), raw(")")) if field.cast else value
 
@@ -97,7 +103,9 @@ def aggregate_sql(value: Sql, aggregate: str | None, cast: str | None) -> Sql:
 
 def where_sql(place: RowReference, conditions: tuple[PlannedCondition, ...], *joins: Sql) -> Sql:
     """Return ` where ...` of all conditions, or nothing."""
-    parts = [*joins, *(condition_sql(place, condition) for condition in conditions)]
+    parts = [*joins, *[condition_sql(place, condition) for condition in conditions]]
+    if len(parts) == 1:
+        return concat(raw(" where "), parts[0])
     return concat(raw(" where "), join(" and ", parts)) if parts else EMPTY
 
 
@@ -147,7 +155,9 @@ def _filter(place: RowReference, condition: PlannedFilter) -> Sql:
     if condition.aggregate == "count" and condition.field.name == "*":
         left = raw("pg_catalog.count(*)")
     else:
-        left = aggregate_sql(field_sql(place, condition.field), condition.aggregate, None)
+        left = field_sql(place, condition.field)
+        if condition.aggregate:
+            left = aggregate_sql(left, condition.aggregate, None)
     test = _test(place, left, condition)
     return concat(raw("not ("), test, raw(")")) if condition.negated else test
 
@@ -221,10 +231,8 @@ def order_value(place: RowReference, term: PlannedOrder, embedded: dict[str, lis
 
 
 def _term(place: RowReference, term: PlannedOrder, embedded: dict[str, list[PlannedOrder]]) -> Sql:
-    value = order_value(place, term, embedded)
-    direction = {None: EMPTY, True: raw(" desc"), False: raw(" asc")}[term.descending]
-    nulls = {None: EMPTY, "first": raw(" nulls first"), "last": raw(" nulls last")}[term.nulls]
-    return concat(value, direction, nulls)
+    value = field_sql(place, term.field) if term.embed is None else order_value(place, term, embedded)
+    return concat(value, _DIRECTIONS[term.descending], _NULLS[term.nulls])
 
 
 def order_name(place: int) -> str:

@@ -1,13 +1,12 @@
 """How rows of one relation are tied to those of another. Pure. Source: docs/reference/rest.md, sections 9 and 22."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
 from workers.sql.compose import Sql, concat, ident, qualified, raw
 
 
-@dataclass(frozen=True, slots=True)
-class RowReference:
+class RowReference(Struct, frozen=True):
     """Where fields are found in a statement: the qualifier of their columns, and the whole row as a value."""
 
     qualifier: Sql
@@ -37,16 +36,18 @@ def join_related(
         return called, ()
     if relationship.junction is None:
         return source, tuple(
-            concat(
-                place.qualifier,
-                raw("."),
-                ident(theirs),
-                raw(" = "),
-                parent.qualifier,
-                raw("."),
-                ident(parent_column),
-            )
-            for parent_column, theirs in relationship.columns
+            [
+                concat(
+                    place.qualifier,
+                    raw("."),
+                    ident(theirs),
+                    raw(" = "),
+                    parent.qualifier,
+                    raw("."),
+                    ident(parent_column),
+                )
+                for parent_column, theirs in relationship.columns
+            ]
         )
     return _through_junction(relationship, source, alias, place, parent)
 

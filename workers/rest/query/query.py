@@ -4,6 +4,10 @@ It gives one row: total, number of rows, what functions set for the response, an
 Source: docs/reference/rest.md, sections 3 and 24.
 """
 
+from operator import itemgetter
+
+from msgspec.structs import replace
+
 from workers.database.schema_cache.catalog import Returns
 from workers.rest.model import (
     ALL_ROWS,
@@ -14,6 +18,7 @@ from workers.rest.model import (
     ReadPlan,
     RelationRead,
     RelationWrite,
+    RequestAction,
     RestPlan,
     RestStatement,
     WriteColumn,
@@ -26,7 +31,7 @@ from workers.rest.query.nested import counted_sql, made_sql, nested_sql
 from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
-from workers.rest.query.write import INSERTED, returning_sql, write_sql
+from workers.rest.query.write import INSERTED, insert_sql, returning_sql, write_sql
 from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, literal, qualified, raw, render
 
 T = raw("hw_t")
@@ -34,31 +39,59 @@ T = raw("hw_t")
 NO_COUNT = raw("null::bigint")
 _COUNT = raw("pg_catalog.count(*)")
 _AS = {name: constant(concat(raw(" as "), ident(name.value))) for name in OutputColumn}
+_NAME = itemgetter(0)
+_AGGREGATED = raw("pg_catalog.json_agg(hw_t)")
 SCALAR_VALUE = concat(T, raw("."), ident(SCALAR))
 """The value of a row of a function without columns."""
 
 
 def query_for(plan: RestPlan) -> RestStatement:
     """Render the statement of a plan, and the EXPLAINs that estimate its total where that is wanted."""
+    if isinstance(plan, WritePlan) and _is_bare_insert(plan):
+        return replace(_AFTER_INSERT, before=(RestStatement(*render(insert_sql(plan.write))),))
     columns = answer_columns(plan)
     rows, source = rows_and_source(plan)
     if _counts_others(plan):
         rows = concat(_FIRST_OF, rows, raw(") as "), T)
-    select_list = join(", ", [concat(value, _AS[name]) for name, value in columns])
+    select_list = join(
+        ", ", [_CONSTANT.get((name, id(value))) or concat(value, _AS[name]) for name, value in columns]
+    )
     statement = concat(source, raw("select "), select_list, raw(" from "), rows)
     if plan.output.explain is not None:
         statement = concat(_explain(plan.output), statement)
     text, params = render(statement)
-    before = tuple(
-        RestStatement(
-            *render(nested_sql(item, number, fills_defaults=plan.request.preferences.missing == "default"))
-        )
-        for number, item in enumerate(plan.nested if isinstance(plan, WritePlan) else ())
-    )
+    before = _inserts_before(plan) if isinstance(plan, WritePlan) and plan.nested else ()
     guard = None
     if plan.output.explain is not None:
         guard = RestStatement(*render(concat(raw("select "), _guard(plan))))
-    return RestStatement(text, params, tuple(name for name, _ in columns), before, estimates(plan), guard)
+    return RestStatement(text, params, tuple(map(_NAME, columns)), before, estimates(plan), guard)
+
+
+def _is_bare_insert(plan: WritePlan) -> bool:
+    """Return whether many rows are inserted and the answer depends on none of them, nor on their number.
+
+    Then the insert is a statement of its own: rows that return something are stored until they are counted (1,000 rows: 0.4 of
+    4.2 ms in Postgres).
+    """
+    write = plan.write
+    return (
+        write.action is RequestAction.CREATE
+        and write.is_array
+        and write.resolution != "merge-duplicates"
+        and not (write.returning or write.location or plan.nested or plan.returns_rows or plan.counts_exactly)
+        and plan.output.explain is None
+        and not plan.output.is_singular
+        and plan.max_affected is None
+    )
+
+
+def _inserts_before(plan: WritePlan) -> tuple[RestStatement, ...]:
+    """Return the statements of a nested insert that run before the one that answers."""
+    fills_defaults = plan.request.preferences.missing == "default"
+    return tuple(
+        RestStatement(*render(nested_sql(item, number, fills_defaults=fills_defaults)))
+        for number, item in enumerate(plan.nested)
+    )
 
 
 _FIRST_OF = raw(
@@ -139,7 +172,7 @@ def _from(plan: RestPlan, source: Sql) -> tuple[Sql, Sql]:
         return concat(raw("("), page_sql(plan.read), raw(") as "), T), source
     rows = read_sql(plan.read, as_jsonb=plan.output.shape in (BodyShape.CSV, BodyShape.HANDLER))
     if plan.output.shape is not BodyShape.CSV:
-        return concat(raw("("), rows, raw(") as "), T), source
+        return concat(raw("("), rows, raw(") as hw_t")), source
     named = concat(raw("hw_page as ("), rows, raw(") "))
     return concat(raw("hw_page as "), T), concat(raw("with ") if not source else source + raw(", "), named)
 
@@ -175,6 +208,33 @@ def _setting(name: str) -> Sql:
 
 _HEADERS, _STATUS = _setting("response.headers"), _setting("response.status")
 _INSERTED_ROWS = _setting(INSERTED)
+_CONSTANT = {
+    (name, id(value)): constant(concat(value, _AS[name]))
+    for name, value in (
+        (OutputColumn.TOTAL, NO_COUNT),
+        (OutputColumn.PAGE_TOTAL, _COUNT),
+        (OutputColumn.HEADERS, _HEADERS),
+        (OutputColumn.STATUS, _STATUS),
+    )
+}
+"""The columns that most answers have, with their names; found by the identity of a fragment of this module."""
+_AFTER_INSERT_COLUMNS = {
+    OutputColumn.TOTAL: NO_COUNT,
+    OutputColumn.PAGE_TOTAL: raw("0::bigint"),
+    OutputColumn.HEADERS: _HEADERS,
+    OutputColumn.STATUS: _STATUS,
+    OutputColumn.BODY: raw("null::text"),
+}
+_AFTER_INSERT = RestStatement(
+    *render(
+        concat(
+            raw("select "),
+            join(", ", [concat(value, _AS[name]) for name, value in _AFTER_INSERT_COLUMNS.items()]),
+        )
+    ),
+    tuple(_AFTER_INSERT_COLUMNS),
+)
+"""What is asked after an insert whose rows nobody asks for: what triggers set for the response."""
 
 
 def _total(plan: RestPlan) -> Sql:
@@ -231,7 +291,7 @@ def _body(plan: RestPlan) -> Sql:
                 "pg_catalog.json_build_object('type', 'FeatureCollection', 'features', "
                 "coalesce(pg_catalog.json_agg(extensions.st_asgeojson(hw_t)::json), '[]'))"
             )
-    rows = concat(raw("pg_catalog.json_agg("), value, raw(")"))
+    rows = _AGGREGATED if value is T else concat(raw("pg_catalog.json_agg("), value, raw(")"))
     if _counts_others(plan):
         rows = raw("pg_catalog.json_agg(hw_t.hw_one) filter (where hw_t.hw_one is not null)")
     if plan.output.strips_nulls:

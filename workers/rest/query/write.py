@@ -26,7 +26,7 @@ def write_sql(write: RelationWrite) -> Sql:
         case RequestAction.UPDATE:
             change = _update(write)
         case _:
-            change = _insert(write)
+            change = insert_sql(write)
     return concat(change, raw(" returning "), returning_sql(write))
 
 
@@ -66,7 +66,8 @@ def _update(write: RelationWrite) -> Sql:
     )
 
 
-def _insert(write: RelationWrite) -> Sql:
+def insert_sql(write: RelationWrite) -> Sql:
+    """Return the insert alone, without what it returns."""
     into = concat(raw("insert into "), _table(write))
     counts = write.resolution == "merge-duplicates"
     if not write.columns:

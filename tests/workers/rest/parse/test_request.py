@@ -1,10 +1,9 @@
 """The request as a whole: reference page, sections 1, 11 and 16."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
 from workers.rest.errors.base import RestError

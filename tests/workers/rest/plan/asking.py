@@ -1,6 +1,8 @@
 """A request through the pure steps: from what is sent to a plan against the hand-made catalog."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from tests.workers.rest.plan.catalogs import CATALOG
 from workers.database.schema_cache.similar_names import best_match

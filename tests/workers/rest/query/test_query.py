@@ -36,6 +36,7 @@ def statements(sent: Sent) -> list[RestStatement]:
         *([] if by_rows is None else [by_rows]),
         *prepared.estimates,
         *([] if prepared.guard is None else [prepared.guard]),
+        *prepared.before,
     ]
 
 
@@ -178,8 +179,10 @@ def test_bodies_are_only_ever_parameters(
     prepared = query_for(asked.plan)
 
     assert MARK not in prepared.text
-    slots = [each for each in prepared.params if isinstance(each, ParameterSlot)]
-    values = [each for each in prepared.params if isinstance(each, bytes)]
+    assert not any(MARK in before.text for before in prepared.before)
+    params = [param for each in (*prepared.before, prepared) for param in each.params]
+    slots = [each for each in params if isinstance(each, ParameterSlot)]
+    values = [each for each in params if isinstance(each, bytes)]
     assert PAYLOAD in slots or any(b"MARK" in each for each in values)
 
 

@@ -1,0 +1,62 @@
+"""Keys of long arrays: what is told at once is what a look at each object tells."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.rest.errors.parse import BadBody
+from workers.rest.parse.payload import JSON, parse_rows
+from workers.rest.parse.uniform_rows import first_names, has_names
+
+_KEYS = st.sampled_from(["a", "b", "é", "", 'q"', "\\", "type", "field_0", "a b", "\n"])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_KEYS, inner, max_size=2),
+    max_leaves=4,
+)
+_ROWS = st.lists(st.dictionaries(_KEYS, _VALUES, max_size=4), max_size=5)
+_LONG_TEXT = "x" * 5000
+
+
+@given(_ROWS, st.lists(_KEYS, unique=True, min_size=1, max_size=4), st.booleans())
+def test_keys_are_those_only_if_each_object_has_just_them(
+    rows: list[dict[str, object]], names: list[str], is_ascii: bool
+) -> None:
+    body = json.dumps(rows, ensure_ascii=is_ascii).encode()
+
+    if has_names(body, tuple(names)):
+        assert all(row.keys() == set(names) for row in rows)
+
+
+@given(_ROWS)
+def test_a_long_array_is_read_as_a_short_one(rows: list[dict[str, object]]) -> None:
+    short = [{**row, "long": ""} for row in rows]
+    long = [{**row, "long": _LONG_TEXT} for row in rows]
+
+    def keys(value: object) -> tuple[str, ...] | str:
+        try:
+            return parse_rows(JSON, json.dumps(value).encode(), None).keys
+        except BadBody as refusal:
+            return refusal.message
+
+    assert keys(long) == keys(short)
+
+
+def test_plain_rows_are_told_at_once() -> None:
+    body = json.dumps([{"name": f"row {n}", "qty": n, "data": [n, {"x": "}"}]} for n in range(1000)]).encode()
+
+    assert has_names(body, ("name", "data", "qty"))
+    assert not has_names(body, ("name", "qty"))
+    assert not has_names(body, ("name", "qty", "data", "more"))
+    assert not has_names(body[:-1], ("name", "qty", "data"))
+    assert first_names(json.dumps([{"b": _LONG_TEXT, "a": 1}]).encode()) == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b"", b"{}", b'{"a":"' + _LONG_TEXT.encode() + b'"}', b"[1," + b" " * 5000 + b'{"a":1}]'],
+)
+def test_other_bodies_are_left_to_the_caller(body: bytes) -> None:
+    assert first_names(body) is None
