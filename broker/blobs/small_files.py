@@ -20,7 +20,7 @@ from broker.blobs.errors import BlobStoreDown, translate_disk_errors
 from broker.blobs.model import ThreadRunner
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-_AT_ONCE = 4
+_AT_ONCE = 8
 """Groups that are written at the same time. Each thread that returns from a call of the kernel waits for Python's lock: with more
 threads the groups are smaller, and there is more to wait for.
 """
