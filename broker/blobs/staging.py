@@ -59,9 +59,10 @@ class PiecePipe:
         if self.size + len(chunk) > self._limit:
             raise BlobTooLarge(self._limit)
         self.size += len(chunk)
-        while chunk:
-            part = chunk[: PIECE - self._held_size]
-            chunk = chunk[len(part) :]
+        start = 0
+        while start < len(chunk):
+            part = chunk[start : start + PIECE - self._held_size]
+            start += len(part)
             self._held.append(part)
             self._held_size += len(part)
             if self._held_size == PIECE:

@@ -20,6 +20,7 @@ from schemas.http_dates import http_date
 from services.gateway.compression import ResponseCompression, encoded_headers, weakened
 from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
 from services.gateway.encoders import Encoder, encoded_piece
+from services.gateway.file_copy import STALL_S, copy_to_socket
 from services.gateway.forward import response_headers
 
 S3_PREFIX = "/storage/v1/s3"
@@ -27,10 +28,6 @@ _SMALL = 64 * 1024
 """Up to here a body is sent with its head in one write."""
 MOST_ENCODED = 8 * 1024 * 1024
 """Bytes of the longest object that is compressed on its way: the kernel sends longer ones without copying them."""
-STALL_S = 30.0
-"""Seconds in which a client has to take something."""
-_PIECE = 8 * 1024 * 1024
-"""Bytes of one sendfile: others have their turn between."""
 _MISSING = (
     b'{"statusCode":"404","error":"Not found","message":"The resource was not found","code":"NoSuchKey"}'
 )
@@ -182,7 +179,7 @@ async def _send_file(request: web.BaseRequest, sent: web.StreamResponse, file: i
         await _drained(request, transport)
         if transport.is_closing():
             raise ConnectionResetError("the client is gone")
-        await _copy(file, descriptor, span)
+        await copy_to_socket(file, descriptor, span)
     finally:
         os.close(descriptor)
     request.writer.length = 0  # all of it has left; the end that follows adds nothing
@@ -198,65 +195,6 @@ async def _drained(request: web.BaseRequest, transport: asyncio.Transport) -> No
             await request.writer.drain()
     finally:
         transport.set_write_buffer_limits()
-
-
-async def _copy(file: int, to: int, span: ByteRange) -> None:
-    """Send bytes of a file to a socket that does not block. Raises: ConnectionResetError, TimeoutError, OSError."""
-    copying = _FileCopy(asyncio.get_running_loop(), file, to, span)
-    if not copying.is_done:
-        await copying.run()
-
-
-class _FileCopy:
-    """Bytes of a file that the kernel copies to a socket, piece by piece whenever the socket takes more.
-
-    The socket stays registered from the first wait to the end, and no coroutine or timer runs for a piece: a
-    client on the same machine takes 100 MB in 75 pieces, and each of them cost 80 us that way.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, file: int, to: int, span: ByteRange) -> None:
-        self._loop, self._file, self._to = loop, file, to
-        self._at, self._stop = span.start, span.stop
-        self._done: asyncio.Future[None] = loop.create_future()
-        self._send()
-
-    @property
-    def is_done(self) -> bool:
-        """Return whether all bytes are sent."""
-        return self._at >= self._stop
-
-    async def run(self) -> None:
-        """Send the rest. Raises: as `_copy`."""
-        if self._done.done():
-            return self._done.result()
-        self._loop.add_writer(self._to, self._send)
-        try:
-            at = -1
-            while not self._done.done():
-                if at == self._at:
-                    raise TimeoutError("the client takes nothing")
-                at = self._at
-                await asyncio.wait([self._done], timeout=STALL_S)
-        finally:
-            self._loop.remove_writer(self._to)
-        return self._done.result()
-
-    def _send(self) -> None:
-        """Send one piece at most: others have their turn between."""
-        if self._done.done():
-            return
-        try:
-            count = os.sendfile(self._to, self._file, self._at, min(_PIECE, self._stop - self._at))
-            if count == 0:
-                raise ConnectionResetError("the file is shorter than it was")
-            self._at += count
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            self._done.set_exception(error)
-            return
-        if self._at >= self._stop:
-            self._done.set_result(None)
 
 
 def _whole(status: int, head: Headers, body: bytes, extra: Headers) -> web.Response:
