@@ -17,9 +17,11 @@ from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
 
 _MOST_BYTES = 8 * 1024 * 1024
-"""Bytes of all stored pages of a process."""
+"""Bytes of all stored pages of a process, with their keys and marks."""
 _LONGEST = 512 * 1024
 """Bytes of the longest page that is stored."""
+_ENTRY = 500
+"""Bytes of the objects of one entry: empty pages of many folders must not count as nothing."""
 _BUCKET_PARAMETERS: Mapping[str, tuple[int, int]] = {
     "children": (1, 6),
     "search": (2, 8),
@@ -61,16 +63,23 @@ class StoredPages:
     def store(self, key: PageKey, mark: str, page: bytes) -> None:
         """Store a page with its mark."""
         self._remove(key)
-        if len(page) > _LONGEST:
+        size = _size_of(key, mark, page)
+        if size > _LONGEST:
             return
-        while self._pages and self._size + len(page) > self._most_bytes:
+        while self._pages and self._size + size > self._most_bytes:
             self._remove(next(iter(self._pages)))
         self._pages[key] = (mark, page)
-        self._size += len(page)
+        self._size += size
 
     def _remove(self, key: PageKey) -> None:
-        _, page = self._pages.pop(key, ("", b""))
-        self._size -= len(page)
+        entry = self._pages.pop(key, None)
+        if entry is not None:
+            self._size -= _size_of(key, *entry)
+
+
+def _size_of(key: PageKey, mark: str, page: bytes) -> int:
+    texts = sum(4 * len(value) for value in key if isinstance(value, str))  # at most four bytes a character
+    return _ENTRY + texts + len(mark) + len(page)
 
 
 class PageRead:
