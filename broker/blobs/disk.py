@@ -27,6 +27,7 @@ from broker.blobs.disk_files import AppendedFile, NewFile, cached_bytes, open_fo
 from broker.blobs.errors import BlobMissing, BlobStoreFull, translate_disk_errors
 from broker.blobs.model import BlobInfo, BlobSink, OpenBlob, ThreadRunner
 from broker.blobs.small_files import SmallFiles
+from broker.blobs.spread_folders import spread_folders_in
 from broker.blobs.staged_bytes import StagedBytes
 
 _LEAST_FREE = 1024 * 1024
@@ -189,6 +190,8 @@ class DiskBlobs:
             self._make_folder(path.parent)
         else:
             path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if self._root / blob_names.OBJECTS.name in path.parents:
+            spread_folders_in(path.parent)
         path.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
         sync_folder(path.parent)
 

@@ -1,6 +1,9 @@
 """Write short blobs to the local disk, several at once: the files that wait together are written by one call in a thread.
 
-    write(path, data) -> [ waiting ] -> one thread: create every file; write and sync each; then sync every folder once
+    write(path, data) -> [ waiting ] -> one thread: create and write every file; then sync each; then sync every folder once
+
+All files are on their way to the disk before the first sync waits for it, so the file system makes them durable in one commit of
+its journal, and the syncs of the others find nothing left to do.
 
 A file is created at its final path: no row names it before it is durable, so no reader looks for it, and what a crash
 leaves is a blob without a row, which the sweep removes. While calls run, further files wait and form the next group.
@@ -12,14 +15,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from broker.blobs.disk_files import MakeParent, open_private, sync_folder, write_all
+from broker.blobs.disk_files import MakeParent, open_private, start_writeback, sync_folder, write_all
 from broker.blobs.errors import BlobStoreDown, translate_disk_errors
 from broker.blobs.model import ThreadRunner
 
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_DSYNC
-"""With O_DSYNC the write itself waits for the disk: a call less that returns to Python."""
-_AT_ONCE = 16
-"""Groups that are written at the same time: the file system makes their syncs durable together."""
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_AT_ONCE = 8
+"""Groups that are written at the same time. Each thread that returns from a call of the kernel waits for Python's lock: with more
+threads the groups are smaller, and there is more to wait for.
+"""
 _LARGEST_GROUP = 16
 
 
@@ -72,6 +76,8 @@ class SmallFiles:
         """Write a group in a thread: an error of one file is set in it and does not affect the others."""
         created = [(file, number) for file in group if (number := self._create(file)) >= 0]
         for file, number in created:
+            _write_bytes(file, number, is_alone=len(created) == 1)
+        for file, number in created:
             _sync(file, number)
         self._sync_folders([file for file, _ in created if file.error is None])
         for file, _ in created:
@@ -100,12 +106,22 @@ class SmallFiles:
                         file.error = error
 
 
-def _sync(file: _SmallFile, number: int) -> None:
-    """Write a file, which syncs it, and close it."""
+def _write_bytes(file: _SmallFile, number: int, *, is_alone: bool) -> None:
+    """Write a file, and start its way to the disk unless a sync follows at once."""
     try:
         with translate_disk_errors("write"):
             write_all(number, file.data)
-            if not file.data:  # an empty file is durable after a sync only
+    except BlobStoreDown as error:
+        file.error = error
+    if not is_alone:
+        start_writeback(number, 0, len(file.data))
+
+
+def _sync(file: _SmallFile, number: int) -> None:
+    """Sync a file and close it."""
+    try:
+        if file.error is None:
+            with translate_disk_errors("write"):
                 os.fsync(number)
     except BlobStoreDown as error:
         file.error = error

@@ -20,6 +20,7 @@ from schemas.http_dates import http_date
 from services.gateway.compression import ResponseCompression, encoded_headers, weakened
 from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
 from services.gateway.encoders import Encoder, encoded_piece
+from services.gateway.file_copy import STALL_S, copy_to_socket
 from services.gateway.forward import response_headers
 
 S3_PREFIX = "/storage/v1/s3"
@@ -27,10 +28,6 @@ _SMALL = 64 * 1024
 """Up to here a body is sent with its head in one write."""
 MOST_ENCODED = 8 * 1024 * 1024
 """Bytes of the longest object that is compressed on its way: the kernel sends longer ones without copying them."""
-STALL_S = 30.0
-"""Seconds in which a client has to take something."""
-_PIECE = 8 * 1024 * 1024
-"""Bytes of one sendfile: others have their turn between."""
 _MISSING = (
     b'{"statusCode":"404","error":"Not found","message":"The resource was not found","code":"NoSuchKey"}'
 )
@@ -182,7 +179,7 @@ async def _send_file(request: web.BaseRequest, sent: web.StreamResponse, file: i
         await _drained(request, transport)
         if transport.is_closing():
             raise ConnectionResetError("the client is gone")
-        await _copy(file, descriptor, span)
+        await copy_to_socket(file, descriptor, span)
     finally:
         os.close(descriptor)
     request.writer.length = 0  # all of it has left; the end that follows adds nothing
@@ -198,35 +195,6 @@ async def _drained(request: web.BaseRequest, transport: asyncio.Transport) -> No
             await request.writer.drain()
     finally:
         transport.set_write_buffer_limits()
-
-
-async def _copy(file: int, to: int, span: ByteRange) -> None:
-    loop, at = asyncio.get_running_loop(), span.start
-    while at < span.stop:
-        try:
-            count = os.sendfile(to, file, at, min(_PIECE, span.stop - at))
-        except (BlockingIOError, InterruptedError):
-            await _writable(loop, to)
-            continue
-        if count == 0:
-            raise ConnectionResetError("the file is shorter than it was")
-        at += count
-        await asyncio.sleep(0)
-
-
-async def _writable(loop: asyncio.AbstractEventLoop, to: int) -> None:
-    ready = loop.create_future()
-    loop.add_writer(to, _wake, ready)
-    try:
-        async with asyncio.timeout(STALL_S):
-            await ready
-    finally:
-        loop.remove_writer(to)
-
-
-def _wake(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)
 
 
 def _whole(status: int, head: Headers, body: bytes, extra: Headers) -> web.Response:

@@ -1,4 +1,4 @@
-"""Requests to REST and GraphQL that are answered without aiohttp's request objects, tasks and timers. Hot path.
+"""Requests to REST and GraphQL, and listings of storage, that are answered without aiohttp's request objects, tasks and timers. Hot path.
 
     bytes of a client --> parser --> `begin`    the steps of `Edge` as far as the message to the pool
     reply of the pool ------------> `settle`    the response as bytes, written to the socket at once
@@ -39,12 +39,12 @@ from services.middleware.request_id import request_id
 
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
 _BODILESS = "GET"
-_PREFIXES = ("/rest/v1/", "/graphql/v1")
-_HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL)
+_PREFIXES = ("/rest/v1/", "/graphql/v1", "/storage/v1/object/list/", "/storage/v1/object/list-v2/")
+_HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL, HandlerName.STORAGE)
 
 
 class ClientAddress(NamedTuple):
-    """Stands for aiohttp's request as long as there is none: all that the steps of REST and GraphQL read of it."""
+    """Stands for aiohttp's request as long as there is none: all that the steps of these requests read of it."""
 
     remote: str
 
@@ -89,6 +89,9 @@ class DirectExchange:
         try:
             response = self.handler.calls.quick_response(call)
             if response is not None:
+                if response.grant is not None or response.claim is not None:
+                    # Sent as it is, it would confirm an object whose bytes were never read, or send one without its bytes.
+                    raise RuntimeError("the pool answered a message that carries no object with one")
                 self.response = response
                 response = self.edge.encoded_now(self.request, response)
         except Exception as error:  # last resort: the client must get an answer

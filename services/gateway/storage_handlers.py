@@ -1,6 +1,9 @@
 """The handlers of storage: REST, resumable uploads and S3. Bytes of objects pass between the client and the blob store here."""
 
+from collections.abc import Callable
+
 from broker.requests.call import PoolReply
+from broker.requests.open_calls import OpenCall
 from broker.subjects import STORAGE
 from schemas.http import STORAGE_URL, Request, Response
 from services.gateway.authentication import Authenticator
@@ -35,6 +38,14 @@ class StorageHandler(ForwardHandler):
     def needs_caller(self, request: GatewayRequest) -> bool:
         """Return False for the version of an object: that is answered with an error for every caller."""
         return not names_version(request.method, request.below, request.query)
+
+    def begin(
+        self, request: GatewayRequest, body: bytes, on_settled: Callable[[OpenCall], None]
+    ) -> tuple[Request, OpenCall] | None:
+        """Send a request that is a message to the pool at once; None for one that carries an object."""
+        if carries_object(request.method, request.below):
+            return None
+        return super().begin(request, body, on_settled)
 
     async def handle(self, request: GatewayRequest) -> Reply:
         """Receive an object, send one, or send the request to the pool."""

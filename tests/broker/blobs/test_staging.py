@@ -70,7 +70,7 @@ def test_chunks_of_any_size_become_the_same_bytes_in_pieces(sizes: list[int]) ->
     sink = asyncio.run(write())
 
     assert b"".join(sink.pieces) == b"".join(chunks)
-    assert all(len(piece) >= PIECE for piece in sink.pieces[:-1])
+    assert all(len(piece) == PIECE for piece in sink.pieces[:-1])
     assert md5.hex == hashlib.md5(b"".join(chunks), usedforsecurity=False).hexdigest()
     assert sink.calls[-1] == "finish"
 

@@ -49,8 +49,12 @@ async def listing(context: StorageContext, request: StorageRequest) -> Response:
         name = "search"
         levels = folder.count("/") + 1
         values = (folder, request.bucket, limit, levels, offset, search, column, order)
-    rows = await context.run(request.as_caller(), statement(SQL[name], *values))
-    return raw_json_response(rows[0][0][0])
+    if not request.caller.is_service:
+        rows = await context.run(request.as_caller(), statement(SQL[name], *values))
+        return raw_json_response(rows[0][0][0])
+    reading = context.pages.read(name, values)
+    rows = await context.run(request.as_caller(), reading.statement)
+    return raw_json_response(reading.page(rows[0]))
 
 
 async def listing_v2(context: StorageContext, request: StorageRequest) -> Response:

@@ -21,6 +21,7 @@ from workers.storage.model.names_and_sizes import UploadRules
 from workers.storage.model.s3_keyring import S3Keyring
 from workers.storage.model.signed_urls import UrlSigner
 from workers.storage.model.upload_tickets import TicketSealer
+from workers.storage.objects.pages import StoredPages
 from workers.storage.requests.identity import SessionSettings, StorageIdentity, role_settings
 
 T = TypeVar("T")
@@ -86,6 +87,8 @@ class StorageContext:
     upload_rules: BoundedCache[str, UploadRules] = field(default_factory=lambda: BoundedCache(_MOST_RULES))
     """Rules of buckets without a quota, as they were read last: they may have changed since, so every write compares them."""
 
+    pages: StoredPages = field(default_factory=StoredPages)
+    """Pages of listings that the service role has read."""
     announce: Callable[[ObjectsChanged], object] = field(default=lambda _: None)
     """Publishes what a request has changed to the edges."""
 
