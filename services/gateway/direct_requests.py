@@ -1,4 +1,4 @@
-"""Requests to REST and GraphQL that are answered without aiohttp's request objects, tasks and timers. Hot path.
+"""Requests to REST, GraphQL and auth that are answered without aiohttp's request objects, tasks and timers. Hot path.
 
     bytes of a client --> parser --> `begin`    the steps of `Edge` as far as the message to the pool
     reply of the pool ------------> `settle`    the response as bytes, written to the socket at once
@@ -39,9 +39,9 @@ from services.middleware.request_id import request_id
 
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
 _BODILESS = "GET"
-_PREFIXES = ("/rest/v1/", "/graphql/v1")
-_HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL)
-_REQUEST_LINE = re.compile(rb"GET (/rest/v1/[A-Za-z0-9._~!$&'()*+,;=:@%/?\"{}-]*) HTTP/1\.1\r\n")
+_PREFIXES = ("/rest/v1/", "/graphql/v1", "/auth/v1/")
+_HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL, HandlerName.AUTH)
+_REQUEST_LINE = re.compile(rb"GET (/(?:rest|auth)/v1/[A-Za-z0-9._~!$&'()*+,;=:@%/?\"{}-]*) HTTP/1\.1\r\n")
 """The line of a request whose other lines are known: fewer characters than the parser accepts."""
 _LINE_END = b"\r\n"
 _LINES_BESIDE_HEADERS = 2
@@ -71,7 +71,7 @@ class KnownHead(NamedTuple):
 
 
 class ClientAddress(NamedTuple):
-    """Stands for aiohttp's request as long as there is none: all that the steps of REST and GraphQL read of it."""
+    """Stands for aiohttp's request as long as there is none: all that the steps of these areas read of it."""
 
     remote: str
 
@@ -216,6 +216,7 @@ class DirectRequests:
             route,
             below,
             edge.trusted,
+            edge.address_headers.get(route.area, ()),
         )
         if not self._identify(request, handler):
             return None
