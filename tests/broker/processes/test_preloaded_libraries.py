@@ -28,5 +28,7 @@ def test_libraries_that_few_projects_use_are_not_preloaded():
     loaded = done.stdout
 
     assert "'aiohttp'" in loaded
-    assert "'prometheus_client'" in loaded  # every process would load it by itself: statistics read all metrics
+    assert (
+        "'prometheus_client'" in loaded
+    )  # every process would load it by itself: statistics read all metrics
     assert [name for name in UNUSED if f"'{name}'" in loaded] == []
