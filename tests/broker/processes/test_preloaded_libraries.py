@@ -8,6 +8,8 @@ UNUSED = (
     "obstore",  # object stores: `storage.backend`
     "rich",  # console output of other programs, installed for development
     "pycparser",  # declarations that a cffi library parses when it is imported
+    "webauthn",  # passkeys and security keys
+    "OpenSSL",  # what that library brings along
     "starlette",  # HTTP servers that libraries bring along
 )
 _CODE = """
