@@ -9,7 +9,8 @@ from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
 from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
-from broker.processes.lifecycle import ManagedProcess, data_folder, environment_variables
+from broker.processes.data_folder import data_folder
+from broker.processes.lifecycle import ManagedProcess, environment_variables
 from broker.requests.call import Calls
 from schemas.keys.token_keys import read_keys
 from schemas.keys.tokens import Verifier

@@ -8,7 +8,8 @@ from aiohttp import web
 
 from broker.nats.connection import NatsConnection
 from broker.observability.tracing import STATE
-from broker.processes.lifecycle import ManagedProcess, data_folder, share_of_requests_s
+from broker.processes.data_folder import data_folder
+from broker.processes.lifecycle import ManagedProcess, share_of_requests_s
 from broker.processes.setting_files import find_file, setting_folders
 from schemas.settings.certificates import TLS_ALPN
 from schemas.settings.tree import Settings, SettingsError

@@ -19,7 +19,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from schemas.settings.management import Management
 
 BACKUP_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}")

@@ -44,37 +44,19 @@ from typing import Final
 import msgspec
 
 from broker.processes.allocation_gaps import fill_large_gaps, filled_gaps
+from broker.processes.fork_orders import FORK, FORK_FD, ForkOrder
 from broker.processes.heartbeat import EVERY_S
+from broker.processes.mapped_files import release_file_pages
 from broker.processes.status_lines import HEARTBEAT, READY
 from broker.processes.title import show_command
 from broker.processes.warm_up import warm_up
 from schemas.settings.tree import Settings
 
 READY_FD: Final = "HEADWATER_READY_FD"
-FORK_FD: Final = "HEADWATER_FORK_FD"
-FORK: Final = b"f"
-"""The byte that requests a fork; the descriptors travel with it."""
 MOST_DESCRIPTORS: Final = 16
 _PR_SET_PDEATHSIG = 1
 _ADOPTED_S = 5.0
 _POLL_S = 0.0005
-
-
-class ForkOrder(msgspec.Struct, frozen=True):
-    """What to fork, as the forked process reads it from a descriptor (`memfd_create`)."""
-
-    argv: list[str]
-    """The command that `ps` shows: it would start the same program by itself."""
-    program: list[str]
-    """The module and its arguments."""
-    environment: dict[str, str]
-    folder: str
-    stop_signal: int
-    descriptors: list[tuple[str, int]]
-    """Environment variables, each with the number of the request's descriptors that it lists.
-
-    The request's first three descriptors are this order, the output, and the pipe for the process id.
-    """
 
 
 def main() -> int:
@@ -98,6 +80,7 @@ def main() -> int:
     gaps = filled_gaps()
     fill_large_gaps()
     gc.freeze()  # without this the collector would write to, and so copy, every shared page
+    release_file_pages()
     order = _serve(control, pipe, supervisor)
     code = _run(order) if order is not None else 0
     del gaps  # until here: what they fill may not become free again

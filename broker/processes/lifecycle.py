@@ -34,6 +34,7 @@ from broker.observability.observe import configure, observe, store_lines, traceb
 from broker.observability.tracing import start_tracing, stop_tracing
 from broker.processes.collector import settle_collector
 from broker.processes.heartbeat import remove_stale_file, start_heartbeat
+from broker.processes.mapped_files import release_file_pages
 from broker.processes.secret_files import with_file_values
 from broker.processes.status_lines import READY
 from schemas.settings.environment import read_environment
@@ -78,6 +79,7 @@ class ManagedProcess:
             return
         self._is_ready = True
         settle_collector()
+        release_file_pages()
         observe(ProcessReady(round(time.monotonic() - self._started_at, 3)))
         number = os.environ.pop(READY_FD, "")
         pipe = int(number) if number.isdigit() else None
@@ -195,11 +197,6 @@ def process_settings() -> Settings:
 def environment_variables() -> dict[str, str]:
     """Return which settings the environment of this process sets: dotted path -> variable. Raises: SettingsError."""
     return read_environment(with_file_values(os.environ)).variables
-
-
-def data_folder() -> Path:
-    """Return the data folder of the platform: it contains the blobs, unless the settings name another place."""
-    return Path(os.environ.get("HEADWATER_DATA") or ".headwater").absolute()
 
 
 async def _live(name: str, main: Callable[[ManagedProcess], Awaitable[None]], settings: Settings) -> int:

@@ -1,14 +1,15 @@
 """Do once, before processes are forked, what each would do in the same way when it starts.
 
 What a library builds at its first use (tables of types, compiled expressions, ciphers) then lies in memory that the forked processes
-share; each would otherwise build, and hold, its own. Nothing here reads the environment or a file: the fork server may not
-contain secrets.
+share; each would otherwise build, and hold, its own. Nothing here reads the environment or a file of the platform: the fork server
+may not contain secrets.
 """
 
 import json
 from urllib.parse import unquote, urlsplit
 
-from broker.observability.observe import configure
+from broker.observability.exposition import prometheus_text
+from broker.observability.observe import ObservedFigures, configure
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings
 
@@ -19,6 +20,7 @@ def warm_up() -> Settings:
     """Parse settings, texts and names as every program does, and configure log lines; return the default settings."""
     json.dumps({"name": [unquote("%20"), urlsplit("nats://user:password@127.0.0.1:4222").hostname]})
     "localhost".encode("idna")  # as sockets encode names of hosts
+    prometheus_text(ObservedFigures())  # statistics read the metrics of every process soon after its start
     settings, _ = load_settings(_CONFIGURATION, {})
     configure(settings.log.level, settings.log.format, "fork-server")
     return settings

@@ -1,4 +1,4 @@
-"""Requests to REST and GraphQL, and listings of storage, that are answered without aiohttp's request objects, tasks and timers. Hot path.
+"""Requests to REST, GraphQL and auth, and listings of storage, that are answered without aiohttp's request objects, tasks and timers. Hot path.
 
     bytes of a client --> parser --> `begin`    the steps of `Edge` as far as the message to the pool
     reply of the pool ------------> `settle`    the response as bytes, written to the socket at once
@@ -39,8 +39,14 @@ from services.middleware.request_id import request_id
 
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
 _BODILESS = "GET"
-_PREFIXES = ("/rest/v1/", "/graphql/v1", "/storage/v1/object/list/", "/storage/v1/object/list-v2/")
-_HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL, HandlerName.STORAGE)
+_PREFIXES = (
+    "/rest/v1/",
+    "/graphql/v1",
+    "/auth/v1/",
+    "/storage/v1/object/list/",
+    "/storage/v1/object/list-v2/",
+)
+_HANDLERS = (HandlerName.REST, HandlerName.GRAPHQL, HandlerName.AUTH, HandlerName.STORAGE)
 
 
 class ClientAddress(NamedTuple):
@@ -192,6 +198,7 @@ class DirectRequests:
             route,
             below,
             edge.trusted,
+            edge.address_headers.get(route.area, ()),
         )
         if not self._identify(request, handler):
             return None

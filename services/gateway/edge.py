@@ -101,7 +101,7 @@ class Edge:
         self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
         self._unrouted = UnroutedHandler(self._policy, self._health, RootPage(settings))
         self._handlers = self._make_handlers(settings)
-        self._address_headers = {"auth": address_headers_of(settings.auth)}
+        self.address_headers = {"auth": address_headers_of(settings.auth)}
         limit = settings.gateway.rate_limit
         if limit != self._rate_limit:
             self._rate_limit = limit
@@ -113,7 +113,7 @@ class Edge:
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, and leave its line in the log. Raises only when the client is gone."""
-        request = read_request(http, self.trusted, self._address_headers)
+        request = read_request(http, self.trusted, self.address_headers)
         if self._access is None:
             return await self._answer(request)
         request.is_sampled = self._access.samples()

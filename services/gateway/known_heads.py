@@ -12,10 +12,10 @@ from aiohttp.http_parser import RawRequestMessage
 
 from schemas.http import Headers
 
-_TARGET = rb"/(?:rest|graphql)/v1[A-Za-z0-9._~!$&'()*+,;=:@%/?\"{}-]*"
-_GET_LINE = re.compile(rb"GET (/rest/v1/[A-Za-z0-9._~!$&'()*+,;=:@%/?\"{}-]*) HTTP/1\.1\r\n")
-"""The line of a request whose other lines are known: fewer characters than the parser accepts."""
-_POST_LINE = re.compile(rb"POST (" + _TARGET + rb") HTTP/1\.1\r\n")
+_REST_OF_TARGET = rb"[A-Za-z0-9._~!$&'()*+,;=:@%/?\"{}-]*) HTTP/1\.1\r\n"
+"""Fewer characters than the parser accepts."""
+_GET_LINE = re.compile(rb"GET (/(?:rest|auth)/v1/" + _REST_OF_TARGET)
+_POST_LINE = re.compile(rb"POST (/(?:rest|graphql|auth|storage)/v1" + _REST_OF_TARGET)
 _LENGTH_LINE = re.compile(rb"\r\ncontent-length: ([1-9][0-9]{0,5})\r\n", re.IGNORECASE)
 _LENGTH = re.compile(rb"[1-9][0-9]{0,5}")
 _LENGTH_NAME = "content-length"

@@ -10,6 +10,7 @@ from typing import Any
 
 from broker.processes.backup_requests import backup_folder
 from broker.processes.inherited_sockets import LISTEN_FDS
+from broker.processes.mapped_files import release_file_pages
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.backups import BackupRunner
 from services.supervisor.data_folder.folder import create_data_folder, lock_folder
@@ -81,10 +82,13 @@ async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> No
     )
     shown = dict(values)  # with the link of a first start, which is not written down
     backups = asyncio.create_task(_backup_runner(prepared, report).run())
+
+    def on_ready() -> None:
+        report.ready(shown, time.monotonic() - began)
+        release_file_pages()
+
     try:
-        await supervisor.run(
-            lambda: report.ready(shown, time.monotonic() - began), _settler(prepared, report, shown)
-        )
+        await supervisor.run(on_ready, _settler(prepared, report, shown))
     finally:
         backups.cancel()
         await asyncio.wait((backups,))

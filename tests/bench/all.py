@@ -31,6 +31,7 @@ class Part:
 
 
 PARTS = (
+    Part("memory", is_timed=False),
     Part("rest", ("--workloads", "by_pk", "--connections", "1,32,256")),
     Part("rest", ("--workloads", "embed,insert1,insert1000,rpc", "--connections", "32")),
     Part("graphql"),

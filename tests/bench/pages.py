@@ -2,7 +2,7 @@
 
     python -m tests.bench.pages [--check] [--file tests/bench/history.jsonl]
 
-Takes the newest line of each benchmark (peers, growth, rest, graphql, auth, storage) and replaces what stands between
+Takes the newest line of each benchmark (peers, growth, memory, rest, graphql, auth, storage) and replaces what stands between
 `<!-- figures: NAME -->` and `<!-- end of figures -->` in docs/comparison.md and docs/capacity.md. A run on a machine that had
 other work is marked; the next recorded run replaces it.
 """
@@ -25,6 +25,7 @@ from services.cli.capacity_model import (
     needs,
 )
 from tests.bench.history import HISTORY, HistoryLine, newest, read
+from tests.bench.memory import IDLE
 from tests.bench.table import number
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +54,7 @@ REQUESTS: dict[str, tuple[str, str]] = {
     "image": ("peers", "sharp, 12 MP to jpeg: our CPU"),
 }
 """Kinds of requests of `headwater capacity`, and the benchmark and figure of each."""
-BENCHMARKS = ("rest", "graphql", "auth", "storage", "growth", "peers")
+BENCHMARKS = ("memory", "rest", "graphql", "auth", "storage", "growth", "peers")
 
 PAPER = {
     "sockets": ExpectedLoad({"read": 1000}, sockets=1_000_000, broadcasts=100_000),
@@ -91,7 +92,7 @@ def capacity_figures(lines: Mapping[str, HistoryLine]) -> CapacityFigures:
         value("growth", "socket: memory"),
         value("growth", "socket: CPU to open and join") / 1000,
         value("growth", "socket: CPU a second at rest") / 1000,
-        value("rest", "idle memory"),
+        value("memory", IDLE),
         edge_mb,
         value("growth", "memory of a further worker process of one pool"),
         max(0.0, value("growth", "memory of all processes: slope by tables")),

@@ -18,7 +18,6 @@ from typing import Any
 import asyncpg
 import jwt
 
-from tests.bench import cpu
 from tests.bench.fastest_insert import fastest_insert
 from tests.bench.load import drive, http
 from tests.bench.table import HEADING, Budget, Figures, Medians, add_record_option, run, show
@@ -33,7 +32,6 @@ BUDGETS = (
     Budget("insert1 at 32: CPU", 0.45),
     Budget("insert1000 to the fastest SQL", 1.3),
     Budget("rpc at 32: CPU", 0.25),
-    Budget("idle memory", 250),
 )
 """What is wanted; CPU of all processes per request. An insert of 1,000 rows is compared with the CPU of Postgres for the same rows."""
 
@@ -162,14 +160,6 @@ def main() -> int:
     with platform() as one:
         asyncio.run(prepare(one.values["DB_URL"]))
         one.wait_for_catalog("items")
-        idle = cpu.resident_mb([one.pid])
-        print(
-            f"idle memory {sum(idle.values()):.0f} MB: "
-            + ", ".join(f"{group} {size:.0f}" for group, size in idle.items())
-        )
-        figures.add("idle memory", sum(idle.values()), "MB")
-        for group, size in idle.items():
-            figures.add(f"idle memory of {group}", size, "MB")
         whole = measure(one, options, figures)
     figures.finish(options.record)
     return 0 if whole else 1

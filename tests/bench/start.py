@@ -5,7 +5,7 @@
 cold    a new data folder, packages installed: initdb, the platform's schemas, all migrations
 warm    the same folder again, nothing pending
 reset   `headwater db reset` of all migrations
-idle    memory as the sum of all processes' proportional share (PSS), CPU as seconds a second
+idle    CPU as seconds a second; memory: `tests.bench.memory`
 
 The machine should be idle.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.bench.cpu import difference, groups_of, resident_mb, spent
+from tests.bench.cpu import difference, groups_of, spent
 from tests.bench.table import Budget, Figures, add_record_option
 from tests.platform import free_port, headwater
 
@@ -35,7 +35,7 @@ alter table public.t_{n} enable row level security;
 create policy own on public.t_{n} for all to authenticated using ((select auth.uid()) = owner);
 create function public.f_{n}(a int) returns bigint language sql stable as $$ select count(*) + a from public.t_{n} $$;
 """
-BUDGETS = (Budget("cold", 60), Budget("warm", 3), Budget("reset", 5), Budget("idle memory", 250))
+BUDGETS = (Budget("cold", 60), Budget("warm", 3), Budget("reset", 5))
 
 
 class Project:
@@ -111,11 +111,6 @@ def main() -> int:
         roots = project.roots()
         settled(roots)
         used = idle(roots, wanted.seconds)
-        sizes = resident_mb(roots)
-        print(
-            f"idle   {sum(sizes.values()):6.0f} MB  {', '.join(f'{name} {size:.0f}' for name, size in sizes.items())}"
-        )
-        table.add("idle memory", sum(sizes.values()), "MB")
         table.add("idle CPU", 100 * sum(used.values()), "% of a core")
         print(
             f"idle   {100 * sum(used.values()):6.2f} % of a core  {', '.join(f'{name} {100 * share:.2f}' for name, share in used.items())}"

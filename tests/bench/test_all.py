@@ -36,5 +36,5 @@ def test_every_budget_stands_in_the_code_of_a_benchmark_that_is_run() -> None:
         "storage upload 100 MB at 16: rate to bare aiohttp",
         "storage list-any at 16: rate",
         "planning new shape, mean of all reads: function calls",
-        "rest idle memory",
+        "memory idle platform",
     } <= names

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from broker.blobs.store import BlobStore
-from broker.processes.lifecycle import data_folder, process_settings
+from broker.processes.data_folder import data_folder
+from broker.processes.lifecycle import process_settings
 from schemas.settings.tree import Settings
 from services.cli.backup import platform_environment
 from tests.faults.killed_platform import KilledPlatform, killed_platform

@@ -72,6 +72,10 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/processes/lifecycle.py": {
         "int(number)": OWN,
     },
+    "broker/processes/mapped_files.py": {
+        "int(head[1], 16)": PATTERN,
+        "int(head[2], 16)": PATTERN,
+    },
     "broker/processes/title.py": {
         "int(fields[_ARG_END])": OWN,
         "int(fields[_ARG_START])": OWN,

@@ -28,6 +28,7 @@ from workers.auth.delivery.email.mail_services import LiveMailServices
 from workers.auth.http.context import EndpointContext
 from workers.auth.live_context import LiveAuthContext
 from workers.auth.worker import AuthWorker
+from workers.credentials import webauthn_rules
 from workers.http_client.client import HttpClient
 from workers.resources import Resources
 
@@ -77,6 +78,12 @@ class AuthServer:
 async def serve_pool(resources: Resources) -> None:
     """Answer requests of auth until the process drains. Raises: SettingsError, Unavailable."""
     settings = resources.settings.auth
+    if (
+        settings.passkey.enabled
+        or settings.mfa.web_authn.enroll_enabled
+        or settings.mfa.web_authn.verify_enabled
+    ):
+        webauthn_rules.load()
     database = await resources.login_as(LOGIN, least_connections=_LEAST_CONNECTIONS)
     outgoing = HttpClient()
     resources.process.on_drain(outgoing.close)

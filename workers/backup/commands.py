@@ -13,7 +13,7 @@ import msgspec
 
 from broker.blobs.errors import BlobError
 from broker.blobs.store import BlobStore
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from schemas.settings.tree import Settings
 from workers.backup.manifest import BackupError, BackupManifest
 from workers.backup.restore import restore

@@ -3,9 +3,20 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
+JsonObject = dict[str, object]
+
 
 class Unverified(Exception):
     """A response could not be verified; the text tells the application's developer why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialOwner:
+    """The owner of a credential: `handle` is stored by the authenticator, the names are shown by it."""
+
+    handle: bytes
+    name: str
+    display_name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import msgspec
 
 from broker.blobs.errors import BlobError
 from broker.blobs.store import BlobStore
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from schemas.functions.deployments import SecretDigest
 from schemas.settings.tree import Settings
 from workers.functions.deployments.deployments import check_secrets

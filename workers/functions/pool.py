@@ -22,8 +22,9 @@ from broker.observability.metrics import answer_collect
 from broker.observability.observations import Observation
 from broker.observability.observe import gauge, observe
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE
+from broker.processes.data_folder import data_folder
 from broker.processes.key_file import read_key_file
-from broker.processes.lifecycle import ManagedProcess, data_folder
+from broker.processes.lifecycle import ManagedProcess
 from broker.processes.setting_files import find_file, setting_folders
 from broker.requests.handler import RequestBody
 from broker.requests.serve import serve

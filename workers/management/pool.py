@@ -9,7 +9,7 @@ from contextlib import suppress
 from broker.logs.store import FOLDER
 from broker.observability.observe import observe
 from broker.processes.backup_requests import BackupSchedule, backup_folder, write_schedule
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
 from schemas.settings.management import Management

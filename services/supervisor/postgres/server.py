@@ -126,6 +126,7 @@ def configuration(cluster: Cluster, port: int | None, extra: Mapping[str, str]) 
         "shared_preload_libraries": "pg_stat_statements",
         "pg_stat_statements.track_utility": "off",  # texts of utility statements contain verifiers of passwords
         "io_workers": "2",
+        "io_max_concurrency": "16",  # of each session; memory for 64 is set up otherwise, four times as much
         "timezone": "UTC",
         "log_timezone": "UTC",
         "log_destination": "stderr",

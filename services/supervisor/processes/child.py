@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from broker.processes.fork_server import FORK_FD
+from broker.processes.fork_orders import FORK_FD
 from broker.processes.status_lines import LOADING, READY, parse_heartbeat
 from schemas.faults import Fault
 from services.supervisor.errors import StartFailed

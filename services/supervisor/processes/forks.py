@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from broker.processes.fork_server import FORK, ForkOrder
+from broker.processes.fork_orders import FORK, ForkOrder
 from services.supervisor.processes.plan import ChildPlan
 
 _PR_SET_CHILD_SUBREAPER = 36

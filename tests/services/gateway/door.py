@@ -102,7 +102,7 @@ async def running_door(
     settings = Settings(
         api=Api(**{"port": free_port(), **(api or {})}),  # type: ignore[arg-type]  # options of a test
         broker=Broker(url=Secret(nats_url)),
-        auth=Auth(enabled=False, **(auth or {})),  # type: ignore[arg-type]  # one pool stands behind these doors
+        auth=Auth(**{"enabled": False, **(auth or {})}),  # type: ignore[arg-type]  # options of a test
         storage=Storage(enabled=False),
         realtime=realtime or RealtimeSettings(enabled=False),
         certificates=certificates or Certificates(),

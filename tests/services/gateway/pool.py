@@ -138,6 +138,8 @@ async def echo(request: Request, body: RequestBody) -> Response:
         "query": request.query,
         "headers": request.headers,
         "caller": msgspec.to_builtins(request.caller),
+        "client": request.client,
+        "caller_key": request.caller_key,
         "budget_ms": request.budget_ms,
         "is_streamed": request.stream is not None,
         "size": len(data),

@@ -1,24 +1,27 @@
 """Requests that are answered without aiohttp: the same answers as the usual way gives, on the same connection, in their order."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
 
 from broker.codec import encode
 from broker.nats.connection import NatsConnection
-from broker.subjects import POSITIONS
+from broker.requests.serve import serve
+from broker.subjects import AUTH, POSITIONS
 from schemas.caller import ServiceCaller
 from schemas.http import Headers
 from schemas.positions import POSITION, CallerPosition
+from schemas.settings.tree import Gateway
 from services.gateway import direct_connection
 from services.gateway.direct_connection import DirectConnectionHandler
 from services.gateway.direct_requests import DirectExchange
 from services.gateway.known_heads import KnownHead, KnownPost, RecognizedRequest
 from services.middleware.caller_key import CallerKeys
 from tests.broker.server import NatsServer
-from tests.services.gateway.door import KEYS, Door
-from tests.services.gateway.pool import LARGE, Pool, Said
+from tests.services.gateway.door import KEYS, Door, running_door
+from tests.services.gateway.pool import LARGE, Pool, Said, echo
 from tests.services.gateway.wire import Reply, Wire, connected, head_of
 
 KEY = {"apikey": KEYS.anon_key}
@@ -359,3 +362,79 @@ async def test_a_body_that_comes_later_is_read(door: Door, counts: Counts) -> No
         reply = await asked(wire, b"body")
 
     assert reply.json()["size"] == 4
+
+
+@pytest.fixture
+async def auth_door(nats: NatsServer) -> AsyncIterator[Door]:
+    """A gateway behind a trusted proxy, with an auth pool that says what arrived."""
+    connection = await NatsConnection.open(nats.url, name="auth pool")
+    serving = await serve(connection, AUTH, echo, concurrency=4, queue=64)
+    gateway, auth = (
+        Gateway(trusted_proxies=["127.0.0.0/8"]),
+        {"enabled": True, "sb_forwarded_for_enabled": True},
+    )
+    try:
+        async with running_door(nats.url, gateway, auth=auth) as door:
+            yield door
+    finally:
+        await serving.stop()
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/auth/v1/user", b""),
+        ("POST", "/auth/v1/token?grant_type=refresh_token", b'{"refresh_token":"abc"}'),
+        ("GET", "/auth/v1/verify?token=1", b""),
+        ("DELETE", "/auth/v1/factors/1", b""),
+    ],
+)
+async def test_a_request_to_auth_arrives_as_in_the_usual_way(
+    auth_door: Door, counts: Counts, method: str, path: str, body: bytes
+) -> None:
+    sent = {
+        **KEY,
+        "Authorization": f"Bearer {KEYS.anon_key}",
+        "x-request-id": "a-1",
+        "sb-forwarded-for": "203.0.113.9",
+        "x-forwarded-for": "198.51.100.7",
+        "Content-Length": str(len(body)),
+    }
+    async with auth_door.connect() as wire:
+        await asked(wire, head_of(method, path, sent | _USUAL) + body)
+        direct = await asked(wire, head_of(method, path, sent) + body)
+        began = counts.direct
+        usual = await asked(wire, head_of(method, path, sent | _USUAL) + body)
+
+    assert (began, counts.direct, counts.resumed) == (1, 1, 0)
+    assert (direct.status, usual.status) == (200, 200)
+    assert [name for name, _ in _without_time(direct.headers)] == [
+        name for name, _ in _without_time(usual.headers)
+    ]
+    assert _arrived(direct) == _arrived(usual)
+    assert _arrived(direct)["client"] == "203.0.113.9"
+
+
+def _arrived(reply: Reply) -> dict[str, object]:
+    """Return what arrived at the pool, without the header that makes a request take the usual way."""
+    arrived = dict(reply.json())
+    arrived["headers"] = [pair for pair in arrived["headers"] if pair[0] != "expect"]
+    return arrived
+
+
+@pytest.mark.parametrize("key", ["wrong", ""])
+async def test_a_request_to_auth_without_a_valid_key_is_rejected(auth_door: Door, key: str) -> None:
+    async with auth_door.connect() as wire:
+        await asked(wire, head_of("GET", "/auth/v1/user", KEY | _USUAL))
+        rejected = await asked(wire, head_of("GET", "/auth/v1/user", {"apikey": key}))
+
+    assert rejected.status == 401
+
+
+async def test_known_headers_of_auth_are_recognized(auth_door: Door, counts: Counts) -> None:
+    async with auth_door.connect() as wire:
+        await asked(wire, head_of("GET", "/auth/v1/user", KEY | _USUAL))
+        paths = [(await asked(wire, head_of("GET", "/auth/v1/user", KEY))).json()["path"] for _ in range(3)]
+
+    assert (counts.known, paths) == (2, ["/user"] * 3)

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 from schemas.settings.auth import Auth
 from workers.auth.model.rows import AuthUser
 from workers.credentials.relying_party import RelyingParty
-from workers.credentials.webauthn_rules import CredentialOwner, user_handle
+from workers.credentials.webauthn_credentials import CredentialOwner
+from workers.credentials.webauthn_rules import user_handle
 
 _MAX_NAME = 64
 

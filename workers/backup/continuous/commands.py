@@ -17,7 +17,7 @@ from broker.archive.sealing import SealBroken
 from broker.archive.store import ArchiveFileMissing, ArchiveStore, ArchiveStoreDown, open_archive_store
 from broker.blobs.errors import BlobError
 from broker.blobs.store import BlobStore
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from schemas.recovery import (
     FetchFilesTask,
     FillTask,

@@ -14,7 +14,8 @@ from broker.nats.connection import NatsConnection
 from broker.observability.fault_reports import FaultReporter
 from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
-from broker.processes.lifecycle import ManagedProcess, data_folder
+from broker.processes.data_folder import data_folder
+from broker.processes.lifecycle import ManagedProcess
 from schemas.settings.backup_checks import backup_keys, missing_secret
 from schemas.settings.tree import Settings, SettingsError
 from workers.backup.commands import VERSION

@@ -18,12 +18,13 @@ from workers.credentials import webauthn_rules
 from workers.credentials.authenticator_names import authenticator_name
 from workers.credentials.relying_party import RelyingParty
 from workers.credentials.webauthn_credentials import (
+    CredentialOwner,
+    JsonObject,
     KnownCredential,
     NewCredential,
     StoredCredential,
     Unverified,
 )
-from workers.credentials.webauthn_rules import CredentialOwner, JsonObject
 from workers.management.errors import ManagementError, invalid_arguments
 from workers.management.identity.own_pool import OwnPool
 from workers.management.identity.store import SQL, as_uuid, decode_rows, fetch, fetch_one, opened_rows

@@ -154,9 +154,6 @@ class LogKeeper:
                 if source == LOGS:
                     await self._ensure_stream()
                 await self._read(source)
-            except MessagesLost as lost:
-                if not lost.is_another:
-                    observe(LogLinesLost(SOURCES[source]))
                 backoff.reset()
             except (
                 Unavailable
@@ -175,7 +172,11 @@ class LogKeeper:
         )
 
     async def _read(self, source: int) -> None:
-        """Store the messages of a stream behind the stored position. Raises: MessagesLost, Unavailable, JetStreamError."""
+        """Store the messages of a stream behind the stored position, until the stream is another one.
+
+        Where messages left the stream, the same reader goes on behind them: a new one would begin before the gap again, because
+        the stored position only moves with messages that are stored. Raises: Unavailable, JetStreamError.
+        """
         stream = SOURCES[source]
         head = await stream_head(self._connection, stream)
         position = self._store.positions.get(stream)
@@ -185,7 +186,13 @@ class LogKeeper:
         reader = StreamReader(self._connection, stream, [_SUBJECTS[source]], after)
         try:
             while True:
-                messages = await reader.next()
+                try:
+                    messages = await reader.next()
+                except MessagesLost as lost:
+                    if lost.is_another:
+                        return
+                    observe(LogLinesLost(stream))
+                    continue
                 if messages:
                     await self._store_messages(source, head.created, messages)
                     await asyncio.sleep(self._gather_s)

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from broker.processes.archive_status import ArchiveStatus, StoredBase, read_archive_status
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from schemas.errors import Unavailable
 from schemas.settings.backup import Backup
 from schemas.settings.storage import S3, Azure, Gcs

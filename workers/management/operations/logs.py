@@ -16,7 +16,7 @@ from broker.logs import search
 from broker.logs.lines import StoredLine
 from broker.logs.query import InvalidLogQuery, LogFilter
 from broker.logs.store import FOLDER
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from workers.management import argument_limits as limits
 from workers.management.argument_limits import PageLimit
 from workers.management.errors import ManagementError, invalid_arguments

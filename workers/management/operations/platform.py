@@ -13,7 +13,7 @@ from msgspec import Struct
 from broker.jetstream.api import JetStreamFault, jetstream_request
 from broker.jetstream.errors import JetStreamError
 from broker.processes.backup_requests import backup_folder
-from broker.processes.lifecycle import data_folder
+from broker.processes.data_folder import data_folder
 from broker.subjects import EMAILS_STREAM, FUNCTION_LOGS, FUNCTIONS, STORAGE_EVENTS_STREAM
 from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError, invalid_arguments

@@ -92,9 +92,14 @@ async def mail_server(
                 server.connections.append(transport)
             super().connection_made(transport)
 
+    class Handler:
+        """The hooks alone: the library reads every attribute of a handler at each connection, `messages` too, which parses all."""
+
+        handle_RCPT, handle_DATA = server.handle_RCPT, server.handle_DATA
+
     def connection() -> SMTP:
         return Connection(
-            server,
+            Handler(),
             hostname="mail.test",
             enable_SMTPUTF8=utf8,
             tls_context=None if implicit_tls else tls,

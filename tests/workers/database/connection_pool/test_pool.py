@@ -313,11 +313,20 @@ async def test_old_connections_are_replaced(database):
 
 
 async def test_idle_connections_are_closed_but_one(database):
-    async with opened(database.login, 3, times=PoolTimes(idle=0.1)) as pool:
+    async with opened(database.login, 3, times=PoolTimes(idle=1.0)) as pool:
         await asyncio.gather(*(value(pool, "select pg_sleep(0.05)") for _ in range(3)))
         assert pool.state.open == 3
 
         await until(lambda: pool.state == PoolState(open=1, idle=1, waiting=0))
+
+
+async def test_the_last_connection_is_closed_later_and_the_next_request_opens_one(database):
+    async with opened(database.login, 3, times=PoolTimes(idle=0.3, last_idle=0.3)) as pool:
+        before = await backend(pool)
+
+        await until(lambda: pool.state == PoolState(open=0, idle=0, waiting=0))
+
+        assert await backend(pool) != before
 
 
 async def test_closing_lets_the_running_finish_and_refuses_the_rest(database):

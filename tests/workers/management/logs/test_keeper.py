@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -25,7 +26,8 @@ from schemas.functions.log_events import LogLine
 from schemas.logs import LogBatch, LogRecord
 from schemas.settings.log import LogStoreSettings
 from tests.broker.server import NatsServer, running_server
-from workers.management.logs.keeper import LogKeeper
+from workers.management.logs import keeper as keeper_module
+from workers.management.logs.keeper import LogKeeper, LogLinesLost
 
 SETTINGS = LogStoreSettings()
 LIMITS = StoreLimits(10**9, 1 << 40, 0)
@@ -252,6 +254,36 @@ async def test_a_stream_that_was_created_again_is_read_from_its_start(
             await until(lambda: keeper.stored == 1)
 
     assert sorted(texts(tmp_path)) == ["one", "three", "two"]
+
+
+async def test_lines_that_left_the_stream_are_reported_once_and_the_next_are_stored(
+    nats_server: NatsServer, pool: NatsConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost: list[object] = []
+    monkeypatch.setattr(
+        keeper_module, "observe", lambda seen: lost.append(seen) if isinstance(seen, LogLinesLost) else None
+    )
+
+    async def print_lines(*printed: str) -> None:
+        for text in printed:
+            line = LogLine(time.time(), "hello", "1", "e", "info", text, "")
+            await publish(pool, subjects.function_log("hello").name, encode(line))
+
+    await ensure_stream(pool, subjects.FUNCTION_LOGS, [subjects.FUNCTION_LOGS_SUBJECTS])
+    async with keeping(pool, tmp_path) as keeper:
+        await print_lines("one")
+        await until(lambda: keeper.stored == 1)
+    await print_lines("two", "three")
+    async with opened(nats_server, "platform") as operator:
+        await operator.request(f"$JS.API.STREAM.PURGE.{subjects.FUNCTION_LOGS}", b"")
+    await print_lines("four")
+    async with keeping(pool, tmp_path) as keeper:
+        await until(lambda: keeper.stored == 1)
+        await print_lines("five")
+        await until(lambda: keeper.stored == 2)
+
+    assert sorted(texts(tmp_path)) == ["five", "four", "one"]
+    assert lost == [LogLinesLost(subjects.FUNCTION_LOGS)]
 
 
 async def test_without_a_broker_lines_are_dropped_and_counted_and_the_process_goes_on(

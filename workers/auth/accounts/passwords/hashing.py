@@ -36,7 +36,7 @@ class Hashing:
     def __init__(self, cost: Cost | None = None, *, threads: int | None = None, queue: int = 64) -> None:
         """Start with `threads` concurrent hashes (default: one per core); `queue` more may wait."""
         self.cost = cost or Cost()
-        count = threads or os.cpu_count() or 1
+        count = threads or _cores()
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="hashing")
         self._slots = threading.BoundedSemaphore(count + queue)
 
@@ -73,6 +73,11 @@ class Hashing:
         # Released by the thread, not by the request: a cancelled request does not free a hash that is running.
         running.add_done_callback(lambda _: self._slots.release())
         return await asyncio.wrap_future(running)
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _read(stored: str | None) -> StoredHash | None:
