@@ -1,7 +1,7 @@
 """What the edges of a deployment share through a bucket of JetStream: certificate, account, failures, challenges, and who orders.
 
-    certificate, account, history, challenges   sealed (sealing.py)
-    lease                                       name of the edge that orders, and a number that it counts up
+    certificate, account, history, challenges, advice   sealed (sealing.py)
+    lease                                               name of the edge that orders, and a number that it counts up
 
 The lease keeps two edges from ordering at once. It is renewed with every look; one that has not changed for `_LEASE_S` by the clock of
 the edge that looks is taken over. A write under a lost lease does no harm beyond a second order.
@@ -18,7 +18,13 @@ from broker import subjects
 from broker.jetstream.key_values import KeyRevision, KeyValueBucket
 from broker.nats.connection import NatsConnection
 from schemas.keys.secret import Secret
-from services.certificates.model import AcmeAccount, ChallengeAnswer, IssuedCertificate, OrderHistory
+from services.certificates.model import (
+    AcmeAccount,
+    ChallengeAnswer,
+    IssuedCertificate,
+    OrderHistory,
+    RenewalAdvice,
+)
 from services.certificates.sealing import EntrySealer
 
 T = TypeVar("T")
@@ -65,6 +71,10 @@ class SharedCertificates:
         """Return the failures since the last success."""
         return await self._read("history", OrderHistory)
 
+    async def advice(self) -> RenewalAdvice | None:
+        """Return when the authority wants the certificate to be renewed."""
+        return await self._read("advice", RenewalAdvice)
+
     async def challenges(self) -> list[ChallengeAnswer]:
         """Return the answers that the authority may look for now."""
         return await self._read("challenges", list[ChallengeAnswer]) or []
@@ -76,6 +86,7 @@ class SharedCertificates:
         account: AcmeAccount | None = None,
         history: OrderHistory | None = None,
         challenges: list[ChallengeAnswer] | None = None,
+        advice: RenewalAdvice | None = None,
     ) -> None:
         """Replace the entries that are given."""
         entries = {
@@ -83,6 +94,7 @@ class SharedCertificates:
             "account": account,
             "history": history,
             "challenges": challenges,
+            "advice": advice,
         }
         for name, value in entries.items():
             if value is not None:

@@ -99,7 +99,7 @@ async def test_a_domain_makes_a_production_server(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--domain", DOMAIN), "--accept-terms"),
-        (("--domain", "*.example.org", "--accept-terms"), "wildcard"),
+        (("--domain", DOMAIN, "--domain", "*.example.org", "--accept-terms"), "wildcard needs dns-01"),
         (("--domain", DOMAIN, "--accept-terms", "--host", "0.0.0.0"), "headwater keys"),
     ],
 )
