@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from broker.processes.backup_requests import backup_folder
-from broker.processes.inherited_sockets import LISTEN_FDS
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.backups import BackupRunner
 from services.supervisor.data_folder.folder import create_data_folder, lock_folder
@@ -29,7 +28,12 @@ from services.supervisor.postgres import server
 from services.supervisor.prepare import PreparedPlatform, prepare
 from services.supervisor.processes.child import Probe
 from services.supervisor.processes.forks import ForkServer, become_subreaper
-from services.supervisor.processes.listening import open_gateway
+from services.supervisor.processes.listening import (
+    ActivatedSockets,
+    activated_sockets,
+    open_gateway,
+    passed_to_edges,
+)
 from services.supervisor.processes.log_files import LogFile
 from services.supervisor.processes.plan import PartSelection, ReadySignal
 from services.supervisor.processes.supervise import Supervisor
@@ -42,6 +46,7 @@ from services.supervisor.report import RecordingReporter, Reporter
 def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
     """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed."""
     began = time.monotonic()
+    activated = activated_sockets()
     check_exposure(project.settings)
     folder = create_data_folder(project.data)
     lock = lock_folder(folder)
@@ -51,8 +56,8 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
             report.warn(warning)
         for line in outside_services(project):
             report.info(line)
-        prepared = prepare(project, choice, folder, report)
-        asyncio.run(_run(prepared, report, began))
+        prepared = prepare(project, choice, folder, report, activated.ports)
+        asyncio.run(_run(prepared, report, began, activated))
         report.info("Stopped")
     except SupervisorError as error:
         report.record(str(error))
@@ -62,13 +67,15 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
         os.close(lock)
 
 
-async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> None:
+async def _run(
+    prepared: PreparedPlatform, report: Reporter, began: float, activated: ActivatedSockets
+) -> None:
     """Start the children, report when all are ready, and return when they have stopped."""
     values = addresses.status_values(prepared.project.settings, prepared.ports, prepared.keys)
     fork_server = ForkServer() if any(process.is_forked for process in prepared.plan) else None
     if fork_server is not None:
         become_subreaper()
-    listening = open_gateway(prepared.project.settings, prepared.ports.api)
+    listening = [] if activated.sockets else open_gateway(prepared.project.settings, prepared.ports.api)
     supervisor = Supervisor(
         prepared.plan,
         prepared.folder.logs,
@@ -77,7 +84,7 @@ async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> No
         _state_writer(prepared, values),
         nats_restart=NatsRestartPolicy(partial(free_bytes_at, prepared.folder.nats)),
         forks=fork_server,
-        inherited={"edges": {LISTEN_FDS: [opened.fileno() for opened in listening]}} if listening else {},
+        inherited={"edges": passed_to_edges(listening, activated)},
     )
     shown = dict(values)  # with the link of a first start, which is not written down
     backups = asyncio.create_task(_backup_runner(prepared, report).run())
