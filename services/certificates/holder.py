@@ -5,7 +5,8 @@ Every few seconds an edge
     shares    takes the newer certificate of the bucket and its own files into both; likewise the account and the failures
     leads     takes or renews the lease; without it, it only shares
     asks      the authority when to renew, as often as the authority wants to be asked
-    orders    if the certificate is due and no failure makes it wait
+    orders    if the certificate is due and no failure makes it wait, or an administrator requests it
+    reports   how the certificate stands, for administrators
 
 so a new edge has the certificate before it could order one, and a bucket that was lost is filled from the files of any edge.
 """
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from broker.observability.observe import gauge, observe
+from schemas.certificate_status import CertificateReport
 from schemas.errors import Unavailable
 from schemas.settings.certificates import LETS_ENCRYPT_STAGING, Certificates
 from services.certificates.certificate_facts import read_facts
@@ -44,12 +46,16 @@ from services.certificates.observations import (
     CertificatesNotShared,
 )
 from services.certificates.orders import ask_advice, run_order
+from services.certificates.report import report_of
 from services.certificates.schedule import after_failure, order_at
 from services.certificates.shared import SharedCertificates
 
 _LOOK_S = 10.0
 """Seconds between two looks. A lease lasts six of them."""
 _DAY_S = 86400.0
+_REPORT_S = 60.0
+_REQUEST_S = 600.0
+"""Age of a request to renew beyond which it is dropped: it was made while no edge ran."""
 _ASK_AGAIN_S = 3600.0
 """Seconds until the authority is asked again after the process of the question failed."""
 _CANCEL_S = 1.0
@@ -77,6 +83,7 @@ class CertificateHolder:
         self._directory = LETS_ENCRYPT_STAGING if settings.staging else settings.directory
         self._task: asyncio.Task[None] | None = None
         self._name = ""
+        self._reported: CertificateReport | None = None
         self._remove_gauges: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -115,10 +122,34 @@ class CertificateHolder:
         facts = self._folder.facts()
         advice = await self._advice(history)
         due_at = order_at(facts, settings.domains, settings.renew_before, history, self._directory, advice)
-        if due_at > self._now():
+        if due_at > self._now() and not await self._is_requested():
+            await self._report()
             return False
         await self._order(history)
+        await self._report()
         return True
+
+    async def _is_requested(self) -> bool:
+        """Return whether an administrator has requested a renewal just now."""
+        request = await self._shared.take_renewal()
+        return request is not None and self._now() - request.requested_at < _REQUEST_S
+
+    async def _report(self, *, is_ordering: bool = False) -> None:
+        """Tell administrators how the certificate stands: at once what has changed, else once a minute."""
+        report = report_of(
+            self._settings,
+            self._directory,
+            self._folder.facts(),
+            self._folder.read_history(),
+            self._folder.read_advice(),
+            self._now(),
+            is_ordering=is_ordering,
+        )
+        last = self._reported
+        is_same = last is not None and replace(report, reported_at=last.reported_at) == last
+        if last is None or not is_same or report.reported_at - last.reported_at >= _REPORT_S:
+            await self._shared.write_report(report)
+            self._reported = report
 
     async def _advice(self, history: OrderHistory) -> RenewalAdvice | None:
         """Return the authority's advice about the present certificate; ask it if it is time to. Raises: Unavailable, OSError."""
@@ -209,6 +240,7 @@ class CertificateHolder:
         self._folder.write_history(interrupted)
         await self._shared.write(history=interrupted)
         observe(CertificateOrdered(names, self._directory))
+        await self._report(is_ordering=True)
         leading = asyncio.create_task(self._keep_lease())
         try:
             done = await run_order(self._request(history), self._present)

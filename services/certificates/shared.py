@@ -1,6 +1,8 @@
 """What the edges of a deployment share through a bucket of JetStream: certificate, account, failures, challenges, and who orders.
 
     certificate, account, history, challenges, advice   sealed (sealing.py)
+    report                                              how the certificate stands, for administrators
+    renewal                                             an administrator's request to renew it
     lease                                               name of the edge that orders, and a number that it counts up
 
 The lease keeps two edges from ordering at once. It is renewed with every look; one that has not changed for `_LEASE_S` by the clock of
@@ -17,6 +19,7 @@ from msgspec import Struct
 from broker import subjects
 from broker.jetstream.key_values import KeyRevision, KeyValueBucket
 from broker.nats.connection import NatsConnection
+from schemas.certificate_status import CertificateReport, RenewalRequest
 from schemas.keys.secret import Secret
 from services.certificates.model import (
     AcmeAccount,
@@ -99,6 +102,21 @@ class SharedCertificates:
         for name, value in entries.items():
             if value is not None:
                 await self._bucket.write(name, self._sealer.seal(name, value))
+
+    async def write_report(self, report: CertificateReport) -> None:
+        """Replace what administrators see."""
+        await self._bucket.write(subjects.CERTIFICATE_REPORT_KEY, msgspec.json.encode(report))
+
+    async def take_renewal(self) -> RenewalRequest | None:
+        """Take an administrator's request, so that it is no longer there; None without one."""
+        entry = await self._bucket.read(subjects.CERTIFICATE_RENEWAL_KEY)
+        if entry is None:
+            return None
+        await self._bucket.remove(subjects.CERTIFICATE_RENEWAL_KEY)
+        try:
+            return msgspec.json.decode(entry.value, type=RenewalRequest)
+        except msgspec.MsgspecError:
+            return None
 
     async def take_lease(self, holder: str) -> bool:
         """Take or renew the lease; return whether this edge has it."""

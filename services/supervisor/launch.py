@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
@@ -75,7 +76,7 @@ async def _run(
     fork_server = ForkServer() if any(process.is_forked for process in prepared.plan) else None
     if fork_server is not None:
         become_subreaper()
-    listening = [] if activated.sockets else open_gateway(prepared.project.settings, prepared.ports.api)
+    listening = [] if activated.sockets else _bound(prepared)
     supervisor = Supervisor(
         prepared.plan,
         prepared.folder.logs,
@@ -97,6 +98,13 @@ async def _run(
         await asyncio.wait((backups,))
         for opened in listening:
             opened.close()
+
+
+def _bound(prepared: PreparedPlatform) -> list[socket.socket]:
+    """Return the sockets of the gateway: of its port, and of the one that redirects to it."""
+    settings, api = prepared.project.settings, prepared.ports.api
+    plain_port = settings.api.tls.http_port or 0 if api and settings.api.tls.enabled else 0
+    return [*open_gateway(settings, api), *open_gateway(settings, plain_port)]
 
 
 def _state_writer(
