@@ -45,7 +45,9 @@ async def _ask(port: int, path: str, content: bytes = b"", **headers: str) -> tu
 
 async def _operation(one: Platform, port: int, name: str) -> tuple[str, str]:
     """Run an operation with an owner's token; return the first line of the response, and its state or code."""
-    made = await asyncio.to_thread(one.command, "admin", "token", name.replace(".", "-"), "--write")
+    made = await asyncio.to_thread(
+        one.command, "admin", "token", name.replace(".", "-"), "--rights", "owner", "--write"
+    )
     token = made.stdout.strip().splitlines()[-1]
     headers = {"Authorization": f"Bearer {token}"}
     head, body = await _ask(port, f"/management/v1/operations/{name}", b"{}", **headers)

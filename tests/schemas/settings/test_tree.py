@@ -696,7 +696,8 @@ def test_settings_cannot_be_changed() -> None:
 def test_no_secret_shows_in_a_representation() -> None:
     keys = {name: ".".join(path) for name, (path, _) in NAMES.items()}
     environment = {name: SPECIAL.get(key, f"{LONG} {name}") for name, key in keys.items() if key in SECRETS}
-    settings, warnings = load_settings(b"", {**environment, "HEADWATER_CERTIFICATES_EAB_KEY_ID": "kid-1"})
+    names = {"HEADWATER_CERTIFICATES_EAB_KEY_ID": "kid-1", "HEADWATER_CERTIFICATES_DNS_KEY_NAME": "key"}
+    settings, warnings = load_settings(b"", {**environment, **names})
 
     assert LONG not in f"{settings!r} {settings} {warnings}"
     assert repr(settings).count("***") == len(SECRETS)
