@@ -122,7 +122,10 @@ class CertificateHolder:
         facts = self._folder.facts()
         advice = await self._advice(history)
         due_at = order_at(facts, settings.domains, settings.renew_before, history, self._directory, advice)
-        if due_at > self._now() and not await self._is_requested():
+        is_requested = (
+            await self._is_requested()
+        )  # also taken by an order that is due, or a second one would follow
+        if due_at > self._now() and not is_requested:
             await self._report()
             return False
         await self._order(history)
