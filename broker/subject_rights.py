@@ -30,6 +30,8 @@ from broker.subjects import (
     ALIVE,
     AUTH_SETTINGS,
     CATALOG_CHANGED,
+    CERTIFICATE_RENEWAL_SUBJECT,
+    CERTIFICATE_REPORT_READING,
     CERTIFICATES_STREAM,
     CERTIFICATES_SUBJECTS,
     CHANGES_STREAM,
@@ -139,6 +141,8 @@ def _pool_rights(inbox: str) -> _Rights:
             "member.>",
             METRICS_COLLECT,
             FUNCTIONS_WAKE.name,
+            CERTIFICATE_REPORT_READING,
+            CERTIFICATE_RENEWAL_SUBJECT,
         ],
         [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
     )

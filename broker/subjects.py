@@ -122,6 +122,14 @@ CERTIFICATES_BUCKET = "CERTIFICATES"
 CERTIFICATES_STREAM = f"KV_{CERTIFICATES_BUCKET}"
 """The stream of that bucket. Source: ADR-8 of NATS, "JetStream based Key-Value Stores"."""
 CERTIFICATES_SUBJECTS = f"$KV.{CERTIFICATES_BUCKET}.>"
+CERTIFICATE_REPORT_KEY, CERTIFICATE_RENEWAL_KEY = "report", "renewal"
+"""Its two entries that are not sealed: schemas.certificate_status.CertificateReport by an edge, RenewalRequest by the pool `management`."""
+CERTIFICATE_REPORT_READING = (
+    f"$JS.API.DIRECT.GET.{CERTIFICATES_STREAM}.$KV.{CERTIFICATES_BUCKET}.{CERTIFICATE_REPORT_KEY}"
+)
+"""Answered with the last report. Source: NATS documentation, "JetStream wire API", direct get of the last message of a subject."""
+CERTIFICATE_RENEWAL_SUBJECT = f"$KV.{CERTIFICATES_BUCKET}.{CERTIFICATE_RENEWAL_KEY}"
+"""Stored by the bucket's stream, which acknowledges it."""
 
 METRICS_COLLECT = "metrics.collect"
 """Every process answers with its metrics (broker/observability/metrics.py)."""

@@ -1,5 +1,6 @@
 """The gateway's ports: the one of the API, with or without TLS, and the one without TLS that redirects to it."""
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,13 +10,15 @@ from aiohttp import web
 from broker.nats.connection import NatsConnection
 from broker.observability.tracing import STATE
 from broker.processes.data_folder import data_folder
+from broker.processes.inherited_sockets import InheritedSockets, take_sockets
 from broker.processes.lifecycle import ManagedProcess, share_of_requests_s
 from broker.processes.setting_files import find_file, setting_folders
-from schemas.settings.certificates import TLS_ALPN
+from schemas.settings.certificates import TLS_ALPN, DnsProof
 from schemas.settings.tree import Settings, SettingsError
 from services.certificates.challenges import ChallengeResponder
 from services.certificates.folder import CertificateFolder
 from services.certificates.holder import CertificateHolder
+from services.certificates.model import DnsMethod
 from services.certificates.shared import SharedCertificates
 from services.gateway.certificate import Certificate
 from services.gateway.connections import ConnectionLimits
@@ -29,6 +32,8 @@ from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.ports import unbindable
 
 _LEAST_WAIT_S = 0.01
+_FIRST_HEAD_S = 2.0
+"""Seconds in which a connection that was just accepted can send its first request before an edge leaves sockets of systemd."""
 
 
 def request_wait_s(drain_s: float) -> float:
@@ -45,6 +50,9 @@ async def open_ports(
     """Listen on the gateway's ports until the process drains; return the server of the first. Raises: SettingsError."""
     server, runner = await _server(settings, edge)
     tls, gateway, responder = settings.api.tls, settings.gateway, None
+    inherited = take_sockets(os.environ)
+    plain_port = tls.http_port or 0 if tls.enabled else 0
+    plain, own = inherited.on_port(plain_port), inherited.without_port(plain_port)
     if tls.enabled:
         certificate = _open_certificate(settings)
         responder = await _follow_authority(process, settings, connection, certificate)
@@ -55,28 +63,33 @@ async def open_ports(
             settings.api.port,
             certificate.context,
             gateway.handshake_timeout,
+            own,
             responder if is_asked_by_tls else None,
         )
         certificate.start()
         process.on_drain(certificate.close)
     else:
-        port = Site(runner, gateway.host, settings.api.port)
+        port = Site(runner, gateway.host, settings.api.port, own)
     await _start(port, gateway.host, settings.api.port)
-    process.on_drain(_stopping(settings, server, runner, port))
-    if tls.enabled and tls.http_port:
-        await _open_plain(process, settings, responder, tls.http_port)
+    process.on_drain(_stopping(settings, server, runner, port, is_kept=own.is_kept))
+    if plain_port:
+        await _open_plain(process, settings, responder, plain_port, plain)
     return server
 
 
 async def _open_plain(
-    process: ManagedProcess, settings: Settings, responder: ChallengeResponder | None, number: int
+    process: ManagedProcess,
+    settings: Settings,
+    responder: ChallengeResponder | None,
+    number: int,
+    inherited: InheritedSockets,
 ) -> None:
     """Listen on the port without TLS."""
     answers = PlainAnswers(hosts_of(settings), settings.api.port, responder)
     server, runner = await _server(settings, answers)
-    port = Site(runner, settings.gateway.host, number, inherits=False)
+    port = Site(runner, settings.gateway.host, number, inherited)
     await _start(port, settings.gateway.host, number)
-    process.on_drain(_stopping(settings, server, runner, port))
+    process.on_drain(_stopping(settings, server, runner, port, is_kept=inherited.is_kept))
 
 
 async def _server(settings: Settings, answers: HttpAnswers) -> tuple[GatewayListener, web.ServerRunner]:
@@ -109,12 +122,21 @@ async def _start(port: TlsPort | Site, host: str, number: int) -> None:
 
 
 def _stopping(
-    settings: Settings, server: GatewayListener, runner: web.ServerRunner, port: TlsPort | Site
+    settings: Settings,
+    server: GatewayListener,
+    runner: web.ServerRunner,
+    port: TlsPort | Site,
+    *,
+    is_kept: bool,
 ) -> Callable[[], Awaitable[None]]:
+    wait_s = request_wait_s(settings.pools.drain_timeout - settings.gateway.drain_delay)
+
     async def stop() -> None:
         await port.stop()
+        if is_kept:  # what this edge has accepted no other edge can answer
+            await server.heads_received(min(_FIRST_HEAD_S, wait_s))
         server.pre_shutdown()  # closes idle connections, for which aiohttp would wait
-        await server.shutdown(request_wait_s(settings.pools.drain_timeout - settings.gateway.drain_delay))
+        await server.shutdown(wait_s)
         await runner.cleanup()
 
     return stop
@@ -143,11 +165,28 @@ async def _follow_authority(
         shared,
         certificate.look,
         ca_file=_found(own.directory_ca, setting_folders()),
+        dns=_dns_method(own.dns),
     )
 
     holder.start()
     process.on_drain(holder.close)
     return ChallengeResponder(shared.challenges)
+
+
+def _dns_method(own: DnsProof) -> DnsMethod:
+    """Return how records are written. A program with a relative path stands beside config.toml; a bare name is looked for in PATH."""
+    hook = list(own.hook)
+    if hook and "/" in hook[0]:
+        hook[0] = _found(hook[0], setting_folders())
+    return DnsMethod(
+        hook,
+        float(own.hook_timeout),
+        own.server,
+        own.key_name,
+        own.key_algorithm,
+        "" if own.key_secret is None else own.key_secret.reveal(),
+        float(own.wait),
+    )
 
 
 def _found(path: str, folders: Sequence[Path]) -> str:

@@ -1,20 +1,21 @@
 """Checks of [certificates] and [api.tls], and what follows from a domain: TLS, the public address, the port that redirects."""
 
 import re
-from base64 import urlsafe_b64decode
+from base64 import b64decode, urlsafe_b64decode
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from schemas.settings.auth import Auth
-from schemas.settings.certificates import CHALLENGES, HTTP, Certificates
+from schemas.settings.certificates import ALL_CHALLENGES, DNS, HTTP, KEY_ALGORITHMS, Certificates
 from schemas.settings.tree import Settings, Tls
 from schemas.settings.types import Duration
 
 _NAME = re.compile(
     r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
+_SERVER = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::[1-9][0-9]{0,4})?")
 _ADDRESS = re.compile(r"[^\s@,<>]+@[^\s@,<>]+")
 _MOST_DOMAINS = 100
 """Names in one certificate that Let's Encrypt accepts."""
@@ -57,7 +58,8 @@ def _tls_fault(tls: Tls) -> str | None:
 
 def _certificate_faults(settings: Settings) -> Iterator[str]:
     own, tls = settings.certificates, settings.api.tls
-    yield from _domain_faults(own.domains)
+    yield from _domain_faults(own)
+    yield from _dns_faults(own)
     if own.domains and tls.cert_path:
         yield "{certificates.domains} orders a certificate, and {api.tls.cert_path} names one: leave one of them out"
     if own.domains and not own.accept_terms:
@@ -70,22 +72,49 @@ def _certificate_faults(settings: Settings) -> Iterator[str]:
     if urlsplit(own.directory).scheme != "https" or not urlsplit(own.directory).hostname:
         yield "{certificates.directory} must be an https URL, the directory of an authority that speaks ACME"
     yield from _binding_faults(own)
-    if not own.challenges or not set(own.challenges) <= set(CHALLENGES):
-        yield f"{{certificates.challenges}} must contain one or both of {', '.join(CHALLENGES)}"
+    if not own.challenges or not set(own.challenges) <= set(ALL_CHALLENGES):
+        yield f"{{certificates.challenges}} must contain one or more of {', '.join(ALL_CHALLENGES)}"
     if own.domains and own.challenges == [HTTP] and tls.http_port == 0:
         yield "{certificates.challenges} is http-01 alone, which needs {api.tls.http_port}: the authority connects to port 80"
 
 
-def _domain_faults(domains: list[str]) -> Iterator[str]:
+def _domain_faults(own: Certificates) -> Iterator[str]:
+    domains = own.domains
     if len(domains) > _MOST_DOMAINS:
         yield f"{{certificates.domains}} has more than {_MOST_DOMAINS} names, which is the most for one certificate"
     if len(set(domains)) != len(domains):
         yield "{certificates.domains} has a name twice"
     for domain in domains:
-        if domain.startswith("*."):
-            yield f"{{certificates.domains}} has '{domain}': a wildcard needs records in DNS, which headwater does not write; list the names"
-        if not _NAME.fullmatch(domain):
+        if domain.startswith("*.") and DNS not in own.challenges:
+            yield f"{{certificates.domains}} has '{domain}': a wildcard needs {DNS} in {{certificates.challenges}}, and {{certificates.dns.hook}} or {{certificates.dns.server}}"
+        if not _NAME.fullmatch(domain.removeprefix("*.")):
             yield f"{{certificates.domains}} has '{domain}', which is no domain such as api.example.org (lower case, xn-- for other letters)"
+
+
+def _dns_faults(own: Certificates) -> Iterator[str]:
+    """Exactly one way to write records, where dns-01 is used."""
+    method = own.dns
+    if DNS in own.challenges and bool(method.hook) == bool(method.server):
+        yield f"{{certificates.challenges}} has {DNS}, which needs {{certificates.dns.hook}} (a program) or {{certificates.dns.server}} (updates), one of them"
+    if own.domains and own.domains[0].startswith("*."):
+        yield "{certificates.domains} begins with a wildcard: the first name is the public address, name one before it"
+    if method.hook and not method.hook[0]:
+        yield "{certificates.dns.hook} must begin with a program"
+    if method.server and not _SERVER.fullmatch(method.server):
+        yield "{certificates.dns.server} must be host or host:port"
+    if bool(method.key_name) != bool(method.key_secret):
+        yield "{certificates.dns.key_name} and {certificates.dns.key_secret} belong together: set both, or none"
+    if method.key_algorithm not in KEY_ALGORITHMS:
+        yield f"{{certificates.dns.key_algorithm}} must be one of {', '.join(KEY_ALGORITHMS)}"
+    if method.key_secret and not _is_base64(method.key_secret.reveal()):
+        yield "{certificates.dns.key_secret} must be a key in base64"
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        return bool(b64decode(text, validate=True))
+    except ValueError:
+        return False
 
 
 def _binding_faults(own: Certificates) -> Iterator[str]:

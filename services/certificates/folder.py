@@ -3,6 +3,7 @@
     certificate.pem   the certificate and its chain        account.json   the account's key at the authority
     key.pem           its private key                      orders.json    failures, and when the next order is
     holder            a random name of this data folder, for the lease
+    advice.json       when the authority wants the certificate to be renewed
 
 The gateway serves from the first two and reads them again when they change. The key is written first: a pair that does not belong
 together is not used (services/gateway/certificate.py).
@@ -15,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from services.certificates.model import AcmeAccount, IssuedCertificate, OrderHistory
+from services.certificates.model import AcmeAccount, IssuedCertificate, OrderHistory, RenewalAdvice
 from services.certificates.schedule import CertificateFacts
 from services.supervisor.data_folder.folder import DataFolder, write_private
 
@@ -28,8 +29,8 @@ class CertificateFolder:
     def __init__(self, data: Path) -> None:
         self.path = DataFolder(data).tls / "acme"
         self.certificate, self.key = self.path / "certificate.pem", self.path / "key.pem"
-        self._account, self._orders, self._holder = (
-            self.path / name for name in ("account.json", "orders.json", "holder")
+        self._account, self._orders, self._holder, self._advice = (
+            self.path / name for name in ("account.json", "orders.json", "holder", "advice.json")
         )
 
     def holder_name(self) -> str:
@@ -72,6 +73,14 @@ class CertificateFolder:
     def write_history(self, history: OrderHistory) -> None:
         """Replace the failures."""
         self._write(self._orders, msgspec.json.encode(history))
+
+    def read_advice(self) -> RenewalAdvice | None:
+        """Return when the authority wants the certificate to be renewed; None if it was not asked yet."""
+        return _decoded(self._advice, RenewalAdvice)
+
+    def write_advice(self, advice: RenewalAdvice) -> None:
+        """Replace the authority's advice."""
+        self._write(self._advice, msgspec.json.encode(advice))
 
     def _write(self, path: Path, content: bytes) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -4,7 +4,9 @@ Every few seconds an edge
 
     shares    takes the newer certificate of the bucket and its own files into both; likewise the account and the failures
     leads     takes or renews the lease; without it, it only shares
-    orders    if the certificate is due and no failure makes it wait
+    asks      the authority when to renew, as often as the authority wants to be asked
+    orders    if the certificate is due and no failure makes it wait, or an administrator requests it
+    reports   how the certificate stands, for administrators
 
 so a new edge has the certificate before it could order one, and a bucket that was lost is filled from the files of any edge.
 """
@@ -14,34 +16,48 @@ import contextlib
 import time
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from broker.observability.observe import gauge, observe
+from schemas.certificate_status import CertificateReport
 from schemas.errors import Unavailable
 from schemas.settings.certificates import LETS_ENCRYPT_STAGING, Certificates
 from services.certificates.certificate_facts import read_facts
 from services.certificates.folder import CertificateFolder
 from services.certificates.model import (
     AcmeAccount,
+    AdviceRequest,
     ChallengeAnswer,
+    DnsMethod,
     IssuedCertificate,
     OrderDone,
     OrderFailed,
     OrderHistory,
     OrderRequest,
+    RenewalAdvice,
 )
 from services.certificates.observations import (
+    CertificateAdviceFailed,
+    CertificateAdvised,
     CertificateFilesFailed,
     CertificateIssued,
     CertificateOrdered,
     CertificateOrderFailed,
     CertificatesNotShared,
 )
-from services.certificates.orders import run_order
+from services.certificates.orders import ask_advice, run_order
+from services.certificates.report import report_of
 from services.certificates.schedule import after_failure, order_at
 from services.certificates.shared import SharedCertificates
 
 _LOOK_S = 10.0
 """Seconds between two looks. A lease lasts six of them."""
 _DAY_S = 86400.0
+_REPORT_S = 60.0
+_REQUEST_S = 600.0
+"""Age of a request to renew beyond which it is dropped: it was made while no edge ran."""
+_ASK_AGAIN_S = 3600.0
+"""Seconds until the authority is asked again after the process of the question failed."""
 _CANCEL_S = 1.0
 """Seconds after which a task that was cancelled is cancelled again."""
 
@@ -59,13 +75,15 @@ class CertificateHolder:
         now: Callable[[], float] = time.time,
         limit_s: float = 120.0,
         ca_file: str = "",
+        dns: DnsMethod | None = None,
     ) -> None:
         self._settings = settings
         self._folder, self._shared, self._on_change, self._now = folder, shared, on_change, now
-        self._limit_s, self._ca_file = limit_s, ca_file
+        self._limit_s, self._ca_file, self._dns = limit_s, ca_file, dns or DnsMethod()
         self._directory = LETS_ENCRYPT_STAGING if settings.staging else settings.directory
         self._task: asyncio.Task[None] | None = None
         self._name = ""
+        self._reported: CertificateReport | None = None
         self._remove_gauges: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -102,11 +120,78 @@ class CertificateHolder:
             return False
         settings, history = self._settings, self._folder.read_history()
         facts = self._folder.facts()
-        due_at = order_at(facts, settings.domains, settings.renew_before, history, self._directory)
-        if due_at > self._now():
+        advice = await self._advice(history)
+        due_at = order_at(facts, settings.domains, settings.renew_before, history, self._directory, advice)
+        is_requested = (
+            await self._is_requested()
+        )  # also taken by an order that is due, or a second one would follow
+        if due_at > self._now() and not is_requested:
+            await self._report()
             return False
         await self._order(history)
+        await self._report()
         return True
+
+    async def _is_requested(self) -> bool:
+        """Return whether an administrator has requested a renewal just now."""
+        request = await self._shared.take_renewal()
+        return request is not None and self._now() - request.requested_at < _REQUEST_S
+
+    async def _report(self, *, is_ordering: bool = False) -> None:
+        """Tell administrators how the certificate stands: at once what has changed, else once a minute."""
+        report = report_of(
+            self._settings,
+            self._directory,
+            self._folder.facts(),
+            self._folder.read_history(),
+            self._folder.read_advice(),
+            self._now(),
+            is_ordering=is_ordering,
+        )
+        last = self._reported
+        is_same = last is not None and replace(report, reported_at=last.reported_at) == last
+        if last is None or not is_same or report.reported_at - last.reported_at >= _REPORT_S:
+            await self._shared.write_report(report)
+            self._reported = report
+
+    async def _advice(self, history: OrderHistory) -> RenewalAdvice | None:
+        """Return the authority's advice about the present certificate; ask it if it is time to. Raises: Unavailable, OSError."""
+        advice, certificate = self._folder.read_advice(), self._folder.read_certificate()
+        facts = None if certificate is None else read_facts(certificate.chain.encode())
+        if (
+            certificate is None
+            or facts is None
+            or history.issued_by != self._directory  # another authority does not know it
+            or facts.ends <= self._now()  # RFC 9773, 4.3.3: not asked about one that has ended
+        ):
+            return None
+        if (
+            advice is not None
+            and advice.certificate == facts.fingerprint
+            and advice.ask_again_at > self._now()
+        ):
+            return advice
+        leading = asyncio.create_task(self._keep_lease())
+        try:
+            answer = await ask_advice(AdviceRequest(self._directory, certificate.chain, self._ca_file))
+        finally:
+            await _end(leading)
+        if isinstance(answer, OrderFailed):
+            answer = RenewalAdvice(fault=answer.reason, ask_again_at=self._now() + _ASK_AGAIN_S)
+        earlier = facts.advised_at(advice)
+        advice = replace(
+            answer,
+            certificate=facts.fingerprint,
+            renew_at=earlier if answer.fault else answer.renew_at,
+            asked_at=self._now(),
+        )
+        self._folder.write_advice(advice)
+        if advice.fault:
+            observe(CertificateAdviceFailed(advice.fault))
+        elif advice.renew_at is not None:
+            observe(CertificateAdvised(round(advice.renew_at - self._now())))
+        await self._shared.write(advice=advice)
+        return advice
 
     async def _look_again_and_again(self) -> None:
         is_reported = False
@@ -130,6 +215,11 @@ class CertificateHolder:
             await self._shared.write(account=own_account)
         elif account is not None and account != own_account:
             self._folder.write_account(account)
+        advice, own_advice = await self._shared.advice(), self._folder.read_advice()
+        if own_advice is not None and (advice is None or own_advice.asked_at > advice.asked_at):
+            await self._shared.write(advice=own_advice)
+        elif advice is not None and (own_advice is None or advice.asked_at > own_advice.asked_at):
+            self._folder.write_advice(advice)
         history, own_history = await self._shared.history(), self._folder.read_history()
         if history is None or own_history.changed_at > history.changed_at:
             await self._shared.write(history=own_history)
@@ -153,9 +243,10 @@ class CertificateHolder:
         self._folder.write_history(interrupted)
         await self._shared.write(history=interrupted)
         observe(CertificateOrdered(names, self._directory))
+        await self._report(is_ordering=True)
         leading = asyncio.create_task(self._keep_lease())
         try:
-            done = await run_order(self._request(), self._present)
+            done = await run_order(self._request(history), self._present)
         finally:
             await _end(leading)
             with contextlib.suppress(Unavailable):
@@ -186,8 +277,9 @@ class CertificateHolder:
             if account != self._folder.read_account():
                 self._folder.write_account(account)
 
-    def _request(self) -> OrderRequest:
+    def _request(self, history: OrderHistory) -> OrderRequest:
         settings, account = self._settings, self._folder.read_account()
+        present = self._folder.read_certificate() if history.issued_by == self._directory else None
         secret = settings.eab_hmac_key
         return OrderRequest(
             directory=self._directory,
@@ -199,6 +291,8 @@ class CertificateHolder:
             eab_key_id=settings.eab_key_id,
             eab_hmac_key=secret.reveal() if secret is not None else "",
             limit_s=self._limit_s,
+            dns=self._dns,
+            replaces="" if present is None else present.chain,
         )
 
     async def _present(self, answers: list[ChallengeAnswer]) -> None:

@@ -2,6 +2,9 @@
 
 from msgspec import Struct
 
+NOT_REMOVED = "was not removed:"
+"""In the lines of its error output in which the process of an order names records of DNS that remain."""
+
 
 class AcmeAccount(Struct, frozen=True):
     """The account at an authority: its key in PEM and the URL that the authority gave it."""
@@ -33,6 +36,20 @@ class OrderHistory(Struct, frozen=True):
     """The later of two histories counts."""
 
 
+class RenewalAdvice(Struct, frozen=True, tag="advice"):
+    """When the authority wants a certificate to be renewed. Source: RFC 9773."""
+
+    certificate: str = ""
+    """Fingerprint of the certificate that it is about."""
+    renew_at: float | None = None
+    """A moment of the authority's window, chosen at random; None: the authority gives none."""
+    ask_again_at: float = 0.0
+    asked_at: float = 0.0
+    """The later of two counts."""
+    fault: str = ""
+    """Why the authority could not be asked; `renew_at` is then the earlier advice."""
+
+
 class ChallengeAnswer(Struct, frozen=True):
     """What proves one domain. `certificate` and `key` (PEM) are those of TLS-ALPN-01. Sources: RFC 8555, 8.1; RFC 8737, 3."""
 
@@ -44,8 +61,20 @@ class ChallengeAnswer(Struct, frozen=True):
     key: str = ""
 
 
-class OrderRequest(Struct, frozen=True):
-    """What the process of an order reads from its standard input, one line of JSON."""
+class DnsMethod(Struct, frozen=True):
+    """How records of DNS-01 are written: by a program, or by updates of a name server (RFC 2136). Times in seconds."""
+
+    hook: list[str] = []
+    hook_timeout_s: float = 120.0
+    server: str = ""
+    key_name: str = ""
+    key_algorithm: str = ""
+    key_secret: str = ""
+    wait_s: float = 0.0
+
+
+class OrderRequest(Struct, frozen=True, tag="order"):
+    """An order. The process reads it from its standard input, one line of JSON."""
 
     directory: str
     domains: list[str]
@@ -56,7 +85,18 @@ class OrderRequest(Struct, frozen=True):
     eab_key_id: str = ""
     eab_hmac_key: str = ""
     limit_s: float = 120.0
-    """Longest time of one attempt, for each kind of challenge."""
+    """Longest time in which the authority verifies and issues, for each kind of challenge."""
+    dns: DnsMethod = DnsMethod()
+    replaces: str = ""
+    """The certificate (PEM) of the same authority that the new one replaces; empty for none. Source: RFC 9773, 5."""
+
+
+class AdviceRequest(Struct, frozen=True, tag="advice"):
+    """A question when to renew a certificate, given as its chain in PEM; answered by one `RenewalAdvice`."""
+
+    directory: str
+    chain: str
+    ca_file: str = ""
 
 
 class ChallengesReady(Struct, frozen=True, tag="challenges"):
@@ -83,5 +123,7 @@ class OrderFailed(Struct, frozen=True, tag="failed"):
     account_url: str = ""
 
 
-OrderMessage = ChallengesReady | OrderDone | OrderFailed
+OrderMessage = ChallengesReady | OrderDone | OrderFailed | RenewalAdvice
 """What that process writes, a line of JSON each."""
+AuthorityTask = OrderRequest | AdviceRequest
+"""What that process does."""

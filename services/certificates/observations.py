@@ -29,6 +29,27 @@ class CertificateOrderFailed(Observation, frozen=True):
     retry_in_s: int
 
 
+class CertificateAdvised(Observation, frozen=True):
+    """The authority was asked when to renew the certificate, and named a window."""
+
+    renewal_in_s: int
+    """Seconds until the moment that was chosen in the window; negative: it is past, and the certificate is renewed now."""
+
+
+class CertificateAdviceFailed(Observation, frozen=True):
+    """The authority could not be asked when to renew the certificate. Its earlier advice counts, else the settings."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
+class DnsRecordsRemain(Observation, frozen=True):
+    """Records of DNS-01 could not be removed. Their values are used once, so they do no harm."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
 class CertificatesNotShared(Observation, frozen=True):
     """The store through which edges share the certificate cannot be reached."""
 

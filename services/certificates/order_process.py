@@ -1,15 +1,16 @@
-"""One order at an authority: `python -P -m services.certificates.order_process`, an `OrderRequest` on standard input.
+"""One task at an authority: `python -P -m services.certificates.order_process`, an `OrderRequest` or an `AdviceRequest` on standard input.
 
 It runs in a process of its own: the library (`acme` of certbot, with `requests`) blocks, and takes 25 MB that an edge needs once in two
 months. It tries the kinds of challenges one after the other, each with a new order, because an authorization that failed cannot be used
-again (RFC 8555, 7.1.6). Keys are ECDSA P-256.
+again (RFC 8555, 7.1.6). A wildcard is proved by DNS-01 always, the only kind that authorities offer for it. Keys are ECDSA P-256.
 """
 
 import datetime
 import hashlib
-import re
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -20,11 +21,22 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from josepy.b64 import b64encode
 from josepy.json_util import JSONObjectWithFields
-from josepy.jwa import ES256
 from josepy.jwk import JWKEC
 
-from schemas.settings.certificates import TLS_ALPN
+from schemas.settings.certificates import DNS, TLS_ALPN
+from services.certificates.authority import (
+    AuthorityNetwork,
+    ValidationFailed,
+    certificate_identifier,
+    connect,
+    demanded_wait_s,
+    renewal_address,
+    words_of,
+)
+from services.certificates.dns_records import DnsFailed, presented
 from services.certificates.model import (
+    AdviceRequest,
+    AuthorityTask,
     ChallengeAnswer,
     ChallengesReady,
     OrderDone,
@@ -32,20 +44,13 @@ from services.certificates.model import (
     OrderMessage,
     OrderRequest,
 )
+from services.certificates.renewal_advice import ask_for_advice
 
-_NETWORK_S = 30
 _ACME_IDENTIFIER = x509.ObjectIdentifier("1.3.6.1.5.5.7.1.31")
 """id-pe-acmeIdentifier. Source: RFC 8737, 6.1."""
-_RATE_LIMITED_S = 3600.0
-_NONCE_TRIES = 5
-_UNTIL = re.compile(r"retry after (\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)")
 _DER_OCTETS = b"\x04\x20"
 """Head of an OCTET STRING of 32 bytes."""
 _CHALLENGE_DAYS = 7
-
-
-class ValidationFailed(Exception):
-    """The authority could not verify every domain: the reasons."""
 
 
 class _EmptyResponse(JSONObjectWithFields):
@@ -53,19 +58,6 @@ class _EmptyResponse(JSONObjectWithFields):
 
     def __bool__(self) -> bool:
         return True  # the library sends what is false as an empty body, which only reads the challenge
-
-
-class _Network(client.ClientNetwork):
-    """Repeats a request whose nonce was rejected; the library does so once, and an authority may reject nonces as it likes (RFC 8555, 6.5)."""
-
-    def post(self, *args: Any, **kwargs: Any) -> requests.Response:
-        for _ in range(_NONCE_TRIES):
-            try:
-                return super().post(*args, **kwargs)
-            except messages.Error as error:
-                if error.code != "badNonce":
-                    raise
-        return super().post(*args, **kwargs)
 
 
 class AcmeOrder:
@@ -76,6 +68,7 @@ class AcmeOrder:
         self.key = _loaded(request.account_key) or ec.generate_private_key(ec.SECP256R1())
         self.account_url = ""
         self._jwk = JWKEC(key=self.key)
+        self._network = AuthorityNetwork(self._jwk, request.ca_file)
 
     def run(self) -> OrderMessage:
         """Return the certificate, or why there is none."""
@@ -89,24 +82,22 @@ class AcmeOrder:
             requests.RequestException,
             ValueError,
         ) as error:
-            reason, wait = _words(error), _wait(error)
+            reason, wait = words_of(error), demanded_wait_s(error)
             return OrderFailed(reason, wait, _pem(self.key) if self.account_url else "", self.account_url)
 
     def _register(self) -> client.ClientV2:
         """Return a client with an account: the existing one of the key, or a new one."""
         request = self.request
-        network = _Network(
-            self._jwk, alg=ES256, user_agent="headwater", timeout=_NETWORK_S,
-            verify_ssl=request.ca_file or True,  # type: ignore[arg-type]  # handed to `requests`, which takes a file too
-        )  # fmt: skip
-        directory = client.ClientV2.get_directory(request.directory, network)
-        authority = client.ClientV2(directory, network)
+        network = self._network
+        authority = connect(request.directory, network)
+        if request.replaces and renewal_address(authority):
+            network.replaces = certificate_identifier(request.replaces)
         options: dict[str, Any] = {"terms_of_service_agreed": True}
         if request.contact:
             options["email"] = request.contact
         if request.eab_key_id:
             options["external_account_binding"] = messages.ExternalAccountBinding.from_data(
-                self._jwk.public_key(), request.eab_key_id, request.eab_hmac_key, directory
+                self._jwk.public_key(), request.eab_key_id, request.eab_hmac_key, authority.directory
             )
         try:
             account = authority.new_account(messages.NewRegistration.from_data(**options))
@@ -128,31 +119,55 @@ class AcmeOrder:
     def _order(self, authority: client.ClientV2, kind: str) -> OrderDone:
         """Order by one kind of challenge. Raises: ValidationFailed."""
         key = ec.generate_private_key(ec.SECP256R1())
-        order = authority.new_order(_signing_request(key, self.request.domains))
+        order = self._new_order(authority, _signing_request(key, self.request.domains))
         pending = [item for item in order.authorizations if item.body.status != messages.STATUS_VALID]
-        chosen = [(item.body.identifier.value, _challenge_of(item, kind)) for item in pending]
-        if chosen:
-            _send(ChallengesReady([self._answer(domain, body, kind) for domain, body in chosen]))
+        chosen = [_challenge_of(item, DNS if item.body.wildcard else kind) for item in pending]
+        answers = [self._answer(item, body) for item, body in zip(pending, chosen, strict=True)]
+        if served := [answer for answer in answers if answer.kind != DNS]:
+            _send(ChallengesReady(served))
             sys.stdin.readline()
-        for _, body in chosen:
+        try:
+            with presented(self.request.dns, [answer for answer in answers if answer.kind == DNS]):
+                done = self._finish(authority, order, chosen)
+        except DnsFailed as failed:
+            raise ValidationFailed(str(failed)) from None
+        except errors.ValidationError as error:
+            raise ValidationFailed("; ".join(_validation_words(error))) from None
+        return OrderDone(done.fullchain_pem, _pem(key), _pem(self.key), self.account_url)
+
+    def _new_order(self, authority: client.ClientV2, signing_request: bytes) -> messages.OrderResource:
+        """Order. An authority that does not accept which certificate is replaced gets the order without it (RFC 9773, 5)."""
+        try:
+            return authority.new_order(signing_request)
+        except messages.Error:
+            if not self._network.replaces:
+                raise
+            self._network.replaces = ""
+            return authority.new_order(signing_request)
+
+    def _finish(
+        self,
+        authority: client.ClientV2,
+        order: messages.OrderResource,
+        chosen: Sequence[messages.ChallengeBody],
+    ) -> messages.OrderResource:
+        """Have the challenges verified, and return the order with its certificate."""
+        for body in chosen:
             # not `answer_challenge`: it demands the link `up`, which not every authority sends (RFC 8555, 7.5.1)
             authority.net.post(body.uri, _EmptyResponse(), new_nonce_url=authority.directory["newNonce"])
         deadline = datetime.datetime.now() + datetime.timedelta(seconds=self.request.limit_s)
-        try:
-            done = authority.poll_and_finalize(order, deadline)
-        except errors.ValidationError as error:
-            raise ValidationFailed("; ".join(_validation_words(error, kind))) from None
-        return OrderDone(done.fullchain_pem, _pem(key), _pem(self.key), self.account_url)
+        return authority.poll_and_finalize(order, deadline)
 
-    def _answer(self, domain: str, body: messages.ChallengeBody, kind: str) -> ChallengeAnswer:
+    def _answer(
+        self, authorization: messages.AuthorizationResource, body: messages.ChallengeBody
+    ) -> ChallengeAnswer:
+        domain, kind = authorization.body.identifier.value, str(body.to_partial_json()["type"])
         token = str(body.to_partial_json()["token"])
         thumbprint = b64encode(self._jwk.thumbprint(hash_function=hashes.SHA256)).decode()
-        authorization = f"{token}.{thumbprint}"
+        proof = f"{token}.{thumbprint}"
         if kind != TLS_ALPN:
-            return ChallengeAnswer(domain, kind, token, authorization)
-        return ChallengeAnswer(
-            domain, kind, token, authorization, *challenge_certificate(domain, authorization)
-        )
+            return ChallengeAnswer(domain, kind, token, proof)
+        return ChallengeAnswer(domain, kind, token, proof, *challenge_certificate(domain, proof))
 
 
 def challenge_certificate(domain: str, key_authorization: str) -> tuple[str, str]:
@@ -201,42 +216,14 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> str:
     return key.private_bytes(serialization.Encoding.PEM, pkcs8, plain).decode()
 
 
-def _validation_words(error: errors.ValidationError, kind: str) -> list[str]:
+def _validation_words(error: errors.ValidationError) -> list[str]:
     """Return what the authority says about each domain."""
     return [
-        f"{item.body.identifier.value} by {kind}: {body.error.detail or body.error.typ}"
+        f"{item.body.identifier.value} by {body.to_partial_json()['type']}: {body.error.detail or body.error.typ}"
         for item in error.failed_authzrs
         for body in item.body.challenges
         if body.error is not None
     ]
-
-
-def _words(error: Exception) -> str:
-    match error:
-        case messages.Error():
-            problems = "; ".join(problem.detail or problem.typ for problem in error.subproblems or ())
-            return f"the authority rejects it: {error.detail or error.typ}" + (
-                f" ({problems})" if problems else ""
-            )
-        case ValidationFailed():
-            return f"the authority could not verify {error}"
-        case errors.TimeoutError():
-            return "the authority did not finish in time"
-        case requests.exceptions.SSLError():
-            return "the authority's own certificate is not trusted; certificates.directory_ca names the one that signs it"
-        case requests.RequestException():
-            return f"the authority cannot be reached: {type(error).__name__}"
-    return f"{type(error).__name__}: {error}"
-
-
-def _wait(error: Exception) -> float:
-    """Return the seconds that a rate limit of the authority demands; 0 for other errors."""
-    if not (isinstance(error, messages.Error) and error.typ.endswith(":rateLimited")):
-        return 0.0
-    if (match := _UNTIL.search(error.detail or "")) is None:
-        return _RATE_LIMITED_S
-    until = datetime.datetime.fromisoformat(match[1]).replace(tzinfo=datetime.UTC)
-    return max((until - datetime.datetime.now(datetime.UTC)).total_seconds(), _RATE_LIMITED_S)
 
 
 def _send(message: OrderMessage) -> None:
@@ -244,10 +231,20 @@ def _send(message: OrderMessage) -> None:
     sys.stdout.flush()
 
 
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End by an exception, so that records in DNS are removed."""
+    del number, frame
+    raise SystemExit(1)
+
+
 def main() -> None:
-    """Carry out the order of standard input."""
-    request = msgspec.json.decode(sys.stdin.readline(), type=OrderRequest)
-    _send(AcmeOrder(request).run())
+    """Carry out the task of standard input."""
+    signal.signal(signal.SIGTERM, _leave)
+    match msgspec.json.decode(sys.stdin.readline(), type=AuthorityTask):
+        case OrderRequest() as request:
+            _send(AcmeOrder(request).run())
+        case AdviceRequest() as request:
+            _send(ask_for_advice(request))
 
 
 if __name__ == "__main__":

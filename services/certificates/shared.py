@@ -1,7 +1,9 @@
 """What the edges of a deployment share through a bucket of JetStream: certificate, account, failures, challenges, and who orders.
 
-    certificate, account, history, challenges   sealed (sealing.py)
-    lease                                       name of the edge that orders, and a number that it counts up
+    certificate, account, history, challenges, advice   sealed (sealing.py)
+    report                                              how the certificate stands, for administrators
+    renewal                                             an administrator's request to renew it
+    lease                                               name of the edge that orders, and a number that it counts up
 
 The lease keeps two edges from ordering at once. It is renewed with every look; one that has not changed for `_LEASE_S` by the clock of
 the edge that looks is taken over. A write under a lost lease does no harm beyond a second order.
@@ -17,8 +19,15 @@ from msgspec import Struct
 from broker import subjects
 from broker.jetstream.key_values import KeyRevision, KeyValueBucket
 from broker.nats.connection import NatsConnection
+from schemas.certificate_status import CertificateReport, RenewalRequest
 from schemas.keys.secret import Secret
-from services.certificates.model import AcmeAccount, ChallengeAnswer, IssuedCertificate, OrderHistory
+from services.certificates.model import (
+    AcmeAccount,
+    ChallengeAnswer,
+    IssuedCertificate,
+    OrderHistory,
+    RenewalAdvice,
+)
 from services.certificates.sealing import EntrySealer
 
 T = TypeVar("T")
@@ -65,6 +74,10 @@ class SharedCertificates:
         """Return the failures since the last success."""
         return await self._read("history", OrderHistory)
 
+    async def advice(self) -> RenewalAdvice | None:
+        """Return when the authority wants the certificate to be renewed."""
+        return await self._read("advice", RenewalAdvice)
+
     async def challenges(self) -> list[ChallengeAnswer]:
         """Return the answers that the authority may look for now."""
         return await self._read("challenges", list[ChallengeAnswer]) or []
@@ -76,6 +89,7 @@ class SharedCertificates:
         account: AcmeAccount | None = None,
         history: OrderHistory | None = None,
         challenges: list[ChallengeAnswer] | None = None,
+        advice: RenewalAdvice | None = None,
     ) -> None:
         """Replace the entries that are given."""
         entries = {
@@ -83,10 +97,26 @@ class SharedCertificates:
             "account": account,
             "history": history,
             "challenges": challenges,
+            "advice": advice,
         }
         for name, value in entries.items():
             if value is not None:
                 await self._bucket.write(name, self._sealer.seal(name, value))
+
+    async def write_report(self, report: CertificateReport) -> None:
+        """Replace what administrators see."""
+        await self._bucket.write(subjects.CERTIFICATE_REPORT_KEY, msgspec.json.encode(report))
+
+    async def take_renewal(self) -> RenewalRequest | None:
+        """Take an administrator's request, so that it is no longer there; None without one."""
+        entry = await self._bucket.read(subjects.CERTIFICATE_RENEWAL_KEY)
+        if entry is None:
+            return None
+        await self._bucket.remove(subjects.CERTIFICATE_RENEWAL_KEY)
+        try:
+            return msgspec.json.decode(entry.value, type=RenewalRequest)
+        except msgspec.MsgspecError:
+            return None
 
     async def take_lease(self, holder: str) -> bool:
         """Take or renew the lease; return whether this edge has it."""

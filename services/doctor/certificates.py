@@ -7,7 +7,7 @@ from pathlib import Path
 from broker.processes.setting_files import find_file
 from schemas.settings.tree import Settings, SettingsError
 from services.certificates.folder import CertificateFolder, facts_of
-from services.certificates.model import OrderHistory
+from services.certificates.model import OrderHistory, RenewalAdvice
 from services.certificates.schedule import CertificateFacts
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.gateway.certificate import Certificate
@@ -38,7 +38,7 @@ def certificate_line(settings: Settings, data: Path, now: float | None = None) -
         return ""
     now = time.time() if now is None else now
     facts, history = folder.facts(), folder.read_history()
-    text = "none yet" if facts is None else _held(facts, own.renew_before, now)
+    text = "none yet" if facts is None else _held(facts, own.renew_before, folder.read_advice(), now)
     return text + (f"; {_failed(history)}" if history.failures else "")
 
 
@@ -50,24 +50,25 @@ def _look_at_order(settings: Settings, folder: CertificateFolder, now: float) ->
         return DoctorFinding(
             _TITLE, level, f"none was issued for {', '.join(own.domains)} yet{failed}", _ORDER_CURE
         )
-    missing = set(own.domains) - facts.names
+    missing, advice = set(own.domains) - facts.names, folder.read_advice()
     text = (
-        _held(facts, own.renew_before, now)
+        _held(facts, own.renew_before, advice, now)
         + (f", without {', '.join(sorted(missing))}" if missing else "")
         + failed
     )
     if facts.ends < now or missing:
         return DoctorFinding(_TITLE, FindingLevel.ERROR, text, _ORDER_CURE)
-    is_late = now > (facts.renewal_at(own.renew_before) + facts.ends) / 2
+    is_late = now > (facts.renewal_at(own.renew_before, advice) + facts.ends) / 2
     if history.failures or is_late:
         return DoctorFinding(_TITLE, FindingLevel.WARNING, text, _ORDER_CURE)
     return DoctorFinding(_TITLE, FindingLevel.OK, text)
 
 
-def _held(facts: CertificateFacts, renew_before: float, now: float) -> str:
-    days, renewal = (facts.ends - now) / _DAY_S, facts.renewal_at(renew_before)
+def _held(facts: CertificateFacts, renew_before: float, advice: RenewalAdvice | None, now: float) -> str:
+    days, renewal = (facts.ends - now) / _DAY_S, facts.renewal_at(renew_before, advice)
     end = f"valid until {_day(facts.ends)} ({days:.0f} days)" if days > 0 else f"ended on {_day(facts.ends)}"
-    return f"{end}, renewed from {_day(renewal)} on" if renewal > now else f"{end}, to be renewed now"
+    by = " as its authority advises" if facts.advised_at(advice) is not None else ""
+    return f"{end}, renewed from {_day(renewal)} on{by}" if renewal > now else f"{end}, to be renewed now{by}"
 
 
 def _failed(history: OrderHistory) -> str:

@@ -9,7 +9,6 @@ them: they may hold a key.
 """
 
 import asyncio
-import os
 import socket
 from contextlib import suppress
 from functools import partial
@@ -20,7 +19,7 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from broker.observability.observe import observe, traceback_of
 from broker.observability.tracing import STATE
-from broker.processes.inherited_sockets import take_sockets
+from broker.processes.inherited_sockets import InheritedSockets
 from services.gateway.connections import ConnectionLimits
 from services.gateway.edge import RequestCrashed
 from services.gateway.head_checks import answer_in_http11, is_unknown_method
@@ -34,6 +33,9 @@ BACKLOG = 2048
 _LINGER_S = 10.0
 """Seconds for which the rest of a refused body is still taken in, and dropped: a connection that is closed on bytes under
 way loses the answer too, and the client never reads why. Source: RFC 9112, 9.6."""
+
+
+_LOOK_S = 0.02
 
 
 class HttpAnswers(Protocol):
@@ -81,6 +83,19 @@ class GatewayListener(web.Server):
     def __call__(self) -> "ConnectionHandler":
         return ConnectionHandler(self, self._edge, self._header_timeout, loop=self._loop, **self._kwargs)
 
+    async def heads_received(self, limit_s: float) -> None:
+        """Wait until every open connection has sent the whole head of its first request, `limit_s` at most."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + limit_s
+        while True:
+            await asyncio.sleep(_LOOK_S)  # also for connections that were accepted in the last loop iteration
+            awaited = any(
+                isinstance(connection, ConnectionHandler) and connection.awaits_head
+                for connection in self.connections
+            )
+            if not awaited or loop.time() >= until:
+                return
+
     def handler_for(self, entered: str) -> "ConnectionHandler":
         """Return the handler of a connection that is already counted: `entered` is what it leaves with."""
         handler = self()
@@ -89,37 +104,37 @@ class GatewayListener(web.Server):
 
 
 class Site(web.TCPSite):
-    """A port that listens without TLS (with TLS: tls_port.py). `inherits`: on the sockets of the supervisor, if there are any."""
+    """A port that listens without TLS (with TLS: tls_port.py), on inherited sockets if there are any."""
 
-    def __init__(self, runner: web.ServerRunner, host: str, port: int, *, inherits: bool = True) -> None:
+    def __init__(self, runner: web.ServerRunner, host: str, port: int, inherited: InheritedSockets) -> None:
         super().__init__(runner, host, port, reuse_port=True, backlog=BACKLOG)
-        self._inherits = inherits
         self._where = (host, port)
-        self._inherited: list[socket.socket] = []
+        self._inherited = inherited
         self._others: list[asyncio.Server] = []
 
     async def start(self) -> None:
-        """Listen: on the sockets of the supervisor, or on sockets of our own. Raises: OSError."""
+        """Listen: on the inherited sockets, or on sockets of our own. Raises: OSError."""
         await web_runner.BaseSite.start(self)
         server = self._runner.server
         assert server is not None
         listen = partial(asyncio.get_running_loop().create_server, server, backlog=BACKLOG)
-        self._inherited = take_sockets(os.environ) if self._inherits else []
-        if not self._inherited:
+        if not self._inherited.sockets:
             host, port = self._where
             self._server = await listen(host, port, reuse_port=True)
             return
-        self._server, *self._others = [await listen(sock=inherited) for inherited in self._inherited]
+        self._server, *self._others = [await listen(sock=inherited) for inherited in self._inherited.sockets]
 
     async def stop(self) -> None:
         """Stop listening.
 
         The supervisor keeps the inherited sockets open as well, so connections would queue there without an edge to accept them.
         `shutdown` stops the listening for every process that has the socket (Linux); the next edge starts it again with `listen`.
+        Sockets of systemd go on listening: connections wait there for the service that it starts again.
         """
-        for inherited in self._inherited:
-            with suppress(OSError):
-                inherited.shutdown(socket.SHUT_RDWR)
+        if not self._inherited.is_kept:
+            for inherited in self._inherited.sockets:
+                with suppress(OSError):
+                    inherited.shutdown(socket.SHUT_RDWR)
         for server in self._others:
             server.close()
         await super().stop()
@@ -151,6 +166,11 @@ class ConnectionHandler(web.RequestHandler):
             self.force_close()
         else:
             self._await_head()
+
+    @property
+    def awaits_head(self) -> bool:
+        """Whether the head of its first request, or the rest of a head, is yet to come."""
+        return self._head_timer is not None
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

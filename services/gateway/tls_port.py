@@ -7,14 +7,13 @@ without a finished handshake. While certificates come by TLS-ALPN-01, the client
 
 import asyncio
 import errno
-import os
 import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
 
 from broker.observability.observe import gauge
-from broker.processes.inherited_sockets import take_sockets
+from broker.processes.inherited_sockets import InheritedSockets
 from services.certificates.challenges import ACME_PROTOCOL, ChallengeResponder
 from services.gateway import client_hello
 from services.gateway.listener import BACKLOG, GatewayListener
@@ -23,6 +22,8 @@ _ACCEPTED_AT_ONCE = 64
 """Connections that are accepted in one loop iteration; others get their turn between."""
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE_S = 1.0
+_LAST_HANDSHAKES_S = 3.0
+"""Seconds in which handshakes are finished before an edge leaves sockets that go on listening."""
 _NEXT_LOOK_S, _LONGEST_LOOK_S = 0.02, 1.0
 """Pauses between two looks at a first message that has come in part, each twice the last: its socket stays readable, so nothing else
 reports the rest.
@@ -39,22 +40,22 @@ class TlsPort:
         port: int,
         context: ssl.SSLContext,
         handshake_s: float,
+        inherited: InheritedSockets,
         responder: ChallengeResponder | None = None,
     ) -> None:
         self._server, self._context, self._handshake_s = server, context, handshake_s
         self._where = (host, port)
         self._responder = responder
         self._listening: list[socket.socket] = []
-        self._inherited: list[socket.socket] = []
+        self._inherited = inherited
         self._opening: set[asyncio.Task[None]] = set()
         self._failed = 0
         self._remove_gauges: list[Callable[[], None]] = []
 
     async def start(self) -> None:
-        """Listen: on the sockets of the supervisor, or on sockets of our own. Raises: OSError."""
+        """Listen: on the inherited sockets, or on sockets of our own. Raises: OSError."""
         loop = asyncio.get_running_loop()
-        self._inherited = take_sockets(os.environ)
-        self._listening = self._inherited or await self._bind()
+        self._listening = [*self._inherited.sockets] or await self._bind()
         for listening in self._listening:
             listening.listen(BACKLOG)
             loop.add_reader(listening, self._accept, listening)
@@ -72,17 +73,22 @@ class TlsPort:
         ]
 
     async def stop(self) -> None:
-        """Stop listening and give up handshakes. An inherited socket is shut down: the next edge listens on it again (`Site.stop`)."""
+        """Stop listening. An inherited socket is shut down: the next edge listens on it again (`Site.stop`).
+
+        Handshakes are given up, but with sockets that go on listening: there a client would notice a restart only by that.
+        """
         loop = asyncio.get_running_loop()
         for remove in self._remove_gauges:
             remove()
         for listening in self._listening:
             loop.remove_reader(listening)
-            if listening in self._inherited:
+            if listening in self._inherited.sockets and not self._inherited.is_kept:
                 with suppress(OSError):
                     listening.shutdown(socket.SHUT_RDWR)
             listening.close()
         self._listening = []
+        if self._inherited.is_kept and self._opening:
+            await asyncio.wait(self._opening, timeout=_LAST_HANDSHAKES_S)
         for opening in self._opening:
             opening.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)

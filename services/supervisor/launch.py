@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
@@ -9,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from broker.processes.backup_requests import backup_folder
-from broker.processes.inherited_sockets import LISTEN_FDS
 from broker.processes.mapped_files import release_file_pages
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.backups import BackupRunner
@@ -30,7 +30,12 @@ from services.supervisor.postgres import server
 from services.supervisor.prepare import PreparedPlatform, prepare
 from services.supervisor.processes.child import Probe
 from services.supervisor.processes.forks import ForkServer, become_subreaper
-from services.supervisor.processes.listening import open_gateway
+from services.supervisor.processes.listening import (
+    ActivatedSockets,
+    activated_sockets,
+    open_gateway,
+    passed_to_edges,
+)
 from services.supervisor.processes.log_files import LogFile
 from services.supervisor.processes.plan import PartSelection, ReadySignal
 from services.supervisor.processes.supervise import Supervisor
@@ -43,6 +48,7 @@ from services.supervisor.report import RecordingReporter, Reporter
 def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
     """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed."""
     began = time.monotonic()
+    activated = activated_sockets()
     check_exposure(project.settings)
     folder = create_data_folder(project.data)
     lock = lock_folder(folder)
@@ -52,8 +58,8 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
             report.warn(warning)
         for line in outside_services(project):
             report.info(line)
-        prepared = prepare(project, choice, folder, report)
-        asyncio.run(_run(prepared, report, began))
+        prepared = prepare(project, choice, folder, report, activated.ports)
+        asyncio.run(_run(prepared, report, began, activated))
         report.info("Stopped")
     except SupervisorError as error:
         report.record(str(error))
@@ -63,13 +69,15 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
         os.close(lock)
 
 
-async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> None:
+async def _run(
+    prepared: PreparedPlatform, report: Reporter, began: float, activated: ActivatedSockets
+) -> None:
     """Start the children, report when all are ready, and return when they have stopped."""
     values = addresses.status_values(prepared.project.settings, prepared.ports, prepared.keys)
     fork_server = ForkServer() if any(process.is_forked for process in prepared.plan) else None
     if fork_server is not None:
         become_subreaper()
-    listening = open_gateway(prepared.project.settings, prepared.ports.api)
+    listening = [] if activated.sockets else _bound(prepared)
     supervisor = Supervisor(
         prepared.plan,
         prepared.folder.logs,
@@ -78,7 +86,7 @@ async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> No
         _state_writer(prepared, values),
         nats_restart=NatsRestartPolicy(partial(free_bytes_at, prepared.folder.nats)),
         forks=fork_server,
-        inherited={"edges": {LISTEN_FDS: [opened.fileno() for opened in listening]}} if listening else {},
+        inherited={"edges": passed_to_edges(listening, activated)},
     )
     shown = dict(values)  # with the link of a first start, which is not written down
     backups = asyncio.create_task(_backup_runner(prepared, report).run())
@@ -94,6 +102,13 @@ async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> No
         await asyncio.wait((backups,))
         for opened in listening:
             opened.close()
+
+
+def _bound(prepared: PreparedPlatform) -> list[socket.socket]:
+    """Return the sockets of the gateway: of its port, and of the one that redirects to it."""
+    settings, api = prepared.project.settings, prepared.ports.api
+    plain_port = settings.api.tls.http_port or 0 if api and settings.api.tls.enabled else 0
+    return [*open_gateway(settings, api), *open_gateway(settings, plain_port)]
 
 
 def _state_writer(

@@ -78,14 +78,16 @@ def requested_ports(
     return [request for request in requests if request.name in needed]
 
 
-def choose_ports(requests: list[PortRequest], earlier: Mapping[str, int]) -> Ports:
-    """Choose a number for every requested port; the ports of other parts are 0.
+def choose_ports(
+    requests: list[PortRequest], earlier: Mapping[str, int], held: Collection[int] = ()
+) -> Ports:
+    """Choose a number for every requested port; the ports of other parts are 0. `held` ports are ours already.
 
     Raises: StartRefused if a requested port is in use, or two parts have the same one.
     """
     chosen: dict[str, int] = {}
     for request in sorted(requests, key=lambda request: request.number == 0):  # fixed numbers first
-        chosen[request.name] = _choose(request, earlier.get(request.name, 0), chosen)
+        chosen[request.name] = _choose(request, earlier.get(request.name, 0), chosen, held)
     return Ports(**{field.name: chosen.get(field.name, 0) for field in fields(Ports)})
 
 
@@ -127,14 +129,14 @@ def unbindable(host: str, port: int, error: OSError) -> str:
     return f"cannot listen on {host}:{port}: {error.strerror or error}"
 
 
-def _choose(request: PortRequest, earlier: int, chosen: Mapping[str, int]) -> int:
+def _choose(request: PortRequest, earlier: int, chosen: Mapping[str, int], held: Collection[int]) -> int:
     used = set(chosen.values())
     if request.number in used and request.number:
         raise StartRefused(
             f"Port {request.number} was chosen twice; give {request.label} another one with {request.option}."
         )
     if request.number:
-        if not is_free(request.host, request.number):
+        if request.number not in held and not is_free(request.host, request.number):
             raise StartRefused(
                 f"Port {request.number} for {request.label} is in use by another program. "
                 f"Stop that program, or choose another port with {request.option}."

@@ -6,7 +6,7 @@ settings that cannot work.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 import msgspec
@@ -63,16 +63,23 @@ class PreparedPlatform:
 
 
 def prepare(
-    project: Project, choice: PartSelection, folder: DataFolder, report: Reporter
+    project: Project,
+    choice: PartSelection,
+    folder: DataFolder,
+    report: Reporter,
+    held_ports: Collection[int] = (),
 ) -> PreparedPlatform:
-    """Prepare ports, passwords, the database and NATS, and plan the children. Raises: StartRefused, StartFailed."""
+    """Prepare ports, passwords, the database and NATS, and plan the children. Raises: StartRefused, StartFailed.
+
+    `held_ports` are listened on already, by systemd for this platform.
+    """
     settings = project.settings
     check_archive_settings(settings)
     stop_leftovers(folder, report)
     _warn_of_unconfined_functions(settings, choice, report)
     cluster = _open_database(settings, choice, folder, report)
     is_new = cluster is not None and (not cluster.exists or _is_new_branch(folder))
-    ports = _choose_ports(project, choice, folder, report)
+    ports = _choose_ports(project, choice, folder, report, held_ports)
     if ports.api:
         prepare_certificate(settings, folder, report)
     passwords = _prepare_database(settings, cluster, ports, folder, report)
@@ -122,7 +129,13 @@ def _open_database(
     return cluster
 
 
-def _choose_ports(project: Project, choice: PartSelection, folder: DataFolder, report: Reporter) -> Ports:
+def _choose_ports(
+    project: Project,
+    choice: PartSelection,
+    folder: DataFolder,
+    report: Reporter,
+    held_ports: Collection[int],
+) -> Ports:
     """Choose the ports and write them down for the next start, with the numbers that options named."""
     settings = project.settings
     with_mail = needs_mail(settings, choice)
@@ -135,8 +148,11 @@ def _choose_ports(project: Project, choice: PartSelection, folder: DataFolder, r
     }
     needed = {name for name, is_needed in needs.items() if is_needed}
     if needs["api"] and settings.api.tls.enabled:
-        check_plain_port(settings.gateway.host, settings.api.tls.http_port or 0)
-    ports = choose_ports(requested_ports(settings, project.named_ports, needed=needed), read_ports(folder))
+        plain_port = settings.api.tls.http_port or 0
+        check_plain_port(settings.gateway.host, 0 if plain_port in held_ports else plain_port)
+    ports = choose_ports(
+        requested_ports(settings, project.named_ports, needed=needed), read_ports(folder), held_ports
+    )
     options = _port_options(project)
     if again := [name for name in options if project.sources[name] == LAST_START]:
         numbers = ", ".join(f"{name}={options[name]}" for name in again)

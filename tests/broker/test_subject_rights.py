@@ -80,6 +80,12 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         # Operations of administrators collect metrics, and start the functions worker that waits.
         assert await _reaches(pool, door, subjects.METRICS_COLLECT)
         assert await _reaches(pool, platform, subjects.FUNCTIONS_WAKE.name)
+        # They also ask to renew the certificate; what edges share in its bucket is theirs.
+        edges = f"$KV.{subjects.CERTIFICATES_BUCKET}.certificate"
+        assert await _reaches(pool, platform, subjects.CERTIFICATE_RENEWAL_SUBJECT)
+        assert await _reaches(pool, platform, subjects.CERTIFICATE_REPORT_READING)
+        assert await _reaches(door, platform, edges)
+        assert not await _reaches(pool, platform, edges)
         # Nobody hears what is meant for another wing's inboxes.
         assert not await _reaches(platform, pool, "_INBOX.door.x.1")
         assert not await _reaches(platform, door, "_INBOX.pool.x.1")

@@ -43,9 +43,10 @@ async def test_every_part_is_accessible_and_fits(window: DashboardWindow) -> Non
         await window.screenshot(f"settings-{part}")
         await window.check_accessibility()
         await window.check_narrow()
-    await window.open("settings/tokens")
-    await window.page.get_by_role("heading", name="No tokens yet").wait_for()
-    await window.check_accessibility()
+    for part, heading in [("tokens", "No tokens yet"), ("certificate", "No certificate is ordered")]:
+        await window.open(f"settings/{part}")
+        await window.page.get_by_role("heading", name=heading).wait_for()
+        await window.check_accessibility()
 
 
 async def test_keys_are_shown_after_a_confirmation(browser: Browser, server: Platform) -> None:

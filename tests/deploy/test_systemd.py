@@ -16,7 +16,7 @@ from tests.deploy.test_deployment_table import PROCESSES, TABLE
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 UNITS = sorted(path.name for path in FOLDER.glob("*.service"))
-OURS = [name for name in UNITS if name != "headwater-nats.service"]
+OURS = [name for name in UNITS if name not in ("headwater-nats.service", "headwater-platform.service")]
 
 
 def lines_of(name: str, key: str) -> list[str]:
@@ -36,6 +36,7 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     for path in FOLDER.glob("headwater*"):
         text = path.read_text().replace("/opt/headwater/bin/python", sys.executable)
         text = text.replace("/usr/local/bin/nats-server", "/bin/true")
+        text = text.replace("/opt/headwater/bin/headwater", "/bin/true").replace("/srv/headwater", "/")
         text = re.sub(r"^(User|Group)=headwater$", r"\1=root", text, flags=re.MULTILINE)
         (tmp_path / path.name).write_text(text)
         names.append(path.name.replace("@", "@1"))
@@ -93,3 +94,19 @@ def test_the_target_starts_two_of_each_process_and_the_migration() -> None:
             assert f"headwater-{row['name']}.service" in wanted
         else:
             assert {f"headwater-{row['name']}@{number}.service" for number in (1, 2)} <= wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("headwater-gateway@", PROCESSES["gateway"]), ("headwater-platform", TABLE["platform"])],
+)
+def test_ports_of_the_table_are_held_for_the_service_of_the_same_name(
+    name: str, row: dict[str, object]
+) -> None:
+    assert (FOLDER / f"{name}.service").exists()
+    ports = [line.rpartition(":")[2] for line in lines_of(f"{name}.socket", "ListenStream")]
+    assert sorted(set(ports)) == sorted(str(port) for port in row["listens"])  # type: ignore[attr-defined]  # a list
+    assert lines_of(f"{name}.socket", "BindIPv6Only") == ["ipv6-only"], (
+        "else clients of IPv4 have other addresses"
+    )
+    assert lines_of(f"{name}.socket", "Service") == [], "that of its own name"

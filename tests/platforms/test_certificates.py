@@ -43,6 +43,18 @@ async def _ask(port: int, path: str, content: bytes = b"", **headers: str) -> tu
     return head, body
 
 
+async def _operation(one: Platform, port: int, name: str) -> tuple[str, str]:
+    """Run an operation with an owner's token; return the first line of the response, and its state or code."""
+    made = await asyncio.to_thread(
+        one.command, "admin", "token", name.replace(".", "-"), "--rights", "owner", "--write"
+    )
+    token = made.stdout.strip().splitlines()[-1]
+    headers = {"Authorization": f"Bearer {token}"}
+    head, body = await _ask(port, f"/management/v1/operations/{name}", b"{}", **headers)
+    answer = json.loads(body)
+    return head.partition("\r\n")[0], answer.get("state") or answer.get("code")
+
+
 async def test_a_domain_makes_a_production_server(tmp_path: Path) -> None:
     """The platform is started by the command of docs/certificates.md."""
     async with running_pebble(tmp_path) as pebble, contextlib.AsyncExitStack() as stack:
@@ -84,6 +96,12 @@ async def test_a_domain_makes_a_production_server(tmp_path: Path) -> None:
         assert finding["level"] == "ok"
         assert "valid until" in finding["told"]
 
+        assert await _operation(one, pebble.tls_port, "certificates.show") == ("HTTP/1.1 200 OK", "good")
+        assert await _operation(one, pebble.tls_port, "certificates.renew") == (
+            "HTTP/1.1 409 Conflict",
+            "too_young",
+        )
+
         killed = _edges(one)
         os.kill(killed, signal.SIGKILL)
         deadline = time.monotonic() + PATIENCE_S
@@ -99,7 +117,7 @@ async def test_a_domain_makes_a_production_server(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--domain", DOMAIN), "--accept-terms"),
-        (("--domain", "*.example.org", "--accept-terms"), "wildcard"),
+        (("--domain", DOMAIN, "--domain", "*.example.org", "--accept-terms"), "wildcard needs dns-01"),
         (("--domain", DOMAIN, "--accept-terms", "--host", "0.0.0.0"), "headwater keys"),
     ],
 )

@@ -66,9 +66,6 @@ REASONS: dict[str, dict[str, str]] = {
         "int(os.environ.pop(FORK_FD))": OWN,
         "int(os.environ.pop(READY_FD))": OWN,
     },
-    "broker/processes/inherited_sockets.py": {
-        "int(number)": OWN,
-    },
     "broker/processes/lifecycle.py": {
         "int(number)": OWN,
     },

@@ -13,6 +13,9 @@ _WORKS = {
 }
 
 
+_BY_SERVER = {"CHALLENGES": "tls-alpn-01,dns-01", "DNS_SERVER": "ns1.example.org:5353"}
+
+
 def test_a_domain_brings_https_everywhere() -> None:
     settings, warnings = load_settings(b"[api]\nport = 443\n", _WORKS)
 
@@ -58,7 +61,9 @@ def test_nothing_changes_without_a_domain() -> None:
     ("environment", "words"),
     [
         ({"ACCEPT_TERMS": "false"}, "HEADWATER_CERTIFICATES_ACCEPT_TERMS must be true"),
-        ({"DOMAINS": "*.example.org"}, "a wildcard needs records in DNS"),
+        ({"DOMAINS": "a.example.org,*.example.org"}, "a wildcard needs dns-01"),
+        ({"DOMAINS": "*.example.org,a.example.org", **_BY_SERVER}, "begins with a wildcard"),
+        ({"DOMAINS": "a.example.org,a.*.example.org", **_BY_SERVER}, "which is no domain"),
         ({"DOMAINS": "192.0.2.1"}, "which is no domain"),
         ({"DOMAINS": "Api.example.org"}, "lower case"),
         ({"DOMAINS": "localhost"}, "which is no domain"),
@@ -68,7 +73,13 @@ def test_nothing_changes_without_a_domain() -> None:
         ({"DIRECTORY": "http://ca.example.org/dir"}, "must be an https URL"),
         ({"EAB_KEY_ID": "kid"}, "belong together"),
         ({"EAB_KEY_ID": "kid", "EAB_HMAC_KEY": "not base64!"}, "must be a key in base64url"),
-        ({"CHALLENGES": "dns-01"}, "one or both of tls-alpn-01, http-01"),
+        ({"CHALLENGES": "dns-02"}, "one or more of tls-alpn-01, http-01, dns-01"),
+        ({"CHALLENGES": "dns-01"}, "HEADWATER_CERTIFICATES_DNS_HOOK (a program) or"),
+        ({"CHALLENGES": "dns-01", "DNS_HOOK": "/hook", "DNS_SERVER": "ns1"}, "one of them"),
+        ({"CHALLENGES": "dns-01", "DNS_SERVER": "udp://ns1"}, "must be host or host:port"),
+        ({"DNS_KEY_NAME": "key"}, "belong together"),
+        ({"DNS_KEY_NAME": "key", "DNS_KEY_SECRET": "not base64!"}, "must be a key in base64"),
+        ({"DNS_KEY_ALGORITHM": "hmac-md5"}, "must be one of hmac-sha256"),
     ],
 )
 def test_what_cannot_work_is_refused(environment: dict[str, str], words: str) -> None:

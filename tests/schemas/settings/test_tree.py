@@ -126,6 +126,9 @@ SPECIAL = {
     "certificates.directory": "https://ca.example.org/directory",
     "certificates.challenges": ["http-01"],
     "certificates.eab_hmac_key": "YSBrZXkgb2YgdGhlc2UgdGVzdHM",
+    "certificates.dns.server": "ns1.example.org:53",
+    "certificates.dns.key_algorithm": "hmac-sha512",
+    "certificates.dns.key_secret": "YSBrZXkgb2YgdGhlc2UgdGVzdHM=",
     "backup.key": "a2V5IG9mIDMyIGJ5dGVzIGZvciB0aGVzZSB0ZXN0cyE=",
     "backup.old_keys": "b2xkIGtleSBvZiAzMiBieXRlcyBmb3IgdGVzdHMhISE=",
     "backup.wal_limit": Size(777 * 1024 * 1024),
@@ -155,6 +158,8 @@ COMPANIONS = {
     "certificates.domains": {"accept_terms": "true"},
     "certificates.eab_key_id": {"eab_hmac_key": "YSBrZXkgb2YgdGhlc2UgdGVzdHM"},
     "certificates.eab_hmac_key": {"eab_key_id": "kid-1"},
+    "certificates.dns.key_name": {"dns_key_secret": "YSBrZXkgb2YgdGhlc2UgdGVzdHM="},
+    "certificates.dns.key_secret": {"dns_key_name": "key"},
     "auth.email.smtp.host": {"email_smtp_admin_email": "admin@example.org"},
     "auth.email.allow_unverified_email_sign_ins": {"email_enable_confirmations": "true"},
     "auth.captcha.enabled": {"captcha_secret": "x"},
@@ -691,7 +696,8 @@ def test_settings_cannot_be_changed() -> None:
 def test_no_secret_shows_in_a_representation() -> None:
     keys = {name: ".".join(path) for name, (path, _) in NAMES.items()}
     environment = {name: SPECIAL.get(key, f"{LONG} {name}") for name, key in keys.items() if key in SECRETS}
-    settings, warnings = load_settings(b"", {**environment, "HEADWATER_CERTIFICATES_EAB_KEY_ID": "kid-1"})
+    names = {"HEADWATER_CERTIFICATES_EAB_KEY_ID": "kid-1", "HEADWATER_CERTIFICATES_DNS_KEY_NAME": "key"}
+    settings, warnings = load_settings(b"", {**environment, **names})
 
     assert LONG not in f"{settings!r} {settings} {warnings}"
     assert repr(settings).count("***") == len(SECRETS)

@@ -63,9 +63,13 @@ class _NameServer(asyncio.DatagramProtocol):
 
 @contextlib.asynccontextmanager
 async def running_pebble(
-    folder: Path, *, binding: tuple[str, str] | None = None, lifetime_s: int = 90 * 86400
+    folder: Path,
+    *,
+    binding: tuple[str, str] | None = None,
+    lifetime_s: int = 90 * 86400,
+    name_server: str = "",
 ) -> AsyncIterator[Pebble]:
-    """Start an authority; it demands an external account where `binding` has its key id and key."""
+    """Start an authority; it demands an external account where `binding` has its key id and key, and asks `name_server` if there is one."""
     program = _program()
     ca_file = certificate_for_loopback(folder)
     http_port, tls_port, port, management, names = (free_port() for _ in range(5))
@@ -87,7 +91,7 @@ async def running_pebble(
     transport, _ = await loop.create_datagram_endpoint(_NameServer, local_addr=("127.0.0.1", names))
     output = (folder / "pebble.log").open("wb")
     process = subprocess.Popen(
-        [program, "-config", str(config), "-dnsserver", f"127.0.0.1:{names}"],
+        [program, "-config", str(config), "-dnsserver", name_server or f"127.0.0.1:{names}"],
         env={
             **os.environ,
             "PEBBLE_VA_NOSLEEP": "1",

@@ -5,14 +5,18 @@ import contextlib
 import errno
 import json
 import ssl
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import websockets
 
-from broker.nats.connection import NatsConnection
+from broker.nats.connection import NatsConnection, NoResponders
+from broker.subjects import CERTIFICATE_RENEWAL_SUBJECT, CERTIFICATE_REPORT_READING, CERTIFICATES_STREAM
+from schemas.certificate_status import CertificateReport, RenewalRequest
 from schemas.settings.certificates import HTTP, TLS_ALPN
 from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.tree import Auth
@@ -34,6 +38,7 @@ from tests.services.certificates.edges import (
 from tests.services.certificates.pebble import Pebble
 from tests.services.gateway.door import KEYS
 
+_STREAMS, _KEPT = 3, 4
 _NEVER = OrderHistory(1, 4e9, "a test holds it back")
 
 
@@ -47,7 +52,7 @@ async def _shared(nats_url: str) -> AsyncIterator[SharedCertificates]:
 
 
 async def test_renewal_drops_no_connection(broker: NatsServer, pebble: Pebble, tmp_path: Path) -> None:
-    """A WebSocket, a connection kept alive and a stream of new connections live through a renewal."""
+    """Under load: a WebSocket, connections kept alive with request after request, and streams of new connections live through a renewal."""
     old = write_old_certificate(tmp_path, days_left=3)
     CertificateFolder(tmp_path).write_history(_NEVER)
     unverified = ssl._create_unverified_context()
@@ -62,12 +67,18 @@ async def test_renewal_drops_no_connection(broker: NatsServer, pebble: Pebble, t
         async with websockets.connect(address, ssl=unverified, proxy=None) as socket:
             kept = await asyncio.open_connection("127.0.0.1", door.port, ssl=unverified)
             assert await _ask(*kept) == b"HTTP/1.1 200 OK"
-            new_ones = asyncio.create_task(_connect_until_changed(door.port, first))
+            new_ones = [
+                asyncio.create_task(_connect_until_changed(door.port, first)) for _ in range(_STREAMS)
+            ]
+            is_renewed = asyncio.Event()
+            on_kept = [asyncio.create_task(_ask_until(is_renewed, door.port)) for _ in range(_KEPT)]
             async with _shared(broker.url) as shared:
                 while await shared.history() != _NEVER:  # the edge has shared its own
                     await asyncio.sleep(0.02)
                 await shared.write(history=OrderHistory(changed_at=1.0))
-            connections = await new_ones
+            connections = sum(await asyncio.gather(*new_ones))
+            is_renewed.set()
+            requests = await asyncio.gather(*on_kept)
             assert await issued_names(pebble) == [DOMAIN]
             heartbeat = {"topic": "phoenix", "event": "heartbeat", "payload": {}, "ref": "7"}
             await socket.send(json.dumps(heartbeat))
@@ -76,7 +87,8 @@ async def test_renewal_drops_no_connection(broker: NatsServer, pebble: Pebble, t
             shown = kept[1].get_extra_info("ssl_object").getpeercert(binary_form=True)
             assert shown == first, "with the certificate of its handshake"
             kept[1].close()
-    assert connections > 1
+    assert connections > _STREAMS
+    assert min(requests) > 1, "every connection was asked before and after"
     renewed = CertificateFolder(tmp_path).read_certificate()
     assert renewed is not None
     assert renewed.chain != old.chain
@@ -90,6 +102,19 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> by
     return head.partition(b"\r\n")[0]
 
 
+async def _ask_until(is_over: asyncio.Event, port: int) -> int:
+    """Send request after request on one connection, and a last one afterwards; every one has to succeed. Return how many."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=ssl._create_unverified_context())
+    count = 0
+    while True:
+        is_last = is_over.is_set()
+        assert await _ask(reader, writer) == b"HTTP/1.1 200 OK"
+        count += 1
+        if is_last:
+            writer.close()
+            return count
+
+
 async def _connect_until_changed(port: int, first: bytes) -> int:
     """Open connection after connection until one shows another certificate; every one has to succeed."""
     count = 0
@@ -97,6 +122,46 @@ async def _connect_until_changed(port: int, first: bytes) -> int:
         count += 1
         if await served(port) != first:
             return count
+
+
+async def test_a_renewal_can_be_requested_and_is_reported(
+    broker: NatsServer, pebble: Pebble, tmp_path: Path
+) -> None:
+    """The request comes while failures make the order wait until long after."""
+    write_old_certificate(tmp_path, days_left=60)
+    CertificateFolder(tmp_path).write_history(OrderHistory(3, 4e9, "no route to host", changed_at=1.0))
+    connection = await NatsConnection.open(broker.url, name="test")
+
+    async def report() -> CertificateReport | None:
+        with contextlib.suppress(NoResponders):
+            reply = await connection.request(CERTIFICATE_REPORT_READING, b"")
+            return msgspec.json.decode(reply.payload, type=CertificateReport) if reply.payload else None
+        return None
+
+    try:
+        async with (
+            running_edge(broker.url, tmp_path, settings_for(pebble, HTTP), pebble),
+            asyncio.timeout(PATIENCE_S),
+        ):
+            while (before := await report()) is None:
+                await asyncio.sleep(0.05)
+            old, new = (msgspec.json.encode(RenewalRequest(time.time() - age)) for age in (3600.0, 0.0))
+            await connection.request(CERTIFICATE_RENEWAL_SUBJECT, old)
+            taken = f"$JS.API.DIRECT.GET.{CERTIFICATES_STREAM}.{CERTIFICATE_RENEWAL_SUBJECT}"
+            while (await connection.request(taken, b"")).payload:
+                await asyncio.sleep(0.05)
+            assert CertificateFolder(tmp_path).read_history().failures == 3, "an old request counts no more"
+            await connection.request(CERTIFICATE_RENEWAL_SUBJECT, new)
+            assert await issued_names(pebble) == [DOMAIN]
+            while (after := await report()) is None or after.is_ordering or after.failures:
+                await asyncio.sleep(0.05)
+    finally:
+        await connection.close()
+
+    assert (before.failures, before.last_error, before.next_order_at) == (3, "no route to host", 4e9)
+    assert (before.names, before.issuer) == ([DOMAIN], "an earlier one")
+    assert after.issuer.startswith("Pebble Intermediate CA")
+    assert round((after.not_after - after.renewal_at) / 86400) == 30
 
 
 async def test_a_failed_challenge_waits_and_says_why(

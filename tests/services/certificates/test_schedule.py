@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.certificates.model import OrderHistory
+from services.certificates.model import OrderHistory, RenewalAdvice
 from services.certificates.schedule import CertificateFacts, after_failure, order_at
 
 DAY = 86400.0
@@ -60,3 +60,20 @@ def test_waits_grow_and_an_authority_can_demand_more() -> None:
     assert (history.failures, history.error, history.failed_at) == (6, "why", 1000.0)
     assert after_failure(OrderHistory(), "limit", 0.0, 3600).next_at == 3600
     assert after_failure(OrderHistory(), "limit", 0.0, 1e9).next_at == 7 * DAY
+
+
+@pytest.mark.parametrize(
+    ("advice", "renewed_on"),
+    [
+        (RenewalAdvice("mine", 40 * DAY), 40),
+        (RenewalAdvice("mine", 70 * DAY), 70),
+        (RenewalAdvice("mine", 89 * DAY), 81),  # the last tenth of its lifetime is too late
+        (RenewalAdvice("mine", -1.0), -1 / DAY),
+        (RenewalAdvice("mine", None, fault="it does not answer"), 60),
+        (RenewalAdvice("another", 40 * DAY), 60),
+    ],
+)
+def test_advice_of_the_authority_counts_for_its_certificate(advice: RenewalAdvice, renewed_on: float) -> None:
+    own = CertificateFacts(frozenset(NAMES), 0.0, 90 * DAY, fingerprint="mine")
+
+    assert order_at(own, NAMES, 30 * DAY, OrderHistory(), advice=advice) == max(renewed_on * DAY, 0)

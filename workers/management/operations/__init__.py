@@ -9,6 +9,7 @@ from workers.management.operations import (
     audit_log,
     backups,
     catalog,
+    certificates,
     continuous_backup,
     factors,
     function_calls,
@@ -110,6 +111,7 @@ _AREAS = (
     platform,
     backups,
     continuous_backup,
+    certificates,
     logs,
     # What the official command line asks for
     project,

@@ -1,9 +1,17 @@
+import os
 import socket
 import sys
 
 import pytest
 
-from broker.processes.inherited_sockets import LISTEN_FDS, take_sockets
+from broker.processes.inherited_sockets import (
+    KEPT_FDS,
+    LISTEN_FDS,
+    InheritedSockets,
+    port_of,
+    take_activated,
+    take_sockets,
+)
 from schemas.settings.tree import Gateway, Settings
 from services.supervisor.processes.listening import open_gateway
 from tests.platform import free_port
@@ -58,7 +66,34 @@ def test_inherited_sockets_are_taken_once_and_inherited_no_further():
     with socket.socket() as one:
         one.set_inheritable(True)
         environment = {LISTEN_FDS: str(socket.dup(one.fileno()))}
-        (taken,) = take_sockets(environment)
+        inherited = take_sockets(environment)
+        (taken,) = inherited.sockets
         with taken:
+            assert not inherited.is_kept
             assert not taken.get_inheritable()
-            assert take_sockets(environment) == []
+            assert take_sockets(environment) == InheritedSockets()
+
+
+def test_sockets_that_systemd_holds_are_divided_by_their_ports():
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        numbers = [socket.dup(each.fileno()) for each in (one, other)]
+        inherited = take_sockets({KEPT_FDS: ",".join(map(str, numbers))})
+        port = port_of(other)
+        (plain,), (own,) = inherited.on_port(port).sockets, inherited.without_port(port).sockets
+        with plain, own:
+            assert (port_of(plain), port_of(own)) == (port, port_of(one))
+            assert inherited.on_port(port).is_kept
+
+
+@pytest.mark.parametrize(
+    ("environment", "descriptors"),
+    [
+        ({"LISTEN_FDS": "2", "LISTEN_PID": str(os.getpid()), "LISTEN_FDNAMES": "a:b"}, [3, 4]),
+        ({"LISTEN_FDS": "2", "LISTEN_PID": "1"}, []),
+        ({"LISTEN_FDS": "many", "LISTEN_PID": str(os.getpid())}, []),
+        ({}, []),
+    ],
+)
+def test_descriptors_of_systemd_are_those_for_this_process(environment, descriptors):
+    assert take_activated(environment) == descriptors
+    assert environment == {}, "no child takes them for its own"

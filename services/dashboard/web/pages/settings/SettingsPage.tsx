@@ -9,6 +9,7 @@ import "./settings.css";
 const parts = {
   values: lazy(() => import("./Values.tsx")),
   keys: lazy(() => import("./Keys.tsx")),
+  certificate: lazy(() => import("./Certificate.tsx")),
   administrators: lazy(() => import("./Administrators.tsx")),
   tokens: lazy(() => import("./Tokens.tsx")),
   account: lazy(() => import("./Account.tsx")),

@@ -5,6 +5,7 @@ export const settingsTexts = defineTexts("settings", {
   tabs: {
     values: "Values",
     keys: "Keys",
+    certificate: "Certificate",
     administrators: "Administrators",
     tokens: "Tokens",
     account: "Your account",
@@ -65,6 +66,38 @@ export const settingsTexts = defineTexts("settings", {
       "The new key is added first, signs in the second step, and the old one is dropped in the third. Tokens stay valid if you wait between the steps as long as a token lasts.",
     rotated: (step: string, next: string) => `Done: ${step}. ${next}`,
     commands: "On the platform's machine",
+  },
+  certificate: {
+    title: "Certificate by ACME",
+    off: "No certificate is ordered",
+    offText:
+      "`headwater start --domain api.example.org --accept-terms` serves https with a certificate that it orders and renews by itself.",
+    state: "State",
+    states: {
+      off: "off",
+      missing: "none yet",
+      ordering: "an order runs",
+      good: "valid",
+      failing: "the last order failed",
+      ended: "it has ended",
+      silent: "the edges do not report",
+    },
+    names: "Names",
+    issuer: "Issuer",
+    authority: "Authority",
+    begins: "Valid from",
+    ends: "Valid until",
+    renewal: "Renewal",
+    advised: "as the authority advises",
+    bySettings: "by the settings",
+    adviceFault: "The authority could not be asked when to renew",
+    next: "Next order",
+    failed: (count: number) =>
+      count === 1 ? "The last order failed:" : `The last ${count} orders failed, the last one:`,
+    renew: "Renew now",
+    renewText:
+      "A new certificate is ordered within ten seconds; open connections stay. Authorities issue few for the same names in a week.",
+    requested: "The renewal is requested",
   },
   administrators: {
     email: "Email",
