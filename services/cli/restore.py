@@ -23,7 +23,14 @@ from services.supervisor.errors import SupervisorError
 from services.supervisor.ports import Ports
 from services.supervisor.project.settings import Project
 from services.supervisor.project.work import project_of_state
-from services.supervisor.recovery import Recovered, fetch_files, plan_moment, recover, recovery_settings
+from services.supervisor.recovery import (
+    Recovered,
+    combining_program,
+    fetch_files,
+    plan_moment,
+    recover,
+    recovery_settings,
+)
 
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -103,6 +110,7 @@ def _restore_moment(
     try:
         plan = plan_moment(named, moment, archive)
         _show_plan(plan, target)
+        combining_program(plan)  # a dry run fails where the restore would
         if dry_run:
             return 0
         if files_only:
@@ -123,7 +131,8 @@ def _restore_moment(
 def _show_plan(plan: RecoveryPlan, target: Path) -> None:
     lines = {
         "moment": plan.target,
-        "from": f"base backup of {_moment(plan.base_at)}, {plan.base_bytes:,} bytes",
+        "from": f"base backup of {_moment(plan.base_at)}, {plan.base_bytes:,} bytes"
+        + (f" (a full one and {plan.bases - 1} incremental)" if plan.bases > 1 else ""),
         "log": f"{plan.wal_bytes:,} bytes in {plan.pieces} pieces",
         "archive": f"{plan.archive}, which has {_moment(plan.first)} to {_moment(plan.last)}",
         "objects": f"{plan.objects} copies in the archive",
