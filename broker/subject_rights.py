@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping
 
 from broker.subjects import (
     ALIVE,
+    ARCHIVE_PLAN,
     AUTH_SETTINGS,
     CATALOG_CHANGED,
     CERTIFICATES_STREAM,
@@ -139,8 +140,9 @@ def _pool_rights(inbox: str) -> _Rights:
             "member.>",
             METRICS_COLLECT,
             FUNCTIONS_WAKE.name,
+            ARCHIVE_PLAN.name,
         ],
-        [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
+        [inbox, *served, ARCHIVE_PLAN.name, *_SERVING, "health.>", "cancel.>", "probe.>"],
     )
 
 

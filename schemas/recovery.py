@@ -76,6 +76,15 @@ class RecoveryPlan(Struct, frozen=True):
     """Migrations of the project that were applied after the moment, and which the result lacks."""
 
 
+class PlanAnswer(Struct, frozen=True):
+    """The answer of the process `archive` to a `PlanTask`: a plan, or the reason why there is none."""
+
+    plan: RecoveryPlan | None = None
+    error: str = ""
+    is_rejected: bool = False
+    """The moment cannot be restored; else the same request may succeed later."""
+
+
 class RecoveredFacts(Struct, frozen=True):
     """What a recovered database has."""
 

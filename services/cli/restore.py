@@ -35,6 +35,17 @@ from services.supervisor.recovery import (
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _MOST_MISSING = 5
+_OUTSIDE = """\
+The platform of {data} uses an outside database (db.url), so a data folder in its place would not be used. Either bring the moment's project into that
+database, which the platform uses on meanwhile (administrators and their passwords are not in a backup):
+
+  headwater restore --to "{moment}" --into {target}
+  HEADWATER_DB_URL= headwater start --detach --data {target} --port 0
+  headwater backup --data {target} {target}-backup
+  headwater stop --data {target}
+  headwater restore --force {target}-backup
+
+or write its files with --files-only --into DIR, and start a server of Postgres on them in the place of yours."""
 
 
 @click.command()
@@ -107,6 +118,8 @@ def _restore_moment(
 ) -> int:  # fmt: skip
     named = named_project(data, project)
     target = into.absolute() if into else _beside(named.data)
+    if switch:
+        _refuse_switch_outside(named, moment, target)
     try:
         plan = plan_moment(named, moment, archive)
         _show_plan(plan, target)
@@ -122,6 +135,12 @@ def _restore_moment(
     _show_result(recovered, time.monotonic() - began)
     if switch:
         return _switch(named, target)
+    if named.settings.db.url:
+        click.echo(
+            f"Try it: `HEADWATER_DB_URL= headwater start --data {target} --port 0`; its database is an embedded copy. To bring it into the outside "
+            'database: docs/backups.md, "An outside Postgres".'
+        )
+        return 0
     click.echo(
         f"Try it: `headwater start --data {target} --port 0`. Put it in place: `headwater restore --switch --into {target}`."
     )
@@ -179,8 +198,15 @@ def _write_files(project: Project, plan: RecoveryPlan, target: Path) -> int:
     return 0
 
 
+def _refuse_switch_outside(project: Project, moment: str, target: Path) -> None:
+    """Exit with the commands that bring a moment into an outside database, if the project uses one."""
+    if project.settings.db.url:
+        refuse(_OUTSIDE.format(data=project.data, moment=moment, target=target), code=2)
+
+
 def _switch(project: Project, target: Path) -> int:
     """Stop the platform, exchange the data folders, and start it again if it ran."""
+    _refuse_switch_outside(project, "...", target)
     used, restored = DataFolder(project.data), DataFolder(target.absolute())
     runs = running_state(used) is not None
     if runs and _headwater("stop", "--data", str(used.path)) != 0:
