@@ -114,7 +114,7 @@ def test_a_platform_without_it_says_so(reader: RemoteAdministrator) -> None:
 
 
 def test_without_the_process_archive_a_plan_says_what_is_missing(reader: RemoteAdministrator) -> None:
-    status, message = reader.refused("backups.plan_moment", moment="1 hour ago")
+    status, body = reader.send("backups.plan_moment", {"moment": "1 hour ago"})
 
     assert status == 503
-    assert "process archive does not run" in message
+    assert "process archive does not run" in body["message"]
