@@ -41,8 +41,8 @@ database, which the platform uses on meanwhile (administrators and their passwor
 
   headwater restore --to "{moment}" --into {target}
   HEADWATER_DB_URL= headwater start --detach --data {target} --port 0
-  headwater backup --data {target} {target}-backup
-  headwater stop --data {target}
+  HEADWATER_DB_URL= headwater backup --data {target} {target}-backup
+  HEADWATER_DB_URL= headwater stop --data {target}
   headwater restore --force {target}-backup
 
 or write its files with --files-only --into DIR, and start a server of Postgres on them in the place of yours."""
