@@ -4,7 +4,7 @@
 
 A platform of a database and the process `archive` alone. The table: the base backup's bytes before compression, those stored, the time by the
 server's clock and the CPU time of the process `archive`. 1 % of the rows are changed, once in a row (one range of keys) and once spread over the
-whole table, which touches one page in twelve. Restores are whole commands. It takes some three minutes: base backups are at least 60 s apart.
+whole table, which touches one page in eight. Restores are whole commands. It takes some three minutes: base backups are at least 60 s apart.
 """
 
 import argparse
