@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping
 
 from broker.subjects import (
     ALIVE,
+    ARCHIVE_PLAN,
     AUTH_SETTINGS,
     CATALOG_CHANGED,
     CERTIFICATE_RENEWAL_SUBJECT,
@@ -143,8 +144,9 @@ def _pool_rights(inbox: str) -> _Rights:
             FUNCTIONS_WAKE.name,
             CERTIFICATE_REPORT_READING,
             CERTIFICATE_RENEWAL_SUBJECT,
+            ARCHIVE_PLAN.name,
         ],
-        [inbox, *served, *_SERVING, "health.>", "cancel.>", "probe.>"],
+        [inbox, *served, ARCHIVE_PLAN.name, *_SERVING, "health.>", "cancel.>", "probe.>"],
     )
 
 

@@ -56,6 +56,9 @@ EDGE_SETTINGS = Subject("edge_settings.request", "edge_settings")
 AUTH_SETTINGS = Subject("auth_settings.request", "auth_settings")
 """Served by the pool `auth` for operations of administrators alone: checks of changed settings, previews of emails, test emails."""
 
+ARCHIVE_PLAN = Subject("archive.plan", "archive")
+"""Served by the process `archive` for operations of administrators alone: schemas.recovery.PlanTask -> PlanAnswer, as JSON."""
+
 READS_REPEAT = frozenset({"rest", "graphql", "storage"})
 """Pools in which GET and HEAD change nothing, so that a request whose reply was lost can be sent again."""
 

@@ -18,6 +18,8 @@ class FetchFilesTask(Struct, frozen=True, tag="fetch"):
     moment: str
     archive: str
     folder: str
+    combine: str = ""
+    """Path of pg_combinebackup of the database's version; needed for an incremental base backup."""
 
 
 class FillTask(Struct, frozen=True, tag="fill"):
@@ -53,6 +55,7 @@ class RecoveryPlan(Struct, frozen=True):
     base: str
     base_at: float
     base_bytes: int
+    """Of it and those that it is built on."""
     pieces: int
     wal_bytes: int
     """Bytes of the log to replay."""
@@ -65,10 +68,21 @@ class RecoveryPlan(Struct, frozen=True):
     """The latest one."""
     objects: int
     """Copies of objects in the archive."""
+    bases: int = 1
+    """More than one: the base backup is incremental, and so many are read."""
     vault_key: str = ""
     """Only in the answer to a fetch."""
     migrations_after: list[str] = field(default_factory=list)
     """Migrations of the project that were applied after the moment, and which the result lacks."""
+
+
+class PlanAnswer(Struct, frozen=True):
+    """The answer of the process `archive` to a `PlanTask`: a plan, or the reason why there is none."""
+
+    plan: RecoveryPlan | None = None
+    error: str = ""
+    is_rejected: bool = False
+    """The moment cannot be restored; else the same request may succeed later."""
 
 
 class RecoveredFacts(Struct, frozen=True):
@@ -93,6 +107,8 @@ class ListedArchive(Struct, frozen=True):
     """The earliest moment that can be restored; None before the first base backup is complete."""
     last: float
     bases: int
+    incrementals: int
+    """Of `bases`, those that have only the changes since another."""
     stored_bytes: int
     faults: list[str]
     """Why a part of it cannot be restored: a gap, a damaged file."""

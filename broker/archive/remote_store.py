@@ -11,6 +11,8 @@ from broker.blobs.errors import BlobStoreDown
 from broker.blobs.remote_errors import REMOTE_ERRORS, remote_error
 
 _PAGE = 1000
+_DELETED = 256
+"""Names of one request to delete, the most of Azure: several such requests at once broke the connection of its emulator."""
 _PART = 16 * 1024 * 1024
 """Bytes of a part: 10,000 parts, the most of S3, are 156 GiB."""
 _READ = 1024 * 1024
@@ -61,8 +63,8 @@ class RemoteStore:
 
     async def delete(self, names: Sequence[str]) -> None:
         """Delete files, several by a request where the store can."""
-        for start in range(0, len(names), _PAGE):
-            page = list(names[start : start + _PAGE])
+        for start in range(0, len(names), _DELETED):
+            page = list(names[start : start + _DELETED])
             try:
                 await obstore.delete_async(self._store, page)
             except FileNotFoundError:  # some stores stop at the first missing file

@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # these types of the library exist for the type checker only
 
 _READ = 256 * 1024
 _PAGE = 1000
+_DELETED = 256
+"""Blobs of one request to delete, the most of Azure: several such requests at once broke the connection of its emulator."""
 _LONGEST_COPY = 5 * 1024**3
 """The largest object that S3 copies in one request."""
 
@@ -122,6 +124,10 @@ class RemoteBlobs:
 
     async def delete(self, places: Sequence[BlobPath]) -> None:
         """Delete blobs, several in one request where the store can."""
+        for start in range(0, len(places), _DELETED):
+            await self._delete_together(places[start : start + _DELETED])
+
+    async def _delete_together(self, places: Sequence[BlobPath]) -> None:
         with translate_remote_errors("delete"):
             try:
                 await obstore.delete_async(self._store, [place.name for place in places])

@@ -24,6 +24,8 @@ class StoredBase(Struct, frozen=True):
     began_at: float
     ended_at: float
     bytes: int
+    parent: str = ""
+    """The base backup since which it has the changes; empty for a full one."""
 
 
 class ArchiveStatus(Struct, frozen=True):

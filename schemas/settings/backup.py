@@ -28,6 +28,10 @@ class Backup(Struct, frozen=True):
     """
     base_interval: Duration = Duration(86400)
     """Time between two base backups. A restore reads one of them and the log since."""
+    incrementals: int = 6
+    """Base backups behind a full one that have only what changed since the one before; 0 makes all of them full. A restore reads a full one and
+    up to so many. They need Postgres 17 or later with `summarize_wal` on, which the embedded database has.
+    """
     retention: Duration = Duration(7 * 86400)
     """How far back a restore can go. What only older moments need is deleted after each base backup."""
     wal_limit: Size = Size(1024 * MIB)

@@ -15,6 +15,7 @@ from schemas.settings.storage import BACKENDS
 KEY_BYTES = 32
 _LEAST_WAL = 64 * 1024 * 1024
 _LEAST_BASE_S = 60
+_MOST_INCREMENTALS = 30
 
 
 def backup_fault(backup: Backup) -> str | None:
@@ -62,6 +63,8 @@ def _faults(backup: Backup) -> Iterator[str]:
         yield "{backup.wal_limit} must be 64MiB or more"
     if backup.base_interval < _LEAST_BASE_S:
         yield f"{{backup.base_interval}} must be {_LEAST_BASE_S} seconds or more"
+    if not 0 <= backup.incrementals <= _MOST_INCREMENTALS:
+        yield f"{{backup.incrementals}} must be 0 to {_MOST_INCREMENTALS}"
     if not backup.continuous:
         return
     needed = {

@@ -183,7 +183,8 @@ def _show_archive(archive: ListedArchive, *, is_current: bool) -> None:
     click.echo(f"{archive.archive}{' (of this platform)' if is_current else ''}")
     if archive.first is not None:
         click.echo(f"  moments      {_moment(archive.first)} to {_moment(archive.last)}")
-    click.echo(f"  base backups {archive.bases}, {archive.stored_bytes:,} bytes stored in all")
+    changes = f" ({archive.incrementals} incremental)" if archive.incrementals else ""
+    click.echo(f"  base backups {archive.bases}{changes}, {archive.stored_bytes:,} bytes stored in all")
     for fault in archive.faults:
         click.secho(f"  {fault}", fg="yellow")
 

@@ -23,11 +23,29 @@ from services.supervisor.errors import SupervisorError
 from services.supervisor.ports import Ports
 from services.supervisor.project.settings import Project
 from services.supervisor.project.work import project_of_state
-from services.supervisor.recovery import Recovered, fetch_files, plan_moment, recover, recovery_settings
+from services.supervisor.recovery import (
+    Recovered,
+    combining_program,
+    fetch_files,
+    plan_moment,
+    recover,
+    recovery_settings,
+)
 
 _READY_S, _PAUSE_S = 60.0, 0.1
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _MOST_MISSING = 5
+_OUTSIDE = """\
+The platform of {data} uses an outside database (db.url), so a data folder in its place would not be used. Either bring the moment's project into that
+database, which the platform uses on meanwhile (administrators and their passwords are not in a backup):
+
+  headwater restore --to "{moment}" --into {target}
+  HEADWATER_DB_URL= headwater start --detach --data {target} --port 0
+  HEADWATER_DB_URL= headwater backup --data {target} {target}-backup
+  HEADWATER_DB_URL= headwater stop --data {target}
+  headwater restore --force {target}-backup
+
+or write its files with --files-only --into DIR, and start a server of Postgres on them in the place of yours."""
 
 
 @click.command()
@@ -100,9 +118,12 @@ def _restore_moment(
 ) -> int:  # fmt: skip
     named = named_project(data, project)
     target = into.absolute() if into else _beside(named.data)
+    if switch:
+        _refuse_switch_outside(named, moment, target)
     try:
         plan = plan_moment(named, moment, archive)
         _show_plan(plan, target)
+        combining_program(plan)  # a dry run fails where the restore would
         if dry_run:
             return 0
         if files_only:
@@ -114,6 +135,12 @@ def _restore_moment(
     _show_result(recovered, time.monotonic() - began)
     if switch:
         return _switch(named, target)
+    if named.settings.db.url:
+        click.echo(
+            f"Try it: `HEADWATER_DB_URL= headwater start --data {target} --port 0`; its database is an embedded copy. To bring it into the outside "
+            'database: docs/backups.md, "An outside Postgres".'
+        )
+        return 0
     click.echo(
         f"Try it: `headwater start --data {target} --port 0`. Put it in place: `headwater restore --switch --into {target}`."
     )
@@ -123,7 +150,8 @@ def _restore_moment(
 def _show_plan(plan: RecoveryPlan, target: Path) -> None:
     lines = {
         "moment": plan.target,
-        "from": f"base backup of {_moment(plan.base_at)}, {plan.base_bytes:,} bytes",
+        "from": f"base backup of {_moment(plan.base_at)}, {plan.base_bytes:,} bytes"
+        + (f" (a full one and {plan.bases - 1} incremental)" if plan.bases > 1 else ""),
         "log": f"{plan.wal_bytes:,} bytes in {plan.pieces} pieces",
         "archive": f"{plan.archive}, which has {_moment(plan.first)} to {_moment(plan.last)}",
         "objects": f"{plan.objects} copies in the archive",
@@ -170,8 +198,15 @@ def _write_files(project: Project, plan: RecoveryPlan, target: Path) -> int:
     return 0
 
 
+def _refuse_switch_outside(project: Project, moment: str, target: Path) -> None:
+    """Exit with the commands that bring a moment into an outside database, if the project uses one."""
+    if project.settings.db.url:
+        refuse(_OUTSIDE.format(data=project.data, moment=moment, target=target), code=2)
+
+
 def _switch(project: Project, target: Path) -> int:
     """Stop the platform, exchange the data folders, and start it again if it ran."""
+    _refuse_switch_outside(project, "...", target)
     used, restored = DataFolder(project.data), DataFolder(target.absolute())
     runs = running_state(used) is not None
     if runs and _headwater("stop", "--data", str(used.path)) != 0:

@@ -39,11 +39,16 @@ def check_archive_settings(settings: Settings) -> None:
 
 
 def server_settings(settings: Settings) -> dict[str, str]:
-    """Return the settings of the embedded server: those of the project, and how much of the log it keeps for continuous backup."""
+    """Return the settings of the embedded server: those of the project, and those of continuous backup.
+
+    They are how much of the log it keeps, and its summaries, from which it makes incremental base backups.
+    """
     if not settings.backup.continuous:
         return dict(settings.db.settings)
-    limit = {"max_slot_wal_keep_size": f"{settings.backup.wal_limit // _MIB}MB"}
-    return limit | settings.db.settings
+    own = {"max_slot_wal_keep_size": f"{settings.backup.wal_limit // _MIB}MB"}
+    if settings.backup.incrementals:
+        own["summarize_wal"] = "on"
+    return own | settings.db.settings
 
 
 def archive_variables(project: Project, cluster: Cluster | None) -> Mapping[str, str]:

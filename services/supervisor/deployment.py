@@ -1,5 +1,6 @@
 """Generate the secrets of a platform on many machines (pure): one text a file, as `docker-compose.yml` reads them."""
 
+import base64
 import json
 import secrets
 from collections.abc import Sequence
@@ -7,13 +8,14 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from broker.subject_rights import authorization
+from schemas.settings.backup_checks import KEY_BYTES
 from services.supervisor.api_keys import random_keys
 
 SINGLE = frozenset({
     "db_password", "db_auth_admin_password", "db_storage_admin_password", "db_scheduler_password", "db_replication_password",
-    "db_management_password",
+    "db_management_password", "backup_key",
 })  # fmt: skip
-"""Passwords of one login each that no other secret contains, so a missing one can be generated alone."""
+"""Passwords of one login each, and the key of continuous backup: no other secret contains them, so a missing one can be generated alone."""
 NATS_HOSTS = ("nats-1", "nats-2", "nats-3")
 
 
@@ -36,6 +38,7 @@ def deployment_secrets(addresses: ServerAddresses) -> dict[str, str]:
     return {
         "db_owner_password": owner,
         **single,
+        "backup_key": base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode(),
         "db_url": _database_url("authenticator", login, addresses),
         "migrate_url": _database_url("supabase_admin", owner, addresses),
         "nats_secrets.conf": nats_secrets(users, secrets.token_urlsafe(24), addresses),

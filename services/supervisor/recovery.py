@@ -30,7 +30,7 @@ from schemas.recovery import (
     RecoveryTask,
 )
 from services.supervisor import addresses
-from services.supervisor.binaries import postgres_version
+from services.supervisor.binaries import find_postgres, postgres_version
 from services.supervisor.data_folder.folder import DataFolder, create_data_folder, ensure_passwords
 from services.supervisor.errors import StartFailed, StartRefused
 from services.supervisor.postgres import server
@@ -47,6 +47,7 @@ from services.supervisor.project.settings import Project
 from services.supervisor.report import Reporter
 
 _DATABASE = "database"
+_COMBINE = "pg_combinebackup"
 _NOT_REACHED = "recovery ended before configured recovery target was reached"
 _START_S, _STOP_S = 60.0, 300.0
 
@@ -64,6 +65,28 @@ class Recovered:
 def plan_moment(project: Project, moment: str, archive: str) -> RecoveryPlan:
     """Return what a restore would read and give. Raises: SupervisorError."""
     return msgspec.json.decode(ask_workers(project, PlanTask(moment, archive)), type=RecoveryPlan)
+
+
+def combining_program(plan: RecoveryPlan) -> str:
+    """Return the path of pg_combinebackup for the plan's version of Postgres; empty where it is not needed. Raises: StartRefused."""
+    if plan.bases == 1:
+        return ""
+    version = str(plan.server_version // 10000)
+    if postgres_version().split(".")[0] == version:
+        return str(find_postgres() / _COMBINE)
+    named = shutil.which(_COMBINE)
+    for program in ([Path(named)] if named else []) + [Path(f"/usr/lib/postgresql/{version}/bin/{_COMBINE}")]:
+        if program.exists() and f" {version}." in _version_text(program):
+            return str(program)
+    raise StartRefused(
+        f"The base backup is incremental, so pg_combinebackup of Postgres {version} is needed: put the folder of that version's programs "
+        "into PATH and repeat."
+    )
+
+
+def _version_text(program: Path) -> str:
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)  # noqa: S603 - a program of Postgres
+    return shown.stdout.replace("\n", ".")
 
 
 def list_archives(project: Project, *, verify: bool) -> list[ListedArchive]:
@@ -99,7 +122,7 @@ def recover(project: Project, plan: RecoveryPlan, path: Path, report: Reporter) 
 def fetch_files(project: Project, plan: RecoveryPlan, data: Path) -> RecoveryPlan:
     """Write the files of a plan into an empty folder. Raises: SupervisorError."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    task = FetchFilesTask(plan.moment, plan.archive, str(data.absolute()))
+    task = FetchFilesTask(plan.moment, plan.archive, str(data.absolute()), combining_program(plan))
     return msgspec.json.decode(ask_workers(project, task), type=RecoveryPlan)
 
 

@@ -76,6 +76,8 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         assert await _reaches(door, pool, subjects.EDGE_SETTINGS.name)
         assert await _reaches(stranger, pool, subjects.AUTH_SETTINGS.name)
         assert not await _reaches(door, pool, subjects.AUTH_SETTINGS.name)
+        assert await _reaches(stranger, pool, subjects.ARCHIVE_PLAN.name)
+        assert not await _reaches(door, pool, subjects.ARCHIVE_PLAN.name)
         assert not await _reaches(door, pool, subjects.SETTINGS_CHANGED.name)
         # Operations of administrators collect metrics, and start the functions worker that waits.
         assert await _reaches(pool, door, subjects.METRICS_COLLECT)

@@ -183,6 +183,9 @@ async def test_a_moment_is_chosen_and_its_commands_are_shown(
         f"{command} --dry-run"
     )
     await expect(page.get_by_role("region", name="3. Or restore it")).to_contain_text(f"{command} --switch")
+    await page.get_by_role("button", name="Dry run").click()
+    await expect(page.get_by_text("This moment can be restored. Nothing was changed.")).to_be_visible()
+    await expect(page.get_by_text("copies in the archive")).to_be_visible()
     await window.screenshot("backups-continuous")
     await window.check_accessibility()
     await window.check_narrow()

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from broker.processes.secret_files import SUFFIX, with_file_values
+from schemas.settings.backup_checks import missing_secret
 from schemas.settings.environment import environment_names
 from schemas.settings.process_environment import PROCESS_VARIABLES
 from schemas.settings.reading import load_settings
@@ -51,7 +52,7 @@ def test_command_is_one_that_the_command_line_takes(name: str) -> None:
 
     assert words[:3] == ["python", "-P", "-m"]
     wing, *names = words[3:]
-    known = {"services": set(EDGES), "workers": {*POOLS, "migrate"}}[wing]
+    known = {"services": set(EDGES), "workers": {*POOLS, "archive", "migrate"}}[wing]
     assert names
     assert set(names) <= known
     assert len(names) == 1 or not set(names) & {*ALONE, "migrate"}
@@ -60,7 +61,7 @@ def test_command_is_one_that_the_command_line_takes(name: str) -> None:
 def test_every_pool_runs() -> None:
     running = {word for service in OURS.values() for word in service["command"][4:]}
 
-    assert running == {*POOLS, "migrate", "gateway"}
+    assert running == {*POOLS, "archive", "migrate", "gateway"}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -87,6 +88,7 @@ def test_settings_can_be_read(name: str, tmp_path: Path) -> None:
     assert warnings == []
     assert settings.auth.jwt_secret.matches(made["jwt_secret"])
     assert settings.storage.backend == "s3"
+    assert (missing_secret(settings.backup) is None) == (name == "archive")
     assert settings.broker.replicas == 3
 
 
@@ -134,7 +136,7 @@ def test_services_are_bounded_watched_and_started_again(name: str) -> None:
     assert DURATION.fullmatch(check["timeout"])
 
 
-@pytest.mark.parametrize("name", sorted(OURS.keys() - JOBS))
+@pytest.mark.parametrize("name", sorted(OURS.keys() - JOBS - {"archive"}))
 def test_edges_and_pools_have_a_second_process_and_time_to_drain(name: str) -> None:
     service = OURS[name]
 
@@ -142,6 +144,22 @@ def test_edges_and_pools_have_a_second_process_and_time_to_drain(name: str) -> N
     assert not service.get("ports"), "two processes cannot publish one port"
     drain = int(service["environment"]["HEADWATER_POOLS_DRAIN_TIMEOUT"])
     assert int(service["stop_grace_period"].removesuffix("s")) > drain
+
+
+def test_the_archive_alone_has_the_key_of_the_backups_and_one_process() -> None:
+    with_key = [name for name, service in OURS.items() if "backup_key" in service["secrets"]]
+
+    assert with_key == ["archive"]
+    assert OURS["archive"]["deploy"]["replicas"] == 1
+
+
+def test_the_database_admits_the_archive_and_summarizes_its_log() -> None:
+    lines = [
+        line.split() for line in (ROOT / "deploy" / "pg_hba.conf").read_text().splitlines() if line[:1] != "#"
+    ]
+
+    assert ["host", "replication", "supabase_admin", "samenet", "scram-sha-256"] in lines
+    assert {"summarize_wal=on", "hba_file=/etc/postgresql/pg_hba.conf"} <= set(SERVICES["db"]["command"])
 
 
 def test_alive_file_is_the_one_that_is_looked_at() -> None:

@@ -25,7 +25,7 @@ def test_files_are_those_of_the_table() -> None:
 def test_every_pool_runs_once_and_the_gateway() -> None:
     words = [word for row in PROCESSES.values() for word in row["command"][1:]]
 
-    assert sorted(words) == sorted([*POOLS, "migrate", "gateway"])
+    assert sorted(words) == sorted([*POOLS, "archive", "migrate", "gateway"])
     assert "gateway" in EDGES
 
 

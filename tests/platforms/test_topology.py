@@ -4,14 +4,16 @@ Errors end within `BOUND_S` seconds of the kill, and nobody has to do anything a
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 
 import aiohttp
 import asyncpg
 import pytest
 
+from broker.processes.archive_status import read_archive_status
 from tests.platforms.realtime_followers import Follower, Writer, following, published
-from tests.platforms.topology import NATS, Topology, running_topology
+from tests.platforms.topology import NATS, PATIENCE_S, Topology, running_topology
 from tests.platforms.topology_load import Load, email_of, loading
 
 pytestmark = [pytest.mark.xdist_group("topology"), pytest.mark.timeout(600)]
@@ -95,6 +97,29 @@ async def test_every_part_is_restarted_in_turn_without_a_failed_request(one: Top
     await _check_rows(one, load, table)
 
     assert failed == {}
+
+
+async def test_the_archive_stores_what_is_written_also_after_it_was_killed(one: Topology) -> None:
+    await _covers_now(one)
+    one.parts["archive-1"].kill()
+
+    await _covers_now(one)
+
+    status = read_archive_status(one.folder / "archive-1")
+    assert status is not None
+    assert (len(status.bases), status.fault) == (1, "")
+    await one.ready()
+
+
+async def _covers_now(one: Topology) -> None:
+    """Wait until the archive has a base backup and everything of now."""
+    now = time.time()
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            status = read_archive_status(one.folder / "archive-1")
+            if status is not None and status.bases and (status.covered_until or 0.0) > now:
+                return
+            await asyncio.sleep(0.1)
 
 
 async def _check_rows(one: Topology, load: Load, table: str) -> None:

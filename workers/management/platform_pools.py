@@ -53,6 +53,10 @@ class PlatformPools:
         """Return the metrics of all processes as one Prometheus text. Raises: ManagementError (503) without a broker."""
         return await collect(self.connection, [subject.pool for subject in SERVED])
 
+    async def ask(self, subject: Subject, content: bytes, timeout_s: float) -> bytes:
+        """Send a message that is no `Request` and return the answer. Raises: ManagementError (503) without a broker, Unavailable."""
+        return (await self.connection.request(subject.name, content, timeout_s)).payload
+
     async def request(
         self,
         subject: Subject,

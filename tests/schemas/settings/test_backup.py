@@ -32,6 +32,7 @@ def test_the_defaults_and_a_folder_are_right() -> None:
         ({"old_keys": Secret(f"{OTHER},x")}, "{backup.old_keys}"),
         ({"wal_limit": 1024}, "{backup.wal_limit}"),
         ({"base_interval": 1}, "{backup.base_interval}"),
+        ({"incrementals": 31}, "{backup.incrementals}"),
         ({"backend": "s3"}, "{backup.s3.bucket}"),
         ({"backend": "azure"}, "{backup.azure.container}"),
         ({"backend": "s3", "s3": S3(bucket="b", endpoint="ftp://x")}, "{backup.s3.endpoint}"),

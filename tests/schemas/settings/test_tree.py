@@ -120,6 +120,7 @@ SPECIAL = {
     "auth.database_encryption.decryption_keys": {"one": "A" * 43},
     "backup.backend": "s3",
     "backup.path": "/mnt/backups",
+    "backup.incrementals": 7,
     "api.tls.http_port": 8080,
     "certificates.domains": ["api.example.org", "www.example.org"],
     "certificates.contact": "ops@example.org",

@@ -41,6 +41,13 @@ def test_the_server_keeps_as_much_log_as_the_setting_says() -> None:
     assert server_settings(msgspec.structs.replace(Settings())) == {}
 
 
+def test_the_server_summarizes_its_log_for_incremental_base_backups() -> None:
+    assert server_settings(_settings())["summarize_wal"] == "on"
+    assert server_settings(_settings(summarize_wal="off"))["summarize_wal"] == "off"
+    none = msgspec.structs.replace(_settings(), backup=Backup(continuous=True, key=KEY, incrementals=0))
+    assert "summarize_wal" not in server_settings(none)
+
+
 def test_a_recovery_runs_no_command_that_does_anything() -> None:
     settings = recovery_settings(plan({"recovery_target_time": "2026-11-22 10:15:00.000+00"}))
 

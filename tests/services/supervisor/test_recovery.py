@@ -1,9 +1,14 @@
 """What a restore refuses before it writes anything. The restore itself is tried in tests/platforms/test_recovery.py."""
 
+import os
+import stat
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 
 from services.supervisor.errors import StartRefused
-from services.supervisor.recovery import check_version
+from services.supervisor.recovery import check_version, combining_program
 from tests.services.supervisor.recovery_plans import plan
 
 
@@ -13,3 +18,20 @@ def test_an_archive_of_another_version_is_refused_with_the_option_that_helps() -
         StartRefused, match=r"Postgres 16, and the embedded server is Postgres 18.*--files-only"
     ):
         check_version(plan({}, 160010))
+
+
+def test_an_incremental_base_backup_of_another_version_needs_the_program_of_that_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, old = replace(plan({}), bases=2), replace(plan({}, 170004), bases=2)
+    program = tmp_path / "pg_combinebackup"
+    program.write_text("#!/bin/sh\necho 'pg_combinebackup (PostgreSQL) 16.3'\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    assert combining_program(plan({}, 170004)) == ""
+    assert combining_program(chain).endswith("pginstall/bin/pg_combinebackup")
+    with pytest.raises(StartRefused, match=r"pg_combinebackup of Postgres 17 is needed.*PATH"):
+        combining_program(old)
+    program.write_text("#!/bin/sh\necho 'pg_combinebackup (PostgreSQL) 17.4'\n")
+    assert combining_program(old) == str(program)

@@ -4,7 +4,7 @@
     <id>/wal/<start>-<end>-<time>          a piece of the log: positions (16 hexadecimal digits), the moment that is covered with it (ms since 1970)
     <id>/covered                           up to which moment everything is stored, while nothing is written
     <id>/history                           the timeline's history file, if the server has one
-    <id>/base/<time>/content               a base backup: a tar file as the server sends it
+    <id>/base/<time>/content               a base backup, full or incremental: a tar file as the server sends it
     <id>/base/<time>/manifest              its backup manifest, with the SHA-256 of every file
     <id>/base/<time>/info                  written last: a base backup without it is not complete
     <id>/objects/<blob>                    the bytes of an object's version
@@ -64,6 +64,10 @@ class BaseInfo(Struct, frozen=True):
     headwater: str
     vault_key: str = ""
     """Content of `vault.key`, without which the secrets of the vault cannot be decrypted; empty for an outside database."""
+    parent: str = ""
+    """The base backup since which this one has the changes; empty for a full one."""
+    is_link_only: bool = False
+    """Moments before the next base backup cannot be restored any more: it stays because later ones are built on it."""
 
 
 class CoveredMoment(Struct, frozen=True):

@@ -14,6 +14,7 @@ import contextlib
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from broker.blobs.errors import BlobError
 from broker.blobs.store import BlobStore
 from broker.observability.observe import observe
 from schemas.settings.backup import Backup
-from workers.backup.continuous.archive import Archive, moment_text
-from workers.backup.continuous.base_backup import BaseBackupRefused, make_base_backup
+from workers.backup.continuous.archive import Archive, BaseInfo, moment_text
+from workers.backup.continuous.base_backup import BaseBackupRefused, IncrementalRefused, make_base_backup
+from workers.backup.continuous.base_links import parent_of_next
 from workers.backup.continuous.log_storing import LogStorer
 from workers.backup.continuous.migration_marks import MarkReader
 from workers.backup.continuous.object_copies import ObjectCopies
@@ -36,6 +38,7 @@ from workers.backup.continuous.observations import (
     ArchiveStreamLost,
     BackupsDeleted,
     BaseBackupStored,
+    IncrementalBackupRefused,
     LogGivenUp,
 )
 from workers.backup.continuous.progress import BASE, LOG, OBJECTS, ArchiveProgress
@@ -50,6 +53,7 @@ from workers.project.project_connection import OWNER, open_as_superuser
 _DATABASE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 _STORE_ERRORS = (ArchiveStoreDown, ArchiveFileMissing, SealBroken)
 _LOOK_S = 60.0
+_INCREMENTAL_SINCE = 170000
 
 
 @dataclass(slots=True)
@@ -189,7 +193,8 @@ class Archiver:
         self.progress.base_running = True
         self.progress.write()
         vault_key = await asyncio.to_thread(self._read_vault_key)
-        base = await make_base_backup(
+        make = partial(
+            make_base_backup,
             archive,
             self.url,
             version=self.version,
@@ -197,13 +202,29 @@ class Archiver:
             server_time=server_time,
             wait_for_log=storer.wait_for,
         )
+        parent = await self._parent(opened)
+        try:
+            base = await make(parent=parent)
+        except IncrementalRefused as error:
+            observe(IncrementalBackupRefused(archive.id, parent.name if parent else "", str(error)))
+            base = await make()
         self.progress.base_running = False
         self.progress.add_base(base)
         observe(
             BaseBackupStored(
-                archive.id, base.name, base.content_bytes, round(base.ended_at - base.began_at, 3)
+                archive.id,
+                base.name,
+                base.content_bytes,
+                round(base.ended_at - base.began_at, 3),
+                base.parent,
             )
         )
+
+    async def _parent(self, opened: OpenArchive) -> BaseInfo | None:
+        """Return the base backup since which the next one has the changes; None for a full one."""
+        if opened.info.server_version < _INCREMENTAL_SINCE:
+            return None
+        return parent_of_next(await opened.archive.bases(), self.settings.incrementals)
 
     async def _clean(
         self, opened: OpenArchive, owner: asyncpg.Connection, copies: ObjectCopies | None, rows: asyncio.Lock

@@ -1,5 +1,8 @@
 """Makes a base backup: the server sends a copy of its data folder, which is sealed and stored as it arrives, with nothing on this disk.
 
+An incremental one has the blocks that changed since another, whose backup manifest is sent first (UPLOAD_MANIFEST). The server knows
+them from its summaries of the log (`summarize_wal`, Postgres 17 and later); where it lacks them, it refuses, and a full one is made.
+
 The server's answer to BASE_BACKUP is the position where the backup begins, the list of tablespaces, a COPY with the tar file and the backup
 manifest, and the position where the backup ends. `info` is written last; what an interrupted backup left is deleted by the retention.
 Source: PostgreSQL, "Streaming Replication Protocol" (BASE_BACKUP), "Backup Manifest Format".
@@ -15,7 +18,8 @@ import msgspec
 from psycopg import pq
 from psycopg.errors import Error
 
-from broker.archive.sealing import FileSealer
+from broker.archive.sealing import FileSealer, SealBroken
+from broker.archive.store import ArchiveFileMissing
 from workers.backup.continuous.archive import Archive, BaseInfo
 from workers.backup.continuous.wal_stream import NAME
 from workers.database.sessions.replication import (
@@ -28,17 +32,22 @@ from workers.database.sessions.replication import (
     parse_lsn,
     readable,
     row_of,
+    upload,
 )
 
 _COMMAND = (
     "BASE_BACKUP (LABEL 'headwater', CHECKPOINT 'fast', WAL false, WAIT false, MANIFEST 'yes',"
-    " MANIFEST_CHECKSUMS 'SHA256')"
+    " MANIFEST_CHECKSUMS 'SHA256'%s)"
 )
 _ROOM = 4 * 1024 * 1024
 
 
 class BaseBackupRefused(Exception):
     """This database cannot be backed up so: why."""
+
+
+class IncrementalRefused(Exception):
+    """The changes since another base backup cannot be had: why. A full one can be made."""
 
 
 class _Manifest(msgspec.Struct):
@@ -95,19 +104,22 @@ async def make_base_backup(
     vault_key: str,
     server_time: Callable[[], float],
     wait_for_log: Callable[[int], Awaitable[None]],
+    parent: BaseInfo | None = None,
     report: Callable[[int], None] = lambda _: None,
 ) -> BaseInfo:
     """Make and store a base backup; `url` is a superuser's. `report` gets the bytes so far.
 
+    With a `parent` it has only what changed since that one.
+
     It is complete when `wait_for_log` returns: then the log up to its end is stored.
 
-    Raises: StreamLost, ArchiveStoreDown, BaseBackupRefused.
+    Raises: StreamLost, ArchiveStoreDown, BaseBackupRefused, IncrementalRefused.
     """
     began_at = server_time()
     name = f"{datetime.fromtimestamp(began_at, UTC):%Y%m%dT%H%M%SZ}-{time.time_ns() % 10**6:06d}"
     connection = await connect(url, kind="true", name=NAME)
     try:
-        start = row_of(await begin(connection, _COMMAND))
+        start = row_of(await _begin(connection, archive, parent))
         await next_result(connection)  # the tablespaces
         _expect(await next_result(connection), pq.ExecStatus.COPY_OUT)
         copy = _Copy(connection)
@@ -131,10 +143,22 @@ async def make_base_backup(
         files=len(msgspec.json.decode(bytes(copy.manifest), type=_Manifest).files),
         headwater=version,
         vault_key=vault_key,
+        parent=parent.name if parent else "",
     )
     await wait_for_log(info.stop_lsn)
     await archive.write_struct(f"base/{name}/info", info)
     return info
+
+
+async def _begin(connection: pq.abc.PGconn, archive: Archive, parent: BaseInfo | None) -> pq.abc.PGresult:
+    """Send the command; return the row with the position where the backup begins. Raises: StreamLost, IncrementalRefused, ArchiveStoreDown."""
+    if parent is None:
+        return await begin(connection, _COMMAND % "")
+    try:
+        await upload(connection, "UPLOAD_MANIFEST", await archive.read(f"base/{parent.name}/manifest"))
+        return await begin(connection, _COMMAND % ", INCREMENTAL")
+    except (StreamLost, SealBroken, ArchiveFileMissing) as error:
+        raise IncrementalRefused(str(error)) from None
 
 
 async def _sealed(

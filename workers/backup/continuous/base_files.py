@@ -14,6 +14,8 @@ from broker.archive.sealing import FileOpener, SealBroken
 from workers.backup.continuous.archive import Archive, BaseInfo
 
 _CHUNK = 1024 * 1024
+_CHANGES = "INCREMENTAL."
+"""Begins the name of a file that has only the blocks that changed."""
 _UNLISTED = frozenset({"backup_label", "tablespace_map", "backup_manifest"})
 
 
@@ -34,8 +36,7 @@ async def read_base(archive: Archive, base: BaseInfo, target: Path | None) -> No
     Raises: SealBroken, ArchiveFileMissing, ArchiveStoreDown, OSError.
     """
     name = f"base/{base.name}"
-    manifest = msgspec.json.decode(await archive.read(f"{name}/manifest"), type=_Manifest)
-    expected = {file.path or bytes.fromhex(file.encoded).decode(): file for file in manifest.files}
+    expected = await _read_manifest(archive, base.name)
     reading, writing = os.pipe()
     reader = asyncio.create_task(asyncio.to_thread(_read_tar, reading, expected, target))
     opener = FileOpener(archive.path(f"{name}/content"), archive.keys)
@@ -51,6 +52,33 @@ async def read_base(archive: Archive, base: BaseInfo, target: Path | None) -> No
         await asyncio.gather(reader, return_exceptions=True)
         raise
     await reader
+
+
+async def check_link(archive: Archive, base: BaseInfo) -> None:
+    """Check that the one that an incremental base backup is built on has all files of which this one has changes.
+
+    Raises: SealBroken, ArchiveFileMissing, ArchiveStoreDown.
+    """
+    if not base.parent:
+        return
+    parent = {_plain_name(path) for path in await _read_manifest(archive, base.parent)}
+    changed = [path for path in await _read_manifest(archive, base.name) if _is_changes(path)]
+    if lacking := sorted(path for path in changed if _plain_name(path) not in parent):
+        raise SealBroken(f"it has changes of {lacking[0]}, which the base backup {base.parent} does not have")
+
+
+async def _read_manifest(archive: Archive, name: str) -> dict[str, _ManifestFile]:
+    manifest = msgspec.json.decode(await archive.read(f"base/{name}/manifest"), type=_Manifest)
+    return {file.path or bytes.fromhex(file.encoded).decode(): file for file in manifest.files}
+
+
+def _is_changes(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(_CHANGES)
+
+
+def _plain_name(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}{name.removeprefix(_CHANGES)}"
 
 
 def _write_all(pipe: IO[bytes], data: bytes) -> None:

@@ -100,7 +100,7 @@ async def _fetch(store: ArchiveStore, keys: list[bytes], task: FetchFilesTask) -
     files = await plan_recovery(store, keys, task.moment, task.archive)
     folder = Path(task.folder)
     check_room(files, folder)
-    await fetch_files(files, folder, _print)
+    await fetch_files(files, folder, _print, task.combine)
     return msgspec.structs.replace(files.plan, vault_key=files.base.vault_key)
 
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from broker.archive.sealing import SealBroken
 from broker.archive.store import ArchiveFileMissing, ArchiveStore
 from schemas.recovery import ListedArchive
-from workers.backup.continuous.base_files import read_base
+from workers.backup.continuous.archive import BaseInfo
+from workers.backup.continuous.base_files import check_link, read_base
+from workers.backup.continuous.base_links import links_of
 from workers.backup.continuous.moments import MomentRejected
 from workers.backup.continuous.object_restore import verify_copy
 from workers.backup.continuous.recovery_files import read_piece
@@ -33,7 +35,8 @@ async def _listed(content: ArchiveContent, *, verify: bool, report: Report) -> L
         archive=archive.id,
         first=content.first,
         last=content.last,
-        bases=len(content.bases),
+        bases=len(content.all_bases),
+        incrementals=sum(1 for base in content.all_bases if base.parent),
         stored_bytes=sum(file.size for file in files),
         faults=faults,
     )
@@ -42,22 +45,42 @@ async def _listed(content: ArchiveContent, *, verify: bool, report: Report) -> L
 def _gaps(content: ArchiveContent) -> list[str]:
     if not content.bases:
         return ["it has no complete base backup yet"]
+    faults = []
     try:
         chain(content.pieces, content.bases[0], None)
     except MomentRejected as error:
-        return [str(error)]
-    return []
+        faults.append(str(error))
+    for base in content.bases:
+        try:
+            links_of(content.all_bases, base)
+        except MomentRejected as error:
+            faults.append(str(error))
+    return faults
+
+
+def _built_on(content: ArchiveContent, base: BaseInfo) -> str:
+    """Return which base backups cannot be restored without one, in words."""
+    names = [other.name for other in content.bases if other != base and base in _links(content, other)]
+    return f" (on which {', '.join(names)} are built)" if names else ""
+
+
+def _links(content: ArchiveContent, base: BaseInfo) -> list[BaseInfo]:
+    try:
+        return links_of(content.all_bases, base)
+    except MomentRejected:
+        return []
 
 
 async def _damages(content: ArchiveContent, report: Report) -> list[str]:
     faults = []
     archive = content.archive
-    for base in content.bases:
+    for base in content.all_bases:
         report(f"{archive.id}: reading the base backup {base.name}")
         try:
             await read_base(archive, base, None)
+            await check_link(archive, base)
         except (SealBroken, ArchiveFileMissing) as error:
-            faults.append(f"base backup {base.name}: {error}")
+            faults.append(f"base backup {base.name}{_built_on(content, base)}: {error}")
     report(f"{archive.id}: reading {len(content.pieces)} pieces of the log")
     for piece in content.pieces:
         try:

@@ -28,6 +28,17 @@ class BaseBackupStored(Observation, frozen=True):
     name: str
     bytes: int
     seconds: float
+    parent: str
+    """The base backup since which it has the changes; empty for a full one."""
+
+
+class IncrementalBackupRefused(Observation, frozen=True):
+    """The changes since the base backup `parent` could not be had, so a full one is made instead."""
+
+    level: ClassVar[str] = "warning"
+    archive: str
+    parent: str
+    reason: str
 
 
 class BackupsDeleted(Observation, frozen=True):

@@ -1,6 +1,6 @@
 """Start the process `archive`, `python -P -m workers archive`: it alone has the operator's key and a superuser's URL.
 
-It answers no requests. `HEADWATER_MIGRATE_URL` is the URL of a superuser; the broker carries its metrics and faults, if a URL names one.
+It answers what a restore to a moment would give (plan_service.py), and no other requests. `HEADWATER_MIGRATE_URL` is the URL of a superuser; the broker carries its metrics and faults, if a URL names one.
 """
 
 import asyncio
@@ -16,10 +16,12 @@ from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
 from broker.processes.data_folder import data_folder
 from broker.processes.lifecycle import ManagedProcess
+from broker.processes.secret_files import with_file_values
 from schemas.settings.backup_checks import backup_keys, missing_secret
 from schemas.settings.tree import Settings, SettingsError
 from workers.backup.commands import VERSION
 from workers.backup.continuous.archiver import Archiver
+from workers.backup.continuous.plan_service import PlanService
 from workers.backup.continuous.progress import ArchiveProgress
 
 _STOP_S = 10.0
@@ -28,26 +30,31 @@ _VAULT_KEY = "HEADWATER_VAULT_KEY"
 
 async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     """Archive until the process drains. Raises: SettingsError, Unavailable."""
-    url = os.environ.get("HEADWATER_MIGRATE_URL", "")
+    environment = with_file_values(os.environ)
+    url = environment.get("HEADWATER_MIGRATE_URL", "")
     if not url:
         raise SettingsError("continuous backup needs HEADWATER_MIGRATE_URL, the URL of a superuser")
     if sentence := missing_secret(settings.backup):
         raise SettingsError(sentence)
     store = open_archive_store(settings.backup)
+    keys = backup_keys(settings.backup)
     if settings.broker.url is not None:
-        await _report_to_broker(process, settings)
-    progress = ArchiveProgress(data_folder())
+        connection = await _report_to_broker(process, settings)
+        process.on_drain(PlanService(connection, store, keys).close)
+    folder = data_folder()
+    await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+    progress = ArchiveProgress(folder)
     gauges = progress.show_gauges()
     blobs = BlobStore.open(settings.storage, data_folder()) if _copies_objects(settings) else None
-    vault_key = os.environ.get(_VAULT_KEY, "")
+    vault_key = environment.get(_VAULT_KEY, "")
     archiver = Archiver(
         settings.backup,
         store,
-        backup_keys(settings.backup),
+        keys,
         url,
         blobs,
         progress,
-        os.environ.get(VERSION, ""),
+        environment.get(VERSION, ""),
         Path(vault_key) if vault_key else None,
     )
     running = asyncio.ensure_future(archiver.run())
@@ -77,8 +84,8 @@ def _copies_objects(settings: Settings) -> bool:
     return settings.backup.objects and settings.storage.enabled
 
 
-async def _report_to_broker(process: ManagedProcess, settings: Settings) -> None:
-    """Send metrics, faults and log lines of this process by the broker."""
+async def _report_to_broker(process: ManagedProcess, settings: Settings) -> NatsConnection:
+    """Send metrics, faults and log lines of this process by the broker; return the connection."""
     assert settings.broker.url is not None
     try:
         connection = await NatsConnection.open(
@@ -95,3 +102,4 @@ async def _report_to_broker(process: ManagedProcess, settings: Settings) -> None
     reporter = FaultReporter(connection)
     process.on_drain(reporter.close)
     reporter.start()
+    return connection

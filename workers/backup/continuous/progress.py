@@ -9,6 +9,7 @@ from broker.observability.faults import FAULTS
 from broker.observability.observe import gauge
 from broker.processes.archive_status import MOST_BASES, ArchiveStatus, StoredBase, write_archive_status
 from workers.backup.continuous.archive import BaseInfo
+from workers.backup.continuous.base_links import restorable
 
 LOG, BASE, OBJECTS = "backup of the log", "base backup", "backup of objects"
 """The parts whose faults are reported."""
@@ -50,8 +51,9 @@ class ArchiveProgress:
     def set_bases(self, bases: Sequence[BaseInfo]) -> None:
         """Note the complete base backups, which are sorted by age, and from which moment on a restore can go."""
         self.base_at = bases[-1].began_at if bases else None
-        self.oldest = bases[0].ended_at if bases else None
-        self.bases = [_stored(base) for base in reversed(bases[-MOST_BASES:])]
+        shown = restorable(bases)
+        self.oldest = shown[0].ended_at if shown else None
+        self.bases = [_stored(base) for base in reversed(shown[-MOST_BASES:])]
         self.write()
 
     def add_base(self, base: BaseInfo) -> None:
@@ -124,4 +126,4 @@ class ArchiveProgress:
 
 
 def _stored(base: BaseInfo) -> StoredBase:
-    return StoredBase(base.name, base.began_at, base.ended_at, base.content_bytes)
+    return StoredBase(base.name, base.began_at, base.ended_at, base.content_bytes, base.parent)

@@ -13,6 +13,7 @@ from broker.archive.sealing import unseal
 from broker.archive.store import ArchiveFileMissing, read_whole
 from workers.backup.continuous.archive import Archive, WalPiece, segment_name
 from workers.backup.continuous.base_files import read_base
+from workers.backup.continuous.combined_base import write_combined
 from workers.backup.continuous.moments import MomentRejected
 from workers.backup.continuous.recovery_plan import RecoveryFiles
 
@@ -20,12 +21,24 @@ _AT_ONCE = 8
 _REPORT_EVERY = 400
 
 
-async def fetch_files(files: RecoveryFiles, folder: Path, report: Callable[[str], None]) -> None:
-    """Write the data folder of Postgres. Raises: MomentRejected, SealBroken, ArchiveFileMissing, ArchiveStoreDown, OSError."""
+async def fetch_files(
+    files: RecoveryFiles, folder: Path, report: Callable[[str], None], combine: str = ""
+) -> None:
+    """Write the data folder of Postgres; `combine` is the path of pg_combinebackup. Raises: MomentRejected, SealBroken, ArchiveFileMissing, ArchiveStoreDown, OSError."""
     check_room(files, folder)
     plan, archive = files.plan, files.content.archive
-    report(f"Reading the base backup of {plan.base_bytes:,} bytes")
-    await read_base(archive, files.base, folder)
+    if plan.bases == 1:
+        report(f"Reading the base backup of {plan.base_bytes:,} bytes")
+        await read_base(archive, files.base, folder)
+    else:
+        await write_combined(
+            archive,
+            files.links,
+            folder,
+            program=combine,
+            server_version=plan.server_version,
+            report=report,
+        )
     wal = folder / "pg_wal"
     wal.mkdir(mode=0o700, exist_ok=True)
     report(f"Reading {plan.wal_bytes:,} bytes of the log")

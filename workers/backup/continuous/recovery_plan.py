@@ -1,6 +1,6 @@
 """Plans a restore to a moment: which archive, which base backup, which pieces of the log, and where Postgres stops.
 
-The base backup is the last one that was complete before the moment. The pieces from its beginning on must be an unbroken chain to the moment. A
+The base backup is the last one that was complete before the moment, with those that it is built on (base_links.py). The pieces from its beginning on must be an unbroken chain to the moment. A
 commit gets its time a little before it is in the log, so pieces are read up to one that covers a minute more; Postgres stops at the
 first commit after the moment. If the log ends before such a commit, the end of the log is the moment: nothing was committed in between.
 """
@@ -20,6 +20,7 @@ from workers.backup.continuous.archive import (
     list_archives,
     moment_text,
 )
+from workers.backup.continuous.base_links import links_of, restorable
 from workers.backup.continuous.moments import (
     LatestMoment,
     MigrationMoment,
@@ -44,6 +45,9 @@ class ArchiveContent:
     archive: Archive
     info: ArchiveInfo
     bases: list[BaseInfo]
+    """Those whose moments can be restored, sorted by age."""
+    all_bases: list[BaseInfo]
+    """Also those on which only later ones are built."""
     pieces: list[WalPiece]
     last: float
     marks: list[MigrationMark]
@@ -60,8 +64,14 @@ class RecoveryFiles:
 
     plan: RecoveryPlan
     content: ArchiveContent
-    base: BaseInfo
+    links: list[BaseInfo]
+    """The base backup to begin with comes last, after those that it is built on, the full one first."""
     pieces: list[WalPiece]
+
+    @property
+    def base(self) -> BaseInfo:
+        """The base backup from which the log is replayed."""
+        return self.links[-1]
 
 
 async def plan_recovery(
@@ -77,6 +87,9 @@ async def plan_recovery(
         )
     content = _content_of(contents, moment)
     base = _base_of(content, moment)
+    links = links_of(content.all_bases, base)
+    base_bytes = sum(link.content_bytes for link in links)
+    combined_bytes = links[0].content_bytes if len(links) > 1 else 0  # every file may have to be written anew
     pieces = chain(content.pieces, base, _end_of(moment))
     settings, target, until = _target_settings(content, moment)
     objects = len(await store.list_files(f"{content.archive.id}/objects"))
@@ -89,17 +102,18 @@ async def plan_recovery(
         until=until,
         base=base.name,
         base_at=base.began_at,
-        base_bytes=base.content_bytes,
+        base_bytes=base_bytes,
+        bases=len(links),
         pieces=len(pieces),
         wal_bytes=wal_bytes,
-        disk_bytes=base.content_bytes + wal_bytes + 2 * content.info.segment_size + _ROOM,
+        disk_bytes=base_bytes + combined_bytes + wal_bytes + 2 * content.info.segment_size + _ROOM,
         server_version=content.info.server_version,
         first=content.first or 0.0,
         last=content.last,
         objects=objects,
         migrations_after=[mark.version for mark in content.marks if mark.time > until],
     )
-    return RecoveryFiles(plan, content, base, pieces)
+    return RecoveryFiles(plan, content, links, pieces)
 
 
 async def read_archives(store: ArchiveStore, keys: list[bytes], only: str = "") -> list[ArchiveContent]:
@@ -109,12 +123,14 @@ async def read_archives(store: ArchiveStore, keys: list[bytes], only: str = "") 
         if only and id != only:
             continue
         archive = Archive(store, keys, id)
+        bases = await archive.bases()
         marks = await archive.read_struct("migrations", MigrationMarks) or MigrationMarks()
         contents.append(
             ArchiveContent(
                 archive,
                 info,
-                await archive.bases(),
+                restorable(bases),
+                bases,
                 await archive.pieces(),
                 await last_moment(archive, info.begun_at),
                 marks.marks,

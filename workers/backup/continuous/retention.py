@@ -1,10 +1,13 @@
 """Deletes what only moments before `backup.retention` need.
 
-The newest base backup that is older than the retention stays, with all log since, so every moment of the retention can be restored. What base
+The newest base backup that is older than the retention stays, with all log since, so every moment of the retention can be restored. If it is
+incremental, those that it is built on stay too, without their log: their `info` is marked (`is_link_only`) before that is deleted. What base
 backups that were interrupted left is deleted too, and archives of this database whose last moment is older than the retention.
 """
 
 from dataclasses import dataclass
+
+from msgspec import structs
 
 from workers.backup.continuous.archive import (
     ARCHIVES,
@@ -14,6 +17,8 @@ from workers.backup.continuous.archive import (
     WalPiece,
     list_archives,
 )
+from workers.backup.continuous.base_links import links_of
+from workers.backup.continuous.moments import MomentRejected
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +30,55 @@ class DeletedFiles:
     oldest: float
 
 
-def superseded(
-    bases: list[BaseInfo], pieces: list[WalPiece], horizon: float
-) -> tuple[list[BaseInfo], list[WalPiece]]:
-    """Return the base backups and pieces that no moment after `horizon` needs (pure). `bases` are sorted by age."""
-    needed = [base for base in bases if base.ended_at > horizon]
+@dataclass(frozen=True, slots=True)
+class SupersededFiles:
+    """What no moment of the retention needs, and base backups of which only later ones need the content."""
+
+    bases: list[BaseInfo]
+    links: list[BaseInfo]
+    pieces: list[WalPiece]
+
+
+def superseded(bases: list[BaseInfo], pieces: list[WalPiece], horizon: float) -> SupersededFiles:
+    """Return what no moment after `horizon` needs (pure). `bases` are sorted by age."""
     older = [base for base in bases if base.ended_at <= horizon]
-    kept = [*older[-1:], *needed]
+    kept = bases[max(0, len(older) - 1) :]
     if not kept:
-        return [], []
-    return older[:-1], [piece for piece in pieces if piece.end <= kept[0].start_lsn]
+        return SupersededFiles([], [], [])
+    linked = {link.name for base in kept for link in _links(bases, base)}
+    return SupersededFiles(
+        [base for base in older[:-1] if base.name not in linked],
+        [base for base in older[:-1] if base.name in linked],
+        [piece for piece in pieces if piece.end <= kept[0].start_lsn],
+    )
+
+
+def _links(bases: list[BaseInfo], base: BaseInfo) -> list[BaseInfo]:
+    """Return what a base backup is built on; one that has lost a part of it needs nothing more."""
+    try:
+        return links_of(bases, base)
+    except MomentRejected:
+        return []
 
 
 async def apply_retention(archive: Archive, now: float, retention: float) -> DeletedFiles:
     """Delete what is too old in an archive. Raises: ArchiveStoreDown, SealBroken."""
     bases, pieces = await archive.bases(), await archive.pieces()
-    old_bases, old_pieces = superseded(bases, pieces, now - retention)
-    left = [base for base in bases if base not in old_bases]
+    old = superseded(bases, pieces, now - retention)
+    for link in old.links:
+        if not link.is_link_only:
+            await archive.write_struct(f"base/{link.name}/info", structs.replace(link, is_link_only=True))
+    left = [base for base in bases if base not in old.bases]
     complete = {f"{archive.id}/base/{base.name}/" for base in left}
     files = [file.name for file in await archive.store.list_files(f"{archive.id}/base")]
     stale = [name for name in files if name[: name.rindex("/") + 1] not in complete]
-    # The file `info` goes first: a base backup whose deletion is interrupted is not complete any more.
-    await archive.store.delete([name for name in stale if name.endswith("/info")])
+    # The file `info` goes first: a base backup whose deletion is interrupted is not complete any more. Names begin with the time: the newest
+    # goes first, so that none is left without what it is built on.
+    await archive.store.delete(sorted((name for name in stale if name.endswith("/info")), reverse=True))
     await archive.store.delete([name for name in stale if not name.endswith("/info")])
-    await archive.store.delete([piece.name for piece in old_pieces])
-    return DeletedFiles(len(old_bases), len(old_pieces), left[0].began_at if left else now)
+    await archive.store.delete([piece.name for piece in old.pieces])
+    oldest = next((base.began_at for base in left if base not in old.links), now)
+    return DeletedFiles(len(old.bases), len(old.pieces), oldest)
 
 
 async def delete_old_archives(current: Archive, system: str, now: float, retention: float) -> int:

@@ -10,6 +10,7 @@ from psycopg import pq
 from psycopg.errors import Error
 
 _CONNECT_S = 10.0
+_UPLOAD_PART = 256 * 1024
 
 SESSION = {
     "TimeZone": "UTC",
@@ -85,6 +86,26 @@ async def execute(connection: pq.abc.PGconn, command: str) -> None:
     """Run a command that returns no rows. Raises: StreamLost."""
     await _run(connection, command, pq.ExecStatus.COMMAND_OK)
     await next_result(connection)  # the end of the results, after which the next command may be sent
+
+
+async def upload(connection: pq.abc.PGconn, command: str, content: bytes) -> None:
+    """Run a command that takes a COPY, and send it a content. Raises: StreamLost."""
+    await _run(connection, command, pq.ExecStatus.COPY_IN)
+    try:
+        for begin_at in range(0, len(content), _UPLOAD_PART):
+            while connection.put_copy_data(content[begin_at : begin_at + _UPLOAD_PART]) == 0:
+                await _writable(connection)
+                connection.flush()
+        while connection.put_copy_end() == 0:
+            await _writable(connection)
+        while connection.flush():
+            await _writable(connection)
+    except Error as error:
+        raise lost(error) from None
+    result = await next_result(connection)
+    if result is None or result.status != pq.ExecStatus.COMMAND_OK:
+        raise StreamLost("the server sent no result") if result is None else error_of_result(result)
+    await next_result(connection)
 
 
 async def value(connection: pq.abc.PGconn, command: str, column: int) -> str:

@@ -1,6 +1,6 @@
-"""The operation on continuous backup: what is stored, and which moments can be restored. A restore is a command of the machine.
+"""Operations on continuous backup: what is stored, and what a restore to a moment would give. A restore is a command of the machine.
 
-The process `archive` alone has the key of what is stored. It reports into a file of the data folder (broker/processes/archive_status.py);
+The process `archive` alone has the key of what is stored, so it makes the plan of a restore (workers/backup/continuous/plan_service.py). It reports into a file of the data folder (broker/processes/archive_status.py);
 on another machine than its own only its metrics are known.
 """
 
@@ -9,15 +9,20 @@ import math
 import shlex
 import time
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Struct
 
+from broker.nats.connection import NoResponders
 from broker.processes.archive_status import ArchiveStatus, StoredBase, read_archive_status
 from broker.processes.data_folder import data_folder
+from broker.subjects import ARCHIVE_PLAN
 from schemas.errors import Unavailable
+from schemas.recovery import PlanAnswer, PlanTask, RecoveryPlan
 from schemas.settings.backup import Backup
 from schemas.settings.storage import S3, Azure, Gcs
+from workers.management import argument_limits as limits
 from workers.management.errors import ManagementError
 from workers.management.metrics_text import MetricSamples, read_metrics
 from workers.management.operation import Operation, OperationContext
@@ -29,6 +34,8 @@ _WAITING, _UP = "headwater_archive_waiting_bytes", "headwater_archive_up"
 SILENT_S = 120.0
 """A file that is older was left by a process that is gone: the process writes it every ten seconds."""
 _LEAST_LAG_S = 30.0
+_PLAN_S = 25.0
+"""Longer than the process `archive` takes for one plan at most."""
 
 ContinuousState = Literal["off", "starting", "good", "behind", "failing", "silent"]
 
@@ -66,6 +73,78 @@ class ContinuousBackup(Struct, frozen=True):
     """Whether the file of the process `archive` could be read; else base backups and moments are unknown here."""
     command: str = ""
     """Begins the command that restores a moment; `--to MOMENT` follows."""
+
+
+class PlannedMoment(Struct, frozen=True):
+    """The moment of a restore: as `headwater restore --to` takes it, such as `2026-11-22T10:15:00Z` or `before the last hour`."""
+
+    moment: Annotated[str, limits.text(200)]
+    archive: Annotated[str, limits.text(100)] = ""
+    """Name of the archive, where several have the moment."""
+
+
+class MomentPlan(Struct, frozen=True):
+    """What a restore to a moment would read and give. Nothing was changed. Times are seconds since 1970.
+
+    `problem`: why the moment cannot be restored; then the rest is empty. `bases`: base backups that are read, more than one where the last is
+    incremental. `migrations_after`: migrations of the project that were applied later, and which the result lacks.
+    """
+
+    problem: str = ""
+    target: str = ""
+    """The moment in words."""
+    archive: str = ""
+    base_at: float = 0.0
+    bases: int = 0
+    base_bytes: int = 0
+    pieces: int = 0
+    wal_bytes: int = 0
+    """Of the log, which is replayed."""
+    disk_bytes: int = 0
+    """What the restore needs on the disk."""
+    objects: int = 0
+    """Copies of objects in the archive."""
+    server_version: int = 0
+    migrations_after: Sequence[str] = ()
+    command: str = ""
+    """Restores it."""
+
+
+async def plan_moment(context: OperationContext, query: PlannedMoment) -> MomentPlan:
+    """Return what a restore to a moment would read and give; the process `archive` must run."""
+    task = PlanTask(query.moment, query.archive)
+    try:
+        answer = msgspec.json.decode(
+            await context.pools.ask(ARCHIVE_PLAN, msgspec.json.encode(task), _PLAN_S), type=PlanAnswer
+        )
+    except NoResponders:
+        raise ManagementError(
+            503, "unavailable", "The process archive does not run, and it alone can read what is stored",
+            hint="Set backup.continuous and look at `headwater logs archive`.",
+        ) from None  # fmt: skip
+    if answer.is_rejected:
+        return MomentPlan(problem=answer.error)
+    if answer.plan is None:
+        raise ManagementError(503, "unavailable", answer.error)
+    return described_plan(answer.plan)
+
+
+def described_plan(plan: RecoveryPlan) -> MomentPlan:
+    """Return a plan as administrators see it (pure)."""
+    return MomentPlan(
+        target=plan.target,
+        archive=plan.archive,
+        base_at=plan.base_at,
+        bases=plan.bases,
+        base_bytes=plan.base_bytes,
+        pieces=plan.pieces,
+        wal_bytes=plan.wal_bytes,
+        disk_bytes=plan.disk_bytes,
+        objects=plan.objects,
+        server_version=plan.server_version,
+        migrations_after=plan.migrations_after,
+        command=f"{restore_command()} --to {shlex.quote(plan.moment)} --archive {plan.archive}",
+    )
 
 
 async def read_state(context: OperationContext, arguments: NoArguments) -> ContinuousBackup:
@@ -196,4 +275,5 @@ def operations() -> list[Operation]:
     """Return the operations of this module."""
     return [
         Operation("backups.continuous", "What continuous backup has stored", NoArguments, ContinuousBackup, Right.READER, read_state),
+        Operation("backups.plan_moment", "What a restore to a moment would give", PlannedMoment, MomentPlan, Right.READER, plan_moment),
     ]  # fmt: skip

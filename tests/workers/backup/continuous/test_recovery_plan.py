@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from broker.archive.store import open_archive_store
 from schemas.settings.backup import Backup
@@ -18,9 +19,10 @@ from workers.backup.continuous.archive import (
     piece_name,
     segment_name,
 )
+from workers.backup.continuous.base_links import parent_of_next
 from workers.backup.continuous.moments import MomentRejected
 from workers.backup.continuous.recovery_plan import chain, plan_recovery
-from workers.backup.continuous.retention import apply_retention, superseded
+from workers.backup.continuous.retention import SupersededFiles, apply_retention, superseded
 
 KEYS = [os.urandom(32)]
 ID = "headwater_archive_0123456789ab"
@@ -144,12 +146,63 @@ async def test_two_archives_with_a_moment_want_a_name(tmp_path: Path) -> None:
 def test_the_retention_leaves_the_base_backup_that_its_first_moment_needs() -> None:
     bases, pieces = [_base(number) for number in range(4)], _hours(4)
 
-    old_bases, old_pieces = superseded(bases, pieces, BEGAN + 2 * 3600)
+    old = superseded(bases, pieces, BEGAN + 2 * 3600)
 
-    assert [base.name for base in old_bases] == ["base0"]
-    assert old_pieces[-1].end <= _base(1).start_lsn < pieces[len(old_pieces)].end
-    assert superseded([], pieces, BEGAN + 9999) == ([], [])
-    assert superseded(bases[:1], pieces, BEGAN + 99999) == ([], pieces[:1])
+    assert ([base.name for base in old.bases], old.links) == (["base0"], [])
+    assert old.pieces[-1].end <= _base(1).start_lsn < pieces[len(old.pieces)].end
+    assert superseded([], pieces, BEGAN + 9999) == SupersededFiles([], [], [])
+    assert superseded(bases[:1], pieces, BEGAN + 99999) == SupersededFiles([], [], pieces[:1])
+
+
+async def test_the_retention_keeps_what_a_base_backup_is_built_on_without_its_log(tmp_path: Path) -> None:
+    """Four of them, built on one another: the first moment of the retention needs the third."""
+    archive = await _stored(tmp_path, _hours(5), 0)
+    for number in range(1, 4):
+        await archive.write_struct(
+            f"base/base{number}/info", replace(_base(number), parent=f"base{number - 1}")
+        )
+    await archive.write_struct("base/base4/info", _base(4))
+
+    deleted = await apply_retention(archive, BEGAN + 5 * 3600, 2.5 * 3600)
+    files = await plan_recovery(archive.store, KEYS, "2 hours ago", "", BEGAN + 5 * 3600)
+
+    assert (deleted.bases, deleted.oldest) == (0, _base(2).began_at)
+    assert [base.is_link_only for base in await archive.bases()] == [True, True, False, False, False]
+    assert (await archive.pieces())[0].start <= _base(2).start_lsn < (await archive.pieces())[0].end
+    assert [link.name for link in files.links] == ["base0", "base1", "base2"]
+    assert files.plan.base_bytes == 3 * 5000
+    assert files.plan.first == _base(2).ended_at
+    with pytest.raises(MomentRejected, match="is not in the archive"):
+        await plan_recovery(archive.store, KEYS, "210 minutes ago", "", BEGAN + 5 * 3600)
+
+    later = await apply_retention(archive, BEGAN + 8 * 3600, 2.5 * 3600)
+
+    assert (later.bases, [base.name for base in await archive.bases()]) == (4, ["base4"])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "parent"),
+    [
+        ([], 6, None),
+        ([5000], 6, "base0"),
+        ([5000], 0, None),
+        ([5000, 10, 10], 6, "base2"),
+        ([5000, 10, 10], 2, None),
+        ([5000, 3000, 2000], 6, None),  # they have as many bytes as the full one
+    ],
+)
+def test_the_number_and_the_bytes_of_incremental_base_backups_are_bounded(
+    sizes: list[int], most: int, parent: str | None
+) -> None:
+    bases = [
+        replace(_base(number), content_bytes=size, parent=f"base{number - 1}" if number else "")
+        for number, size in enumerate(sizes)
+    ]
+
+    chosen = parent_of_next(bases, most)
+
+    assert (chosen.name if chosen else None) == parent
+    assert parent_of_next(bases[1:], most) is None  # what they are built on is missing
 
 
 async def test_the_retention_deletes_interrupted_base_backups(tmp_path: Path) -> None:

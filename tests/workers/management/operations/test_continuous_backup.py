@@ -8,11 +8,13 @@ from msgspec.structs import replace
 from broker.processes.archive_status import ArchiveStatus, StoredBase
 from schemas.settings.backup import Backup
 from schemas.settings.storage import S3, Azure, Gcs
+from tests.services.supervisor.recovery_plans import plan
 from tests.workers.management.operations.conftest import RemoteAdministrator
 from workers.management.metrics_text import read_metrics
 from workers.management.operations.continuous_backup import (
     _from_metrics,
     described,
+    described_plan,
     place_of,
 )
 
@@ -94,8 +96,25 @@ def test_on_another_machine_the_metrics_are_read(lag_s: float, base_age: float, 
     assert backup.oldest is None
 
 
+def test_the_plan_of_a_moment_names_the_command_and_no_settings_of_the_server() -> None:
+    shown = described_plan(
+        replace(plan({"recovery_target_xid": "7"}), moment="before transaction 7", bases=3)
+    )
+
+    assert (shown.bases, shown.problem, shown.archive) == (3, "", "headwater_archive_0123456789ab")
+    assert shown.command.endswith(" --to 'before transaction 7' --archive headwater_archive_0123456789ab")
+    assert "recovery_target_xid" not in str(shown)
+
+
 def test_a_platform_without_it_says_so(reader: RemoteAdministrator) -> None:
     backup = reader.run("backups.continuous")
 
     assert (backup["state"], backup["place"], backup["bases"]) == ("off", "", [])
     assert backup["retention_s"] == 7 * 86400
+
+
+def test_without_the_process_archive_a_plan_says_what_is_missing(reader: RemoteAdministrator) -> None:
+    status, body = reader.send("backups.plan_moment", {"moment": "1 hour ago"})
+
+    assert status == 503
+    assert "process archive does not run" in body["message"]

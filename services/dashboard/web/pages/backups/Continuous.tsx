@@ -69,7 +69,12 @@ function State({ backup }: { backup: ContinuousBackup }) {
         <Timeline oldest={oldest} until={covered_until} bases={backup.bases ?? []} />
       )}
       {oldest != null && covered_until != null && (
-        <RestoreMoment oldest={oldest} until={covered_until} command={backup.command ?? ""} />
+        <RestoreMoment
+          oldest={oldest}
+          until={covered_until}
+          archive={backup.archive ?? ""}
+          command={backup.command ?? ""}
+        />
       )}
       <Card title={texts.bases} isFlush>
         {(backup.bases ?? []).length === 0
@@ -148,6 +153,13 @@ const columns: readonly Column<StoredBase>[] = [
     cell: ({ bytes }) => <span className="number">{formatBytes(bytes)}</span>,
     width: "6rem",
     align: "end",
+  },
+  {
+    id: "kind",
+    title: texts.kind,
+    cell: ({ parent }) => <span className="faint">{parent ? texts.incremental : texts.full}</span>,
+    width: "7rem",
+    isMinor: true,
   },
   {
     id: "name",
