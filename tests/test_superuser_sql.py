@@ -38,6 +38,7 @@ _CONNECT = {
 }
 SAID_BY_SUPERUSERS = (
     ("workers", "database_facts.sql"),
+    ("workers", "database_use.sql"),
     ("workers.database.sessions", "superuser.sql"),
     ("workers.database.migrations", "migrate.sql"),
     ("workers.database.migrations", "settings_state.sql"),
