@@ -49,6 +49,18 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, resolve_path=True)
 
 
+class ServerTerminal(Terminal):
+    """Reports the start of a server on the terminal."""
+
+    def ready(self, values: dict[str, str], seconds: float) -> None:
+        """Print where it is."""
+        count = values["projects"]
+        self.info(
+            f"Serving {count} project{'' if count == '1' else 's'} at {values['url']}. `headwater projects list` shows them."
+        )
+        self.info("Stop it with `headwater projects stop`." if self.is_detached else "Press Ctrl-C to stop.")
+
+
 @click.group()
 @click.option(
     "--root",
@@ -353,7 +365,7 @@ def start(
     def run(report: Reporter) -> int:
         return run_server(folder, options, report)
 
-    terminal = Terminal(detached=detach)
+    terminal = ServerTerminal(detached=detach)
     sys.exit(run_detached(run, terminal) if detach else run(terminal))
 
 

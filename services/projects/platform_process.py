@@ -93,7 +93,9 @@ class PlatformProcess:
     async def _settled(self) -> None:
         """Wait while a platform in the data folder starts or stops: a server that was killed may have left it so."""
         deadline = asyncio.get_running_loop().time() + _SETTLE_S
-        while self.is_running() and self._state() is None and asyncio.get_running_loop().time() < deadline:
+        while self.is_running() and self._state() is None:
+            if asyncio.get_running_loop().time() > deadline:
+                return
             await asyncio.sleep(_PAUSE_S)
 
     async def stop(self) -> None:
