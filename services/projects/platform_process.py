@@ -8,17 +8,15 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-
-import msgspec
 
 from schemas.settings.environment import is_setting
 from schemas.settings.reading import USUAL_NAMES
 from services.projects.model import ProjectRecord
 from services.projects.platform_start import PlatformTask
 from services.projects.registry import data_folder_of
+from services.projects.starter import PlatformStarter
 from services.supervisor.branches.listing import disk_use
 from services.supervisor.data_folder.folder import DataFolder, is_locked
 from services.supervisor.data_folder.state import PlatformState, running_state
@@ -33,8 +31,9 @@ _NEXT_DUE = "next-due.json"
 class PlatformProcess:
     """The platform of one project; `url` is its public address."""
 
-    def __init__(self, record: ProjectRecord, url: str) -> None:
+    def __init__(self, record: ProjectRecord, url: str, starter: PlatformStarter | None = None) -> None:
         self.record, self.url = record, url
+        self._starter = starter or PlatformStarter()
         self.data: DataFolder = data_folder_of(record)
 
     @property
@@ -63,28 +62,15 @@ class PlatformProcess:
             )
         self.next_due_file.unlink(missing_ok=True)
         task = PlatformTask(self.record.folder, str(self.data.path), self.url)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "services.projects.platform_start",
-            env=platform_environment(os.environ) | {"HEADWATER_NEXT_DUE_FILE": str(self.next_due_file)},
-            cwd="/",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C reaches the server alone
-        )  # fmt: skip
+        environment = platform_environment(os.environ) | {"HEADWATER_NEXT_DUE_FILE": str(self.next_due_file)}
         try:
             async with asyncio.timeout(_START_S):
-                _, errors = await process.communicate(msgspec.json.encode(task))
+                code, errors = await self._starter.start(task, environment)
         except TimeoutError:
             await self.stop()
             raise StartFailed(f"The platform did not start in {_START_S:.0f} s.") from None
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                if process.returncode is None:
-                    process.kill()
-        if process.returncode != 0:
-            reason = errors.decode(errors="replace").strip()[-_LONGEST_REASON:]
-            raise StartFailed(reason or f"The start ended with code {process.returncode}.")
+        if code != 0:
+            raise StartFailed(errors.strip()[-_LONGEST_REASON:] or f"The start ended with code {code}.")
         port = self.port()
         if port is None:
             raise StartFailed("The platform ended as soon as it was ready, or has no gateway.")

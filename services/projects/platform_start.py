@@ -4,7 +4,9 @@ A process of its own, which exits when the platform is ready. The exit codes are
 standard error. What the front gateway decides wins over the project's files: address, ports, and whose X-Forwarded-* count.
 """
 
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,6 +18,7 @@ from services.supervisor.launch import launch
 from services.supervisor.ports import LOOPBACK
 from services.supervisor.processes.detach import run_detached
 from services.supervisor.processes.plan import PartSelection
+from services.supervisor.processes.prepared_programs import PreparedPrograms
 from services.supervisor.project.settings import load_project
 from services.supervisor.report import Reporter
 
@@ -62,15 +65,21 @@ def overrides_of(url: str) -> dict[str, str]:
     }
 
 
-def main() -> int:
-    """Start a platform; return the exit code."""
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=PlatformTask)
+def start_platform(task: PlatformTask, *, is_loaded: bool = False, closed_later: Sequence[int] = ()) -> int:
+    """Start a platform in the background; return the exit code when it is ready, or has failed.
+
+    `is_loaded`: this process is a fork of loaded code, so the platform's first programs are forks of it, too. `closed_later` are descriptors
+    of the waiting process that the platform must not keep.
+    """
 
     def run(report: Reporter) -> int:
+        for descriptor in closed_later:
+            os.close(descriptor)
+        prepared = PreparedPrograms() if is_loaded else None
         try:
             choice = PartSelection()
             project = load_project(Path(task.folder), None, Path(task.data), overrides_of(task.url))
-            launch(with_s3_pair(project, choice), choice, report)
+            launch(with_s3_pair(project, choice), choice, report, prepared)
         except SupervisorError as error:
             report.warn(str(error))
             return error.exit_code
@@ -80,6 +89,11 @@ def main() -> int:
         return 0
 
     return run_detached(run, ErrorLines())
+
+
+def main() -> int:
+    """Start the platform of the task on standard input; return the exit code."""
+    return start_platform(msgspec.json.decode(sys.stdin.buffer.read(), type=PlatformTask))
 
 
 if __name__ == "__main__":

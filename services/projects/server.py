@@ -32,6 +32,7 @@ from services.projects.names import base_host, project_url
 from services.projects.platform_process import PlatformProcess
 from services.projects.registry import ServerFolder, read_projects
 from services.projects.routing import route_table
+from services.projects.starter import PlatformStarter
 from services.supervisor.binaries import headwater_version
 from services.supervisor.data_folder.folder import write_private
 from services.supervisor.errors import StartFailed, StartRefused, SupervisorError
@@ -54,6 +55,7 @@ class ProjectsServer:
         self._scheme = "https" if options.tls_cert else "http"
         self._front = FrontGateway(read_networks(options.trusted_proxies), self._scheme)
         self._control = ControlServer(self._answer)
+        self._starter = PlatformStarter()
         self._starts = asyncio.Semaphore(max(2, os.cpu_count() or 1))
         self._projects: dict[str, ServedProject] = {}
         self._records: dict[str, ProjectRecord] = {}
@@ -68,6 +70,7 @@ class ProjectsServer:
             loop.add_signal_handler(number, stopping.set)
         began = time.monotonic()
         await self._reload()
+        await self._starter.open()
         server, close = await self._listen()
         await self._control.start()
         self._write_state()
@@ -83,6 +86,7 @@ class ProjectsServer:
             server.leave()
             await close()
             await self._stop_all()
+            self._starter.close()
             self._folder.state.unlink(missing_ok=True)
 
     async def _listen(self) -> tuple[GatewayListener, Callable[[], Coroutine[Any, Any, None]]]:
@@ -163,7 +167,7 @@ class ProjectsServer:
 
     def _new(self, record: ProjectRecord) -> ServedProject:
         url = project_url(record, self._url)
-        platform = PlatformProcess(record, url)
+        platform = PlatformProcess(record, url, self._starter)
         lifecycle = ProjectLifecycle(
             record.name,
             platform,

@@ -32,6 +32,7 @@ from services.supervisor.processes.forks import ForkServer, become_subreaper
 from services.supervisor.processes.listening import open_gateway
 from services.supervisor.processes.log_files import LogFile
 from services.supervisor.processes.plan import PartSelection, ReadySignal
+from services.supervisor.processes.prepared_programs import PreparedPrograms
 from services.supervisor.processes.supervise import Supervisor
 from services.supervisor.project.bucket_process import load_buckets_in_process
 from services.supervisor.project.settings import Project, public_options
@@ -39,8 +40,13 @@ from services.supervisor.project.work import backup_environment, work_environmen
 from services.supervisor.report import RecordingReporter, Reporter
 
 
-def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
-    """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed."""
+def launch(
+    project: Project, choice: PartSelection, report: Reporter, programs: PreparedPrograms | None = None
+) -> None:
+    """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed.
+
+    `programs` are forks of this process that become its first programs (`processes/prepared_programs.py`).
+    """
     began = time.monotonic()
     check_exposure(project.settings)
     folder = create_data_folder(project.data)
@@ -52,7 +58,7 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
         for line in outside_services(project):
             report.info(line)
         prepared = prepare(project, choice, folder, report)
-        asyncio.run(_run(prepared, report, began))
+        asyncio.run(_run(prepared, report, began, programs))
         report.info("Stopped")
     except SupervisorError as error:
         report.record(str(error))
@@ -62,7 +68,9 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
         os.close(lock)
 
 
-async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> None:
+async def _run(
+    prepared: PreparedPlatform, report: Reporter, began: float, programs: PreparedPrograms | None
+) -> None:
     """Start the children, report when all are ready, and return when they have stopped."""
     values = addresses.status_values(prepared.project.settings, prepared.ports, prepared.keys)
     fork_server = ForkServer() if any(process.is_forked for process in prepared.plan) else None
@@ -77,6 +85,7 @@ async def _run(prepared: PreparedPlatform, report: Reporter, began: float) -> No
         _state_writer(prepared, values),
         nats_restart=NatsRestartPolicy(partial(free_bytes_at, prepared.folder.nats)),
         forks=fork_server,
+        programs=programs,
         inherited={"edges": {LISTEN_FDS: [opened.fileno() for opened in listening]}} if listening else {},
     )
     shown = dict(values)  # with the link of a first start, which is not written down

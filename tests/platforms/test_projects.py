@@ -270,7 +270,9 @@ async def test_a_project_that_cannot_start_answers_503_and_says_why_to_its_opera
     assert int(answer.headers["Retry-After"]) >= 1
     assert "HEADWATER_API_MAX_ROWS" not in json.dumps(body)
     assert "HEADWATER_API_MAX_ROWS" in server.status("broken")["reason"]
-    assert "HEADWATER_API_MAX_ROWS must be" in headwater("projects", "--root", str(server.root), "doctor").stdout
+    assert (
+        "HEADWATER_API_MAX_ROWS must be" in headwater("projects", "--root", str(server.root), "doctor").stdout
+    )
 
     server.command("remove", "broken", "--delete-data", "--yes")
     async with client.get("/broken/rest/v1/") as gone:
