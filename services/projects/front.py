@@ -6,7 +6,7 @@ Errors of its own are JSON with `code`, `message` and `hint`. It says nothing ab
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from aiohttp import web
@@ -47,7 +47,6 @@ class FrontGateway:
         self._trusted, self._scheme = trusted, scheme
         self.projects: Mapping[str, ServedProject] = {}
         self.table = RouteTable("", {}, frozenset())
-        self.on_lost: Callable[[str], None] = lambda _: None
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request. Raises only when the client is gone."""
