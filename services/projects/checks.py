@@ -8,7 +8,7 @@ from pathlib import Path
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.projects.control import ask_server
 from services.projects.keys import read_project
-from services.projects.model import ControlRequest, ProjectRecord, ProjectStatus, ServerState
+from services.projects.model import ControlRequest, ProjectRecord, ProjectsServerState, ProjectStatus
 from services.projects.names import base_host, checked_hosts, project_url, server_url
 from services.projects.platform_process import PlatformProcess
 from services.projects.registry import (
@@ -44,7 +44,7 @@ def look_at_server(folder: ServerFolder) -> Iterator[DoctorFinding]:
         yield from _of_project(folder, record, records, url, statuses.get(record.name))
 
 
-def _answering(state: ServerState, statuses: dict[str, ProjectStatus]) -> DoctorFinding:
+def _answering(state: ProjectsServerState, statuses: dict[str, ProjectStatus]) -> DoctorFinding:
     try:
         reply = ask_server(state, ControlRequest("list"))
     except SupervisorError as error:

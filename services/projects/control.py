@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
-from services.projects.model import ControlReply, ControlRequest, ServerState
+from services.projects.model import ControlReply, ControlRequest, ProjectsServerState
 from services.supervisor.errors import StartFailed
 from services.supervisor.ports import LOOPBACK
 
@@ -60,7 +60,7 @@ class ControlServer:
             return ControlReply(f"The request cannot be read: {error}")
 
 
-def ask_server(state: ServerState, request: ControlRequest) -> ControlReply:
+def ask_server(state: ProjectsServerState, request: ControlRequest) -> ControlReply:
     """Ask a running server and wait for its reply. Raises: StartFailed if it does not answer."""
     try:
         with socket.create_connection((LOOPBACK, state.control_port), timeout=_ASK_S) as connection:

@@ -26,7 +26,7 @@ _WITHOUT_BODY = frozenset({204, 304})
 _SWITCHING = 101
 
 
-class BodyTooSlow(Exception):
+class SmallBodyLate(Exception):
     """A small body did not arrive in time."""
 
 
@@ -40,7 +40,7 @@ async def forward(
     *,
     is_websocket: bool,
 ) -> web.StreamResponse:
-    """Answer a request by its project. Raises: UpstreamLost before anything was sent to the client, OSError, BodyTooSlow."""
+    """Answer a request by its project. Raises: UpstreamLost before anything was sent to the client, OSError, SmallBodyLate."""
     body, length, is_chunked = b"", request.content_length, False
     has_body = request.can_read_body
     if has_body:
@@ -90,7 +90,7 @@ async def _small_body(request: web.BaseRequest) -> bytes:
         async with asyncio.timeout(_BODY_S):
             return await request.content.read()
     except TimeoutError:
-        raise BodyTooSlow from None
+        raise SmallBodyLate from None
 
 
 async def _send_body(request: web.BaseRequest, connection: UpstreamConnection, *, is_chunked: bool) -> None:

@@ -14,7 +14,7 @@ from aiohttp import web
 from services.gateway.head_checks import head_fault
 from services.middleware.limits import Network, client_address, is_in_networks
 from services.projects.errors import ProjectOverloaded, ProjectUnavailable
-from services.projects.forward import BodyTooSlow, forward
+from services.projects.forward import SmallBodyLate, forward
 from services.projects.headers import ForwardedClient, is_websocket_request
 from services.projects.lifecycle import ProjectLifecycle, SleepState
 from services.projects.routing import ProjectRoute, RouteTable, is_dashboard
@@ -139,7 +139,7 @@ class FrontGateway:
                 "Send the request again; one that changes something may have been done",
                 retry_after_s=_RETRY_S,
             )
-        except BodyTooSlow:
+        except SmallBodyLate:
             return error(408, "The body of the request did not arrive in time")
 
     def _client(self, request: web.BaseRequest, route: ProjectRoute, *, is_trusted: bool) -> ForwardedClient:

@@ -66,7 +66,7 @@ class ProjectStatus(Struct, frozen=True):
     disk_mib: int = 0
 
 
-class ServerState(Struct, frozen=True):
+class ProjectsServerState(Struct, frozen=True):
     """The running server of projects. The file is readable by its owner alone: it holds the token of the control port."""
 
     pid: int
@@ -79,7 +79,7 @@ class ServerState(Struct, frozen=True):
     token: str
 
     def __repr__(self) -> str:
-        return f"ServerState(pid={self.pid}, url={self.url!r})"
+        return f"ProjectsServerState(pid={self.pid}, url={self.url!r})"
 
 
 class ControlRequest(Struct, frozen=True):

@@ -21,7 +21,7 @@ from typing import TypeVar
 
 import msgspec
 
-from services.projects.model import FrontOptions, ProjectRecord, ServerState
+from services.projects.model import FrontOptions, ProjectRecord, ProjectsServerState
 from services.projects.names import base_host, checked_hosts, checked_project_name
 from services.supervisor.data_folder.folder import DataFolder, is_locked, write_private
 from services.supervisor.errors import StartRefused
@@ -176,12 +176,12 @@ def lock_server(folder: ServerFolder) -> int:
     return descriptor
 
 
-def running_server_state(folder: ServerFolder) -> ServerState | None:
+def running_server_state(folder: ServerFolder) -> ProjectsServerState | None:
     """Return the state of the running server, or None."""
     if not is_locked(folder.lock):
         return None
     with contextlib.suppress(StartRefused):
-        return _read(folder.state, ServerState)
+        return _read(folder.state, ProjectsServerState)
     return None
 
 

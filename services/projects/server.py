@@ -27,7 +27,13 @@ from services.projects.control import ControlServer
 from services.projects.front import FrontGateway, ServedProject
 from services.projects.idleness import look
 from services.projects.lifecycle import ProjectLifecycle, SleepState
-from services.projects.model import ControlReply, ControlRequest, FrontOptions, ProjectRecord, ServerState
+from services.projects.model import (
+    ControlReply,
+    ControlRequest,
+    FrontOptions,
+    ProjectRecord,
+    ProjectsServerState,
+)
 from services.projects.names import base_host, project_url
 from services.projects.platform_process import PlatformProcess
 from services.projects.registry import ServerFolder, read_projects
@@ -252,7 +258,7 @@ class ProjectsServer:
 
     def _write_state(self) -> None:
         address = f"{self._scheme}://{self._options.host}:{self._options.port}"
-        state = ServerState(
+        state = ProjectsServerState(
             os.getpid(),
             headwater_version(),
             time.time(),

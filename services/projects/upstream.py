@@ -1,7 +1,7 @@
 """HTTP/1.1 connections to the gateway of one project, kept open between requests.
 
-aiohttp's parser reads the responses (llhttp, in C); its client session is not used: it costs 0.2 to 0.3 ms a request, most of it for cookies,
-redirections, encodings and URLs that a proxy must leave alone (docs/decisions.md).
+aiohttp's parser reads the responses (llhttp, in C). Its client session is not used: much of its work is for cookies, redirections, encodings and
+URLs, which a proxy must leave alone, and costs 0.2 ms a request (docs/decisions.md).
 
 - One request at a time on a connection. It is used again when the response was read to its end and the request was sent to its end.
 - A request is sent twice only if an idle connection breaks before the first byte of a response, and the request changes nothing and has no
