@@ -152,6 +152,9 @@ class ProjectLifecycle:
             self._set(SleepState.STOPPING)
             try:
                 await self.platform.stop()
+            except SupervisorError:
+                self.is_held = False
+                raise
             finally:
                 self._set(SleepState.AWAKE if self.platform.is_running() else SleepState.ASLEEP)
 

@@ -163,6 +163,7 @@ class ProjectsServer:
                 self._report.info(f"{name}: runs already")
             return
         project.lifecycle.limits = record.limits
+        project.lifecycle.is_held = False  # a command that was to remove it did not
         public_url = project_url(record, self._url)
         if public_url != project.public_url or record.folder != self._records[name].folder:
             await (

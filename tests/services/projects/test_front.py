@@ -62,8 +62,10 @@ class ScriptedProject:
 class Gate:
     """The front gateway on a port, with one project."""
 
-    def __init__(self, project: ScriptedProject, port: int, served: ServedProject) -> None:
-        self.project, self.port, self.served = project, port, served
+    def __init__(
+        self, project: ScriptedProject, port: int, served: ServedProject, front: FrontGateway
+    ) -> None:
+        self.project, self.port, self.served, self.front = project, port, served, front
 
     async def send(self, data: bytes) -> bytes:
         """Send bytes on a connection of their own, and return all that comes back until it is closed or a whole answer is there."""
@@ -111,7 +113,7 @@ async def gate() -> AsyncIterator[Gate]:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     assert site._server is not None
-    yield Gate(project, site._server.sockets[0].getsockname()[1], served)  # type: ignore[attr-defined]  # asyncio's server has sockets
+    yield Gate(project, site._server.sockets[0].getsockname()[1], served, front)  # type: ignore[attr-defined]  # asyncio's server has sockets
     served.connections.close()
     await runner.cleanup()
     upstream.close()
@@ -313,3 +315,67 @@ async def test_other_addresses_say_nothing_of_the_projects(gate: Gate) -> None:
         answer = await gate.get(path, host=host)
         assert answer.startswith(b"HTTP/1.1 404 ")
         assert b"shop" not in answer
+
+
+@pytest.mark.parametrize(
+    ("method", "head"),
+    [
+        (b"HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 204 No Content\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 304 Not Modified\r\nETag: x\r\nContent-Length: 10\r\n\r\n"),
+        (b"GET", b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    ],
+    ids=["HEAD", "204", "304", "103"],
+)
+async def test_answers_without_a_body_leave_both_connections_usable(
+    gate: Gate, method: bytes, head: bytes
+) -> None:
+    async def bare(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> None:
+        writer.write(head if b" /bare " in request else _OK)
+
+    gate.project.script = bare
+    answers = await gate.send(
+        b"%b /shop/bare HTTP/1.1\r\nHost: apps.test\r\n\r\nGET /shop/a HTTP/1.1\r\nHost: apps.test\r\nConnection: close\r\n\r\n"
+        % method
+    )
+
+    status = head.rpartition(b"HTTP/1.1 ")[2][:3]
+    assert answers.startswith(b"HTTP/1.1 %b " % status)
+    assert answers.count(b"HTTP/1.1 ") == 2
+    assert answers.endswith(b"\r\n\r\nok")
+    assert gate.project.connections == 1
+
+
+async def test_a_client_that_asks_first_is_told_to_send_its_body(gate: Gate) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", gate.port)
+    writer.write(
+        b"POST /shop/a HTTP/1.1\r\nHost: apps.test\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n"
+    )
+    async with asyncio.timeout(_PATIENCE_S):
+        told = await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"ab")
+        answer = await reader.read()
+    writer.close()
+
+    assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answer.endswith(b"\r\n\r\nok")
+    assert b"Expect" not in gate.project.heads[0]
+
+
+async def test_only_trusted_proxies_speak_for_clients(gate: Gate) -> None:
+    spoken = (
+        b"X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: shop.apps.test\r\n"
+    )
+    await gate.get("/shop/a", spoken)
+    gate.front._trusted = read_networks(["127.0.0.1/32"])
+    await gate.get("/a", spoken, b"10.0.0.1")
+
+    outside, trusted = gate.project.heads
+    assert (
+        b"X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Host: apps.test\r\nX-Forwarded-Proto: http\r\n" in outside
+    )
+    assert trusted.startswith(b"GET /a HTTP/1.1\r\nHost: shop.apps.test\r\n")
+    assert (
+        b"X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Host: shop.apps.test\r\nX-Forwarded-Proto: https\r\n"
+        in trusted
+    )
