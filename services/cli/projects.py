@@ -316,7 +316,7 @@ def remove(folder: ServerFolder, name: str, delete_data: bool, yes: bool) -> Non
 
 @projects.command()
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: 54320]")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: 54330]")
 @click.option("--url", help="Public address of the server, as https://apps.example.org: projects are below its host.  [default: http://localhost and the port]")  # fmt: skip
 @click.option("--trusted-proxy", "proxies", multiple=True, metavar="NETWORK", help="Network of proxies whose X-Forwarded-* count; repeatable. `none`: no proxy.")  # fmt: skip
 @click.option("--tls-cert", type=_FILE, help="Certificate for https, in PEM; read again when it changes.")

@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-DEFAULT_PORT = 54320
+DEFAULT_PORT = 54330
 
 
 class ProjectLimits(Struct, frozen=True):

@@ -61,11 +61,11 @@ def test_the_address_and_the_trust_of_the_front_gateway_win_over_the_projects_fi
     )
 
     settings = load_project(
-        tmp_path, None, tmp_path / ".headwater", overrides_of("http://shop.localhost:54320"), {}
+        tmp_path, None, tmp_path / ".headwater", overrides_of("http://shop.localhost:54330"), {}
     ).settings
 
     assert settings.gateway.host == "127.0.0.1"
     assert list(settings.gateway.trusted_proxies) == ["127.0.0.1/32"]
     assert not settings.api.tls.enabled
     assert not settings.certificates.domains
-    assert (settings.api.port, settings.api.external_url) == (0, "http://shop.localhost:54320")
+    assert (settings.api.port, settings.api.external_url) == (0, "http://shop.localhost:54330")

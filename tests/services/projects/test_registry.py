@@ -18,7 +18,7 @@ from services.projects.registry import (
 )
 from services.supervisor.errors import StartRefused
 
-_URL = "http://localhost:54320"
+_URL = "http://localhost:54330"
 
 
 def project(folder: ServerFolder, name: str, *hosts: str) -> ProjectRecord:
