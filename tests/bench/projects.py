@@ -60,12 +60,14 @@ def _measure(root: Path, options: argparse.Namespace) -> None:
     state = json.loads((root / "server.json").read_text())
     server = psutil.Process(state["pid"])
     time.sleep(15)
-    few = _pss(_own(server))
+    whole, few = _pss(_own(server)), server.memory_full_info().uss
     for number in range(options.projects):
         _run(root, "add", f"sleeper-{number}")
-    many = _pss(_own(server))
-    print(f"server                     {few:8.1f} MB pss, front gateway {_pss([server]):.1f}")
-    print(f"a sleeping project         {(many - few) / options.projects:8.2f} MB pss")
+    many = server.memory_full_info().uss
+    print(f"server                     {whole:8.1f} MB pss, front gateway {_pss([server]):.1f}")
+    print(
+        f"a sleeping project         {(many - few) / options.projects / 1024:8.1f} KB of the server's private memory"
+    )
 
     _run(root, "wake", "one")
     values = json.loads(_run(root, "status", "one", "-o", "json"))
