@@ -38,6 +38,7 @@ _CONNECT = {
 }
 SAID_BY_SUPERUSERS = (
     ("workers", "database_facts.sql"),
+    ("workers", "database_use.sql"),
     ("workers.database.sessions", "superuser.sql"),
     ("workers.database.migrations", "migrate.sql"),
     ("workers.database.migrations", "settings_state.sql"),
@@ -90,6 +91,7 @@ SPEAK_AS_SUPERUSERS = {
     "workers/database/sessions/superuser.py": ("connection", "superuser"),
     "workers/database/migrations/upgrade.py": ("connection", "superuser"),
     "workers/database_facts.py": ("connection",),
+    "workers/database_use.py": ("connection",),
     "workers/project/diff/shadow_comparison.py": ("aside",),
     "workers/project/carried_rows.py": ("connection", "source", "target"),
     "workers/project/replace_database.py": ("aside", "connection", "other"),

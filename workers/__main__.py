@@ -44,6 +44,7 @@ COMMANDS = {
     "recover-moment": "one step of a restore to a moment: recover-moment STEP (JSON)",
     "branch": "one step of making, comparing or merging a branch: branch, with the step on standard input",
     "examine": "print facts about the database as JSON, for `headwater doctor`",
+    "use": "print what uses the database beside the platform itself, as JSON",
     "secrets": "read or change the secrets of functions: secrets TASK (JSON)",
     "operate": "run one operation of administrators: operate OPERATION (JSON)",
 }
@@ -158,6 +159,8 @@ def _run_command(name: str, arguments: list[str]) -> int:
             return _run_module("workers.branches.commands", arguments)
         case "examine":
             return _run_module("workers.database_facts")
+        case "use":
+            return _run_module("workers.database_use")
         case "secrets":
             return _run_module("workers.functions.offline_secrets", arguments)
         case "operate":

@@ -37,12 +37,13 @@ def doctor(data: Path | None, project: Path | None, form: str, as_json: bool) ->
         click.echo(json.dumps([finding.as_dict() for finding in findings], indent=2))
     else:
         for finding in findings:
-            _show(finding)
+            show_finding(finding)
     levels = {finding.level for finding in findings}
     sys.exit(1 if FindingLevel.ERROR in levels else 2 if FindingLevel.WARNING in levels else 0)
 
 
-def _show(finding: DoctorFinding) -> None:
+def show_finding(finding: DoctorFinding) -> None:
+    """Print a finding for people."""
     word, color = _MARKS[finding.level]
     click.echo(f"{click.style(f'{word:>6}', fg=color)}  {finding.title}: {finding.text}")
     if finding.cure:

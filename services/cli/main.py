@@ -24,6 +24,7 @@ COMMANDS = (
     "backup",
     "restore",
     "branch",
+    "projects",
     "psql",
     "logs",
     "functions",

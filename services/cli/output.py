@@ -37,7 +37,8 @@ class Terminal:
     """Reports a start on the terminal: steps on standard output, warnings on standard error."""
 
     def __init__(self, *, detached: bool) -> None:
-        self._detached = detached
+        self.is_detached = detached
+        """The platform goes on when the command has returned."""
 
     def info(self, line: str) -> None:
         """Print a step."""
@@ -51,7 +52,7 @@ class Terminal:
         """Print the summary of a start."""
         _print(f"\nHeadwater is ready after {seconds:.1f} s.", fg="green", bold=True)
         _print(table(values if _is_development(values) else _masked(values)))
-        end = "Stop it with `headwater stop`." if self._detached else "Press Ctrl-C to stop."
+        end = "Stop it with `headwater stop`." if self.is_detached else "Press Ctrl-C to stop."
         _print(f"\n{end}")
 
 

@@ -38,6 +38,7 @@ from services.supervisor.processes.listening import (
 )
 from services.supervisor.processes.log_files import LogFile
 from services.supervisor.processes.plan import PartSelection, ReadySignal
+from services.supervisor.processes.prepared_programs import PreparedPrograms
 from services.supervisor.processes.supervise import Supervisor
 from services.supervisor.project.bucket_process import load_buckets_in_process
 from services.supervisor.project.settings import Project, public_options
@@ -45,8 +46,13 @@ from services.supervisor.project.work import backup_environment, work_environmen
 from services.supervisor.report import RecordingReporter, Reporter
 
 
-def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
-    """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed."""
+def launch(
+    project: Project, choice: PartSelection, report: Reporter, programs: PreparedPrograms | None = None
+) -> None:
+    """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed.
+
+    `programs` are forks of this process that become its first programs (`processes/prepared_programs.py`).
+    """
     began = time.monotonic()
     activated = activated_sockets()
     check_exposure(project.settings)
@@ -59,7 +65,7 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
         for line in outside_services(project):
             report.info(line)
         prepared = prepare(project, choice, folder, report, activated.ports)
-        asyncio.run(_run(prepared, report, began, activated))
+        asyncio.run(_run(prepared, report, began, activated, programs))
         report.info("Stopped")
     except SupervisorError as error:
         report.record(str(error))
@@ -70,7 +76,11 @@ def launch(project: Project, choice: PartSelection, report: Reporter) -> None:
 
 
 async def _run(
-    prepared: PreparedPlatform, report: Reporter, began: float, activated: ActivatedSockets
+    prepared: PreparedPlatform,
+    report: Reporter,
+    began: float,
+    activated: ActivatedSockets,
+    programs: PreparedPrograms | None,
 ) -> None:
     """Start the children, report when all are ready, and return when they have stopped."""
     values = addresses.status_values(prepared.project.settings, prepared.ports, prepared.keys)
@@ -86,6 +96,7 @@ async def _run(
         _state_writer(prepared, values),
         nats_restart=NatsRestartPolicy(partial(free_bytes_at, prepared.folder.nats)),
         forks=fork_server,
+        programs=programs,
         inherited={"edges": passed_to_edges(listening, activated)},
     )
     shown = dict(values)  # with the link of a first start, which is not written down

@@ -21,6 +21,7 @@ from workers.scheduler.http_requests import CHANNEL as WAITING_CHANNEL
 from workers.scheduler.http_requests import HttpExchange
 from workers.scheduler.jobs import Jobs
 from workers.scheduler.net_requests import NetSender
+from workers.scheduler.next_due_note import NextDueNote
 from workers.scheduler.observations import ClockSetBack, RunDropped, RunMissed, SchedulerLeads
 from workers.scheduler.run_queues import RunQueues
 from workers.scheduler.statements import JOBS
@@ -58,6 +59,7 @@ class SchedulerTerm:
             on_drop=lambda due: observe(RunDropped(due.key)),
         )
         self._timetable = Timetable()
+        self._next_due = NextDueNote.of_environment()
         self._wake = asyncio.Event()
         self._is_changed, self._is_stopping = True, False
         self._serves_jobs = False
@@ -115,6 +117,7 @@ class SchedulerTerm:
 
     async def _sleep(self) -> None:
         moment = self._timetable.next_moment()
+        self._next_due.write(moment)
         pause_s = None if moment is None else min(max(moment - self._clock(), 0.001), _LOOK_S)
         try:
             async with asyncio.timeout(pause_s):

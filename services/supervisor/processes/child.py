@@ -25,6 +25,7 @@ from services.supervisor.processes.forks import ForkedProcess, ForkFailed, ForkS
 from services.supervisor.processes.identity import identity
 from services.supervisor.processes.log_files import LogFile, reason_in, refusal_in
 from services.supervisor.processes.plan import ChildPlan, ReadySignal
+from services.supervisor.processes.prepared_programs import PreparedPrograms
 from services.supervisor.processes.spawn import exit_text, read_pipe, spawn
 
 Probe = Callable[[int], Awaitable[bool]]
@@ -45,6 +46,7 @@ class Child:
         on_line: Callable[[bytes], None],
         on_spawn: Callable[["Child"], None],
         forks: ForkServer | None = None,
+        programs: PreparedPrograms | None = None,
         inherited: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         self.process = process
@@ -60,7 +62,7 @@ class Child:
         self._probe = probe
         self._on_line = on_line
         self._on_spawn = on_spawn
-        self._forks = forks
+        self._forks, self._programs = forks, programs
         self._inherited = inherited or {}
         """Descriptors that every process of this child gets, by the variables that name them."""
         self._running: asyncio.subprocess.Process | ForkedProcess | None = None
@@ -192,12 +194,22 @@ class Child:
         except ForkFailed:
             return None
 
-    async def _execute(self, output: int, passed: Mapping[str, Sequence[int]]) -> asyncio.subprocess.Process:
-        """Start the process by its command line. Raises: OSError."""
+    async def _execute(
+        self, output: int, passed: Mapping[str, Sequence[int]]
+    ) -> asyncio.subprocess.Process | ForkedProcess:
+        """Start the process in a prepared fork, if one is left, else by its command line. Raises: OSError."""
         if self._forks is None or self.process.name != FORK_SERVER:
-            return await spawn(self.process, self._folder, output, passed)
+            return await self._run_program(output, passed)
         with self._forks.connect() as control:
-            return await spawn(self.process, self._folder, output, {**passed, FORK_FD: (control.fileno(),)})
+            return await self._run_program(output, {**passed, FORK_FD: (control.fileno(),)})
+
+    async def _run_program(
+        self, output: int, passed: Mapping[str, Sequence[int]]
+    ) -> asyncio.subprocess.Process | ForkedProcess:
+        prepared = self._programs.take(self.process) if self._programs is not None else None
+        if prepared is not None:
+            return prepared.become(self.process, self._folder, output, passed)
+        return await spawn(self.process, self._folder, output, passed)
 
     @property
     def _folder(self) -> Path:

@@ -25,6 +25,7 @@ from services.supervisor.processes.child_states import ChildStates
 from services.supervisor.processes.forks import ForkServer, OrphanReaper
 from services.supervisor.processes.log_files import LogFile, notice_in, reason_in, warning_in
 from services.supervisor.processes.plan import LONG_LIFE_S, ChildPlan, ReadySignal, restart_delay
+from services.supervisor.processes.prepared_programs import PreparedPrograms
 from services.supervisor.processes.spawn import exit_text
 from services.supervisor.processes.watchdog import SILENCE_S, Watchdog
 from services.supervisor.report import Reporter
@@ -53,11 +54,12 @@ class Supervisor:
         silence_s: float = SILENCE_S,
         nats_restart: NatsRestartPolicy | None = None,
         forks: ForkServer | None = None,
+        programs: PreparedPrograms | None = None,
         inherited: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
     ) -> None:
         """`inherited` are descriptors that a child's processes get, by its name and the variables that name them."""
         self._nats_restart = nats_restart
-        self._forks = forks
+        self._forks, self._programs = forks, programs
         self._orphans = OrphanReaper() if forks is not None else None
         self._report = report
         self._repeats: RepeatCounter[str] = RepeatCounter()
@@ -72,6 +74,7 @@ class Supervisor:
                 self._line_reader(process.name),
                 self._record_process,
                 forks,
+                programs,
                 (inherited or {}).get(process.name),
             )
             for process in plan
@@ -96,6 +99,8 @@ class Supervisor:
             if settle and not self._stopping.is_set():
                 await self._settle(settle(), keepers)
             if not self._stopping.is_set():
+                if self._programs is not None:
+                    self._programs.close()
                 self._states.set_platform("running")
                 on_ready()
                 await self._until(self._stopping, keepers)
