@@ -23,6 +23,7 @@ from contextlib import suppress
 import msgspec
 
 from broker.processes import fork_server
+from broker.processes.fork_orders import FORK_FD
 from broker.processes.title import show_command
 from services.projects import platform_start
 from services.projects.platform_start import PlatformTask
@@ -42,7 +43,7 @@ _PROGRAMS = (
 
 def main() -> int:
     """Load, then fork for each order until the server closes its end."""
-    orders = socket.socket(fileno=int(os.environ.pop(fork_server.FORK_FD)))
+    orders = socket.socket(fileno=int(os.environ.pop(FORK_FD)))
     gc.disable()  # a collection while loading would find nothing to free
     for module, *arguments in (program.split() for program in _PROGRAMS):
         preload = getattr(fork_server.module_of(module), "preload", None)

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from broker.processes.inherited_sockets import InheritedSockets
 from schemas.projects import NextDue
 from schemas.settings.tree import SettingsError
 from services.gateway.certificate import Certificate
@@ -120,10 +121,12 @@ class ProjectsServer:
                 certificate = Certificate([(Path(options.tls_cert), Path(options.tls_key))])
             except SettingsError as error:
                 raise StartRefused(f"{error}. Correct --tls-cert and --tls-key.") from None
-            port = TlsPort(server, options.host, options.port, certificate.context, _HANDSHAKE_S)
+            port = TlsPort(
+                server, options.host, options.port, certificate.context, _HANDSHAKE_S, InheritedSockets()
+            )
             certificate.start()
         else:
-            port = Site(runner, options.host, options.port, inherits=False)
+            port = Site(runner, options.host, options.port, InheritedSockets())
         try:
             await port.start()
         except OSError as error:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from broker.processes.fork_server import FORK_FD
+from broker.processes.fork_orders import FORK_FD
 from services.projects.code_template import ORDER
 from services.projects.platform_start import PlatformTask
 from services.supervisor.processes.fork_plan import bare

@@ -4,6 +4,7 @@ BROKER = "read from the broker, which this process trusts; the shape is its prot
 DATABASE = "a column that a statement of the platform, or the server itself, gives as a number"
 NUMBER = "a number already: it changes its type alone"
 OWN = "written by this platform or by the kernel: a file, a pipe, /proc, the name of a folder"
+PARSED = "aiohttp's parser has refused a length that is not digits of a 64-bit number"
 PATTERN = "a pattern in the same module takes ASCII digits alone, and few of them or those of base 16"
 PRINTED = "printed by Postgres when the filter was checked; a text that is no number is caught"
 SETTING = "a setting of the operator, whose form a pattern of the module has checked"
@@ -105,8 +106,15 @@ REASONS: dict[str, dict[str, str]] = {
         "int(size)": SETTING,
         "int(value)": SETTING,
     },
+    "services/cli/projects.py": {
+        "int(folder.lock.read_text() or 0)": OWN,
+    },
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
+    },
+    "services/gateway/known_heads.py": {
+        "int(length[1])": PATTERN,
+        "int(match[0])": PATTERN,
     },
     "services/gateway/resumable/uploads.py": {
         "int(most)": NUMBER,
@@ -116,6 +124,18 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "services/mail_catcher/smtp.py": {
         "int(self._server.sockets[0].getsockname()[1])": NUMBER,
+    },
+    "services/projects/code_template.py": {
+        "int(os.environ.pop(FORK_FD))": OWN,
+    },
+    "services/projects/forward.py": {
+        "int(length)": PARSED,
+    },
+    "services/projects/platform_process.py": {
+        "int(self.data.lock.read_text())": OWN,
+    },
+    "services/projects/starter.py": {
+        "int(code)": OWN,
     },
     "services/realtime/changes/filters.py": {
         "Decimal(text)": PRINTED,
@@ -135,6 +155,10 @@ REASONS: dict[str, dict[str, str]] = {
     "services/supervisor/postgres/database_home.py": {
         "float(mark.read_text())": OWN,
         "int((home / 'data' / 'postmaster.pid').read_text().split('\\n', 1)[0])": OWN,
+    },
+    "services/supervisor/processes/prepared_programs.py": {
+        "int(code is not None)": NUMBER,
+        "int(process.stop_signal)": NUMBER,
     },
     "services/supervisor/postgres/server.py": {
         "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,

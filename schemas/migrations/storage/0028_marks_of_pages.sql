@@ -1,5 +1,5 @@
--- Every change of a bucket's objects makes a new version of one of its rows in storage.usage, also one that changes no count. So
--- the versions of these rows are an exact mark of what the bucket holds: a page that was read under the same mark is the same page.
+-- Every change of an object, also one that changes no count, makes a new version of a row of its bucket in storage.usage.
+-- So the versions of these rows are an exact mark of what the bucket holds: a page read under the same mark is the same page.
 -- as: supabase_storage_admin
 
 -- Add to the counts of some buckets; entries of the three lists belong together, a bucket may stand there more than once. A bucket
