@@ -24,7 +24,7 @@ from tests.deploy.test_deployment_table import PROCESSES, ROOT, TABLE
 CHART = ROOT / "deploy" / "helm" / "headwater"
 KUBERNETES = "1.31"
 EVERYTHING = (
-    "autoscaling.enabled=true", "ingress.enabled=true", "ingress.host=a.example", "ingress.tlsSecret=tls",
+    "autoscaling.enabled=true", "archive.enabled=true", "ingress.enabled=true", "ingress.host=a.example", "ingress.tlsSecret=tls",
     "ingress.className=nginx", "replicas.urls=postgresql://replica", "replicas.roles={anon,authenticated}",
     "project.existingClaim=project", "nats.storageClass=fast", "dataStorageClass=fast",
 )  # fmt: skip
@@ -102,6 +102,8 @@ def test_the_default_values_render_without_the_optional_parts() -> None:
 
     assert not kinds & {"Ingress", "HorizontalPodAutoscaler"}
     assert {"Deployment", "StatefulSet", "Job", "PodDisruptionBudget", "Service", "ConfigMap"} == kinds
+    optional = {name for name, row in PROCESSES.items() if row.get("is_optional")}
+    assert pods(checked(rendered())).keys() == PROCESSES.keys() - optional
 
 
 def test_a_nats_of_ones_own_leaves_ours_out() -> None:
@@ -187,13 +189,15 @@ def test_a_pod_is_probed_confined_and_drains(name: str, manifests: list[Manifest
 @pytest.mark.parametrize("name", RUNNING)
 def test_one_pod_at_a_time_is_disrupted_and_load_adds_more(name: str, manifests: list[Manifest]) -> None:
     workload = of_kind(manifests, "Deployment", "StatefulSet")[name]
-    budget = of_kind(manifests, "PodDisruptionBudget")[name]
+    budget = of_kind(manifests, "PodDisruptionBudget").get(name)
     scaler = of_kind(manifests, "HorizontalPodAutoscaler").get(name)
 
     labels = workload["spec"]["template"]["metadata"]["labels"]
     assert workload["spec"]["selector"]["matchLabels"].items() <= labels.items()
-    assert budget["spec"]["selector"]["matchLabels"].items() <= labels.items()
-    assert budget["spec"]["maxUnavailable"] == 1
+    assert (budget is not None) == (PROCESSES[name]["replicas"] > 1)
+    if budget is not None:
+        assert budget["spec"]["selector"]["matchLabels"].items() <= labels.items()
+        assert budget["spec"]["maxUnavailable"] == 1
     assert (scaler is not None) == ("scales_by" in PROCESSES[name])
     if scaler is None:
         assert workload["spec"]["replicas"] == PROCESSES[name]["replicas"]
