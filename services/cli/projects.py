@@ -18,7 +18,6 @@ from services.middleware.limits import read_networks
 from services.projects.checks import look_at_server
 from services.projects.control import ask_server
 from services.projects.keys import ensure_keys, read_project
-from services.projects.launch import run_server
 from services.projects.model import ControlReply, ControlRequest, ProjectLimits, ProjectRecord
 from services.projects.names import checked_project_name, checked_url, path_url, project_url, server_url
 from services.projects.registry import (
@@ -363,6 +362,8 @@ def start(
         refuse(str(error), code=error.exit_code)
 
     def run(report: Reporter) -> int:
+        from services.projects.launch import run_server  # aiohttp: other commands need not load it
+
         return run_server(folder, options, report)
 
     terminal = ServerTerminal(detached=detach)

@@ -148,8 +148,8 @@ async def updated_name_server(zone: str) -> AsyncIterator[UpdatedNameServer]:
 
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-        datagrams.bind(("127.0.0.1", 0))
-        served.port = datagrams.getsockname()[1]
+        served.port = free_port()  # of TCP: a port that the system chooses for UDP may be taken there
+        datagrams.bind(("127.0.0.1", served.port))
         transport, _ = await loop.create_datagram_endpoint(Datagrams, sock=datagrams)
         server = await asyncio.start_server(converse, "127.0.0.1", served.port)
         try:
