@@ -27,6 +27,7 @@ from workers.management.errors import ManagementError
 from workers.management.metrics_text import MetricSamples, read_metrics
 from workers.management.operation import Operation, OperationContext
 from workers.management.operations.account import NoArguments
+from workers.management.page_cursor import check_text
 from workers.management.rights import Right
 
 _LAG, _BASE_AGE = "headwater_archive_lag_seconds", "headwater_archive_base_age_seconds"
@@ -79,7 +80,7 @@ class PlannedMoment(Struct, frozen=True):
     """The moment of a restore: as `headwater restore --to` takes it, such as `2026-11-22T10:15:00Z` or `before the last hour`."""
 
     moment: Annotated[str, limits.text(200)]
-    archive: Annotated[str, limits.text(100)] = ""
+    archive: Annotated[str, limits.text(100, least=0)] = ""
     """Name of the archive, where several have the moment."""
 
 
@@ -112,7 +113,8 @@ class MomentPlan(Struct, frozen=True):
 
 async def plan_moment(context: OperationContext, query: PlannedMoment) -> MomentPlan:
     """Return what a restore to a moment would read and give; the process `archive` must run."""
-    task = PlanTask(query.moment, query.archive)
+    moment = check_text("moment", query.moment, longest=200)
+    task = PlanTask(moment, check_text("archive", query.archive, longest=100, least=0))
     try:
         answer = msgspec.json.decode(
             await context.pools.ask(ARCHIVE_PLAN, msgspec.json.encode(task), _PLAN_S), type=PlanAnswer
