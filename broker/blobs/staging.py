@@ -12,6 +12,7 @@ be: a writer that aborts waits for it, then the sink releases what it holds.
 
 import asyncio
 import hashlib
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
@@ -50,7 +51,7 @@ class PiecePipe:
         """Bytes received."""
         self.md5 = md5
         self._sink, self._run, self._limit = sink, run, limit
-        self._held: list[bytes] = []
+        self._held: deque[bytes | memoryview] = deque()
         self._held_size = 0
         self._flight: asyncio.Future[None] | None = None
 
@@ -59,20 +60,18 @@ class PiecePipe:
         if self.size + len(chunk) > self._limit:
             raise BlobTooLarge(self._limit)
         self.size += len(chunk)
-        start = 0
-        while start < len(chunk):
-            part = chunk[start : start + PIECE - self._held_size]
-            start += len(part)
-            self._held.append(part)
-            self._held_size += len(part)
-            if self._held_size == PIECE:
-                await self._settled()
-                self._flight = asyncio.ensure_future(self._send(self._piece()))
+        self._held.append(chunk)
+        self._held_size += len(chunk)
+        while self._held_size >= PIECE:
+            await (
+                self._settled()
+            )  # a writer that is cancelled here has lost nothing: `finish` writes all that is held
+            self._flight = asyncio.ensure_future(self._send(self._piece(PIECE)))
 
     async def finish(self, place: BlobPath | None = None) -> None:
         """Write the rest, and wait until everything is durable; at the final path, if one is given."""
         await self._settled()
-        self._flight = asyncio.ensure_future(self._send_last(self._piece(), place))
+        self._flight = asyncio.ensure_future(self._send_last(self._piece(self._held_size), place))
         await self._settled()
 
     async def abort(self) -> None:
@@ -85,10 +84,19 @@ class PiecePipe:
             await asyncio.shield(self._flight)
             self._flight = None  # a failed piece stays, so that every later call raises its error
 
-    def _piece(self) -> bytes:
-        piece = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-        self._held, self._held_size = [], 0
-        return piece
+    def _piece(self, size: int) -> bytes:
+        """Take the first bytes of those that are held."""
+        taken: list[bytes | memoryview] = []
+        self._held_size -= size
+        while size:
+            chunk = self._held.popleft()
+            if len(chunk) > size:
+                whole = memoryview(chunk)
+                self._held.appendleft(whole[size:])
+                chunk = whole[:size]
+            taken.append(chunk)
+            size -= len(chunk)
+        return taken[0] if len(taken) == 1 and isinstance(taken[0], bytes) else b"".join(taken)
 
     async def _send(self, piece: bytes) -> None:
         await asyncio.gather(self._sink.write(piece), self._hash(piece))

@@ -161,3 +161,21 @@ async def test_a_chunk_beyond_the_limit_is_not_taken() -> None:
     await pipe.finish()
 
     assert (pipe.size, sink.pieces) == (3, [b"abc"])
+
+
+async def test_a_writer_that_is_cancelled_in_the_middle_of_a_chunk_loses_none_of_it() -> None:
+    sink = ListSink()
+    sink.may_go_on.clear()
+    pipe = piped(sink)
+    data = b"".join(bytes([number]) * PIECE for number in range(3)) + b"end"
+    writing = asyncio.ensure_future(pipe.write(data))
+    await asyncio.sleep(0)  # the first piece is in flight, the second one waits for it
+
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    sink.may_go_on.set()
+    await pipe.finish()
+
+    assert b"".join(sink.pieces) == data
+    assert pipe.size == len(data)
