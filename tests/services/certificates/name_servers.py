@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -147,13 +146,13 @@ async def updated_name_server(zone: str) -> AsyncIterator[UpdatedNameServer]:
         writer.close()
 
     loop = asyncio.get_running_loop()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-        served.port = free_port()  # of TCP: a port that the system chooses for UDP may be taken there
-        datagrams.bind(("127.0.0.1", served.port))
-        transport, _ = await loop.create_datagram_endpoint(Datagrams, sock=datagrams)
-        server = await asyncio.start_server(converse, "127.0.0.1", served.port)
+    served.port = free_port()
+    server = await asyncio.start_server(converse, "127.0.0.1", served.port)
+    try:
+        transport, _ = await loop.create_datagram_endpoint(Datagrams, local_addr=("127.0.0.1", served.port))
         try:
             yield served
         finally:
-            server.close()
             transport.close()
+    finally:
+        server.close()
