@@ -61,7 +61,7 @@ test-postgres: $(VENV)/.dev $(OUTSIDE)/node_modules
 	  tests="$(OUTSIDE) tests/workers/replication"; \
 	  [ $$version = 15 ] || tests="$$tests tests/workers/database"; \
 	  TEST_POSTGRES=$(CURDIR)/$(OUTSIDE)/node_modules/postgres-$$version/native/bin \
-	    $(PYTEST) $(or $(ARGS),$$tests) || exit 1; \
+	    $(BIN)/python scripts/check-tests $(PYTEST) $(or $(ARGS),$$tests) || exit 1; \
 	done
 
 $(OUTSIDE)/node_modules: $(OUTSIDE)/package-lock.json

@@ -129,12 +129,15 @@ async def test_each_has_settings_and_a_transaction_of_its_own(database):
         f" where pid = {PID} and locktype = 'virtualxid'"
     )
     async with shared(database, sql, 1, 2, 3) as pool:
-        found = await together(pool, *(reading(sql, number, sub=number) for number in (1, 2, 3)))
+        async with asyncio.timeout(30):
+            while True:  # on a busy machine a read may begin alone
+                found = await together(pool, *(reading(sql, number, sub=number) for number in (1, 2, 3)))
+                if len({row(each)[0] for each in found}) == 1:
+                    break
 
         assert [row(each)[1] for each in found] == [
             b'{"sub":"%d"}%dsession_member' % (n, n) for n in (1, 2, 3)
         ]
-        assert len({row(each)[0] for each in found}) == 1
         assert len({row(each)[2] for each in found}) == 3
 
 
