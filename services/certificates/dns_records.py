@@ -64,7 +64,7 @@ def presented(method: DnsMethod, answers: Sequence[ChallengeAnswer]) -> Iterator
             except OSError as error:
                 raise DnsFailed(f"{record.domain} by dns-01: {error}") from None
         if records:
-            time.sleep(method.wait_s)
+            time.sleep(method.wait_s)  # until the name servers of the zone have the record
         yield
     finally:
         for record in written:

@@ -149,7 +149,7 @@ def add(
         except (SupervisorError, OSError):
             forget_project(folder, record)
             raise
-        _tell_server(folder, ControlRequest("reload"))
+        _request_server(folder, ControlRequest("reload"))
     except OSError as error:
         refuse(f"{error.filename or folder.path} cannot be written: {error.strerror}", code=2)
     except SupervisorError as error:
@@ -187,7 +187,7 @@ def change(
         record = msgspec.structs.replace(record, hosts=names, limits=limits)
         url = server_url(read_front(folder))
         record = write_project(folder, record, url)
-        _tell_server(folder, ControlRequest("reload"))
+        _request_server(folder, ControlRequest("reload"))
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     click.echo(table(_addresses(record, url) | _limit_texts(record.limits)))
@@ -202,7 +202,9 @@ def listing(folder: ServerFolder, form: str) -> None:
     """List the projects, and what they do."""
     try:
         records, url = read_projects(folder), server_url(read_front(folder))
-        statuses = {status.name: status for status in _tell_server(folder, ControlRequest("list")).projects}
+        statuses = {
+            status.name: status for status in _request_server(folder, ControlRequest("list")).projects
+        }
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     rows = [
@@ -244,7 +246,7 @@ def status(folder: ServerFolder, name: str, form: str) -> None:
     try:
         record, url = find_project(folder, name), server_url(read_front(folder))
         keys = keys_of(read_project(Path(record.folder)).settings.auth)
-        told = _tell_server(folder, ControlRequest("list")).projects
+        statuses = _request_server(folder, ControlRequest("list")).projects
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     data = data_folder_of(record)
@@ -264,7 +266,7 @@ def status(folder: ServerFolder, name: str, form: str) -> None:
     if form == "json":
         click.echo(json_text(values))
         return
-    now = next((status for status in told if status.name == name), None)
+    now = next((status for status in statuses if status.name == name), None)
     own, shared = disk_use(data)
     facts = {"State": now.state if now else "running" if state else "stopped"}
     if now is not None:
@@ -302,10 +304,10 @@ def remove(folder: ServerFolder, name: str, delete_data: bool, yes: bool) -> Non
                 else f"Its data stays in {data.path}"
             )
             click.confirm(f"Remove the project {name}? {what}.", abort=True)
-        _tell_server(folder, ControlRequest("release", name))
+        _request_server(folder, ControlRequest("release", name))
         _stop_platform(data.path, data.lock)
         forget_project(folder, record)
-        _tell_server(folder, ControlRequest("reload"))
+        _request_server(folder, ControlRequest("reload"))
         if delete_data:
             remove_folder(data)
     except SupervisorError as error:
@@ -393,7 +395,7 @@ def stop(folder: ServerFolder, timeout: float) -> None:
             refuse(
                 f"It still runs after {timeout:.0f} s (process {pid}). Wait longer with --timeout.", code=1
             )
-        time.sleep(_PAUSE_S)
+        time.sleep(_PAUSE_S)  # between two looks at its state
     click.echo(f"Stopped after {time.monotonic() - began:.1f} s.")
 
 
@@ -441,15 +443,15 @@ def _command(folder: ServerFolder, action: str, name: str) -> None:
             raise StartRefused(
                 f"No server of projects runs in {folder.path}. Start it with `headwater projects start`."
             )
-        told = _tell_server(folder, ControlRequest(action, name)).projects
+        statuses = _request_server(folder, ControlRequest(action, name)).projects
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    for status in told:
+    for status in statuses:
         if status.name == name:
             click.echo(f"{name}: {status.state}")
 
 
-def _tell_server(folder: ServerFolder, request: ControlRequest) -> ControlReply:
+def _request_server(folder: ServerFolder, request: ControlRequest) -> ControlReply:
     """Ask the server if it runs. Raises: StartFailed if it does not do what is asked."""
     state = running_server_state(folder)
     if state is None:
@@ -473,7 +475,7 @@ def _stop_platform(data: Path, lock: Path) -> None:
             raise StartFailed(
                 f"The platform in {data} still runs after {_STOP_S:.0f} s. Nothing was removed."
             )
-        time.sleep(_PAUSE_S)
+        time.sleep(_PAUSE_S)  # between two looks at its state
 
 
 def _limits(

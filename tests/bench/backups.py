@@ -118,7 +118,7 @@ def until(holds: Callable[[], bool]) -> None:
     end = time.monotonic() + _WAIT_S
     while not holds():
         assert time.monotonic() < end, "it took too long"
-        time.sleep(0.2)
+        time.sleep(0.2)  # between two looks
 
 
 @contextlib.contextmanager
