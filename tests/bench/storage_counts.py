@@ -10,25 +10,19 @@ requests run a second time under strace (which needs the right to trace), and it
 
 import argparse
 import asyncio
-import contextlib
 import json
-import re
-import subprocess
 import sys
-import tempfile
-import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
-import psutil
 
 from tests.bench import cpu
 from tests.bench.load import http
 from tests.bench.storage_table import Target
+from tests.bench.system_calls import counted_calls
 from tests.bench.transfer import Exchange, transfer
 from tests.platform import Platform, platform
 
@@ -40,7 +34,6 @@ create policy bench_public on storage.objects for select to anon using (bucket_i
 _SHOWN = 40
 _SESSIONS = 32
 """More than connections, so that two refreshes of one session seldom meet."""
-_SYSCALLS = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$", re.MULTILINE)
 
 
 class Counts:
@@ -188,45 +181,12 @@ async def count(
 
 
 def _print_syscalls(counts: Counts, make: Callable[[int], Exchange], options: argparse.Namespace) -> None:
-    groups: dict[str, list[int]] = {}
-    for pid, group in cpu.groups_of([counts.platform.pid]).items():
-        name = _role(pid) if group == "worker" else group
-        groups.setdefault(name, []).append(pid)
-    with contextlib.ExitStack() as stack:
-        traced = {
-            group: stack.enter_context(_strace(groups[group]))
-            for group in ("edge", "worker", "replication", "nats", "postgres")
-            if group in groups
-        }
-        done = transfer(counts.service.address, make, options.connections, options.seconds)
-    for group, path in traced.items():
-        calls = {name: int(number) for number, name in _SYSCALLS.findall(path.read_text()) if name != "total"}
-        most = " ".join(
-            f"{name}={number / done.count:.2f}"
-            for name, number in sorted(calls.items(), key=lambda pair: -pair[1])[:12]
-        )
-        print(f"   {sum(calls.values()) / done.count:9.1f}  syscalls {group}: {most}")
-        path.unlink()
+    def work() -> int:
+        return transfer(counts.service.address, make, options.connections, options.seconds).count
 
-
-def _role(pid: int) -> str:
-    return "replication" if "replication" in psutil.Process(pid).cmdline() else "worker"
-
-
-@contextlib.contextmanager
-def _strace(pids: list[int]) -> Iterator[Path]:
-    path = Path(tempfile.mktemp(prefix="headwater-strace-"))  # strace creates it
-    targets = [word for pid in pids for word in ("-p", str(pid))]
-    tracing = subprocess.Popen(["strace", "-f", "-c", "-o", str(path), *targets], stderr=subprocess.DEVNULL)
-    while not all("TracerPid:\t0" not in Path(f"/proc/{pid}/status").read_text() for pid in pids):
-        time.sleep(0.05)  # until strace is attached to every process
-        if tracing.poll() is not None:
-            raise RuntimeError("strace ended: it must be installed, and allowed to trace these processes")
-    try:
-        yield path
-    finally:
-        tracing.terminate()
-        tracing.wait()
+    for role, calls in counted_calls(counts.platform.pid, work).items():
+        most = " ".join(f"{name}={number:.2f}" for name, number in calls.most_common(12))
+        print(f"   {calls.total():9.1f}  syscalls {role}: {most}")
 
 
 async def main() -> None:
