@@ -31,12 +31,13 @@ from services.gateway.forward import BodyRejected, send_continue
 from services.gateway.lookup_reuse import LONGEST_CONTENT, LookupCache, PublicLookup
 from services.gateway.public_address import PublicAddress
 from services.gateway.resumable.uploads import ResumableUploads, is_resumable
+from services.gateway.route_handler import MessageBody
 from services.gateway.s3.body import object_bytes
 from services.gateway.s3.chunks import InvalidS3Body
 from services.gateway.s3.errors import PREFIX, sent_error_as_xml
 from services.gateway.store_errors import store_unavailable
 from services.gateway.transfer_rate import TransferLimits, TransferRate
-from services.gateway.upload_body import UploadBody, open_upload_body, pieces_of, small_bytes
+from services.gateway.upload_body import UploadBody, is_form, open_upload_body, pieces_of, small_bytes
 
 T = TypeVar("T")
 
@@ -112,6 +113,28 @@ class ObjectTransfers:
         if is_s3:
             headers = dict(reversed(message.headers))
             body.pieces = object_bytes(body.pieces, headers, message.query, expected, body.fields)
+        return await self._store(message, body, expected)
+
+    def short_body(self, first: Mapping[str, str], body: bytes) -> MessageBody | None:
+        """Return the whole body of an upload as `receive` would send it in one message; None if it would not, or has to read it.
+
+        `first` is the first header of each name.
+        """
+        is_short = "content-length" in first and len(body) <= SMALL_OBJECT and self._blobs.writes_short
+        if not is_short or is_form(first.get("content-type", "")):
+            return None
+        return MessageBody(b"", body)
+
+    async def finish_small(self, message: Request, answer: PoolReply) -> PoolReply:
+        """Return the final answer to an upload whose bytes were part of the message. Raises: Unavailable."""
+        expected = answer.response.grant
+        if expected is None or message.object_bytes is None:
+            return answer
+        body = UploadBody(pieces_of(message.object_bytes))
+        return await self._store(msgspec.structs.replace(message, object_bytes=None), body, expected)
+
+    async def _store(self, message: Request, body: UploadBody, expected: UploadGrant) -> PoolReply:
+        """Store the body of an upload that the pool has granted, and return the answer to its commit. Raises: as `receive`."""
         try:
             staged = await self._staged(body, expected)
         except InvalidS3Body as error:

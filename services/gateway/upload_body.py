@@ -22,7 +22,7 @@ _LONGEST_FIELD = 1024 * 1024 + 1
 _BYTES = "application/octet-stream"
 _NAMES_OF_FILES = (None, "", "file")
 _CHUNK = 256 * 1024
-_AT_ONCE_S = 0.1
+BODY_AT_ONCE_S = 0.1
 """How long the rest of a small body is waited for: the packets behind the head are on their way."""
 
 
@@ -41,8 +41,7 @@ async def open_upload_body(
     request: web.BaseRequest, pace: TransferRate, *, takes_forms: bool = True
 ) -> UploadBody:
     """Read a request up to its first byte of content. Raises: BodyRejected for an invalid form."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "multipart/form-data" or not takes_forms:
+    if not takes_forms or not is_form(request.headers.get("content-type", "")):
         return UploadBody(_raw(request, pace))
     try:
         form = MultipartReader(request.headers, request.content)
@@ -55,6 +54,11 @@ async def open_upload_body(
         body.content_type = file.headers.get("content-type", "")
         body.pieces = _of_form(form, file, body, pace)
     return body
+
+
+def is_form(content_type: str) -> bool:
+    """Return whether a body of this type is a multipart form. Pure."""
+    return content_type.partition(";")[0].strip().lower() == "multipart/form-data"
 
 
 async def small_bytes(request: web.BaseRequest, body: UploadBody, limit: int) -> bytes | None:
@@ -78,7 +82,7 @@ async def _has_arrived(request: web.BaseRequest) -> bool:
     if content.is_eof():
         return True
     try:
-        async with asyncio.timeout(_AT_ONCE_S):
+        async with asyncio.timeout(BODY_AT_ONCE_S):
             await content.wait_eof()
     except (TimeoutError, PayloadEncodingError, TransferEncodingError, web.PayloadAccessError):
         return False  # whoever reads the body gets the error
