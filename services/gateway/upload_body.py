@@ -4,15 +4,18 @@ Source: docs/reference/storage.md, section 6.1; RFC 7578.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp import BodyPartReader, MultipartReader, hdrs, web
+from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http_exceptions import HttpProcessingError, PayloadEncodingError, TransferEncodingError
+from aiohttp.streams import StreamReader
+from multidict import CIMultiDict
 
 from services.gateway.forward import BodyRejected
-from services.gateway.transfer_rate import BodyTooSlow, TransferRate
+from services.gateway.transfer_rate import BodyTooSlow
 
 T = TypeVar("T")
 
@@ -37,9 +40,26 @@ class UploadBody:
     has_file: bool = True
 
 
-async def open_upload_body(
-    request: web.BaseRequest, pace: TransferRate, *, takes_forms: bool = True
-) -> UploadBody:
+class BodyPace(Protocol):
+    """Waits for pieces of a body, as `TransferRate` does."""
+
+    async def wait(self, reading: Awaitable[T], /) -> T:
+        """Return a piece. Raises: BodyTooSlow."""
+
+
+class BodySource(Protocol):
+    """What is read of a request that carries an upload."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, whatever the case of a name."""
+
+    @property
+    def content(self) -> StreamReader:
+        """The body."""
+
+
+async def open_upload_body(request: BodySource, pace: BodyPace, *, takes_forms: bool = True) -> UploadBody:
     """Read a request up to its first byte of content. Raises: BodyRejected for an invalid form."""
     if not takes_forms or not is_form(request.headers.get("content-type", "")):
         return UploadBody(_raw(request, pace))
@@ -59,6 +79,45 @@ async def open_upload_body(
 def is_form(content_type: str) -> bool:
     """Return whether a body of this type is a multipart form. Pure."""
     return content_type.partition(";")[0].strip().lower() == "multipart/form-data"
+
+
+def read_form(content_type: str, data: bytes) -> tuple[UploadBody, bytes] | None:
+    """Return a form whose bytes are all here, read to its end, and the bytes of its file.
+
+    None if the form is invalid or has no file: `open_upload_body` tells why. The same code reads it, which never waits here.
+    """
+    reading = _read_form(content_type, data)
+    try:
+        reading.send(None)
+    except StopIteration as stop:
+        result: tuple[UploadBody, bytes] | None = stop.value
+        return result
+    except BodyRejected:
+        return None
+    reading.close()  # it waits for more bytes
+    return None
+
+
+async def _read_form(content_type: str, data: bytes) -> tuple[UploadBody, bytes] | None:
+    loop = asyncio.get_running_loop()
+    content = StreamReader(BaseProtocol(loop), limit=len(data) + 1, loop=loop)
+    content.feed_data(data)
+    content.feed_eof()
+    headers = CIMultiDict({hdrs.CONTENT_TYPE: content_type})
+    body = await open_upload_body(_WholeBody(headers, content), _NoPace())
+    return (body, b"".join([piece async for piece in body.pieces])) if body.has_file else None
+
+
+class _WholeBody(NamedTuple):
+    headers: CIMultiDict[str]
+    content: StreamReader
+
+
+class _NoPace:
+    """The pace of a body that is here: no timer is needed."""
+
+    async def wait(self, reading: Awaitable[T], /) -> T:
+        return await reading
 
 
 async def small_bytes(request: web.BaseRequest, body: UploadBody, limit: int) -> bytes | None:
@@ -95,7 +154,7 @@ async def pieces_of(*pieces: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def _raw(request: web.BaseRequest, pace: TransferRate) -> AsyncIterator[bytes]:
+async def _raw(request: web.BaseRequest, pace: BodyPace) -> AsyncIterator[bytes]:
     while True:
         try:
             piece = await pace.wait(request.content.readany())
@@ -109,7 +168,7 @@ async def _raw(request: web.BaseRequest, pace: TransferRate) -> AsyncIterator[by
 
 
 async def _of_form(
-    form: MultipartReader, file: BodyPartReader, body: UploadBody, pace: TransferRate
+    form: MultipartReader, file: BodyPartReader, body: UploadBody, pace: BodyPace
 ) -> AsyncIterator[bytes]:
     """Return the file's bytes, then take in the fields behind it."""
     while piece := await _timely(file.read_chunk(_CHUNK), pace):
@@ -118,7 +177,7 @@ async def _of_form(
         raise BodyRejected(400, "The form has more than one file")
 
 
-async def _next_file(form: MultipartReader, body: UploadBody, pace: TransferRate) -> BodyPartReader | None:
+async def _next_file(form: MultipartReader, body: UploadBody, pace: BodyPace) -> BodyPartReader | None:
     """Take in fields until the file comes; None at the end of the form."""
     while True:
         part = await _timely(form.next(), pace)
@@ -142,7 +201,7 @@ def _is_file(part: BodyPartReader) -> bool:
     return part.filename is not None or media_type == _BYTES or part.name in _NAMES_OF_FILES
 
 
-async def _text(part: BodyPartReader, pace: TransferRate) -> str:
+async def _text(part: BodyPartReader, pace: BodyPace) -> str:
     data = b""
     while piece := await _timely(part.read_chunk(_CHUNK), pace):
         data += piece
@@ -151,7 +210,7 @@ async def _text(part: BodyPartReader, pace: TransferRate) -> str:
     return data.decode("utf-8", "replace")
 
 
-async def _timely(reading: Awaitable[T], pace: TransferRate) -> T:
+async def _timely(reading: Awaitable[T], pace: BodyPace) -> T:
     """Wait for a piece of a form. Raises: BodyRejected if it does not arrive in time or is malformed."""
     try:
         return await pace.wait(reading)
