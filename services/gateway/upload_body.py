@@ -154,7 +154,7 @@ async def pieces_of(*pieces: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def _raw(request: web.BaseRequest, pace: BodyPace) -> AsyncIterator[bytes]:
+async def _raw(request: BodySource, pace: BodyPace) -> AsyncIterator[bytes]:
     while True:
         try:
             piece = await pace.wait(request.content.readany())
