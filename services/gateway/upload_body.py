@@ -15,6 +15,7 @@ from aiohttp.streams import StreamReader
 from multidict import CIMultiDict
 
 from services.gateway.forward import BodyRejected
+from services.gateway.short_form import FormPart, parse_short_form
 from services.gateway.transfer_rate import BodyTooSlow
 
 T = TypeVar("T")
@@ -84,8 +85,26 @@ def is_form(content_type: str) -> bool:
 def read_form(content_type: str, data: bytes) -> tuple[UploadBody, bytes] | None:
     """Return a form whose bytes are all here, read to its end, and the bytes of its file.
 
-    None if the form is invalid or has no file: `open_upload_body` tells why. The same code reads it, which never waits here.
+    None if the form is invalid or has no file: `open_upload_body` tells why. The same code reads it, which never waits here,
+    unless the form is as simple as most are.
     """
+    parts = parse_short_form(content_type, data)
+    if parts is not None:
+        return _of_parts(parts)
+    return read_any_form(content_type, data)
+
+
+def _of_parts(parts: list[FormPart]) -> tuple[UploadBody, bytes] | None:
+    files = [part for part in parts if _names_file(part.filename, part.content_type, part.name)]
+    if len(files) != 1:
+        return None
+    [file] = files
+    fields = {part.name: part.content.decode("utf-8", "replace") for part in parts if part is not file}
+    return UploadBody(pieces_of(), fields, file.content_type, is_form=True), file.content
+
+
+def read_any_form(content_type: str, data: bytes) -> tuple[UploadBody, bytes] | None:
+    """Return what `read_form` returns, for any form."""
     reading = _read_form(content_type, data)
     try:
         reading.send(None)
@@ -197,8 +216,12 @@ def _is_file(part: BodyPartReader) -> bool:
 
     A content type alone says nothing: many clients type their text fields, too (RFC 7578, 4.4).
     """
-    media_type = part.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return part.filename is not None or media_type == _BYTES or part.name in _NAMES_OF_FILES
+    return _names_file(part.filename, part.headers.get("content-type", ""), part.name)
+
+
+def _names_file(filename: str | None, content_type: str, name: str | None) -> bool:
+    media_type = content_type.partition(";")[0].strip().lower()
+    return filename is not None or media_type == _BYTES or name in _NAMES_OF_FILES
 
 
 async def _text(part: BodyPartReader, pace: BodyPace) -> str:
