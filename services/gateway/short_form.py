@@ -6,7 +6,7 @@ A form is read here only if it consists, from the first byte to the last, of wha
     part           --boundary, Content-Disposition with a quoted name and maybe a file name, maybe Content-Type, an empty line, content
     end            --boundary--, maybe a line end
 
-A delimiter that is followed by anything else, a further header, or a character in a name that could be escaped are none of that.
+A boundary inside of a content, a further header, or a character in a name that could be escaped are none of that.
 `upload_body.py` says which part is the file; a test compares both readers. Source: RFC 7578; RFC 2046, 5.1.1.
 """
 
@@ -49,9 +49,10 @@ def parse_short_form(content_type: str, data: bytes) -> list[FormPart] | None:
         if head is None or end < 0:
             return None
         name, filename, kind = (None if text is None else text.decode("ascii") for text in head.groups())
-        if name is None or name == _CHARSET:
+        content = data[head.end() : end]
+        if name is None or name == _CHARSET or opening in content:
             return None
-        parts.append(FormPart(name, filename, kind or "", data[head.end() : end]))
+        parts.append(FormPart(name, filename, kind or "", content))
         place = end + len(delimiter)
         if data[place:] in (b"--\r\n", b"--"):
             return parts

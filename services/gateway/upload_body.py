@@ -111,7 +111,7 @@ def read_any_form(content_type: str, data: bytes) -> tuple[UploadBody, bytes] | 
     except StopIteration as stop:
         result: tuple[UploadBody, bytes] | None = stop.value
         return result
-    except BodyRejected:
+    except Exception:  # no form may end the connection here: whoever reads it again answers with the error
         return None
     reading.close()  # it waits for more bytes
     return None
@@ -239,5 +239,6 @@ async def _timely(reading: Awaitable[T], pace: BodyPace) -> T:
         return await pace.wait(reading)
     except BodyTooSlow as error:
         raise BodyRejected(408, str(error)) from None
-    except (ValueError, AssertionError, HttpProcessingError, web.PayloadAccessError) as error:
+    except (ValueError, AssertionError, RuntimeError, HttpProcessingError, web.PayloadAccessError) as error:
+        # RuntimeError: a field `_charset_` that names no charset.
         raise BodyRejected(400, f"The form is malformed: {error}") from None

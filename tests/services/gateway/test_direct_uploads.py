@@ -294,6 +294,7 @@ async def test_bytes_beyond_the_grant_are_reported(uploads: Uploads, counts: Cou
         (form(_FILE, "name=file\r\n"), _FORM),
         (form('name="a"\r\n\r\nfield', 'name="b"'), _FORM),
         (b"", _FORM),
+        (form('name="_charset_"\r\n\r\n' + "x" * 40, _FILE), _FORM),
         (b"named by Connection", {"Connection": "keep-alive, content-type", **_FORM}),
     ],
 )
@@ -308,7 +309,7 @@ async def test_what_is_not_short_or_not_valid_takes_the_usual_way(
         usual = await asked(wire, upload("/object/b/a", body, **headers, **_USUAL))
 
     assert began == 0
-    assert first.status == usual.status
+    assert first.status == usual.status < 500
 
 
 async def test_an_upload_without_a_valid_key_is_rejected(uploads: Uploads, counts: Counts) -> None:
