@@ -23,7 +23,7 @@ _CHARSET = "_charset_"
 """The name of a field that says how the others are encoded."""
 
 
-class FormPart(NamedTuple):
+class ShortFormPart(NamedTuple):
     """One part; `content_type` is empty without one."""
 
     name: str
@@ -32,7 +32,7 @@ class FormPart(NamedTuple):
     content: bytes
 
 
-def parse_short_form(content_type: str, data: bytes) -> list[FormPart] | None:
+def parse_short_form(content_type: str, data: bytes) -> list[ShortFormPart] | None:
     """Return the parts of a form in their order; None if it is not of the simple kind."""
     match = _CONTENT_TYPE.fullmatch(content_type)
     if match is None:
@@ -41,7 +41,7 @@ def parse_short_form(content_type: str, data: bytes) -> list[FormPart] | None:
     delimiter = b"\r\n" + opening
     if not data.startswith(opening + b"\r\n"):
         return None
-    parts: list[FormPart] = []
+    parts: list[ShortFormPart] = []
     place = len(opening) + 2
     while len(parts) < _MOST_PARTS:
         head = _PART.match(data, place)
@@ -52,7 +52,7 @@ def parse_short_form(content_type: str, data: bytes) -> list[FormPart] | None:
         content = data[head.end() : end]
         if name is None or name == _CHARSET or opening in content:
             return None
-        parts.append(FormPart(name, filename, kind or "", content))
+        parts.append(ShortFormPart(name, filename, kind or "", content))
         place = end + len(delimiter)
         if data[place:] in (b"--\r\n", b"--"):
             return parts

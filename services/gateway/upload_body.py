@@ -15,7 +15,7 @@ from aiohttp.streams import StreamReader
 from multidict import CIMultiDict
 
 from services.gateway.forward import BodyRejected
-from services.gateway.short_form import FormPart, parse_short_form
+from services.gateway.short_form import ShortFormPart, parse_short_form
 from services.gateway.transfer_rate import BodyTooSlow
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ def read_form(content_type: str, data: bytes) -> tuple[UploadBody, bytes] | None
     return read_any_form(content_type, data)
 
 
-def _of_parts(parts: list[FormPart]) -> tuple[UploadBody, bytes] | None:
+def _of_parts(parts: list[ShortFormPart]) -> tuple[UploadBody, bytes] | None:
     files = [part for part in parts if _names_file(part.filename, part.content_type, part.name)]
     if len(files) != 1:
         return None
