@@ -2,12 +2,14 @@
 
     bytes arrive --> no request is being answered --> direct: no task runs     usual: aiohttp's task of the connection is woken
                  --> one is answered directly     --> held back until its response is sent
+                 --> the rest of a short upload   --> direct once it is whole; usual if it is not here soon
 
 aiohttp's parser reads every head but those that repeat a known one. What it has read goes into aiohttp's own queue of
 messages, from which a message that is answered directly is taken before the connection's task is woken.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,6 +21,7 @@ from services.gateway.direct_requests import DirectExchange, DirectRequests
 from services.gateway.edge import Edge
 from services.gateway.known_heads import KnownHead, KnownPost, known_head
 from services.gateway.listener import ConnectionHandler, GatewayListener
+from services.gateway.upload_body import BODY_AT_ONCE_S
 
 _MOST_HELD_BACK = 64 * 1024
 """Bytes of further requests that are held in memory while one is answered; then the connection is no longer read."""
@@ -42,7 +45,9 @@ class DirectListener(GatewayListener):
 class DirectConnectionHandler(ConnectionHandler):
     """One connection."""
 
-    __slots__ = ("_begun", "_direct", "_exchange", "_held_back", "_is_paused", "_known_head", "address")
+    __slots__ = (
+        "_begun", "_body_timer", "_direct", "_exchange", "_head_at", "_held_back", "_is_paused", "_known_head", "address",
+    )  # fmt: skip
 
     def __init__(self, direct: DirectRequests, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -54,6 +59,10 @@ class DirectConnectionHandler(ConnectionHandler):
         """The head of the last request; None unless the parser waits for the beginning of a request."""
         self._held_back = b""
         self._is_paused = False
+        self._body_timer: asyncio.TimerHandle | None = None
+        """Runs while the only queued message is a short upload whose body is not whole, and no task is woken for it."""
+        self._head_at = 0.0
+        """When the head of that message arrived, in monotonic seconds."""
         self.address = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -64,6 +73,9 @@ class DirectConnectionHandler(ConnectionHandler):
     def data_received(self, data: bytes) -> None:
         if self._exchange is not None:
             self._hold_back(data)
+            return
+        if self._body_timer is not None:
+            self._continue_body(data)
             return
         waiter = self._waiter
         # Without a waiter a request is being answered, or the task of a new connection has not run yet.
@@ -89,12 +101,56 @@ class DirectConnectionHandler(ConnectionHandler):
                 self._start_directly(exchange)
                 return
         self._known_head = None
-        self._waiter = None  # aiohttp must not wake the task of the connection yet
+        self._parse(data)
+        if not self._begin_parsed(data) and self._messages and waiter is not None and not waiter.done():
+            if self._has_unfinished_upload():
+                self._await_body()
+            else:
+                waiter.set_result(None)
+        self.watch_head()
+
+    def _parse(self, data: bytes) -> None:
+        """Queue the messages of these bytes without waking the task of the connection."""
+        waiter, self._waiter = self._waiter, None
         web.RequestHandler.data_received(self, data)
         self._waiter = waiter
-        if not self._begin_parsed(data) and self._messages and waiter is not None and not waiter.done():
-            waiter.set_result(None)
-        self.watch_head()
+
+    def _has_unfinished_upload(self) -> bool:
+        """Return whether the only queued message is a short upload whose body is still arriving."""
+        if len(self._messages) != 1 or self._upgraded or self._force_close:
+            return False
+        message, payload = self._messages[0]
+        if not isinstance(message, RawRequestMessage) or payload.is_eof() or payload.exception() is not None:
+            return False
+        return self._body_timer is not None or self._direct.awaits_body(message)
+
+    def _await_body(self) -> None:
+        self._head_at = time.monotonic()
+        self._request_in_progress = True
+        self._body_timer = self._loop.call_later(BODY_AT_ONCE_S, self._wake)
+
+    def _continue_body(self, data: bytes) -> None:
+        """Take further bytes of a short upload, and begin to answer it once they are all here."""
+        self._parse(data)
+        if self._has_unfinished_upload():
+            return
+        self._end_wait()
+        if self._begin_parsed(b""):
+            assert self._exchange is not None  # it was just begun
+            self._exchange.started_at = self._head_at
+        else:
+            self._wake()
+
+    def _end_wait(self) -> None:
+        if self._body_timer is not None:
+            self._body_timer.cancel()
+            self._body_timer = None
+
+    def _wake(self) -> None:
+        """Let the task of the connection answer the upload that was waited for."""
+        self._end_wait()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def _begin_parsed(self, data: bytes) -> bool:
         """Begin to answer the message that was parsed from these bytes, if it is one that can be answered directly."""
@@ -183,18 +239,31 @@ class DirectConnectionHandler(ConnectionHandler):
         return self._exchange is None and super()._is_without_request()
 
     def _process_keepalive(self) -> None:
-        if self._exchange is not None:
+        if self._exchange is not None or self._body_timer is not None:
             self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
         super()._process_keepalive()
 
     def close(self) -> None:
         """End the connection once its request is answered."""
+        if self._body_timer is not None:
+            self._wake()
         if self._exchange is None:
             super().close()
         else:
             self._close = True
 
+    async def shutdown(self, timeout: float | None = 15.0) -> None:
+        """End the connection once its request is answered."""
+        if self._body_timer is not None:
+            self._wake()
+        await super().shutdown(timeout)
+
     def connection_lost(self, exc: BaseException | None) -> None:
+        if self._body_timer is not None:
+            self._end_wait()
+            message, _ = self._messages[0]
+            assert isinstance(message, RawRequestMessage)  # it awaits its body
+            self._direct.note_gone(self, message, self._head_at)
         for exchange in (self._exchange, self._begun):
             if exchange is not None:
                 exchange.give_up()

@@ -52,6 +52,7 @@ class Forwarder:
         client: str,
         caller_key: str,
         body: bytes = b"",
+        object_bytes: bytes | None = None,
     ) -> Request:
         """Return the message that a pool receives."""
         return Request(
@@ -66,6 +67,7 @@ class Forwarder:
             client=client,
             caller_key=caller_key,
             is_sampled=request.is_sampled,
+            object_bytes=object_bytes,
         )
 
     async def call(

@@ -33,7 +33,7 @@ from services.gateway.public_address import origin_from_headers
 from services.gateway.recent_writes import RecentWrites
 from services.gateway.request import GatewayRequest
 from services.gateway.root_page import RootPage
-from services.gateway.route_handler import ForwardHandler, Reply, RouteHandler
+from services.gateway.route_handler import ForwardHandler, MessageBody, Reply, RouteHandler
 from services.gateway.routes import ROUTES, HandlerName, areas_off, switch_of
 from services.gateway.storage_handlers import ResumableUploadHandler, S3Handler, StorageHandler
 from services.gateway.transfer_rate import TransferLimits
@@ -108,7 +108,7 @@ class DataHandler(ForwardHandler):
         return await self._forward(request, query)
 
     def begin(
-        self, request: GatewayRequest, body: bytes, on_settled: Callable[[OpenCall], None]
+        self, request: GatewayRequest, body: MessageBody, on_settled: Callable[[OpenCall], None]
     ) -> tuple[Request, OpenCall] | None:
         """Send a request without a key in its query to the pool at once, with the position of its caller's last write."""
         self._add_position(request)

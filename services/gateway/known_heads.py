@@ -1,8 +1,8 @@
 """Heads of requests that a connection repeats: recognized by their bytes, so that the parser does not read them again. Hot path.
 
 Only a head that the parser has accepted on the same connection is known, and only while the parser waits for the beginning of
-a request. Of a GET all lines but the first must be the same bytes. Of a POST all bytes must be the same but the digits of its
-Content-Length, and behind the head must come just so many bytes: the whole body, and nothing of another request.
+a request. All lines but the first must be the same bytes; of a POST or a PUT the digits of Content-Length may differ, and behind
+the head must come just so many bytes: the whole body, and nothing of another request.
 """
 
 import re
@@ -15,7 +15,9 @@ from schemas.http import Headers
 _REST_OF_TARGET = rb"[A-Za-z0-9._~!$&'()*+,;=:@%/?\"{}-]*) HTTP/1\.1\r\n"
 """Fewer characters than the parser accepts."""
 _GET_LINE = re.compile(rb"GET (/(?:rest|auth)/v1/" + _REST_OF_TARGET)
-_POST_LINE = re.compile(rb"POST (/(?:rest|graphql|auth|storage)/v1" + _REST_OF_TARGET)
+_POST_LINE = re.compile(
+    rb"(POST|PUT) (/(?:rest/v1/|graphql/v1|auth/v1/|storage/v1/object/)" + _REST_OF_TARGET
+)
 _LENGTH_LINE = re.compile(rb"\r\ncontent-length: ([1-9][0-9]{0,5})\r\n", re.IGNORECASE)
 _LENGTH = re.compile(rb"[1-9][0-9]{0,5}")
 _LENGTH_NAME = "content-length"
@@ -57,20 +59,20 @@ class KnownHead(NamedTuple):
 
 
 class KnownPost(NamedTuple):
-    """The head of a POST that the parser has accepted on this connection, before and behind the digits of its length."""
+    """Header lines of a POST or a PUT that the parser has accepted on this connection, before and behind the digits of its length."""
 
     before: bytes
     behind: bytes
-    target: str
     head: RequestHead
     length_at: int
     """Place of the length among the headers."""
 
     def request_in(self, data: bytes) -> RecognizedRequest | None:
-        """Return the request that consists of this head and a body of its length; None for any other bytes."""
-        if not data.startswith(self.before):
+        """Return the request of a request line, these header lines and a body of its length; None for any other bytes."""
+        line = _POST_LINE.match(data)
+        if line is None or not data.startswith(self.before, line.end()):
             return None
-        match = _LENGTH.match(data, len(self.before))
+        match = _LENGTH.match(data, line.end() + len(self.before))
         if match is None or not data.startswith(self.behind, match.end()):
             return None
         body = data[match.end() + len(self.behind) :]
@@ -80,7 +82,8 @@ class KnownPost(NamedTuple):
         headers, first = self.head.headers.copy(), self.head.first.copy()
         headers[self.length_at] = (_LENGTH_NAME, text)
         first[_LENGTH_NAME] = text
-        return RecognizedRequest("POST", self.target, RequestHead(headers, first), body)
+        method, target = line[1].decode("ascii"), line[2].decode("ascii")
+        return RecognizedRequest(method, target, RequestHead(headers, first), body)
 
 
 def known_head(data: bytes, message: RawRequestMessage, head: RequestHead) -> KnownHead | KnownPost | None:
@@ -89,7 +92,7 @@ def known_head(data: bytes, message: RawRequestMessage, head: RequestHead) -> Kn
     They are if each line of the head became a header: if the parser had been inside of an earlier head, the request line
     would be one, too. `message` has no transfer coding, and its body is whole.
     """
-    if message.method == "POST":
+    if message.method in ("POST", "PUT"):
         return _known_post(data, message, head)
     match = _GET_LINE.match(data)
     if (
@@ -112,7 +115,8 @@ def _known_post(data: bytes, message: RawRequestMessage, head: RequestHead) -> K
         end < len(_HEAD_END)
         or line is None
         or length is None
-        or line[1].decode("ascii") != message.path
+        or line[1].decode("ascii") != message.method
+        or line[2].decode("ascii") != message.path
         or data.count(_LINE_END, 0, end) != len(message.raw_headers) + _LINES_BESIDE_HEADERS
         or len(data) - end != int(length[1])
     ):
@@ -122,5 +126,5 @@ def _known_post(data: bytes, message: RawRequestMessage, head: RequestHead) -> K
         name.lower() == b"transfer-encoding" for name, _ in message.raw_headers
     ):
         return None
-    before, behind = data[: length.start(1)], data[length.end(1) : end]
-    return KnownPost(before, behind, message.path, head, names.index(_LENGTH_NAME))
+    before, behind = data[line.end() : length.start(1)], data[length.end(1) : end]
+    return KnownPost(before, behind, head, names.index(_LENGTH_NAME))

@@ -31,12 +31,20 @@ from services.gateway.forward import BodyRejected, send_continue
 from services.gateway.lookup_reuse import LONGEST_CONTENT, LookupCache, PublicLookup
 from services.gateway.public_address import PublicAddress
 from services.gateway.resumable.uploads import ResumableUploads, is_resumable
+from services.gateway.route_handler import MessageBody
 from services.gateway.s3.body import object_bytes
 from services.gateway.s3.chunks import InvalidS3Body
 from services.gateway.s3.errors import PREFIX, sent_error_as_xml
 from services.gateway.store_errors import store_unavailable
 from services.gateway.transfer_rate import TransferLimits, TransferRate
-from services.gateway.upload_body import UploadBody, open_upload_body, pieces_of, small_bytes
+from services.gateway.upload_body import (
+    UploadBody,
+    is_form,
+    open_upload_body,
+    pieces_of,
+    read_form,
+    small_bytes,
+)
 
 T = TypeVar("T")
 
@@ -99,7 +107,7 @@ class ObjectTransfers:
         body = await open_upload_body(request, TransferRate(self._patience), takes_forms=not is_s3)
         head = b""
         if body.is_form and body.has_file:
-            head = msgspec.msgpack.encode(FormHead(dict(body.fields), body.content_type))
+            head = _form_head(body)
         answer = None
         if not is_s3 and self._blobs.writes_short:
             answer, head = await self._try_small(request, message, body, head)
@@ -112,6 +120,32 @@ class ObjectTransfers:
         if is_s3:
             headers = dict(reversed(message.headers))
             body.pieces = object_bytes(body.pieces, headers, message.query, expected, body.fields)
+        return await self._store(message, body, expected)
+
+    def short_body(self, first: Mapping[str, str], body: bytes) -> MessageBody | None:
+        """Return the whole body of an upload as `receive` would send it in one message; None if it would not, or has to read it.
+
+        `first` is the first header of each name.
+        """
+        if "content-length" not in first or len(body) > SMALL_OBJECT or not self._blobs.writes_short:
+            return None
+        content_type = first.get("content-type", "")
+        if not is_form(content_type):
+            return MessageBody(b"", body)
+        form = read_form(content_type, body)
+        return None if form is None else MessageBody(_form_head(form[0]), form[1])
+
+    async def finish_small(self, message: Request, answer: PoolReply) -> PoolReply:
+        """Return the final answer to an upload whose bytes were part of the message. Raises: Unavailable."""
+        expected = answer.response.grant
+        if expected is None or message.object_bytes is None:
+            return answer
+        fields = msgspec.msgpack.decode(message.body, type=FormHead).fields if message.body else {}
+        body = UploadBody(pieces_of(message.object_bytes), fields)
+        return await self._store(msgspec.structs.replace(message, object_bytes=None), body, expected)
+
+    async def _store(self, message: Request, body: UploadBody, expected: UploadGrant) -> PoolReply:
+        """Store the body of an upload that the pool has granted, and return the answer to its commit. Raises: as `receive`."""
         try:
             staged = await self._staged(body, expected)
         except InvalidS3Body as error:
@@ -143,7 +177,7 @@ class ObjectTransfers:
         if data is None:
             return None, head
         if body.is_form:
-            head = msgspec.msgpack.encode(FormHead(dict(body.fields), body.content_type))
+            head = _form_head(body)
         whole = msgspec.structs.replace(message, body=head, object_bytes=data)
         answer = await self._calls.call(
             STORAGE, whole
@@ -223,3 +257,8 @@ class ObjectTransfers:
         self._under_way.discard(task)
         if not task.cancelled():
             task.exception()  # retrieve it, or asyncio logs it: the handler that waits has it as well
+
+
+def _form_head(body: UploadBody) -> bytes:
+    """Return the fields of a form as far as they are read, and the type of its file, as the pool takes them."""
+    return msgspec.msgpack.encode(FormHead(dict(body.fields), body.content_type))

@@ -1,7 +1,7 @@
 """What every handler of a route has, and the handler that sends a request to a pool. `handlers.py` explains the order of calls."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -15,6 +15,13 @@ from services.middleware import cors
 from services.middleware.caller_key import CallerKeys
 
 Reply = Response | PoolReply | web.StreamResponse
+
+
+class MessageBody(NamedTuple):
+    """A whole body as a message carries it (`schemas/http.py`)."""
+
+    body: bytes
+    object_bytes: bytes | None = None
 
 
 class RouteHandler:
@@ -76,15 +83,25 @@ class ForwardHandler(RouteHandler):
         key = self._caller_key(request, client)
         return self._forwarder.call(self.subject, request, query, request.headers, client, key)
 
+    def message_body(self, request: GatewayRequest, body: bytes) -> MessageBody | None:
+        """Return what the message of a request carries of its whole body; None where `handle` has to answer it. Pure."""
+        del request
+        return MessageBody(body)
+
     def begin(
-        self, request: GatewayRequest, body: bytes, on_settled: Callable[[OpenCall], None]
+        self, request: GatewayRequest, body: MessageBody, on_settled: Callable[[OpenCall], None]
     ) -> tuple[Request, OpenCall] | None:
         """Send a request with its body to the pool and return at once; None where `handle` has to answer it."""
         client = request.client_address() if self._sends_client else ""
         key = self._caller_key(request, client)
-        message = self._forwarder.message(request, request.query, request.headers, client, key, body)
+        message = self._forwarder.message(request, request.query, request.headers, client, key, *body)
         call = self._forwarder.begin(self.subject, message, on_settled)
         return None if call is None else (message, call)
+
+    async def resume(self, request: GatewayRequest, message: Request, reply: PoolReply) -> Reply:
+        """Answer a request whose message `begin` has sent, from the pool's reply on. Raises: as `handle`."""
+        del request, message
+        return reply
 
     def _caller_key(self, request: GatewayRequest, client: str) -> str:
         """Return the key by which the caller's requests share the workers. Only a verified API key counts for it."""

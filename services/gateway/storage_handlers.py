@@ -1,9 +1,6 @@
 """The handlers of storage: REST, resumable uploads and S3. Bytes of objects pass between the client and the blob store here."""
 
-from collections.abc import Callable
-
 from broker.requests.call import PoolReply
-from broker.requests.open_calls import OpenCall
 from broker.subjects import STORAGE
 from schemas.http import STORAGE_URL, Request, Response
 from services.gateway.authentication import Authenticator
@@ -12,7 +9,7 @@ from services.gateway.lookup_reuse import PublicLookup
 from services.gateway.objects import ObjectTransfers, carries_object
 from services.gateway.request import GatewayRequest
 from services.gateway.resumable import uploads
-from services.gateway.route_handler import ForwardHandler, Reply
+from services.gateway.route_handler import ForwardHandler, MessageBody, Reply
 from services.gateway.routes import names_version
 from services.gateway.s3.errors import session_token
 from services.gateway.s3.form import S3Form, is_form, open_form
@@ -39,13 +36,16 @@ class StorageHandler(ForwardHandler):
         """Return False for the version of an object: that is answered with an error for every caller."""
         return not names_version(request.method, request.below, request.query)
 
-    def begin(
-        self, request: GatewayRequest, body: bytes, on_settled: Callable[[OpenCall], None]
-    ) -> tuple[Request, OpenCall] | None:
-        """Send a request that is a message to the pool at once; None for one that carries an object."""
-        if carries_object(request.method, request.below):
-            return None
-        return super().begin(request, body, on_settled)
+    def message_body(self, request: GatewayRequest, body: bytes) -> MessageBody | None:
+        """Return the body of a message; None for an upload that is not short."""
+        if not carries_object(request.method, request.below):
+            return MessageBody(body)
+        return self._objects.short_body(request.first, body)
+
+    async def resume(self, request: GatewayRequest, message: Request, reply: PoolReply) -> Reply:
+        """Answer from the reply on: an object that the pool has not stored itself becomes a blob first."""
+        del request
+        return reply if message.object_bytes is None else await self._objects.finish_small(message, reply)
 
     async def handle(self, request: GatewayRequest) -> Reply:
         """Receive an object, send one, or send the request to the pool."""

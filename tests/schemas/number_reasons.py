@@ -112,6 +112,9 @@ REASONS: dict[str, dict[str, str]] = {
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
     },
+    "services/gateway/direct_requests.py": {
+        "int(length)": "at most five decimal digits",
+    },
     "services/gateway/known_heads.py": {
         "int(length[1])": PATTERN,
         "int(match[0])": PATTERN,

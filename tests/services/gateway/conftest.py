@@ -9,6 +9,7 @@ import pytest_asyncio
 from schemas.settings.tree import Gateway
 from services.gateway import listener
 from tests.broker.server import NatsServer, running_server
+from tests.services.gateway.direct_counts import Counts, watch
 from tests.services.gateway.door import Door, running_door
 from tests.services.gateway.pool import Pool, running_pool
 
@@ -61,3 +62,9 @@ async def lonely(lonely_nats: NatsServer) -> AsyncIterator[Door]:
     """A gateway without a pool."""
     async with AsyncExitStack() as stack:
         yield await stack.enter_async_context(running_door(lonely_nats.url))
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
+    """Count what the connections of a gateway in this process do."""
+    return watch(monkeypatch)

@@ -97,13 +97,14 @@ async def running_door(
     drain_timeout: float = 10.0,
     certificates: Certificates | None = None,
     realtime: RealtimeSettings | None = None,
+    storage: Storage | None = None,
 ) -> AsyncIterator[Door]:
     """Start a gateway on a free port, and drain it at the end."""
     settings = Settings(
         api=Api(**{"port": free_port(), **(api or {})}),  # type: ignore[arg-type]  # options of a test
         broker=Broker(url=Secret(nats_url)),
         auth=Auth(**{"enabled": False, **(auth or {})}),  # type: ignore[arg-type]  # options of a test
-        storage=Storage(enabled=False),
+        storage=storage or Storage(enabled=False),
         realtime=realtime or RealtimeSettings(enabled=False),
         certificates=certificates or Certificates(),
         graphql=Graphql(enabled=False),

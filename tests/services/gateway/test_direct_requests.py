@@ -15,11 +15,9 @@ from schemas.http import Headers
 from schemas.positions import POSITION, CallerPosition
 from schemas.settings.tree import Gateway
 from services.gateway import direct_connection
-from services.gateway.direct_connection import DirectConnectionHandler
-from services.gateway.direct_requests import DirectExchange
-from services.gateway.known_heads import KnownHead, KnownPost, RecognizedRequest
 from services.middleware.caller_key import CallerKeys
 from tests.broker.server import NatsServer
+from tests.services.gateway.direct_counts import Counts
 from tests.services.gateway.door import KEYS, Door, running_door
 from tests.services.gateway.pool import LARGE, Pool, Said, echo
 from tests.services.gateway.wire import Reply, Wire, connected, head_of
@@ -28,42 +26,6 @@ KEY = {"apikey": KEYS.anon_key}
 _WAITS_S = 60
 _USUAL = {"Expect": "nothing-special"}
 """A header that makes a request take the usual way."""
-
-
-class Counts:
-    """How the requests of a test were answered."""
-
-    def __init__(self) -> None:
-        self.direct = 0
-        self.resumed = 0
-        self.known = 0
-
-
-@pytest.fixture
-def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
-    """Count what the connections of a gateway in this process do."""
-    counts = Counts()
-    start, go_on = DirectConnectionHandler._start_directly, DirectConnectionHandler.go_on
-    requests_in = {kind: kind.request_in for kind in (KnownHead, KnownPost)}
-
-    def count_start(handler: DirectConnectionHandler, exchange: DirectExchange) -> None:
-        counts.direct += 1
-        start(handler, exchange)
-
-    def count_go_on(handler: DirectConnectionHandler, exchange: DirectExchange) -> None:
-        counts.resumed += 1
-        go_on(handler, exchange)
-
-    def count_known(known: KnownHead | KnownPost, data: bytes) -> RecognizedRequest | None:
-        request = requests_in[type(known)](known, data)  # type: ignore[arg-type]  # the method of its own type
-        counts.known += request is not None
-        return request
-
-    monkeypatch.setattr(DirectConnectionHandler, "_start_directly", count_start)
-    monkeypatch.setattr(DirectConnectionHandler, "go_on", count_go_on)
-    for kind in requests_in:
-        monkeypatch.setattr(kind, "request_in", count_known)
-    return counts
 
 
 def get(path: str, **headers: str) -> bytes:
