@@ -8,7 +8,6 @@ locked, a key in the row. Source: docs/reference/auth.md, sections 8.2 and 8.3. 
 
 from datetime import datetime
 
-from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.sessions.refresh import RefreshToken, issue_token
 from workers.auth.accounts.sessions.session_keys import DERIVED, derived_key
 from workers.auth.accounts.sessions.sessions import SessionGrant
@@ -25,20 +24,20 @@ _SQL = read_statements("workers.auth.accounts.sessions", "counted_refresh.sql")
 
 
 async def try_exchange(
-    context: AuthContext, sent: RefreshToken, device: Device, now: datetime
+    context: AuthContext, sent: RefreshToken, device: Device, now: datetime, *, action: str, log_type: str
 ) -> tuple[AuthUser, SessionGrant] | None:
     """Exchange a token for the next one as a whole transaction; None if nothing was changed.
 
-    Limits of sessions are not checked. The audit entry is always stored. Raises: AuthError (400) if the user was deleted meanwhile.
+    Limits of sessions are not checked. The audit entry, an `action` of the group `log_type`, is always stored; the statement
+    writes it as `accounts/audit.py` does, which has the user only afterwards. Raises: AuthError (400) if the user was deleted meanwhile.
     """
     key = derived_key(context.vault, sent.session_id)
     # Before the statement: a forged token must not advance the counter, and so end the session of its owner.
     if not sent.is_signed_by(key):
         return None
-    action = AuditAction.TOKEN_REFRESHED
     exchange = statement(
         _SQL["exchange"], str(sent.session_id), sent.counter, DERIVED, device.user_agent, device.address, now.isoformat(),
-        action.value, action.log_type,
+        action, log_type,
     )  # fmt: skip
     session_rows, user_rows = await context.run(exchange, users.by_session(sent.session_id))
     session = decode_first(session_rows, AuthSession)

@@ -64,7 +64,10 @@ async def renew(
     """
     sent = read_token(text) or await _find_row(context, text)
     if accept is sessions.reject_other_client and isinstance(sent, RefreshToken) and _is_usual(context):
-        exchanged = await counted_refresh.try_exchange(context, sent, request.device, context.now())
+        action, now = AuditAction.TOKEN_REFRESHED, context.now()
+        exchanged = await counted_refresh.try_exchange(
+            context, sent, request.device, now, action=action.value, log_type=action.log_type
+        )
         if exchanged is not None:
             return RenewedSession(*exchanged)
     deadline = time.monotonic() + _LOCK_WAIT_S

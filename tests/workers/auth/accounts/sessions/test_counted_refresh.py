@@ -29,7 +29,10 @@ async def exchanged(auth_pool: AuthPool, token: str) -> bool:
     sent = read_token(token)
     assert sent is not None
     context = auth_pool.context
-    return await counted_refresh.try_exchange(context, sent, DEVICE, context.now()) is not None
+    found = await counted_refresh.try_exchange(
+        context, sent, DEVICE, context.now(), action="token_refreshed", log_type="token"
+    )
+    return found is not None
 
 
 async def row_of(auth_pool: AuthPool, signed: Signed) -> Any:
