@@ -1,9 +1,9 @@
 """The usual refresh in one exchange with Postgres: the current token of a session that derives its key (`session_keys.py`).
 
 The token is verified before anything is read, so one statement can check the session and the user, advance the counter and
-write the audit entry; a second one reads the user. Where it finds anything unusual it changes nothing, and `http/grants/refresh.py` decides in its
-transaction: an older token, an ended session, a banned user, an OAuth client's session, a session that another request has
-locked, a key in the row. Source: docs/reference/auth.md, sections 8.2 and 8.3. Raises: DatabaseError, Disconnected.
+write the audit entry; a second one reads the user. Where the first finds anything unusual it changes nothing, and
+`http/grants/refresh.py` decides in its transaction: an older token, an ended session, a banned user, an OAuth client's session,
+a session that another request has locked, a key in the row. Source: docs/reference/auth.md, sections 8.2 and 8.3. Raises: DatabaseError, Disconnected.
 """
 
 from datetime import datetime

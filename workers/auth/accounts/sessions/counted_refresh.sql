@@ -6,13 +6,13 @@
 -- a derived key. $7 and $8: the action of the entry, and its group.
 -- `current` locks before anything is changed: a statement that waited for the session would occupy a connection.
 with current as materialized (
-  select sessions.id, is_sso_user, coalesce(nullif(email, ''), phone, '') as username,
-    case when jsonb_typeof(raw_user_meta_data -> 'full_name') = 'string' then nullif(raw_user_meta_data ->> 'full_name', '') end as full_name
+  select sessions.id, users.is_sso_user, coalesce(nullif(users.email, ''), users.phone, '') as username,
+    case when jsonb_typeof(users.raw_user_meta_data -> 'full_name') = 'string' then nullif(users.raw_user_meta_data ->> 'full_name', '') end as full_name
   from auth.sessions
-  join auth.users on users.id = user_id
-  where sessions.id = $1 and refresh_token_counter = $2 and refresh_token_hmac_key = $3 and oauth_client_id is null
-    and (not_after is null or not_after > $6)
-    and users.deleted_at is null and (banned_until is null or banned_until <= $6)
+  join auth.users on users.id = sessions.user_id
+  where sessions.id = $1 and sessions.refresh_token_counter = $2 and sessions.refresh_token_hmac_key = $3
+    and sessions.oauth_client_id is null and (sessions.not_after is null or sessions.not_after > $6)
+    and users.deleted_at is null and (users.banned_until is null or users.banned_until <= $6)
   for update of sessions skip locked
 ), counted as (
   update auth.sessions set
@@ -23,7 +23,7 @@ with current as materialized (
 ), noted as (
   insert into auth.audit_log_entries (instance_id, id, payload, created_at, ip_address)
   select '00000000-0000-0000-0000-000000000000', gen_random_uuid(), json_strip_nulls(json_build_object(
-    'actor_id', user_id, 'actor_via_sso', is_sso_user, 'actor_username', username, 'action', $7::text, 'log_type', $8::text,
+    'actor_id', counted.user_id, 'actor_via_sso', is_sso_user, 'actor_username', username, 'action', $7::text, 'log_type', $8::text,
     'actor_name', full_name, 'traits', json_build_object('session_id', counted.id)
   )), clock_timestamp(), $5
   from counted, current
