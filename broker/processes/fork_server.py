@@ -29,8 +29,6 @@ each run does in the same way (`broker/processes/warm_up.py`).
 
 import ctypes
 import gc
-import importlib
-import importlib.util
 import os
 import select
 import socket
@@ -38,7 +36,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Final
 
 import msgspec
@@ -47,6 +44,7 @@ from broker.processes.allocation_gaps import fill_large_gaps, filled_gaps
 from broker.processes.fork_orders import FORK, FORK_FD, ForkOrder
 from broker.processes.heartbeat import EVERY_S
 from broker.processes.mapped_files import release_file_pages
+from broker.processes.program_modules import module_of
 from broker.processes.status_lines import HEARTBEAT, READY
 from broker.processes.title import show_command
 from broker.processes.warm_up import warm_up
@@ -85,15 +83,6 @@ def main() -> int:
     code = _run(order) if order is not None else 0
     del gaps  # until here: what they fill may not become free again
     return code
-
-
-def module_of(name: str) -> ModuleType:
-    """Import the module that holds the `main()` of a program."""
-    entry = f"{name}.__main__"
-    is_package = importlib.util.find_spec(name)
-    if is_package is not None and is_package.submodule_search_locations is not None:
-        name = entry
-    return importlib.import_module(name)
 
 
 def _preload(name: str, arguments: Sequence[str]) -> None:

@@ -22,8 +22,8 @@ from contextlib import suppress
 
 import msgspec
 
-from broker.processes import fork_server
 from broker.processes.fork_orders import FORK_FD
+from broker.processes.program_modules import module_of
 from broker.processes.title import show_command
 from services.projects import platform_start
 from services.projects.platform_start import PlatformTask
@@ -46,7 +46,7 @@ def main() -> int:
     orders = socket.socket(fileno=int(os.environ.pop(FORK_FD)))
     gc.disable()  # a collection while loading would find nothing to free
     for module, *arguments in (program.split() for program in _PROGRAMS):
-        preload = getattr(fork_server.module_of(module), "preload", None)
+        preload = getattr(module_of(module), "preload", None)
         if preload is not None:
             preload(arguments)
     importlib.import_module("services.supervisor.processes.prepared_programs")

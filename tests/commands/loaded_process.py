@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from broker.processes import fork_server
+from broker.processes.program_modules import module_of
 from broker.processes.title import show_command
 from services.cli import start
 from services.cli.main import COMMANDS
@@ -188,7 +189,7 @@ def _run_module(argv: Sequence[str]) -> int:
     module, *arguments = argv[argv.index("-m") + 1 :]
     sys.argv = [module, *arguments]
     show_command(list(argv))
-    code: int = fork_server.module_of(module).main()
+    code: int = module_of(module).main()
     return code
 
 

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from broker.processes.fork_server import module_of
+from broker.processes.program_modules import module_of
 from broker.processes.title import show_command
 from services.supervisor.processes.forks import ForkedProcess
 from services.supervisor.processes.plan import ChildPlan

@@ -34,3 +34,12 @@ def test_libraries_that_few_projects_use_are_not_preloaded():
         "'prometheus_client'" in loaded
     )  # every process would load it by itself: statistics read all metrics
     assert [name for name in UNUSED if f"'{name}'" in loaded] == []
+
+
+def test_the_supervisor_loads_no_library_that_its_programs_alone_need():
+    code = "import sys, services.cli.main, services.cli.start; print(sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unneeded = ("prometheus_client", "email", "http", "aiohttp", "asyncpg", "cryptography")
+
+    assert "'msgspec'" in done.stdout
+    assert [name for name in unneeded if f"'{name}'" in done.stdout] == []

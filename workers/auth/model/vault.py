@@ -49,6 +49,14 @@ class Vault:
     key_id: str
     keys: Mapping[str, bytes] = field(repr=False)
 
+    derives_session_keys: bool = False
+    """Whether new sessions derive the keys of their refresh tokens from `platform_key` (accounts/sessions/session_keys.py)."""
+
+    @property
+    def platform_key(self) -> bytes:
+        """Return the key that is derived from the platform's JWT secret; 32 bytes that HKDF has made."""
+        return self.keys[_PLATFORM_KEY_ID]
+
     def seal(self, text: str, row: UUID) -> str:
         """Encrypt a text for a row."""
         # A random 96-bit nonce is safe here: each row has its own key, which encrypts few values.
@@ -96,7 +104,9 @@ def read_vault(settings: Auth) -> Vault:
         **{name: _decoded(key) for name, key in encryption.decryption_keys.items()},
     }
     if not encryption.encrypt or encryption.encryption_key is None:
-        return Vault(_PLATFORM_KEY_ID, keys)
+        # Whoever knows the JWT secret must not gain anything by it that signing access tokens does not give already.
+        signs_with_secret = settings.jwt_keys is None and not settings.signing_keys_path
+        return Vault(_PLATFORM_KEY_ID, keys, derives_session_keys=signs_with_secret)
     return Vault(
         encryption.encryption_key_id,
         {**keys, encryption.encryption_key_id: _decoded(encryption.encryption_key)},

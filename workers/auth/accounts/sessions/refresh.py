@@ -36,7 +36,12 @@ class RefreshToken:
 
 def new_key() -> str:
     """Return a random key of a session, as it is stored."""
-    return _base64url(secrets.token_bytes(_KEY_BYTES))
+    return encode_key(secrets.token_bytes(_KEY_BYTES))
+
+
+def encode_key(key: bytes) -> str:
+    """Return a key as text, which `read_key` decodes."""
+    return _base64url(key)
 
 
 def read_key(text: str) -> bytes:

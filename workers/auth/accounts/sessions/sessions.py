@@ -12,6 +12,7 @@ import msgspec
 
 from workers.auth.accounts.sessions import refresh_rows
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key
+from workers.auth.accounts.sessions.session_keys import new_session_key, open_session_key
 from workers.auth.accounts.users import users
 from workers.auth.model import rejections
 from workers.auth.model.claims import MethodUse, SignInMethod
@@ -41,6 +42,11 @@ class SessionLimits:
     single_per_user: bool = False
     tags: tuple[str, ...] = ()
     """With `single_per_user`: the kinds of sessions of which a user may have one each."""
+
+    @property
+    def are_none(self) -> bool:
+        """Return whether no limit ends a session."""
+        return not (self.timebox or self.inactivity or self.low_aal or self.single_per_user)
 
     def tag_of(self, tag: str | None) -> str:
         """Return the kind of a session by its tag; the first kind if the tag is unknown."""
@@ -110,9 +116,14 @@ def new_session(
 
     `not_after` is the end that the identity provider set. With `has_rows` its refresh tokens are of version 1.
     """
-    id, key = client.session_id if client else uuid4(), new_key()
+    id = client.session_id if client else uuid4()
+    if client or has_rows:
+        key = new_key()
+        stored = vault.seal(key, id)
+    else:
+        key, stored = new_session_key(vault, id)
     inserted = statement(
-        _SQL["insert"], str(id), str(user.id), "aal1", device.user_agent, device.address, tag, vault.seal(key, id),
+        _SQL["insert"], str(id), str(user.id), "aal1", device.user_agent, device.address, tag, stored,
         str(client.client_id) if client else None, client.scopes if client else "",
         not_after.isoformat() if not_after else None, None if has_rows else 0,
     )  # fmt: skip
@@ -194,7 +205,7 @@ def decode_locked(rows: Rows, vault: Vault, id: UUID) -> AuthSession | None:
     if session is None:
         return None
     try:
-        key = vault.open(session.refresh_token_hmac_key or "", id)
+        key = open_session_key(vault, session.refresh_token_hmac_key or "", id)
     except CannotOpen:  # encrypted with a key that is not configured any more: reject all of its tokens
         key = ""
     return msgspec.structs.replace(session, refresh_token_hmac_key=key)

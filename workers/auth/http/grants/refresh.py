@@ -14,7 +14,7 @@ import msgspec
 
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
-from workers.auth.accounts.sessions import refresh_rows, rotation, sessions
+from workers.auth.accounts.sessions import counted_refresh, refresh_rows, rotation, sessions
 from workers.auth.accounts.sessions.refresh import RefreshToken, read_token
 from workers.auth.accounts.sessions.refresh_rows import RefreshRow
 from workers.auth.accounts.sessions.rotation import PresentedToken, ReuseDetected
@@ -63,6 +63,13 @@ async def renew(
     Raises: AuthError; what `accept` raises.
     """
     sent = read_token(text) or await _find_row(context, text)
+    if accept is sessions.reject_other_client and isinstance(sent, RefreshToken) and _is_usual(context):
+        action, now = AuditAction.TOKEN_REFRESHED, context.now()
+        exchanged = await counted_refresh.try_exchange(
+            context, sent, request.device, now, action=action.value, log_type=action.log_type
+        )
+        if exchanged is not None:
+            return RenewedSession(*exchanged)
     deadline = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:
@@ -76,6 +83,11 @@ async def renew(
             raise rejections.REFRESH_CONTENTION()
         # Random, so that waiting requests do not try again in step.
         await asyncio.sleep(random.uniform(*_PAUSE_S))
+
+
+def _is_usual(context: EndpointContext) -> bool:
+    """Return whether the settings let `counted_refresh` decide: sessions without limits, audit entries in the table."""
+    return context.limits.are_none and not context.settings.audit_log.disable_postgres
 
 
 async def _find_row(context: EndpointContext, text: str) -> RefreshRow:

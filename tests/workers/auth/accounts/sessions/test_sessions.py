@@ -12,6 +12,7 @@ from schemas.http import Response
 from schemas.settings.types import Duration
 from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, claims_of
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key, read_token
+from workers.auth.accounts.sessions.session_keys import open_session_key
 
 MALFORMED = (400, "validation_failed", "Refresh token is not valid")
 NOT_FOUND = (400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
@@ -35,7 +36,7 @@ async def key_of(auth_pool: AuthPool, signed: Signed) -> bytes:
     kept = await auth_pool.value(
         "select refresh_token_hmac_key from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
-    return read_key(auth_pool.context.vault.open(kept, uuid.UUID(signed.session_id)))
+    return read_key(open_session_key(auth_pool.context.vault, kept, uuid.UUID(signed.session_id)))
 
 
 async def tagged(auth_pool: AuthPool, email: str, tag: str) -> Signed:
@@ -74,11 +75,9 @@ async def test_who_reads_the_database_cannot_make_tokens(plain: AuthPool):
 
 async def test_a_session_whose_key_cannot_be_opened_is_over(plain: AuthPool):
     signed = await plain.sign_up()
-    other = await plain.sign_up()
     await plain.admin.execute(
-        "update auth.sessions set refresh_token_hmac_key = o.refresh_token_hmac_key from auth.sessions o "
-        "where o.id = $1 and sessions.id = $2",
-        uuid.UUID(other.session_id),
+        "update auth.sessions set refresh_token_hmac_key = $1 where id = $2",
+        plain.context.vault.seal(new_key(), uuid.uuid4()),
         uuid.UUID(signed.session_id),
     )
 
