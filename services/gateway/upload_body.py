@@ -6,9 +6,10 @@ Source: docs/reference/storage.md, section 6.1; RFC 7578.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
-from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp import BodyPartReader, MultipartReader, StreamReader, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError, PayloadEncodingError, TransferEncodingError
 
 from services.gateway.forward import BodyRejected
@@ -92,9 +93,15 @@ async def pieces_of(*pieces: bytes) -> AsyncIterator[bytes]:
 
 
 async def _raw(request: web.BaseRequest, pace: TransferRate) -> AsyncIterator[bytes]:
+    """Yield the body in the chunks in which the transport has read it.
+
+    The chunks of a body without a declared length are joined as far as they are there: a client may make them as short as it likes.
+    """
+    content = request.content
+    read = partial(_chunk, content) if hdrs.CONTENT_LENGTH in request.headers else content.readany
     while True:
         try:
-            piece = await pace.wait(request.content.readany())
+            piece = await pace.wait(read())
         except BodyTooSlow as error:
             raise BodyRejected(408, str(error)) from None
         except (PayloadEncodingError, TransferEncodingError, web.PayloadAccessError) as error:
@@ -102,6 +109,11 @@ async def _raw(request: web.BaseRequest, pace: TransferRate) -> AsyncIterator[by
         if not piece:
             return
         yield piece
+
+
+async def _chunk(content: StreamReader) -> bytes:
+    """Return the next chunk as it was read; b"" at the end of the body."""
+    return (await content.readchunk())[0]
 
 
 async def _of_form(
