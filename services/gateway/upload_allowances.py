@@ -1,7 +1,7 @@
 """Which callers may have the bytes of an upload stored before the pool is asked (`schemas.blobs.UploadAllowance`).
 
 The pool sends an allowance with the grant of an upload. It is used for further uploads of the same caller to the same bucket
-until its seconds are over, or one of them is rejected. So the bytes of a caller who has no right to upload are written nowhere:
+until its seconds are over, or one of them fails. So the bytes of a caller who has no right to upload are written nowhere:
 his first upload, and every one after a rejection, is decided before its body.
 
 Not under an allowance: a body of unknown length or longer than the allowance, and one that waits for `100 Continue`, because that
@@ -56,7 +56,7 @@ class UploadAllowances:
             self._entries.put(key, (sent_at + grant.allowance.seconds, grant.allowance))
 
     def forget(self, message: Request) -> None:
-        """Use the allowance of an upload no more: the pool has rejected one."""
+        """Use the allowance of an upload no more: one has failed."""
         key = _key(message)
         if key is not None:
             self._entries.pop(key)

@@ -4,7 +4,8 @@
     allowed    the blob was stored under an allowance -> row; or a grant: the blob is linked to the granted version -> row
 
 If it is unknown whether the row was written (the worker died, the database did not answer), the blob stays: the sweep removes
-blobs without a row later. A request that no worker has started leaves no blob, so that a flood of them cannot fill the disk.
+blobs without a row later. A request that no worker has started leaves no blob, and after an error the caller's next upload is
+granted before its bytes: so a flood of uploads that fail cannot fill the disk.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from broker.requests.call import Calls, PoolReply
 from broker.requests.open_calls import RequestUndelivered
 from broker.subjects import STORAGE
 from schemas.blobs import StoredBody, UploadAllowance, UploadGrant
+from schemas.errors import ApiError
 from schemas.http import Request
 from services.gateway.blob_responses import blob_name_of
 from services.gateway.store_errors import store_unavailable
@@ -54,17 +56,18 @@ class UploadCommits:
         stored = StoredBody(allowance.ticket, staged.size, staged.md5, fields=dict(fields), version=version)
         try:
             answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=stored))
-        except RequestUndelivered:
-            await self._discard(staged)
+        except ApiError as error:
+            self._allowances.forget(message)
+            if isinstance(error, RequestUndelivered):
+                await self._discard(staged)
             raise
         response = answer.response
         if response.grant is not None:
             self._allowances.store(message, response.grant, sent_at)
             return await self._moved(message, response.grant, staged, fields)
-        if 400 <= response.status < 500:
+        if response.status != 200:
             self._allowances.forget(message)
-            await self._discard(staged)
-        elif response.rejected_by:
+        if 400 <= response.status < 500 or response.rejected_by:
             await self._discard(staged)
         return answer
 
