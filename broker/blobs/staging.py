@@ -92,7 +92,7 @@ class PiecePipe:
             self._flight = None  # a failed piece stays, so that every later call raises its error
 
     def _piece(self, size: int) -> Piece:
-        """Take the first bytes of those that are held; many short chunks are joined."""
+        """Take the first bytes of those that are held. Many short chunks are joined, and those for a sink that has to join them."""
         taken: list[bytes | memoryview] = []
         self._held_size -= size
         while size:
@@ -103,7 +103,8 @@ class PiecePipe:
                 chunk = whole[:size]
             taken.append(chunk)
             size -= len(chunk)
-        return taken if len(taken) <= _MOST_CHUNKS else [b"".join(taken)]
+        takes_chunks = self._sink.has_thread and len(taken) <= _MOST_CHUNKS
+        return taken if takes_chunks else [b"".join(taken)]  # here, so that the chunks are freed
 
     async def _send(self, piece: Piece) -> None:
         await asyncio.gather(self._sink.write(piece), self._hash(piece))
