@@ -8,12 +8,19 @@ requests.
 Small uploads: the bytes of an object of at most `SMALL_OBJECT` bytes that have arrived with the head of the request are
 part of the message (`Request.object_bytes`), and the pool stores them and answers. A pool that does not want to store
 them answers with an `UploadGrant`, as if the bytes were not there.
+
+Further uploads of a caller to a bucket: with the first grant the gateway gets an `UploadAllowance`. While it is valid the
+gateway stores the bytes of an upload of at most `LARGEST_ALLOWED` bytes first, as a version of its own choice, and calls the pool
+once, which decides and writes the row. A pool that does not write it answers with an error or an `UploadGrant`.
 """
 
 from msgspec import Struct, field
 
 SMALL_OBJECT = 64 * 1024
 """The longest object, in bytes, whose upload is one message."""
+
+LARGEST_ALLOWED = 8 * 1024 * 1024
+"""The longest object, in bytes, that is stored under an allowance: so many bytes are written for nothing if the pool rejects it."""
 
 
 class BlobReference(Struct, frozen=True, array_like=True):
@@ -31,6 +38,23 @@ class BlobReference(Struct, frozen=True, array_like=True):
     """UUID of the multipart upload that this is a part of; then the version is that of this attempt at the part."""
     part: int = 0
     """Number of the part."""
+
+
+class UploadAllowance(Struct, frozen=True, array_like=True):
+    """The caller of a granted upload may store the bytes of further ones to the same bucket before the pool is asked.
+
+    It spares a call, and decides nothing: the pool tries the policies of every upload. The versions belong to `series`,
+    which is part of the sealed `ticket`, so that a version of one allowance cannot be that of another's object.
+    """
+
+    ticket: bytes
+    bucket: str
+    series: str
+    """The characters 3 to 13 of each version's text (`allowed_version`)."""
+    most: int
+    """Bytes of the longest upload."""
+    seconds: float
+    """Counted from the moment in which the gateway sent the request to the pool."""
 
 
 class UploadGrant(Struct, frozen=True, array_like=True, tag="wanted"):
@@ -51,6 +75,7 @@ class UploadGrant(Struct, frozen=True, array_like=True, tag="wanted"):
     """The body is `aws-chunked`: the gateway removes its frames."""
     length: int = -1
     """Length of a resumable upload if it is declared: with that many bytes the gateway completes it to a blob."""
+    allowance: UploadAllowance | None = None
 
 
 class StoredBody(Struct, frozen=True, array_like=True, tag="stored"):
@@ -66,6 +91,8 @@ class StoredBody(Struct, frozen=True, array_like=True, tag="stored"):
     fields: dict[str, str] = {}
     is_under_way: bool = False
     """A renewal of the lease: the writer of a resumable upload is alive and asks whether it may continue."""
+    version: str = ""
+    """The version that the gateway chose under an allowance, whose ticket this is; empty: the one of the grant."""
 
 
 class FormHead(Struct, frozen=True, array_like=True, tag="form"):

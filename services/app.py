@@ -10,6 +10,7 @@ from broker.nats.connection import NatsConnection
 from broker.observability.log_feed import send_lines
 from broker.observability.metrics import answer_collect
 from broker.processes.data_folder import data_folder
+from broker.processes.heap_trimming import keep_freed_memory
 from broker.processes.lifecycle import ManagedProcess, environment_variables
 from broker.requests.call import Calls
 from schemas.keys.token_keys import read_keys
@@ -140,6 +141,7 @@ def open_objects(settings: Settings, calls: Calls) -> ObjectTransfers | None:
     """Return the handler of storage objects, or None when storage is switched off."""
     if not settings.storage.enabled:
         return None
+    keep_freed_memory()
     blobs = BlobStore.open(settings.storage, data_folder())
     minimum_rate = TransferLimits.of(settings.gateway)
     trusted = read_networks(settings.gateway.trusted_proxies)

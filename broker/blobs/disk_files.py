@@ -15,7 +15,7 @@ from threading import Lock
 from broker.blobs.blob_names import BlobPath
 from broker.blobs.cached_open import open_if_cached
 from broker.blobs.errors import BlobStoreDown, translate_disk_errors
-from broker.blobs.model import ThreadRunner
+from broker.blobs.model import Piece, ThreadRunner
 
 _PRIVATE = 0o600
 _WRITE = os.O_WRONLY | os.O_CREAT
@@ -53,13 +53,13 @@ class NewFile:
         self._size = self._flushed = 0
         self._is_over = False
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, piece: Piece) -> None:
         """Write a piece."""
         with translate_disk_errors("write"):
             await self._run(self._write, piece)
 
     async def finish(
-        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+        self, last: Piece, place: BlobPath | None = None, first: Callable[[], object] | None = None
     ) -> None:
         """Write the last piece and sync the file; rename it to its final path, if one is given."""
         with translate_disk_errors("write"):
@@ -69,27 +69,28 @@ class NewFile:
         """Delete the file."""
         await self._run(self._abort)
 
-    def _write(self, piece: bytes) -> None:
+    def _write(self, piece: Piece) -> None:
+        size = sum(map(len, piece))
         with self._lock:
-            self._take(len(piece))
+            self._take(size)
             self._open()
-            write_all(self._file, piece)
-            self._size += len(piece)
+            write_piece(self._file, piece)
+            self._size += size
             if self._size - self._flushed >= _STRETCH:
                 start_writeback(self._file, self._flushed, self._size - self._flushed)
                 self._flushed = self._size
 
-    def _finish(self, last: bytes, place: BlobPath | None, first: Callable[[], object] | None) -> None:
+    def _finish(self, last: Piece, place: BlobPath | None, first: Callable[[], object] | None) -> None:
         if first is not None:
             first()
         with self._lock:
-            self._take(len(last))
+            self._take(sum(map(len, last)))
             is_whole = place is not None and self._file < 0 and not self._is_over
             if is_whole:
                 assert place is not None
                 self._path = self._path_of(place)
             self._open()
-            write_all(self._file, last)
+            write_piece(self._file, last)
             os.fsync(self._file)
             self._close()
             if is_whole:
@@ -129,13 +130,13 @@ class AppendedFile:
         self._path, self._at, self._run, self._make_parent = path, at, run, make_parent
         self._flushed = at
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, piece: Piece) -> None:
         """Write a piece at its offset."""
         with translate_disk_errors("append"):
             await self._run(self._write, piece, is_last=False)
 
     async def finish(
-        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+        self, last: Piece, place: BlobPath | None = None, first: Callable[[], object] | None = None
     ) -> None:
         """Write the last piece and sync the file. `place` is ignored: `promote` copies it there."""
         with translate_disk_errors("append"):
@@ -144,13 +145,14 @@ class AppendedFile:
     async def abort(self) -> None:
         """Keep the written bytes."""
 
-    def _write(self, piece: bytes, *, is_last: bool, first: Callable[[], object] | None = None) -> None:
+    def _write(self, piece: Piece, *, is_last: bool, first: Callable[[], object] | None = None) -> None:
         if first is not None:
             first()
         file = open_private(self._path, _WRITE, self._make_parent)
         try:
-            write_all(file, piece, self._at)
-            self._at += len(piece)
+            for chunk in piece:
+                write_all(file, chunk, self._at)
+                self._at += len(chunk)
             if is_last:
                 os.fsync(file)
             elif self._at - self._flushed >= _STRETCH:
@@ -184,8 +186,16 @@ def open_private(path: Path, flags: int, make_parent: MakeParent) -> int:
         return os.open(path, flags, _PRIVATE)
 
 
-def write_all(file: int, piece: bytes, at: int | None = None) -> None:
-    """Write a whole piece, at the current position or at an offset."""
+def write_piece(file: int, piece: Piece) -> None:
+    """Write all chunks of a piece at the current position, usually in one call of the kernel."""
+    left = sum(map(len, piece))
+    written = os.writev(file, piece) if left else 0
+    if written < left:  # interrupted, or the disk is full, which the next call reports
+        write_all(file, b"".join(piece)[written:])
+
+
+def write_all(file: int, piece: bytes | memoryview, at: int | None = None) -> None:
+    """Write all bytes, at the current position or at an offset."""
     view = memoryview(piece)
     while view:
         written = os.write(file, view) if at is None else os.pwrite(file, view, at)

@@ -14,6 +14,9 @@ from broker.blobs.blob_names import BlobFolder, BlobPath
 P = ParamSpec("P")
 T = TypeVar("T")
 
+Piece = Sequence[bytes | memoryview]
+"""Consecutive bytes of a blob in the chunks in which they arrived: a piece is written and hashed without a copy."""
+
 
 class ThreadRunner(Protocol):
     """Calls a function in a thread."""
@@ -61,7 +64,7 @@ class OpenBlob:
 class BlobSink(Protocol):
     """The destination of one blob's bytes. Calls must not overlap."""
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, piece: Piece) -> None:
         """Write a piece."""
         ...
 
@@ -69,7 +72,7 @@ class BlobSink(Protocol):
     """Whether the bytes are written in a thread, which `finish` lets call a function first."""
 
     async def finish(
-        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+        self, last: Piece, place: BlobPath | None = None, first: Callable[[], object] | None = None
     ) -> None:
         """Write the last piece, which may be empty, and store the blob durably; at its final path, if one is given."""
         ...

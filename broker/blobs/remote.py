@@ -60,7 +60,7 @@ class RemoteBlobs:
 
     async def put_short(self, place: BlobPath, data: bytes) -> None:
         """Write a short new blob by one request."""
-        await RemoteSink(self._store, place, len(data)).finish(data)
+        await RemoteSink(self._store, place, len(data)).finish([data])
 
     def append_sink(self, upload: UUID, at: int) -> BlobSink:
         """Return a sink that stores an append as pieces."""

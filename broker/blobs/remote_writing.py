@@ -17,6 +17,7 @@ from obstore.store import ObjectStore
 from broker.blobs import blob_names
 from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobError
+from broker.blobs.model import Piece
 from broker.blobs.remote_errors import REMOTE_ERRORS, translate_remote_errors
 
 LEAST_PART = 5 * 1024 * 1024
@@ -51,27 +52,28 @@ class RemoteSink:
         self._upload: asyncio.Task[None] | None = None
         self._is_sent = False
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, piece: Piece) -> None:
         """Collect pieces until they fill a part, then start the multipart upload."""
+        whole = b"".join(piece)
         if self._upload is not None:
-            await self._feed(self._upload, piece)
+            await self._feed(self._upload, whole)
             return
-        self._held.append(piece)
-        self._held_size += len(piece)
+        self._held.append(whole)
+        self._held_size += len(whole)
         if self._held_size > self._part_size:
             self._is_sent = True
             self._upload = asyncio.create_task(self._put_parts())
 
     async def finish(
-        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+        self, last: Piece, place: BlobPath | None = None, first: Callable[[], object] | None = None
     ) -> None:
         """Send the rest, and wait until the store has the blob. `place` is ignored: the blob is written to its final path."""
         self._is_sent = True
         if self._upload is None:
-            await self._put(b"".join([*self._held, last]))
+            await self._put(b"".join([*self._held, *last]))
             return
         if last:
-            await self._feed(self._upload, last)
+            await self._feed(self._upload, b"".join(last))
         await self._feed(self._upload, _PartsEnd.DONE)
         await self._upload
 
@@ -132,17 +134,17 @@ class PieceSink:
         self._current: RemoteSink | None = None
         self._size = 0
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, piece: Piece) -> None:
         """Write to the current blob; finish it when it is long."""
-        current = self._open_piece()
+        current, size = self._open_piece(), sum(map(len, piece))
         await current.write(piece)
-        self._at += len(piece)
-        self._size += len(piece)
+        self._at += size
+        self._size += size
         if self._size >= LONGEST_PIECE:
-            await self._end(current, b"")
+            await self._end(current, ())
 
     async def finish(
-        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+        self, last: Piece, place: BlobPath | None = None, first: Callable[[], object] | None = None
     ) -> None:
         """Finish the current blob."""
         if last or self._current is not None:
@@ -160,6 +162,6 @@ class PieceSink:
             self._current = RemoteSink(self._store, name, LONGEST_PIECE)
         return self._current
 
-    async def _end(self, current: RemoteSink, last: bytes) -> None:
+    async def _end(self, current: RemoteSink, last: Piece) -> None:
         await current.finish(last)
         self._current = None

@@ -1,4 +1,4 @@
-"""Write a blob: collect chunks of any size into pieces of one MiB, hash them and pass them to the sink.
+"""Write a blob: collect chunks of any size into pieces of one MiB, hash them and pass them to the sink, without joining them.
 
     write(chunk) -> collected -> [ piece ] -> MD5 and sink at the same time, in threads
                                      ^ one piece in flight while the next one is collected
@@ -20,11 +20,13 @@ from typing import Self
 
 from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobTooLarge
-from broker.blobs.model import BlobSink, StagedBlob, ThreadRunner
+from broker.blobs.model import BlobSink, Piece, StagedBlob, ThreadRunner
 
 PIECE = 1024 * 1024
 _INLINE = 64 * 1024
 """Up to this size hashing takes less than 0.1 ms and is done without a thread."""
+_MOST_CHUNKS = 64
+"""Chunks of a piece that are hashed and written as they are: each costs a turn of Python's lock. The kernel takes 1024."""
 
 
 class Md5:
@@ -36,6 +38,11 @@ class Md5:
     def update(self, piece: bytes) -> None:
         """Add a piece."""
         self._state.update(piece)
+
+    def update_all(self, piece: Piece) -> None:
+        """Add all chunks of a piece."""
+        for chunk in piece:
+            self._state.update(chunk)
 
     @property
     def hex(self) -> str:
@@ -84,8 +91,8 @@ class PiecePipe:
             await asyncio.shield(self._flight)
             self._flight = None  # a failed piece stays, so that every later call raises its error
 
-    def _piece(self, size: int) -> bytes:
-        """Take the first bytes of those that are held."""
+    def _piece(self, size: int) -> Piece:
+        """Take the first bytes of those that are held. Many short chunks are joined, and those for a sink that has to join them."""
         taken: list[bytes | memoryview] = []
         self._held_size -= size
         while size:
@@ -96,23 +103,24 @@ class PiecePipe:
                 chunk = whole[:size]
             taken.append(chunk)
             size -= len(chunk)
-        return taken[0] if len(taken) == 1 and isinstance(taken[0], bytes) else b"".join(taken)
+        takes_chunks = self._sink.has_thread and len(taken) <= _MOST_CHUNKS
+        return taken if takes_chunks else [b"".join(taken)]  # here, so that the chunks are freed
 
-    async def _send(self, piece: bytes) -> None:
+    async def _send(self, piece: Piece) -> None:
         await asyncio.gather(self._sink.write(piece), self._hash(piece))
 
-    async def _send_last(self, piece: bytes, place: BlobPath | None) -> None:
-        if self.md5 is None or not self._sink.has_thread or len(piece) <= _INLINE:
+    async def _send_last(self, piece: Piece, place: BlobPath | None) -> None:
+        if self.md5 is None or not self._sink.has_thread or _is_short(piece):
             await self._hash(piece)
             await self._sink.finish(piece, place)
         else:  # hashed in the thread that writes: a thread less to wait for
-            await self._sink.finish(piece, place, partial(self.md5.update, piece))
+            await self._sink.finish(piece, place, partial(self.md5.update_all, piece))
 
-    async def _hash(self, piece: bytes) -> None:
-        if self.md5 is not None and len(piece) <= _INLINE:
-            self.md5.update(piece)
+    async def _hash(self, piece: Piece) -> None:
+        if self.md5 is not None and _is_short(piece):
+            self.md5.update_all(piece)
         elif self.md5 is not None:
-            await self._run(self.md5.update, piece)
+            await self._run(self.md5.update_all, piece)
 
     async def _abort(self) -> None:
         if self._flight is not None:
@@ -120,6 +128,10 @@ class PiecePipe:
             if not self._flight.cancelled():
                 self._flight.exception()  # mark it as retrieved: the writer has already got it
         await self._sink.abort()
+
+
+def _is_short(piece: Piece) -> bool:
+    return sum(map(len, piece)) <= _INLINE
 
 
 class BlobWriter:

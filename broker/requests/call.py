@@ -171,15 +171,15 @@ class Calls:
         return reply
 
     def _check_room(self, pool: PoolCalls, request: Request) -> None:
-        """Reject a call that is one too many for this edge, or for the caller's share. Raises: Unavailable."""
+        """Reject a call that is one too many for this edge, or for the caller's share. Raises: RequestUndelivered."""
         free = self._max_in_flight - len(pool.calls) - pool.held
         if free <= 0:
             observe(RequestFailed(pool.name, request.id, "full"))
-            raise Unavailable(f"too many requests wait for the {pool.name} workers")
+            raise RequestUndelivered(f"too many requests wait for the {pool.name} workers")
         key = request.caller_key
         if key != PLATFORM and not may_take(pool.by_caller.get(key, 0), free):
             observe(RequestFailed(pool.name, request.id, "share"))
-            raise Unavailable(f"too many requests of yours wait for the {pool.name} workers")
+            raise RequestUndelivered(f"too many requests of yours wait for the {pool.name} workers")
 
     async def _send_elsewhere(
         self, subject: Subject, pool: PoolCalls, request: Request, rejected: PoolReply, sent_at: float

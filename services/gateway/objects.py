@@ -1,7 +1,8 @@
 """Uploads and downloads of objects: their bytes pass between the client and the blob store; only small uploads through NATS.
 
     upload      call the pool with the head -> `wanted` -> the body becomes a blob -> call it again with `stored` -> the answer
-    small       call the pool with head and body -> the answer, or `wanted`, and then as above
+    allowed     the body becomes a blob -> call the pool with `stored` -> the answer, or `wanted`, and the blob gets its version
+    small       call the pool with head and body -> the answer, or `wanted`, and then as an upload
     download    call the pool -> `claim` -> the blob is sent
     else        the pool answers alone
 
@@ -10,7 +11,7 @@ The pattern is known as "claim check": a message carries a reference to a large 
 """
 
 import asyncio
-import contextlib
+import time
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -23,7 +24,7 @@ from broker.blobs.model import StagedBlob
 from broker.blobs.store import BlobStore
 from broker.requests.call import Calls, PoolReply
 from broker.subjects import STORAGE
-from schemas.blobs import SMALL_OBJECT, FormHead, StoredBody, UploadGrant
+from schemas.blobs import SMALL_OBJECT, BlobReference, FormHead, StoredBody, UploadGrant
 from schemas.http import Headers, Request, Response
 from services.gateway.blob_responses import BlobSender, blob_name_of
 from services.gateway.compression import ResponseCompression
@@ -37,6 +38,7 @@ from services.gateway.s3.chunks import InvalidS3Body
 from services.gateway.s3.errors import PREFIX, sent_error_as_xml
 from services.gateway.store_errors import store_unavailable
 from services.gateway.transfer_rate import TransferLimits, TransferRate
+from services.gateway.upload_allowances import UploadAllowances, allowed_version
 from services.gateway.upload_body import (
     UploadBody,
     is_form,
@@ -45,6 +47,7 @@ from services.gateway.upload_body import (
     read_form,
     small_bytes,
 )
+from services.gateway.upload_commits import UploadCommits
 
 T = TypeVar("T")
 
@@ -96,6 +99,8 @@ class ObjectTransfers:
         self._blobs = blobs
         self._server = BlobSender(blobs, compression)
         self._patience = patience
+        self._allowances = UploadAllowances()
+        self._commits = UploadCommits(calls, blobs, self._allowances)
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def receive(self, request: web.BaseRequest, message: Request) -> PoolReply:
@@ -108,15 +113,18 @@ class ObjectTransfers:
         head = b""
         if body.is_form and body.has_file:
             head = _form_head(body)
-        answer = None
+        answer, sent_at = None, self._allowances.now()
         if not is_s3 and self._blobs.writes_short:
             answer, head = await self._try_small(request, message, body, head)
         if head:
             message = msgspec.structs.replace(message, body=head)
+        if answer is None and not is_s3:
+            answer = await self._try_allowed(request, message, body)
         answer = answer or await self._calls.call(STORAGE, message)
         expected = answer.response.grant
         if expected is None:
             return answer
+        self._allowances.store(message, expected, sent_at)
         if is_s3:
             headers = dict(reversed(message.headers))
             body.pieces = object_bytes(body.pieces, headers, message.query, expected, body.fields)
@@ -147,16 +155,40 @@ class ObjectTransfers:
     async def _store(self, message: Request, body: UploadBody, expected: UploadGrant) -> PoolReply:
         """Store the body of an upload that the pool has granted, and return the answer to its commit. Raises: as `receive`."""
         try:
-            staged = await self._staged(body, expected)
+            staged = await self._staged(body, expected.blob, expected.most)
         except InvalidS3Body as error:
             report = StoredBody(expected.ticket, 0, is_complete=False, fields={"refusal": error.code})
             return await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=report))
         except BlobTooLarge:
-            report = StoredBody(expected.ticket, 0, is_too_long=True, fields=body.fields)
-            return await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=report))
+            return await self._commits.too_long(message, expected, body.fields)
         except BlobStoreDown as error:
             raise store_unavailable(error) from None
-        return await self._finish(self._commit(message, expected, staged, body.fields))
+        return await self._finish(self._commits.granted(message, expected, staged, body.fields))
+
+    async def _try_allowed(
+        self, request: web.BaseRequest, message: Request, body: UploadBody
+    ) -> PoolReply | None:
+        """Store the body and commit it in one call, if the caller has an allowance; return the answer.
+
+        The answer is None if the pool must be asked first. Raises: as `receive`.
+        """
+        if not self._blobs.writes_short or not body.has_file:
+            return None
+        allowance = self._allowances.find(request, message)
+        if allowance is None:
+            return None
+        version = allowed_version(allowance, time.time())
+        try:
+            staged = await self._staged(body, BlobReference(allowance.bucket, version), allowance.most)
+        except BlobTooLarge:
+            # The HTTP library decompressed it: `find` has compared the declared length.
+            answer = await self._calls.call(STORAGE, message)
+            if answer.response.grant is None:
+                return answer
+            return await self._commits.too_long(message, answer.response.grant, body.fields)
+        except BlobStoreDown as error:
+            raise store_unavailable(error) from None
+        return await self._finish(self._commits.allowed(message, allowance, version, staged, body.fields))
 
     async def _try_small(
         self, request: web.BaseRequest, message: Request, body: UploadBody, head: bytes
@@ -225,27 +257,12 @@ class ObjectTransfers:
             await asyncio.wait(self._under_way)
         await self._blobs.close()
 
-    async def _staged(self, body: UploadBody, expected: UploadGrant) -> StagedBlob:
+    async def _staged(self, body: UploadBody, blob: BlobReference, most: int) -> StagedBlob:
         """Write the body as a blob under its final name. If that fails, nothing remains."""
-        async with self._blobs.stage(blob_name_of(expected.blob), limit=expected.most) as staging:
+        async with self._blobs.stage(blob_name_of(blob), limit=most) as staging:
             async for piece in body.pieces:
                 await staging.write(piece)
             return await staging.finish_in_place()
-
-    async def _commit(
-        self, message: Request, expected: UploadGrant, staged: StagedBlob, fields: dict[str, str]
-    ) -> PoolReply:
-        """Commit the row of a blob. If the pool rejects it (4xx), the blob is removed as well.
-
-        If it is unknown whether the row was written (the worker died, the database did not answer), the blob stays: the
-        sweep later removes blobs without a row.
-        """
-        stored = StoredBody(expected.ticket, staged.size, staged.md5, fields=fields)
-        answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=stored))
-        if 400 <= answer.response.status < 500:
-            with contextlib.suppress(BlobStoreDown):  # the sweep removes it later
-                await self._blobs.discard(staged)
-        return answer
 
     async def _finish(self, work: Coroutine[Any, Any, T]) -> T:
         task = asyncio.get_running_loop().create_task(work)

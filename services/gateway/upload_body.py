@@ -6,6 +6,7 @@ Source: docs/reference/storage.md, section 6.1; RFC 7578.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from aiohttp import BodyPartReader, MultipartReader, hdrs, web
@@ -174,9 +175,15 @@ async def pieces_of(*pieces: bytes) -> AsyncIterator[bytes]:
 
 
 async def _raw(request: BodySource, pace: BodyPace) -> AsyncIterator[bytes]:
+    """Yield the body in the chunks in which the transport has read it.
+
+    The chunks of a body without a declared length are joined as far as they are there: a client may make them as short as it likes.
+    """
+    content = request.content
+    read = partial(_chunk, content) if hdrs.CONTENT_LENGTH in request.headers else content.readany
     while True:
         try:
-            piece = await pace.wait(request.content.readany())
+            piece = await pace.wait(read())
         except BodyTooSlow as error:
             raise BodyRejected(408, str(error)) from None
         except (PayloadEncodingError, TransferEncodingError, web.PayloadAccessError) as error:
@@ -184,6 +191,11 @@ async def _raw(request: BodySource, pace: BodyPace) -> AsyncIterator[bytes]:
         if not piece:
             return
         yield piece
+
+
+async def _chunk(content: StreamReader) -> bytes:
+    """Return the next chunk as it was read; b"" at the end of the body."""
+    return (await content.readchunk())[0]
 
 
 async def _of_form(

@@ -88,6 +88,34 @@ async def test_an_upload_that_is_given_up_leaves_nothing(store: Storehouse) -> N
     assert store.blobs() == await store.rows()
 
 
+async def test_further_uploads_take_one_call_and_leave_nothing_where_they_are_rejected(
+    store: Storehouse,
+) -> None:
+    data = bytes(range(256)) * 1000
+
+    async def version(name: str, *, status: int = 200) -> str:
+        answer, told = await store.upload(f"open/{name}", data)
+        assert answer == status or told["statusCode"] == str(status), told
+        sql = "select version from storage.objects where bucket_id = 'open' and name = $1"
+        return str(await store.database.fetchval(sql, name))
+
+    _, first, second = [await version(f"allowed-{number}") for number in range(3)]
+    before = store.blobs()
+    assert await version("allowed-1", status=409) == first
+    assert store.blobs() == before
+
+    await version("allowed-3")
+    limit = "update storage.buckets set file_size_limit = $1 where id = 'open'"
+    await store.database.execute(limit, 100_000_000)  # so the pool answers a stored body with a grant
+    moved = await version("allowed-4")
+    await store.database.execute(limit, None)
+
+    assert first[2:13] == second[2:13] != moved[2:13]
+    assert store.blobs() - before == {await version("allowed-3", status=409), moved}
+    answer = await store.get("object/public/open/allowed-4")
+    assert (answer.status, answer.body) == (200, data)
+
+
 async def test_a_body_that_is_shorter_than_declared_leaves_nothing(store: Storehouse) -> None:
     slow = await store.begin("open/shorter", 2 * MIB)
     await slow.send(bytes(MIB))

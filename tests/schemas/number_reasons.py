@@ -122,6 +122,9 @@ REASONS: dict[str, dict[str, str]] = {
     "services/gateway/resumable/uploads.py": {
         "int(most)": NUMBER,
     },
+    "services/gateway/upload_allowances.py": {
+        "int(now)": NUMBER,
+    },
     "services/mail_catcher/edge.py": {
         "int(self._runner.addresses[0][1])": NUMBER,
     },

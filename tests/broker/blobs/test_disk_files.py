@@ -60,8 +60,8 @@ async def test_the_disk_begins_to_write_each_stretch_once(
     file = NewFile(path, run, refuse, keep, keep) if kind == "new" else AppendedFile(path, 0, run, refuse)
 
     for _ in range(8):
-        await file.write(b"words")
-    await file.finish(b"end")
+        await file.write([b"wo", b"rds"])
+    await file.finish([b"e", b"nd"])
 
     assert begun == [(0, 10), (10, 10), (20, 10), (30, 10)]
     assert path.read_bytes() == b"words" * 8 + b"end"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobStoreDown, BlobTooLarge
-from broker.blobs.model import P, T
+from broker.blobs.model import P, Piece, T
 from broker.blobs.staging import PIECE, Md5, PiecePipe
 
 
@@ -22,20 +22,22 @@ class ListSink:
 
     def __init__(self, fails_at: int = -1) -> None:
         self.pieces: list[bytes] = []
+        self.chunks: list[int] = []
         self.calls: list[str] = []
         self.may_go_on = asyncio.Event()
         self.may_go_on.set()
         self._fails_at = fails_at
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, piece: Piece) -> None:
         await self.may_go_on.wait()
         if len(self.pieces) == self._fails_at:
             raise BlobStoreDown("write", "as asked")
-        self.pieces.append(piece)
+        self.chunks.append(len(piece))
+        self.pieces.append(b"".join(piece))
         self.calls.append("write")
 
     async def finish(
-        self, last: bytes, place: BlobPath | None = None, first: Callable[[], object] | None = None
+        self, last: Piece, place: BlobPath | None = None, first: Callable[[], object] | None = None
     ) -> None:
         if first is not None:
             first()
@@ -73,6 +75,20 @@ def test_chunks_of_any_size_become_the_same_bytes_in_pieces(sizes: list[int]) ->
     assert all(len(piece) == PIECE for piece in sink.pieces[:-1])
     assert md5.hex == hashlib.md5(b"".join(chunks), usedforsecurity=False).hexdigest()
     assert sink.calls[-1] == "finish"
+
+
+@pytest.mark.parametrize(("length", "chunks"), [(1000, 5), (100_000, 5), (1000, 64), (1, 5000)])
+async def test_chunks_are_joined_only_where_a_piece_has_many(length: int, chunks: int) -> None:
+    sink, md5 = ListSink(), Md5()
+    pipe = piped(sink, md5=md5)
+
+    for number in range(chunks):
+        await pipe.write(bytes([number % 256]) * length)
+    await pipe.finish()
+
+    data = b"".join(bytes([number % 256]) * length for number in range(chunks))
+    assert (sink.pieces, md5.hex) == ([data], hashlib.md5(data, usedforsecurity=False).hexdigest())
+    assert sink.chunks == [chunks if chunks <= 64 else 1]
 
 
 async def test_one_piece_is_in_flight_while_the_next_is_collected_and_no_more() -> None:

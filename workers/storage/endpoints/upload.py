@@ -2,7 +2,8 @@
 
 The gateway sends the request twice: first without a stored body, and the answer says where to write the bytes; then with
 the size and the hash of the bytes that it stored. A small body is part of the first request, which is the only one where
-the pool stores the bytes itself (`uploads/small.py`). A false condition (`If-Match`,
+the pool stores the bytes itself (`uploads/small.py`). Under an allowance the gateway stores the bytes first and sends the
+request once (`uploads/allowances.py`). A false condition (`If-Match`,
 `If-None-Match`, `If-Unmodified-Since`) is 412 both times, and the row stays as it was.
 Source: docs/reference/storage.md, sections 6.1 and 6.11.
 """
@@ -12,6 +13,7 @@ from workers.storage.model.signed_urls import SignedUrlScope, split_url
 from workers.storage.requests.context import StorageContext
 from workers.storage.requests.identity import SERVICE
 from workers.storage.requests.storage_request import StorageRequest, json_response
+from workers.storage.uploads.allowances import commit_allowed, with_allowance
 from workers.storage.uploads.commit import commit, grant
 from workers.storage.uploads.model import Upload
 from workers.storage.uploads.small import store_small
@@ -54,7 +56,9 @@ async def signed(context: StorageContext, request: StorageRequest) -> Response:
 
 async def _upload(context: StorageContext, request: StorageRequest, upload: Upload) -> Response:
     row = await _write(context, request, upload)
-    return row if isinstance(row, Response) else json_response({"Key": row["Key"], "Id": row["Id"]})
+    if isinstance(row, Response):
+        return with_allowance(context, upload, row)
+    return json_response({"Key": row["Key"], "Id": row["Id"]})
 
 
 async def _write(
@@ -62,6 +66,9 @@ async def _write(
 ) -> dict[str, object] | Response:
     """Take the step of the upload that the gateway asks for: return the written row, or the response with a grant."""
     http = request.http
+    if http.stored is not None and http.stored.version:
+        row = await commit_allowed(context, request, upload, http.stored)
+        return row or await grant(context, request, upload)
     if http.stored is not None:
         return await commit(context, request, upload, http.stored)
     if http.object_bytes is not None:

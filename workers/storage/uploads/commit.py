@@ -61,6 +61,9 @@ from workers.storage.uploads.rows import (
 _ISOLATION = "read committed"
 """Set explicitly, so that savepoint and commit travel in the same round trip."""
 
+WAITED = frozenset({"55P03", "57014"})
+"""SQLSTATE of a lock or a statement that took too long: a second attempt would take as long again."""
+
 
 async def grant(context: StorageContext, request: StorageRequest, upload: Upload) -> Response:
     """Return where the bytes go. Raises: StorageError; DatabaseError and its siblings."""
@@ -181,18 +184,30 @@ async def _commit(
     `_commit_stepwise`.
     """
     is_simple = upload.condition is None  # a condition is checked between the lock and the write
-    is_known = is_simple and ticket.rules is not None and is_within(context, ticket.rules, upload, size)
-    if is_known:
-        statements = (
-            *tried_first(upload, key),
-            *put_statements(upload, key, ticket.version, metadata, ticket.rules),
-        )
-        *_, rows = await context.database.run(
-            TransactionSpec(settings_of(request, upload), statements, isolation=_ISOLATION)
-        )
-        if rows:
-            return decode_written(rows)
+    if is_simple and ticket.rules is not None and is_within(context, ticket.rules, upload, size):
+        row = await put_quickly(context, request, upload, key, ticket.version, metadata, ticket.rules)
+        if row is not None:
+            return row
     return await _commit_stepwise(context, request, upload, key, ticket.version, metadata, size)
+
+
+async def put_quickly(
+    context: StorageContext,
+    request: StorageRequest,
+    upload: Upload,
+    key: str,
+    version: str,
+    metadata: Metadata,
+    rules: UploadRules,
+) -> dict[str, object] | None:
+    """Try the policies and write a row in one round trip; None if the name exists or the bucket has other rules.
+
+    Raises: DatabaseError, and then nothing was written; Disconnected, PoolTimeout.
+    """
+    statements = (*tried_first(upload, key), *put_statements(upload, key, version, metadata, rules))
+    spec = TransactionSpec(settings_of(request, upload), statements, isolation=_ISOLATION)
+    *_, rows = await context.database.run(spec)
+    return decode_written(rows) if rows else None
 
 
 def tried_first(upload: Upload, key: str) -> list[Statement]:

@@ -24,14 +24,16 @@ from workers.storage.model.errors import StorageError
 from workers.storage.model.names_and_sizes import UploadRules
 from workers.storage.requests.context import StorageContext
 from workers.storage.requests.storage_request import StorageRequest
-from workers.storage.uploads.commit import is_within, new_version, put_statements, settings_of, tried_first
-from workers.storage.uploads.model import Upload, metadata_of, name_of
-from workers.storage.uploads.rows import (
-    decode_written,
+from workers.storage.uploads.commit import (
+    WAITED,
+    is_within,
+    new_version,
+    put_statements,
+    settings_of,
+    tried_first,
 )
-
-_WAITED = frozenset({"55P03", "57014"})
-"""SQLSTATE of a lock or a statement that took too long: a second attempt would take as long again."""
+from workers.storage.uploads.model import Upload, metadata_of, name_of
+from workers.storage.uploads.rows import decode_written
 
 
 class _RowNotWritten(Exception):
@@ -82,7 +84,7 @@ async def _store(
         context.upload_rules.pop(upload.bucket)
         if is_stored and storage_error_of(error).inner < 500:  # a deferred constraint rejected the row
             await context.blobs.delete([place])
-        if is_stored or error.code in _WAITED:
+        if is_stored or error.code in WAITED:
             raise
         return None
     return decode_written(rows)
