@@ -1,7 +1,8 @@
 """A claim -> HTTP: the edge sends a blob, whole or a range, or a 304 if the client has it already.
 
 From a local disk the kernel copies file to socket (sendfile): the bytes never enter Python. uvloop offers no sendfile, so
-it is called here, on a duplicate of the socket, once everything before has left the connection's buffer.
+it is called here, on a duplicate of the socket, once everything before has left the connection's buffer; for long files on
+threads beside the loop.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from services.gateway.compression import ResponseCompression, encoded_headers, w
 from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
 from services.gateway.encoders import Encoder, encoded_piece
 from services.gateway.file_copy import STALL_S, copy_to_socket
+from services.gateway.file_copy_threads import LONG_FILE, FileCopyThreads
 from services.gateway.forward import response_headers
 
 S3_PREFIX = "/storage/v1/s3"
@@ -46,6 +48,7 @@ class BlobSender:
 
     def __init__(self, blobs: BlobStore, compression: ResponseCompression) -> None:
         self._blobs, self._compression = blobs, compression
+        self._threads = FileCopyThreads()
 
     async def send(
         self,
@@ -88,9 +91,13 @@ class BlobSender:
             async with self._blobs.read(blob_name_of(claim.blob), span.start, span.stop) as reading:
                 if encoder is not None:
                     return await _sent_encoded(request, status, head, extra, encoder, reading)
-                return await _sent(request, status, head, extra, span, reading)
+                return await _sent(request, status, head, extra, span, reading, self._threads)
         except BlobMissing:
             return _whole(404, [_JSON, ("cache-control", "no-store")], _MISSING, extra)
+
+    async def close(self) -> None:
+        """Abandon the long files under way."""
+        await self._threads.close()
 
     def _coding(
         self, request: web.BaseRequest, head: Headers, span: ByteRange, accept: str | None
@@ -139,7 +146,13 @@ def _validators(claim: BlobClaim) -> Headers:
 
 
 async def _sent(
-    request: web.BaseRequest, status: int, head: Headers, extra: Headers, span: ByteRange, reading: OpenBlob
+    request: web.BaseRequest,
+    status: int,
+    head: Headers,
+    extra: Headers,
+    span: ByteRange,
+    reading: OpenBlob,
+    threads: FileCopyThreads,
 ) -> web.StreamResponse:
     if span.size <= _SMALL:
         body = b"".join([chunk async for chunk in reading.chunks])
@@ -147,7 +160,8 @@ async def _sent(
     sent = web.StreamResponse(status=status, headers=response_headers(head, extra))
     sent.content_length = span.size
     await sent.prepare(request)
-    if reading.file is not None and await _send_file(request, sent, reading.file.fileno(), span):
+    file = reading.file
+    if file is not None and await _send_file(request, sent, file.fileno(), span, threads):
         return sent
     async for chunk in reading.chunks:
         await sent.write(chunk)
@@ -167,7 +181,9 @@ async def _sent_encoded(
     return sent
 
 
-async def _send_file(request: web.BaseRequest, sent: web.StreamResponse, file: int, span: ByteRange) -> bool:
+async def _send_file(
+    request: web.BaseRequest, sent: web.StreamResponse, file: int, span: ByteRange, threads: FileCopyThreads
+) -> bool:
     """Send bytes of a file with `sendfile` after the head; return False if the connection is not a plain socket."""
     transport = request.transport
     plain = None if transport is None else transport.get_extra_info("socket")
@@ -179,7 +195,8 @@ async def _send_file(request: web.BaseRequest, sent: web.StreamResponse, file: i
         await _drained(request, transport)
         if transport.is_closing():
             raise ConnectionResetError("the client is gone")
-        await copy_to_socket(file, descriptor, span)
+        copy = copy_to_socket if span.size < LONG_FILE else threads.copy
+        await copy(file, descriptor, span)
     finally:
         os.close(descriptor)
     request.writer.length = 0  # all of it has left; the end that follows adds nothing

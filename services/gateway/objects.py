@@ -252,6 +252,7 @@ class ObjectTransfers:
 
     async def close(self) -> None:
         """Wait for commits that are under way."""
+        await self._server.close()
         await self._resuming.close()
         if self._under_way:
             await asyncio.wait(self._under_way)

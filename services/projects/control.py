@@ -13,6 +13,7 @@ from contextlib import suppress
 import msgspec
 
 from services.projects.model import ControlReply, ControlRequest, ProjectsServerState
+from services.projects.registry import ServerFolder, running_server_state
 from services.supervisor.errors import StartFailed
 from services.supervisor.ports import LOOPBACK
 
@@ -69,3 +70,14 @@ def ask_server(state: ProjectsServerState, request: ControlRequest) -> ControlRe
                 return msgspec.json.decode(lines.readline(), type=ControlReply)
     except (OSError, msgspec.MsgspecError) as error:
         raise StartFailed(f"The server of projects (process {state.pid}) does not answer: {error}.") from None
+
+
+def request_server(folder: ServerFolder, request: ControlRequest) -> ControlReply:
+    """Ask the server of a folder; if it does not run, return an empty reply. Raises: StartFailed if it does not do what is asked."""
+    state = running_server_state(folder)
+    if state is None:
+        return ControlReply()
+    reply = ask_server(state, request)
+    if reply.error:
+        raise StartFailed(reply.error)
+    return reply

@@ -39,6 +39,7 @@ PARTS = (
     Part("auth", ("--workloads", "refresh,user", "--connections", "32")),
     Part("storage", ("--workloads", "upload,download,list-any", "--connections", "16")),
     Part("planning", is_timed=False),
+    Part("projects", ("--projects", "5", "--pairs", "3"), is_timed=False),
 )
 
 

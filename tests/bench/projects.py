@@ -1,6 +1,6 @@
 """What several projects on one server cost: memory asleep and awake, time and CPU of a wake, and what the front gateway adds to a request.
 
-    python -m tests.bench.projects [--projects 20] [--pairs 7] [--requests 2000]
+    python -m tests.bench.projects [--projects 20] [--pairs 7] [--requests 2000] [--record]
 
 It starts a server of its own with one project that is used and the others that sleep. Requests (a row by key, kept connections) go through the front
 gateway and straight to the project's own gateway in turns; the figures are medians of the pairs.
@@ -16,6 +16,7 @@ import json
 import re
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -24,9 +25,11 @@ from pathlib import Path
 import psutil
 import psycopg
 
+from tests.bench.table import Budget, Figures, add_record_option
 from tests.platform import headwater
 from tests.ports import free_port
 
+BUDGETS = (Budget("a sleeping project: memory", 30),)
 _CONNECTIONS = 32
 _WAKE = re.compile(r"one: awake after ([0-9.]+) s")
 _MB = 1024 * 1024
@@ -36,24 +39,26 @@ grant select on public.notes to anon; notify pgrst;
 """
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print; 1 where the budget is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--projects", type=int, default=20)
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--requests", type=int, default=2000)
-    options = parser.parse_args()
+    add_record_option(parser)
+    options, figures = parser.parse_args(), Figures("projects", BUDGETS)
     root = Path(tempfile.mkdtemp(prefix="headwater-bench-"))
     try:
-        _measure(root, options)
+        _measure(root, options, figures)
     finally:
         _run(root, "stop")
         shutil.rmtree(root, ignore_errors=True)
+    return 0 if figures.finish(options.record) else 1
 
 
-def _measure(root: Path, options: argparse.Namespace) -> None:
+def _measure(root: Path, options: argparse.Namespace, figures: Figures) -> None:
     port = free_port()
     _run(root, "add", "one")
     _run(root, "start", "--detach", "--port", str(port))
@@ -68,6 +73,9 @@ def _measure(root: Path, options: argparse.Namespace) -> None:
     print(
         f"a sleeping project         {(many - few) / options.projects / 1024:8.1f} KB of the server's private memory"
     )
+
+    figures.add("server: memory", whole, "MB")
+    figures.add("a sleeping project: memory", (many - few) / options.projects / _MB, "MB")
 
     _run(root, "wake", "one")
     values = json.loads(_run(root, "status", "one", "-o", "json"))
@@ -90,12 +98,18 @@ def _measure(root: Path, options: argparse.Namespace) -> None:
             f"wake                       {wakes[-1]:8.1f} s, processor {_cpu([own, *own.children(recursive=True)]):.2f} s"
         )
     print(f"wake, median               {statistics.median(wakes):8.1f} s")
+    figures.add("wake", statistics.median(wakes), "s")
     platform = json.loads((root / "one" / ".headwater" / "state.json").read_text())
-    asyncio.run(_pairs(server, port, platform["ports"]["api"], values["ANON_KEY"], options))
+    asyncio.run(_pairs(server, port, platform["ports"]["api"], values["ANON_KEY"], options, figures))
 
 
 async def _pairs(
-    server: psutil.Process, front: int, direct: int, key: str, options: argparse.Namespace
+    server: psutil.Process,
+    front: int,
+    direct: int,
+    key: str,
+    options: argparse.Namespace,
+    figures: Figures,
 ) -> None:
     """Send the same requests both ways in turns."""
     per_request, added, single = [], [], []
@@ -109,6 +123,7 @@ async def _pairs(
         quick = await _load(direct, "", key, 1, options.requests // 8)
         single.append((slow[1] * 1000, quick[1] * 1000))
     print(f"front, processor a request {statistics.median(per_request):8.3f} ms")
+    figures.add("front: CPU", statistics.median(per_request), "ms")
     print(f"rate through / straight    {1 / statistics.median(added):8.2f} at {_CONNECTIONS} connections")
     through_s, straight_s = (statistics.median(pair[way] for pair in single) for way in (0, 1))
     print(
@@ -158,4 +173,4 @@ def _run(root: Path, *words: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

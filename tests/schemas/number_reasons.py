@@ -106,7 +106,7 @@ REASONS: dict[str, dict[str, str]] = {
         "int(size)": SETTING,
         "int(value)": SETTING,
     },
-    "services/cli/projects.py": {
+    "services/cli/project_commands/server.py": {
         "int(folder.lock.read_text() or 0)": OWN,
     },
     "services/cli/stop.py": {

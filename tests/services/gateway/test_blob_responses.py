@@ -52,6 +52,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
     one.url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
     yield one
     await runner.cleanup()
+    await one.server.close()
     await one.blobs.close()
 
 
