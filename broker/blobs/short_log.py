@@ -24,7 +24,14 @@ from broker.blobs.disk_files import make_folder
 from broker.blobs.file_systems import overwrites_in_place, sync_file_system
 from broker.blobs.short_log_records import LoggedBlob, record_size
 from broker.blobs.short_log_recovery import restore_segment
-from broker.blobs.short_log_segment import FOLDER, LARGEST_RECORD, SEGMENT, SUFFIX, LogFolderLock, LogSegment
+from broker.blobs.short_log_segment import (
+    FOLDER,
+    LARGEST_RECORD,
+    SEGMENT,
+    SUFFIX,
+    LogFolderLock,
+    ShortLogSegment,
+)
 
 _SEGMENTS = 2
 _FIRST = 64
@@ -40,14 +47,19 @@ class ShortLog:
         self._root, self._folder = root, root / FOLDER
         self._first, self._segment_size = first, segment_size
         self._lock = Lock()
-        self._written: LogSegment | None = None
-        self._ready: list[LogSegment] = []
-        self._full: list[LogSegment] = []
-        self._failed: list[LogSegment] = []
+        self._written: ShortLogSegment | None = None
+        self._ready: list[ShortLogSegment] = []
+        self._full: list[ShortLogSegment] = []
+        self._failed: list[ShortLogSegment] = []
         """Segments that the disk failed to write: as full ones, but never written again."""
         self._not_before = 0.0
         self._file_system = -1
         self._is_closed = False
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the log has been set up and must be closed."""
+        return self._file_system >= 0
 
     @property
     def is_in_use(self) -> bool:
@@ -65,7 +77,7 @@ class ShortLog:
         """Count blobs that were written without the log."""
         self._first -= blobs
 
-    def reserve(self, blobs: Sequence[LoggedBlob]) -> LogSegment | None:
+    def reserve(self, blobs: Sequence[LoggedBlob]) -> ShortLogSegment | None:
         """Return a segment that has room for a record; None if there is none now."""
         size = record_size(blobs)
         if size > LARGEST_RECORD:
@@ -78,7 +90,7 @@ class ShortLog:
                 self._written = self._ready.pop()
             return self._written
 
-    def append(self, segment: LogSegment, blobs: Sequence[LoggedBlob]) -> None:
+    def append(self, segment: ShortLogSegment, blobs: Sequence[LoggedBlob]) -> None:
         """Append blobs durably, whose files are written. Raises: OSError; then they are not stored."""
         try:
             segment.append(blobs)
@@ -157,6 +169,6 @@ class ShortLog:
             # Opened before the first file is written: the kernel reports errors that happen from now on.
             self._file_system = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         path = self._folder / f"{uuid4().hex}{SUFFIX}"
-        segment = LogSegment.create(path, LogFolderLock(self._folder), self._segment_size)
+        segment = ShortLogSegment.create(path, LogFolderLock(self._folder), self._segment_size)
         with self._lock:
             self._ready.append(segment)

@@ -27,7 +27,7 @@ _PAST_CACHE: int = getattr(os, "O_DIRECT", 0)
 _DURABLY: int = getattr(os, "RWF_DSYNC", 0)
 
 
-class LogSegment:
+class ShortLogSegment:
     """An open segment. Its methods are called by one thread at a time; all raise OSError."""
 
     def __init__(self, path: Path, descriptor: int, size: int) -> None:

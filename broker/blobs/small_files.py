@@ -29,7 +29,7 @@ from broker.blobs.errors import BlobStoreDown, translate_disk_errors
 from broker.blobs.model import ThreadRunner
 from broker.blobs.short_log import ShortLog
 from broker.blobs.short_log_records import LoggedBlob
-from broker.blobs.short_log_segment import LARGEST_RECORD, LogSegment
+from broker.blobs.short_log_segment import LARGEST_RECORD, ShortLogSegment
 
 _AT_ONCE = 8
 """Groups that are written at the same time. Each thread that returns from a call of the kernel waits for Python's lock: with more
@@ -83,7 +83,8 @@ class SmallFiles:
             await self._drained
         if self._caring is not None:
             await asyncio.wait([self._caring])
-        await self._run(self._log.close)
+        if self._log.is_open:
+            await self._run(self._log.close)
 
     def _start(self) -> None:
         """Start groups: one at a time with a log, whose records follow each other."""
@@ -155,7 +156,7 @@ class SmallFiles:
             file.error = error
             return -1
 
-    def _append(self, segment: LogSegment, created: Sequence[tuple[_SmallFile, int]]) -> None:
+    def _append(self, segment: ShortLogSegment, created: Sequence[tuple[_SmallFile, int]]) -> None:
         """Close the files, and append their bytes to the log."""
         for _, number in created:
             os.close(number)
