@@ -70,10 +70,11 @@ class SmallFiles:
 
     async def write(self, place: BlobPath, data: bytes) -> None:
         """Write a new file and wait until it is durable; after an error it does not exist. Raises: BlobStoreDown."""
-        blob = LoggedBlob(place, data)
-        file = _SmallFile(self._root / place.name, blob, asyncio.get_running_loop().create_future())
+        blob, loop = LoggedBlob(place, data), asyncio.get_running_loop()
+        file = _SmallFile(self._root / place.name, blob, loop.create_future())
         self._waiting.append(file)
-        self._start()
+        if len(self._waiting) == 1:
+            loop.call_soon(self._start)  # with those that other tasks write in this iteration of the loop
         await file.done
 
     async def close(self) -> None:
