@@ -41,12 +41,12 @@ _AGAIN_S = 30.0
 
 
 class ShortLog:
-    """The log of one process in a folder of blobs. `reserve` and `append` are called by one thread at a time."""
+    """The log of one process in a folder of blobs. Its methods are called from several threads."""
 
     def __init__(self, root: Path, first: int = _FIRST, segment_size: int = SEGMENT) -> None:
         self._root, self._folder = root, root / FOLDER
         self._first, self._segment_size = first, segment_size
-        self._lock = Lock()
+        self._lock, self._appending = Lock(), Lock()
         self._written: ShortLogSegment | None = None
         self._ready: list[ShortLogSegment] = []
         self._full: list[ShortLogSegment] = []
@@ -77,28 +77,26 @@ class ShortLog:
         """Count blobs that were written without the log."""
         self._first -= blobs
 
-    def reserve(self, blobs: Sequence[LoggedBlob]) -> ShortLogSegment | None:
-        """Return a segment that has room for a record; None if there is none now."""
+    def append(self, blobs: Sequence[LoggedBlob]) -> bool:
+        """Append blobs durably, whose files are written; return False if there is no room now.
+
+        Waits for the appends of other threads. Raises: OSError; then the blobs are not stored.
+        """
         size = record_size(blobs)
         if size > LARGEST_RECORD:
-            return None
-        with self._lock:
-            if self._written is not None and not self._written.has_room(size):
-                self._full.append(self._written)
-                self._written = None
-            if self._written is None and self._ready:
-                self._written = self._ready.pop()
-            return self._written
-
-    def append(self, segment: ShortLogSegment, blobs: Sequence[LoggedBlob]) -> None:
-        """Append blobs durably, whose files are written. Raises: OSError; then they are not stored."""
-        try:
-            segment.append(blobs)
-        except OSError:
-            with self._lock:
-                self._failed.append(segment)
-                self._written = None
-            raise
+            return False
+        with self._appending:
+            segment = self._segment_with_room(size)
+            if segment is None:
+                return False
+            try:
+                segment.append(blobs)
+            except OSError:
+                with self._lock:
+                    self._failed.append(segment)
+                    self._written = None
+                raise
+        return True
 
     def maintain(self) -> None:
         """Make the files of full segments durable, and make segments that are missing. Waits for the disk. Raises: OSError."""
@@ -126,6 +124,15 @@ class ShortLog:
             if self._file_system >= 0:
                 os.close(self._file_system)
                 self._file_system = -1
+
+    def _segment_with_room(self, size: int) -> ShortLogSegment | None:
+        with self._lock:
+            if self._written is not None and not self._written.has_room(size):
+                self._full.append(self._written)
+                self._written = None
+            if self._written is None and self._ready:
+                self._written = self._ready.pop()
+            return self._written
 
     def _count(self) -> int:
         with self._lock:
