@@ -164,7 +164,8 @@ class DiskBlobs:
 
     def _link(self, source: BlobPath, target: BlobPath) -> bool:
         try:
-            sync_file(self._path(source))  # a short blob is durable in its log only, under its own path
+            with suppress(FileNotFoundError):  # a repeated copy may find its target alone
+                sync_file(self._path(source))  # a short blob is durable in its log only, under its own path
             self._into_folder(os.link, source, target)
         except FileExistsError:
             return True

@@ -83,6 +83,7 @@ class SmallFiles:
 
     async def close(self) -> None:
         """Wait until all files are written, and close the log."""
+        self._start()
         while self._running:
             self._drained = asyncio.get_running_loop().create_future()
             await self._drained
@@ -163,6 +164,8 @@ class SmallFiles:
 
     def _append(self, files: Sequence[_SmallFile]) -> bool:
         """Append files to the log; return whether nothing is left to do for them."""
+        if not files:
+            return True
         try:
             with translate_disk_errors("write"):
                 return self._log.append([file.blob for file in files])
