@@ -244,3 +244,26 @@ async def test_a_copy_of_a_short_blob_is_durable_itself(
     await logged.store.copy(blob.place, short_blob().place)
 
     assert source.stat().st_ino in inodes
+
+
+async def test_a_repeated_copy_whose_source_is_gone_finds_its_target(logged: LoggedStore) -> None:
+    (blob,) = await logged.write(1)
+    target = short_blob().place
+    await logged.store.copy(blob.place, target)
+    await logged.store.delete([blob.place])
+
+    await logged.store.copy(blob.place, target)
+
+    assert await logged.store.get_small(target, limit=10_000) == blob.data
+
+
+async def test_closing_waits_for_a_blob_that_has_just_come(logged: LoggedStore) -> None:
+    blob = short_blob()
+    writing = asyncio.create_task(logged.store.put_short(blob.place, blob.data))
+    await asyncio.sleep(0)
+
+    await logged.store.close()
+
+    await writing
+    assert logged.has(blob)
+    assert logged.segments == []
