@@ -18,6 +18,7 @@ keys are hashed.
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID
 
 _NAME = re.compile(r"(?:objects|staging|uploads|transforms|functions)(?:/[a-z0-9_-]+){1,3}", re.ASCII)
@@ -90,6 +91,7 @@ def blob(bucket_id: str, version: Id) -> BlobPath:
     return BlobPath(f"{bucket(bucket_id).name}/{text[:2]}/{text}")
 
 
+@lru_cache(1024)
 def bucket(bucket_id: str) -> BlobFolder:
     """Return the folder of a bucket: some characters of its id, for operators, and a hash of the id."""
     text = bucket_id.encode(errors="surrogatepass")

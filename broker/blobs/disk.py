@@ -1,7 +1,7 @@
 """Store blobs on a local disk: one private file each, written in the staging folder and renamed to its path.
 
     stage:    staging/<id>, written, fsync          promote: rename, fsync of the folder
-    short:    objects/..., written, fsync; with others in one call (`broker/blobs/small_files.py`)
+    short:    objects/..., written, with others in one call (`broker/blobs/small_files.py`); fsync, or a log (`broker/blobs/short_log.py`)
     append:   uploads/<id>/appended, written at its offset, fsync at the end of each append
 
 Every call that may wait for the disk runs in a thread; bytes in the kernel's page cache are read without one. A
@@ -23,15 +23,23 @@ from uuid import UUID, uuid4
 
 from broker.blobs import blob_names
 from broker.blobs.blob_names import BlobFolder, BlobPath
-from broker.blobs.disk_files import AppendedFile, NewFile, cached_bytes, open_for_reading, sync_folder
+from broker.blobs.disk_files import (
+    AppendedFile,
+    NewFile,
+    cached_bytes,
+    make_folder,
+    open_for_reading,
+    sync_file,
+    sync_folder,
+)
 from broker.blobs.errors import BlobMissing, BlobStoreFull, translate_disk_errors
 from broker.blobs.model import BlobInfo, BlobSink, OpenBlob, ThreadRunner
+from broker.blobs.short_log import ShortLog
+from broker.blobs.short_log_recovery import restore_logs
 from broker.blobs.small_files import SmallFiles
-from broker.blobs.spread_folders import spread_folders_in
 from broker.blobs.staged_bytes import StagedBytes
 
 _LEAST_FREE = 1024 * 1024
-_PRIVATE_FOLDER = 0o700
 _READ = 256 * 1024
 _BATCH = 1000
 
@@ -44,7 +52,9 @@ class DiskBlobs:
     def __init__(self, root: Path, run: ThreadRunner, staging_limit: int = 0) -> None:
         self._root, self._run = root, run
         self._staged = StagedBytes(root / blob_names.STAGING.name, staging_limit)
-        self._small = SmallFiles(run, self._make_parent, self._staged.take)
+        self._small = SmallFiles(root, run, self._make_parent, self._staged.take, ShortLog(root))
+        with suppress(OSError):  # `check` tries again and reports it
+            restore_logs(root)
 
     def staging_name(self, place: BlobPath) -> BlobPath:
         """Return a new path in the staging folder."""
@@ -57,7 +67,7 @@ class DiskBlobs:
 
     async def put_short(self, place: BlobPath, data: bytes) -> None:
         """Write a short new file durably, together with others that are written now."""
-        await self._small.write(self._path(place), data)
+        await self._small.write(place, data)
 
     def append_sink(self, upload: UUID, at: int) -> BlobSink:
         """Return a sink that appends to the single file of an upload."""
@@ -133,12 +143,17 @@ class DiskBlobs:
         return 0
 
     async def check(self) -> None:
-        """Create the folder, and check that it has free space. Raises: BlobStoreDown, BlobStoreFull."""
+        """Create the folder, restore what dead processes left, and check for free space. Raises: BlobStoreDown, BlobStoreFull."""
         with translate_disk_errors("make the folder"):
-            await self._run(self._make_folder, self._root / blob_names.STAGING.name)
+            await self._run(make_folder, self._root, self._root / blob_names.STAGING.name)
+            await self._run(restore_logs, self._root)
             free = (await self._run(shutil.disk_usage, self._root)).free
         if free < _LEAST_FREE:
             raise BlobStoreFull("write", "no space left on device")
+
+    async def close(self) -> None:
+        """Make the files of short blobs durable, and remove their log."""
+        await self._small.close()
 
     async def _batch(self, walk: Iterator[BlobInfo]) -> Sequence[BlobInfo]:
         with translate_disk_errors("list"):
@@ -149,6 +164,8 @@ class DiskBlobs:
 
     def _link(self, source: BlobPath, target: BlobPath) -> bool:
         try:
+            with suppress(FileNotFoundError):  # a repeated copy may find its target alone
+                sync_file(self._path(source))  # a short blob is durable in its log only, under its own path
             self._into_folder(os.link, source, target)
         except FileExistsError:
             return True
@@ -180,20 +197,7 @@ class DiskBlobs:
         sync_folder(path.parent)
 
     def _make_parent(self, path: Path) -> None:
-        self._make_folder(path.parent)
-
-    def _make_folder(self, path: Path) -> None:
-        """Create a folder and its parents, private and durable."""
-        if path.is_dir():
-            return
-        if path != self._root:
-            self._make_folder(path.parent)
-        else:
-            path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-        if self._root / blob_names.OBJECTS.name in path.parents:
-            spread_folders_in(path.parent)
-        path.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
-        sync_folder(path.parent)
+        make_folder(self._root, path.parent)
 
     def _remove(self, places: Sequence[BlobPath]) -> None:
         for place in places:

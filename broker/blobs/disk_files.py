@@ -12,13 +12,18 @@ from io import FileIO
 from pathlib import Path
 from threading import Lock
 
+from broker.blobs import blob_names
 from broker.blobs.blob_names import BlobPath
 from broker.blobs.cached_open import open_if_cached
 from broker.blobs.errors import BlobStoreDown, translate_disk_errors
 from broker.blobs.model import Piece, ThreadRunner
+from broker.blobs.spread_folders import spread_folders_in
 
 _PRIVATE = 0o600
 _WRITE = os.O_WRONLY | os.O_CREAT
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+"""Flags of a file that must not exist."""
+_PRIVATE_FOLDER = 0o700
 _STRETCH = 8 * 1024 * 1024
 """Bytes after which writing to the disk is started, so that the final sync has less to do."""
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
@@ -109,7 +114,7 @@ class NewFile:
         if self._is_over:
             raise BlobStoreDown("write", "the writer has left")
         if self._file < 0:
-            self._file = open_private(self._path, _WRITE | os.O_EXCL, self._make_parent)
+            self._file = open_private(self._path, NEW_FILE, self._make_parent)
 
     def _close(self) -> None:
         if self._file >= 0:
@@ -223,6 +228,29 @@ def cached_bytes(file: FileIO, size: int, at: int) -> bytes:
     except OSError:  # not in memory, or not supported: the ordinary read reports what is wrong
         return b""
     return bytes(memoryview(buffer)[:count])
+
+
+def make_folder(root: Path, path: Path) -> None:
+    """Create a folder inside of the store's folder `root`, and its parents, private and durable."""
+    if path.is_dir():
+        return
+    if path != root:
+        make_folder(root, path.parent)
+    else:
+        path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if root / blob_names.OBJECTS.name in path.parents:
+        spread_folders_in(path.parent)
+    path.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Sync a file that another one wrote. Raises: OSError."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def sync_folder(path: Path) -> None:

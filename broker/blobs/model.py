@@ -149,3 +149,7 @@ class BlobBackend(Protocol):
     async def check(self) -> None:
         """Check that the store exists and answers."""
         ...
+
+    async def close(self) -> None:
+        """Finish what is still being written."""
+        ...

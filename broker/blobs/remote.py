@@ -170,6 +170,9 @@ class RemoteBlobs:
         async for _ in self.list(blob_names.STAGING):
             break
 
+    async def close(self) -> None:
+        """Do nothing: every blob is finished by its own writer."""
+
 
 async def _chunks(result: "GetResult", place: BlobPath) -> AsyncIterator[bytes]:
     with translate_remote_errors("read", place):

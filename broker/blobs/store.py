@@ -54,7 +54,7 @@ class BlobStore:
 
     @classmethod
     def open(cls, settings: Storage, data_folder: Path) -> Self:
-        """Return the store of the settings, without accessing it; `check` does."""
+        """Return the store of the settings. Short blobs that a dead process left in its log on the local disk are restored first."""
         if settings.backend == "file":
             root = store_folder(settings, data_folder)
             return cls(lambda store: DiskBlobs(root, store.run, settings.staging_limit))
@@ -66,7 +66,8 @@ class BlobStore:
         return asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args, **kwargs))
 
     async def close(self) -> None:
-        """Wait for running calls in threads, and stop the threads."""
+        """Finish what is still being written, wait for running calls in threads, and stop the threads."""
+        await self._backend.close()
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
 
     async def check(self) -> None:

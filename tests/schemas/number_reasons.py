@@ -14,6 +14,10 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/blobs/blob_names.py": {
         "int(match[1])": PATTERN,
     },
+    "broker/blobs/file_systems.py": {
+        "int(match[1])": "two runs of digits of the kernel's own release",
+        "int(match[2])": "two runs of digits of the kernel's own release",
+    },
     "broker/blobs/watch.py": {
         "float(not self.reason)": NUMBER,
     },

@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 
 from broker.blobs.folder import store_folder
-from broker.processes.file_copies import copy_file, link_tree
+from broker.blobs.short_log_recovery import restore_logs
+from broker.processes.file_copies import copy_file, flush_file_system, link_tree
 from schemas.branches import BranchRecord, BranchSecrets, CopiedFiles, CopyTask, PreparedCopy, PrepareTask
 from services.supervisor import addresses
 from services.supervisor.api_keys import random_keys
@@ -84,6 +85,7 @@ def create_branch(
             parent, draft, project, lock, BranchRecord(name, str(parent.path), time.time(), is_live, git=git)
         )
         _link_objects(parent, draft, project)
+        flush_file_system(draft.path)  # the parent's log of short blobs does not name the branch's files
         _into_place(draft, target)
     except BaseException as error:
         os.close(lock)
@@ -188,6 +190,7 @@ def _make_own(
 def _link_objects(parent: DataFolder, draft: DataFolder, project: Project) -> None:
     """Share the objects and the deployed functions: before the database is copied, and what came since after it."""
     source, target = store_folder(project.settings.storage, parent.path), store_folder_of(draft)
+    restore_logs(source)  # of a parent that crashed and was not started since
     for name in _LINKED:
         if (source / name).is_dir():
             (target / name).mkdir(mode=0o700, parents=True, exist_ok=True)
