@@ -14,6 +14,10 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/blobs/blob_names.py": {
         "int(match[1])": PATTERN,
     },
+    "broker/blobs/file_systems.py": {
+        "int(match[1])": PATTERN,
+        "int(match[2])": PATTERN,
+    },
     "broker/blobs/watch.py": {
         "float(not self.reason)": NUMBER,
     },
