@@ -61,7 +61,12 @@ class Header:
 
 
 def prepare() -> None:
-    """Configure the library once in a process: no caches, no other loaders."""
+    """Configure the library once in a process: no caches, no other loaders, no messages.
+
+    pyvips hands each warning of libvips to a Python function. The garbage collector may run in there and free an image;
+    if that warns in turn, GLib takes it for a recursion without end and aborts the process.
+    """
+    pyvips._remove_log_handler()
     pyvips.cache_set_max(0)
     pyvips.cache_set_max_mem(0)
     pyvips.cache_set_max_files(0)

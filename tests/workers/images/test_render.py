@@ -1,5 +1,6 @@
 """Rendering: sizes, corners, rotation, colours, transparency, frames, for every format in and out."""
 
+import logging
 from typing import Any
 
 import pytest
@@ -48,6 +49,15 @@ ORIGINS = {
 @pytest.fixture(scope="module", autouse=True)
 def prepared() -> None:
     prepare()
+
+
+def test_no_python_runs_inside_a_message_of_the_library(caplog: pytest.LogCaptureFixture) -> None:
+    """The garbage collector could run in it, and a second message from there would abort the process."""
+    with caplog.at_level(logging.DEBUG, "pyvips"):
+        logging.getLogger("pyvips").info("is recorded")
+        made(written(quarters(), "tif"), Transform(20, 20))
+
+    assert [record.message for record in caplog.records if record.name == "pyvips"] == ["is recorded"]
 
 
 def made(source: bytes, transform: Transform = WHOLE, output: Output = "png") -> tuple[Picture, Any]:
