@@ -138,7 +138,7 @@ class ConsumerPull:
         """Return the next message; it is delivered again unless it is acknowledged. Raises: ConnectionClosed."""
         while not self._arrived:
             try:
-                self._arrived.extend(await self._fetch())
+                await self._fetch()
                 self._backoff.reset()
                 self._complaint = ""
             except ConnectionClosed:
@@ -176,8 +176,8 @@ class ConsumerPull:
                 with contextlib.suppress(*_GONE):
                     await message.in_progress()
 
-    async def _fetch(self) -> list[Msg]:
-        """Return the first message that arrives within some seconds, or as many as the stream is known to have.
+    async def _fetch(self) -> None:
+        """Take the first message that arrives within some seconds, or as many as the stream is known to have.
 
         It requests no more than that: the library returns messages only when all requested ones arrived or the time
         is over.
@@ -189,10 +189,11 @@ class ConsumerPull:
             try:
                 messages = await subscription.fetch(count, timeout=_PULL_S if count == 1 else _GATHER_S)
             except TimeoutError:  # the one of `fetch`; the one of `_jetstream` arrives here as a cancellation
-                return []
+                return
+            # Inside of the block: at its end a cancellation may show, and then `__aexit__` gives back what arrived.
+            self._arrived.extend(messages)
         if messages:
             self._expected = messages[-1].metadata.num_pending
-        return messages
 
     async def _subscribe(self, jetstream: JetStreamContext) -> JetStreamContext.PullSubscription:
         """Return the subscription on which messages arrive; each client of the library needs its own."""

@@ -73,14 +73,19 @@ class JetStreamClient:
         """Provide JetStream for one request. Its time ends after `timeout` seconds, or when the connection is lost.
 
         Raises: ConnectionClosed; Unavailable while the broker is away; TimeoutError; and what the request itself
-        raises.
+        raises. A cancellation of the caller is never lost: the library waits with `asyncio.wait_for`, which in Python
+        3.11 returns a result that came in the same moment and forgets the cancellation.
         """
+        task = asyncio.current_task()
+        cancelled_before = task.cancelling() if task else 0
         async with asyncio.timeout(timeout) as limit:
             self._limits.add(limit)
             try:
                 yield await self._ready()
             finally:
                 self._limits.discard(limit)
+        if task and task.cancelling() > cancelled_before:
+            raise asyncio.CancelledError
 
     async def close(self) -> None:
         """Close for good. The time limit of every running request ends now."""

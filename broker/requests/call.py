@@ -218,7 +218,8 @@ class Calls:
         reply = self._connection.inbox.open(lambda message: _settle(answered, message.status == 0))
         try:
             self._connection.try_publish(subject.name, b"", reply)
-            return await asyncio.wait_for(answered, seconds)
+            async with asyncio.timeout(seconds):
+                return await answered
         except TimeoutError:
             return False
         finally:
@@ -244,7 +245,8 @@ class Calls:
             if not is_read and (sending is not None or not self._is_keyed(subject, request)):
                 raise
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._connection.connected(), HOLD_S)
+                async with asyncio.timeout(HOLD_S):
+                    await self._connection.connected()
         try:
             return await self._send_held(subject, request, sending, until)
         except RequestUndelivered as error:  # the second time; the first worker may have carried it out

@@ -224,3 +224,44 @@ async def test_a_server_without_jetstream_is_unavailable(connect: Open) -> None:
     async with running_server("jetstream: false") as server:
         with pytest.raises(Unavailable):
             await ensure_stream(await connect(server.url), "NONE", ["none.*"])
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_cancellation_in_the_moment_of_a_message_is_not_lost(
+    nats: NatsServer, connect: Open, turns: int
+) -> None:
+    """asyncio.wait_for of Python 3.11, which nats-py uses, returns the result instead if there is one already."""
+    stream = f"CANCELLED{turns}"
+    connection, consumer = await connect(nats.url), _consumer(stream)
+    await _stream(connection, stream, [b"first"], consumer)
+    loop = asyncio.get_running_loop()
+
+    async with ConsumerPull(connection, consumer) as pull:
+
+        async def take_all() -> None:
+            while True:
+                await pull.next()
+                await pull.acknowledge()
+
+        taking = asyncio.create_task(take_all())
+        await _info_when(connection, consumer, lambda info: info.num_waiting == 1 and not info.num_pending)
+        assert pull._subscription is not None
+        queue = pull._subscription._sub._pending_queue
+        put = queue.put_nowait
+
+        def cancel_after(left: int) -> None:
+            if left:
+                loop.call_soon(cancel_after, left - 1)
+            else:
+                taking.cancel()
+
+        def put_and_cancel(message: object) -> None:
+            queue.put_nowait = put
+            put(message)
+            cancel_after(turns)
+
+        queue.put_nowait = put_and_cancel
+        await publish(connection, f"{stream}.x", b"second")
+        await asyncio.wait([taking], timeout=30)
+
+    assert taking.cancelled()
