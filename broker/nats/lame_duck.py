@@ -10,6 +10,9 @@ subscribed, a message for all subscribers arrives twice, once on each. Both side
 subject, reply and payload. A message is delivered when a side's count exceeds the number delivered so far, so it is
 delivered as often as it was published: the larger of both counts. A message of a queue group arrives on one side only
 and is not counted. Pending replies are not affected, because both connections subscribe to the same inbox.
+
+During the overlap a message may arrive before one that was published earlier: the two connections are not in step.
+Readers that need the order number their messages (`broker/jetstream/ordered_reader.py`).
 """
 
 from collections import Counter

@@ -28,6 +28,7 @@ async def test_a_write_with_headers_of_its_own_is_permitted_by_a_preflight(windo
     )
 
     assert (row["room"], row["title"]) == (room, "one")
+    await window.network.settled()
     assert window.network.preflights == 1
 
 
@@ -35,6 +36,7 @@ async def test_a_preflight_is_remembered(window: Window) -> None:
     for _ in range(3):
         await window.run("await supabase.from('news').select('id').limit(1)")
 
+    await window.network.settled()
     assert window.network.preflights == 1
 
 
@@ -112,12 +114,15 @@ async def test_a_public_object_comes_from_the_cache_and_is_asked_for_again_when_
     """
     assert await window.run(upload, [name, "first"]) is None
     assert await window.run(read, [name, "default"]) == "first"
+    await window.network.settled()
     statuses, cached = len(window.network.statuses), window.network.cached
 
     assert await window.run(read, [name, "default"]) == "first"
+    await window.network.settled()
     assert (len(window.network.statuses), window.network.cached > cached) == (statuses, True)
 
     assert await window.run(read, [name, "no-cache"]) == "first"
+    await window.network.settled()
     assert window.network.statuses[statuses:] == [304]
 
     assert await window.run(upload, [name, "second"]) is None

@@ -13,6 +13,7 @@ _SESSION = """
 while ((await supabase.auth.getSession()).data.session === null) await new Promise((resolve) => setTimeout(resolve, 20))
 """
 _SESSION_S = 45
+_NETWORK_S = 45
 PASSWORD = "a long enough passphrase"
 
 
@@ -25,6 +26,14 @@ class Network:
     preflights: int = 0
     cached: int = 0
     """Answers of the browser's cache."""
+    sent: int = 0
+    """Requests of the page, preflights included."""
+
+    async def settled(self) -> None:
+        """Wait until all requests are counted as answered: that arrives here later than the answers in the page."""
+        async with asyncio.timeout(_NETWORK_S):
+            while len(self.statuses) + self.cached < self.sent:  # noqa: ASYNC110 - events of the DevTools protocol
+                await asyncio.sleep(0.02)
 
 
 @dataclass(slots=True)
@@ -87,6 +96,7 @@ async def _watch(context: BrowserContext, page: Page) -> Network:
     session = await context.new_cdp_session(page)
 
     def sent(event: dict[str, Any]) -> None:
+        network.sent += 1
         network.preflights += event["request"]["method"] == "OPTIONS"
 
     def received(event: dict[str, Any]) -> None:

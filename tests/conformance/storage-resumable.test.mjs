@@ -30,10 +30,10 @@ const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex')
 const read = async (files, key) => Buffer.from(await (await good(files.download(key))).arrayBuffer())
 const same = async (files, key, expected = data) => assert.equal(hashOf(await read(files, key)), hashOf(expected))
 
-/** An upload, a note of its requests, and a promise of its end. `on` is called with each progress. */
+/** An upload, a note of its requests, and a promise of its end. `on` is called with each progress and the request underway. */
 const upload = (bucketName, objectName, { body = data, headers, on = () => {}, ...options } = {}) => {
   const asked = []
-  let one
+  let one, underway
   const done = new Promise((resolve, reject) => {
     one = new Upload(body, {
       endpoint: ENDPOINT,
@@ -43,8 +43,8 @@ const upload = (bucketName, objectName, { body = data, headers, on = () => {}, .
       removeFingerprintOnSuccess: true,
       headers: headers ?? { authorization: `Bearer ${SERVICE_ROLE_KEY}` },
       metadata: { bucketName, objectName, contentType: 'video/mp4', cacheControl: '3600', metadata: JSON.stringify({ film: 7 }) },
-      onBeforeRequest: (request) => { asked.push(request.getMethod()) },
-      onProgress: (sent) => on(sent, one),
+      onBeforeRequest: (request) => { asked.push(request.getMethod()); underway = request },
+      onProgress: (sent) => on(sent, one, underway),
       onSuccess: resolve,
       onError: reject,
       ...options,
@@ -54,12 +54,16 @@ const upload = (bucketName, objectName, { body = data, headers, on = () => {}, .
   return { one, asked, done, start: () => (one.start(), done) }
 }
 
-/** Wait until an upload has sent some bytes, and pause it. */
+/** Wait until an upload has sent some bytes, and pause it. The client would take the late error of the request that it breaks off for one of its next. */
 const paused = (bucketName, objectName, options = {}) => new Promise((resolve, reject) => {
   const started = upload(bucketName, objectName, {
     ...options,
     onError: reject,
-    on: (sent, one) => { if (sent > CHUNK * 1.5) one.abort().then(() => resolve(started), reject) },
+    on: (sent, one, underway) => {
+      if (sent <= CHUNK * 1.5) return
+      const closed = new Promise((isClosed) => { underway.getUnderlyingObject().once('close', isClosed) })
+      one.abort().then(() => closed).then(() => resolve(started), reject)
+    },
   })
   started.one.start()
 })

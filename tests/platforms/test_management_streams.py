@@ -51,6 +51,8 @@ def program(running_platform: Platform) -> Program:
 
 
 ROWS = 60_000
+_ENDLESS = "select repeat('x', 1000), generate_series(1, 100000000)"
+"""Sends its first row at once. As a table of `from`, Postgres would first write all numbers to a file."""
 
 
 def test_a_file_is_imported_in_chunks_and_exported_again(program: Program) -> None:
@@ -87,7 +89,7 @@ def test_an_export_that_fails_in_the_middle_breaks_off(program: Program) -> None
 
 
 def test_the_session_of_a_client_that_leaves_ends(program: Program) -> None:
-    text = json.dumps({"sql": "select repeat('x', 1000) from generate_series(1, 100000000)"}).encode()
+    text = json.dumps({"sql": _ENDLESS}).encode()
     parts = urlsplit(program.url)
     head = [
         "POST /management/v1/operations/sql.stream HTTP/1.1",

@@ -256,6 +256,9 @@ async def test_a_reader_that_lags_does_not_claim_the_clock_at_which_old_log_was_
     async with archiving(server, settings, tmp_path) as archiver:
         archive = await has_base(archiver, tmp_path)
     begin = len(await archive.pieces())
+    # Or a checkpoint of the server would give up what the archiver has not read yet.
+    await session.execute("alter system set max_slot_wal_keep_size = '256MB'")
+    await session.execute("select pg_reload_conf()")
     await session.execute(
         "select pg_logical_emit_message(false, 'filler', repeat('x', 1000000)) from generate_series(1, 40)"
     )
@@ -263,6 +266,8 @@ async def test_a_reader_that_lags_does_not_claim_the_clock_at_which_old_log_was_
     async with archiving(server, settings, tmp_path):
         await stores_up_to(session, archive)
         pieces = (await archive.pieces())[begin:]
+    await session.execute("alter system reset max_slot_wal_keep_size")
+    await session.execute("select pg_reload_conf()")
 
     assert len(pieces) > 2
     assert all(piece.time < written for piece in pieces[:-2])
