@@ -61,7 +61,8 @@ const paused = (bucketName, objectName, options = {}) => new Promise((resolve, r
     onError: reject,
     on: (sent, one, underway) => {
       if (sent <= CHUNK * 1.5) return
-      const closed = new Promise((isClosed) => { underway.getUnderlyingObject().once('close', isClosed) })
+      const request = underway.getUnderlyingObject()
+      const closed = request.closed ? null : new Promise((isClosed) => { request.once('close', isClosed) })
       one.abort().then(() => closed).then(() => resolve(started), reject)
     },
   })
