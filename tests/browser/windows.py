@@ -32,7 +32,7 @@ class Network:
     async def settled(self) -> None:
         """Wait until all requests are counted as answered: that arrives here later than the answers in the page."""
         async with asyncio.timeout(_NETWORK_S):
-            while len(self.statuses) + self.cached < self.sent:  # noqa: ASYNC110 - events of the DevTools protocol
+            while len(self.statuses) + self.cached < self.sent:
                 await asyncio.sleep(0.02)
 
 
