@@ -45,7 +45,7 @@ async def test_anon_and_a_user_see_different_rows(window: DashboardWindow) -> No
     await _write(page, _NOTES)
     await page.keyboard.press("Control+Enter")
     answer = page.get_by_role("region", name="Answer")
-    await expect(answer.get_by_text("200")).to_be_visible()
+    await expect(answer.get_by_text("200", exact=True)).to_be_visible()
     await expect(answer.get_by_text("of Ada")).to_have_count(0)
 
     await ask_as(page, "ada@example.com")
@@ -144,7 +144,7 @@ async def test_a_reader_asks_as_anon(browser: Browser, server: Platform) -> None
     async with open_window(browser, server, reader) as window:
         await window.open("graphql")
         await window.page.get_by_role("button", name="Run", exact=True).click()
-        await expect(window.page.get_by_role("region", name="Answer").get_by_text("200")).to_be_visible()
+        await expect(window.page.get_by_role("region", name="Answer").get_by_text("200", exact=True)).to_be_visible()
         await window.page.get_by_role("button", name="Ask as").click()
 
         await expect(window.page.get_by_role("menuitem", name="a user")).to_be_disabled()

@@ -93,7 +93,7 @@ async def test_rows_are_read_as_anon_and_as_a_user(window: DashboardWindow, user
     await window.screenshot("rest-answer")
     await page.get_by_label("Query").fill("select=nothing")
     await page.keyboard.press("Enter")
-    await expect(answer.get_by_text("400")).to_be_visible()
+    await expect(answer.get_by_text("400", exact=True)).to_be_visible()
     await expect(answer.get_by_text("does not exist")).to_be_visible()
 
 
@@ -109,7 +109,7 @@ async def test_a_function_is_called_and_its_error_shown(window: DashboardWindow,
     await page.keyboard.press("Control+a")
     await page.keyboard.insert_text('{"a": 40}')
     await page.keyboard.press("Control+Enter")
-    await expect(answer.get_by_text("42")).to_be_visible()
+    await expect(answer.get_by_text("42", exact=True)).to_be_visible()
     await window.check_accessibility()
 
     await page.get_by_role("link", name="fails").click()
