@@ -1,5 +1,6 @@
 """The gateway's ports: the one of the API, with or without TLS, and the one without TLS that redirects to it."""
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -33,7 +34,7 @@ from services.supervisor.ports import unbindable
 
 _LEAST_WAIT_S = 0.01
 _FIRST_HEAD_S = 2.0
-"""Seconds in which a connection that was just accepted can send its first request before an edge leaves sockets of systemd."""
+"""Seconds in which a connection that was just accepted can send its first request before an edge closes."""
 
 
 def request_wait_s(drain_s: float) -> float:
@@ -71,7 +72,7 @@ async def open_ports(
     else:
         port = Site(runner, gateway.host, settings.api.port, own)
     await _start(port, gateway.host, settings.api.port)
-    process.on_drain(_stopping(settings, server, runner, port, is_kept=own.is_kept))
+    process.on_drain(_stopping(settings, server, runner, port))
     if plain_port:
         await _open_plain(process, settings, responder, plain_port, plain)
     return server
@@ -89,7 +90,7 @@ async def _open_plain(
     server, runner = await _server(settings, answers)
     port = Site(runner, settings.gateway.host, number, inherited)
     await _start(port, settings.gateway.host, number)
-    process.on_drain(_stopping(settings, server, runner, port, is_kept=inherited.is_kept))
+    process.on_drain(_stopping(settings, server, runner, port))
 
 
 async def _server(settings: Settings, answers: HttpAnswers) -> tuple[GatewayListener, web.ServerRunner]:
@@ -126,17 +127,18 @@ def _stopping(
     server: GatewayListener,
     runner: web.ServerRunner,
     port: TlsPort | Site,
-    *,
-    is_kept: bool,
 ) -> Callable[[], Awaitable[None]]:
     wait_s = request_wait_s(settings.pools.drain_timeout - settings.gateway.drain_delay)
 
     async def stop() -> None:
+        clock = asyncio.get_running_loop().time
+        until = clock() + wait_s
         await port.stop()
-        if is_kept:  # what this edge has accepted no other edge can answer
-            await server.heads_received(min(_FIRST_HEAD_S, wait_s))
+        await server.heads_received(
+            min(_FIRST_HEAD_S, until - clock())
+        )  # nobody else can answer what was accepted
         server.pre_shutdown()  # closes idle connections, for which aiohttp would wait
-        await server.shutdown(wait_s)
+        await server.shutdown(max(until - clock(), _LEAST_WAIT_S))
         await runner.cleanup()
 
     return stop

@@ -23,7 +23,7 @@ _ACCEPTED_AT_ONCE = 64
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE_S = 1.0
 _LAST_HANDSHAKES_S = 3.0
-"""Seconds in which handshakes are finished before an edge leaves sockets that go on listening."""
+"""Seconds in which handshakes are finished before an edge closes."""
 _NEXT_LOOK_S, _LONGEST_LOOK_S = 0.02, 1.0
 """Pauses between two looks at a first message that has come in part, each twice the last: its socket stays readable, so nothing else
 reports the rest.
@@ -75,7 +75,7 @@ class TlsPort:
     async def stop(self) -> None:
         """Stop listening. An inherited socket is shut down: the next edge listens on it again (`Site.stop`).
 
-        Handshakes are given up, but with sockets that go on listening: there a client would notice a restart only by that.
+        Handshakes that are under way may end: nobody else can go on with them.
         """
         loop = asyncio.get_running_loop()
         for remove in self._remove_gauges:
@@ -87,7 +87,7 @@ class TlsPort:
                     listening.shutdown(socket.SHUT_RDWR)
             listening.close()
         self._listening = []
-        if self._inherited.is_kept and self._opening:
+        if self._opening:
             await asyncio.wait(self._opening, timeout=_LAST_HANDSHAKES_S)
         for opening in self._opening:
             opening.cancel()

@@ -144,7 +144,9 @@ async def test_a_reader_asks_as_anon(browser: Browser, server: Platform) -> None
     async with open_window(browser, server, reader) as window:
         await window.open("graphql")
         await window.page.get_by_role("button", name="Run", exact=True).click()
-        await expect(window.page.get_by_role("region", name="Answer").get_by_text("200", exact=True)).to_be_visible()
+        await expect(
+            window.page.get_by_role("region", name="Answer").get_by_text("200", exact=True)
+        ).to_be_visible()
         await window.page.get_by_role("button", name="Ask as").click()
 
         await expect(window.page.get_by_role("menuitem", name="a user")).to_be_disabled()
