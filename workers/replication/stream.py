@@ -64,6 +64,8 @@ class LogStream:
         self._timer = self._loop.call_later(_STATUS_EVERY_S, self._send_status_regularly)
         self._soon: asyncio.TimerHandle | None = None
         self._waiting: asyncio.Future[None] | None = None
+        self._lost: StreamLost | None = None
+        """Why the stream has ended, while frames that came before the end are being handled."""
 
     @classmethod
     async def open(
@@ -117,6 +119,12 @@ class LogStream:
         self._connection.finish()
 
     def _arrived(self) -> list[Frame]:
+        """Return what has arrived. Frames before the end of the stream come first, and the end with the next call.
+
+        A reader continues where it was: with fewer publications it would not receive again what it did not see.
+        """
+        if self._lost is not None:
+            raise self._lost
         frames: list[Frame] = []
         asks = False
         try:
@@ -125,7 +133,8 @@ class LogStream:
                 if size == 0:
                     break
                 if size == -1:
-                    raise self._end()
+                    self._lost = self._end()
+                    break
                 data = bytes(view)
                 if data[:1] == b"w":
                     frames.append(LogData(data[_XLOG.size :]))
@@ -135,7 +144,9 @@ class LogStream:
                     asks |= bool(wants_reply)
                     frames.append(Keepalive(lsn))
         except Error as error:
-            raise lost(error) from None
+            self._lost = lost(error)
+        if self._lost is not None and not frames:
+            raise self._lost
         if asks:
             self._send_status()
         return frames
