@@ -63,6 +63,31 @@ async def test_a_stalled_handshake_is_closed(nats: NatsServer, pair: Tls) -> Non
         assert await alive(door.port) == b"HTTP/1.1 200 OK"
 
 
+async def test_a_handshake_under_way_is_finished_before_the_end(
+    nats: NatsServer, pair: Tls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.gateway.tls_port._LAST_HANDSHAKES_S", 60.0)  # the client may be slow here
+    monkeypatch.setattr("services.listening._FIRST_HEAD_S", 60.0)
+    async with (
+        running_door(nats.url, api={"tls": pair}, drain_timeout=100.0) as door,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+        assert await alive(door.port) == b"HTTP/1.1 200 OK", "connections are accepted in their order"
+        door.process.stop("the test says so")
+        with contextlib.suppress(OSError):
+            while True:
+                async with connected(door.port):
+                    await asyncio.sleep(0)
+
+        await writer.start_tls(unverified())
+        writer.write(b"GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n")
+
+        assert (await reader.read()).startswith(b"HTTP/1.1 200 OK")
+        writer.close()
+        await door.ended()
+
+
 async def test_connections_without_a_handshake_count(nats: NatsServer, pair: Tls) -> None:
     """Before, a connection counted only after its handshake: a flood of silent ones had no bound."""
     async with bounded(nats, pair, max_connections_per_address=3) as door, asyncio.timeout(PATIENCE_S):
