@@ -134,9 +134,8 @@ def _stopping(
         clock = asyncio.get_running_loop().time
         until = clock() + wait_s
         await port.stop()
-        await server.heads_received(
-            min(_FIRST_HEAD_S, until - clock())
-        )  # nobody else can answer what was accepted
+        # What was accepted nobody else can answer.
+        await server.heads_received(min(_FIRST_HEAD_S, until - clock()))
         server.pre_shutdown()  # closes idle connections, for which aiohttp would wait
         await server.shutdown(max(until - clock(), _LEAST_WAIT_S))
         await runner.cleanup()

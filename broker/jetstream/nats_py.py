@@ -78,14 +78,16 @@ class JetStreamClient:
         """
         task = asyncio.current_task()
         cancelled_before = task.cancelling() if task else 0
-        async with asyncio.timeout(timeout) as limit:
-            self._limits.add(limit)
-            try:
-                yield await self._ready()
-            finally:
-                self._limits.discard(limit)
-        if task and task.cancelling() > cancelled_before:
-            raise asyncio.CancelledError
+        try:
+            async with asyncio.timeout(timeout) as limit:
+                self._limits.add(limit)
+                try:
+                    yield await self._ready()
+                finally:
+                    self._limits.discard(limit)
+        finally:  # also beside another error
+            if task and task.cancelling() > cancelled_before:
+                raise asyncio.CancelledError
 
     async def close(self) -> None:
         """Close for good. The time limit of every running request ends now."""
