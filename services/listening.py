@@ -134,7 +134,7 @@ def _stopping(
         clock = asyncio.get_running_loop().time
         until = clock() + wait_s
         await port.stop()
-        # What was accepted nobody else can answer.
+        # No other process can answer the connections that this one accepted.
         await server.heads_received(min(_FIRST_HEAD_S, until - clock()))
         server.pre_shutdown()  # closes idle connections, for which aiohttp would wait
         await server.shutdown(max(until - clock(), _LEAST_WAIT_S))

@@ -75,7 +75,7 @@ class TlsPort:
     async def stop(self) -> None:
         """Stop listening. An inherited socket is shut down: the next edge listens on it again (`Site.stop`).
 
-        Handshakes that are under way may end: nobody else can go on with them.
+        Handshakes in progress are finished: no other process can continue them.
         """
         loop = asyncio.get_running_loop()
         for remove in self._remove_gauges:

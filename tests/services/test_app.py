@@ -99,15 +99,15 @@ async def test_a_connection_that_was_just_accepted_is_answered_before_the_end(
 ) -> None:
     del pool
     monkeypatch.setattr("services.listening._FIRST_HEAD_S", 60.0)  # the client may be slow here
-    async with running_door(nats.url, drain_timeout=100.0) as door, door.connect() as wire:
-        await door.ask("GET", "/health/live")  # connections are accepted in their order
-        door.process.stop("the test says so")
-        await closed(door.port)
+    async with running_door(nats.url, drain_timeout=100.0) as edge, edge.connect() as wire:
+        await edge.ask("GET", "/health/live")  # connections are accepted in their order
+        edge.process.stop("the test ends it")
+        await closed(edge.port)
         await wire.send(head_of("GET", "/rest/v1/items", [KEY]))
 
         reply = await wire.reply()
         assert (reply.status, reply.header("connection")) == (200, "close")
-        assert await door.ended() == OK
+        assert await edge.ended() == OK
 
 
 async def test_connections_at_rest_do_not_hinder_the_end(nats: NatsServer, pool: Pool) -> None:

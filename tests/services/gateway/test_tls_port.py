@@ -69,15 +69,15 @@ async def test_a_handshake_under_way_is_finished_before_the_end(
     monkeypatch.setattr("services.gateway.tls_port._LAST_HANDSHAKES_S", 60.0)  # the client may be slow here
     monkeypatch.setattr("services.listening._FIRST_HEAD_S", 60.0)
     async with (
-        running_door(nats.url, api={"tls": pair}, drain_timeout=100.0) as door,
+        running_door(nats.url, api={"tls": pair}, drain_timeout=100.0) as edge,
         asyncio.timeout(PATIENCE_S),
     ):
-        reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
-        assert await alive(door.port) == b"HTTP/1.1 200 OK", "connections are accepted in their order"
-        door.process.stop("the test says so")
+        reader, writer = await asyncio.open_connection("127.0.0.1", edge.port)
+        assert await alive(edge.port) == b"HTTP/1.1 200 OK", "connections are accepted in their order"
+        edge.process.stop("the test ends it")
         with contextlib.suppress(OSError):
             while True:
-                async with connected(door.port):
+                async with connected(edge.port):
                     await asyncio.sleep(0)
 
         await writer.start_tls(unverified())
@@ -85,7 +85,7 @@ async def test_a_handshake_under_way_is_finished_before_the_end(
 
         assert (await reader.read()).startswith(b"HTTP/1.1 200 OK")
         writer.close()
-        await door.ended()
+        await edge.ended()
 
 
 async def test_connections_without_a_handshake_count(nats: NatsServer, pair: Tls) -> None:

@@ -16,7 +16,6 @@ async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(
 ) -> None:
     """It does where writing fails: no sign of that socket would ever come."""
     replication_pool = own_replication_pool
-    await replication_pool.replication.close()
     stream = await _opened(replication_pool)
     await _take_all(stream)
     taking = asyncio.ensure_future(stream.take())
@@ -30,7 +29,6 @@ async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(
 
 async def test_a_connection_that_is_gone_is_told_in_our_words(own_replication_pool: ReplicationPool) -> None:
     replication_pool = own_replication_pool
-    await replication_pool.replication.close()
     stream = await _opened(replication_pool)
     stream._connection.finish()
 
@@ -43,7 +41,6 @@ async def test_what_came_before_the_end_is_returned_before_it_is_raised(
 ) -> None:
     """Before 18 the server ends the stream where a publication is missing; the reader goes on from there without it."""
     replication_pool = own_replication_pool
-    await replication_pool.replication.close()
     stream = await _opened(replication_pool)
     await _take_all(stream)
     table = await replication_pool.table("id int primary key, note text")
@@ -69,6 +66,8 @@ async def test_what_came_before_the_end_is_returned_before_it_is_raised(
 
 
 async def _opened(replication_pool: ReplicationPool) -> LogStream:
+    """Open the stream in place of the worker's own reader."""
+    await replication_pool.replication.close()
     async with asyncio.timeout(30):
         while True:
             try:
