@@ -7,7 +7,7 @@ INSTALLED_FROM := pyproject.toml constraints.txt scripts/setup
 ARGS ?=
 # Processes of a test run. More than cores: tests of whole platforms wait half of their time.
 PROCESSES ?= 6
-PYTEST := $(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup
+PYTEST := $(BIN)/python -m pytest --processes $(PROCESSES)
 export PYTHON
 # Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -49,7 +49,7 @@ test: $(VENV)/.dev
 FAST := tests/broker tests/schemas tests/services tests/workers tests/test_class_names.py tests/test_superuser_sql.py \
   $(addprefix --ignore=tests/,broker/processes services/cli services/supervisor workers/images)
 test-fast: $(VENV)/.dev
-	TESTS_FAST=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -rfE $(or $(ARGS),$(FAST))
+	TESTS_FAST=1 $(BIN)/python -m pytest --processes 2 -rfE $(or $(ARGS),$(FAST))
 
 # Other versions of Postgres come as npm packages; TEST_POSTGRES names the folder of the programs. The tests of the database
 # migrate under the default settings, which refuse Postgres 15.

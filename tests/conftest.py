@@ -5,16 +5,16 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import settings
 
 from broker.observability.observe import reset_repeats
-from tests.distribution import ByModule
-from tests.failures import FailureDigest, encodable
+from tests.failures import FailureDigest
 from tests.fast import FAST
 from tests.prepared import RUN_FOLDER, is_prepared
+from tests.run.controller import ForkedRun
 from tests.workers.database.own_server import OwnServer, shared_server
 
 settings.register_profile(
@@ -34,14 +34,16 @@ def pytest_configure(config: pytest.Config) -> None:
         os.chmod(folder, 0o711)
         os.environ[RUN_FOLDER] = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(FailureDigest(), "failure-digest")
+    config.pluginmanager.register(FailureDigest(), "failure-digest")
+    if (processes := config.getoption("processes")) > 1:
+        config.pluginmanager.register(ForkedRun(processes), "forked-run")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_report_to_serializable() -> Iterator[object]:
-    """Have every report of a test travel from its process to the one that prints."""
-    return encodable((yield))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the number of processes."""
+    parser.addoption(
+        "--processes", type=int, default=1, help="run the tests in this many forks of this process"
+    )
 
 
 @pytest.fixture(scope="session")
@@ -73,13 +75,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByModule | None:
-    """Keep the tests of a module together where those of a group are."""
-    return ByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
-
-
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name long and random texts by their argument: each process of a run makes its own, and their names must agree."""
+    """Name long and random texts by their argument: a test has one name in every run."""
     is_long = isinstance(val, str | bytes) and len(val) > _LONGEST_ID
     return argname if is_long or (isinstance(val, str) and _RANDOM.search(val)) else None

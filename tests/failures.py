@@ -4,8 +4,6 @@ Whoever reads only the end of a log (a gate that was stopped, a run that broke o
 pytest prints its own summary only if the run ends in order.
 """
 
-from collections.abc import Mapping
-
 import pytest
 
 _LINES_OF_AN_ERROR = 12
@@ -41,20 +39,6 @@ class FailureDigest:
         tests = self._failed[:_MOST_TESTS] + ([f"and {more} more"] if more > 0 else [])
         errors = ["the first internal error:", *self._internal] if self._internal else []
         return ["what failed:", *tests, *errors] if tests or errors else []
-
-
-def encodable(value: object) -> object:
-    """Return a report's values with lone surrogates written as escapes.
-
-    The processes of a run exchange UTF-8 only: one report that shows such a text would end the whole run.
-    """
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, Mapping):
-        return {encodable(key): encodable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(encodable(item) for item in value)
-    return value
 
 
 def _last_line(text: str) -> str:

@@ -7,15 +7,13 @@ process of a run has a part of its own.
 
 import itertools
 import os
-import re
 import socket
 
 _FIRST, _PART, _PARTS = 11_000, 2_000, 10
 
 
 def _first_port() -> int:
-    number = re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or "0"
-    return _FIRST + int(number) % _PARTS * _PART
+    return _FIRST + int(os.environ.get("TESTS_PROCESS", "0")) % _PARTS * _PART
 
 
 _numbers = itertools.count(os.getpid() * 37 % _PART)

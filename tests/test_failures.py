@@ -1,10 +1,8 @@
-"""The last lines of a run that failed, and reports that show any text."""
+"""A run over several processes: its last lines, reports of any text, a process that dies, fixtures of groups."""
 
 import subprocess
 import sys
 from pathlib import Path
-
-from tests.failures import encodable
 
 SOME_TESTS = """
 import sys
@@ -25,7 +23,7 @@ def broken():
     raise RuntimeError("no such thing")
 """
 CONFTEST = """
-from tests.conftest import pytest_configure, pytest_report_to_serializable
+from tests.conftest import pytest_addoption, pytest_configure
 """
 BROKEN = """
 def pytest_runtest_logfinish(nodeid, location):
@@ -59,25 +57,62 @@ def test_a_run_without_failures_ends_with_the_summary_of_pytest(tmp_path: Path) 
     assert "what failed" not in output
 
 
-def test_values_that_are_no_text_stay_as_they_are() -> None:
-    assert encodable({"a": [1, None, ("x\ud800", 2.5)]}) == {"a": [1, None, ("x\\ud800", 2.5)]}
+GROUPS = """
+import os, pathlib, signal
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+@pytest.fixture(scope="module")
+def made(request):
+    with (HERE / "made").open("a") as file:
+        file.write(f"{request.module.__name__} {os.getpid()}\\n")
+    yield
+    with (HERE / "ended").open("a") as file:
+        file.write(f"{request.module.__name__} {os.getpid()}\\n")
+
+@pytest.mark.parametrize("number", range(20))
+def test_in_order(made, number, tmp_path):
+    if number == 7 and DIES:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
-def run(folder: Path, conftest: str, *arguments: str) -> str:
-    """Run some tests in a process of its own, and return what was printed."""
+def test_a_module_runs_in_one_process_which_ends_its_fixtures(tmp_path: Path) -> None:
+    output = run(
+        tmp_path, CONFTEST, "--ignore=test_some.py", a=f"DIES = False\n{GROUPS}", b=f"DIES = False\n{GROUPS}"
+    )
+
+    assert "40 passed" in output
+    made = (tmp_path / "made").read_text().split()
+    assert made[::2] in (["test_a", "test_b"], ["test_b", "test_a"])
+    assert sorted((tmp_path / "ended").read_text().splitlines()) == sorted(
+        (tmp_path / "made").read_text().splitlines()
+    )
+
+
+def test_a_process_that_dies_fails_its_test_and_another_one_runs_the_rest(tmp_path: Path) -> None:
+    output = run(
+        tmp_path, CONFTEST, "--ignore=test_some.py", a=f"DIES = True\n{GROUPS}", b=f"DIES = False\n{GROUPS}"
+    )
+
+    assert "1 failed, 39 passed" in output
+    assert "test_a.py::test_in_order[7] (call): the process that ran this test ended with -9" in output
+
+
+def run(folder: Path, conftest: str, *arguments: str, **modules: str) -> str:
+    """Run some tests and those of `modules` over two processes, and return what was printed."""
     (folder / "conftest.py").write_text(conftest)
-    (folder / "test_some.py").write_text(SOME_TESTS)
+    for name, text in {"some": SOME_TESTS, **modules}.items():
+        (folder / f"test_{name}.py").write_text(text)
     done = subprocess.run(
         [
             sys.executable,
             "-m",
             "pytest",
-            "-n",
-            "2",
+            "--processes=2",
             "-p",
             "no:cacheprovider",
-            "-p",
-            "no:randomly",
             *arguments,
         ],
         cwd=folder,

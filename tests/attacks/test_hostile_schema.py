@@ -25,7 +25,7 @@ from tests.commands.client import run_loaded
 from tests.platform import Platform, platform
 
 _LONGEST_S = 240
-pytestmark = [pytest.mark.timeout(1200), pytest.mark.xdist_group("hostile")]
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.process_group("hostile")]
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from tests.browser.emails import link_for
 from tests.browser.windows import PASSWORD, Window, load_again
 from tests.platform import Platform
 
-pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("browser"), pytest.mark.timeout(240)]
 
 
 async def _show(window: Window, view: str) -> None:

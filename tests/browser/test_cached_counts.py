@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.windows import Window
 
-pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("browser"), pytest.mark.timeout(240)]
 
 _KINDS = (None, "exact", "planned", "estimated")
 _IN_TURN = [kind for pair in itertools.product(_KINDS, repeat=2) for kind in pair]

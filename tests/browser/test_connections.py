@@ -10,7 +10,7 @@ from tests.browser.relay import Relay, relay_to
 from tests.browser.windows import Window, open_window, user_context
 from tests.platform import Platform
 
-pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("browser"), pytest.mark.timeout(240)]
 
 _EVENTS = """
 window.titles = []; window.opened = 0

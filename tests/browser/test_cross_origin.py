@@ -8,7 +8,7 @@ import pytest
 from tests.browser.windows import Window, load_again
 from tests.platform import Platform
 
-pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("browser"), pytest.mark.timeout(240)]
 
 _PATHS = [
     "/rest/v1/news?limit=1", "/auth/v1/settings", "/storage/v1/bucket", "/graphql/v1", "/functions/v1/missing",

@@ -21,7 +21,7 @@ ROWS: list[dict[str, Any]] = json.loads(
 )
 PASSWORD = "correct horse"
 
-pytestmark = pytest.mark.xdist_group("clients")
+pytestmark = pytest.mark.process_group("clients")
 
 
 @dataclass(frozen=True)

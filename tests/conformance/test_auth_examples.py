@@ -28,7 +28,7 @@ LAST_WORDS = {
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
 ]
 

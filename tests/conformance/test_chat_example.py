@@ -16,7 +16,7 @@ EXAMPLE = HERE.parents[1] / "examples" / "chat"
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
 ]
 

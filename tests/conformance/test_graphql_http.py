@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.timeout(120),
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
 ]

@@ -22,7 +22,7 @@ from tests.platform import Platform, platform
 from tests.workers.management.mcp.conftest import data_of
 
 HERE = Path(__file__).parent
-pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("clients"), pytest.mark.timeout(240)]
 
 _READING = {
     "list_tables", "describe_table", "list_extensions", "list_migrations", "explain_row", "execute_sql", "explain", "get_logs",

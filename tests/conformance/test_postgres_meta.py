@@ -15,7 +15,7 @@ SERVER = HERE / "node_modules" / "@supabase" / "postgres-meta" / "dist" / "serve
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.timeout(240),
     pytest.mark.usefixtures("node_modules"),
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),

@@ -17,7 +17,7 @@ from tests.conformance.projects.folder import NoProject, find
 from tests.conformance.projects.report import Check, Failure, Outcome, outcome, table, told
 
 PROJECTS = Path(__file__).parents[1] / "projects"
-pytestmark = [pytest.mark.xdist_group("projects"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.process_group("projects"), pytest.mark.timeout(600)]
 
 
 def write(root: Path, files: dict[str, str]) -> Path:

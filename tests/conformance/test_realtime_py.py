@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 WRITER, READER, STRANGER = (f"00000000-0000-0000-0000-00000000000{last}" for last in "abc")
 PATIENCE_S = 15
 
-pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("clients"), pytest.mark.timeout(120)]
 Connect = Callable[..., Awaitable[AsyncClient]]
 
 

@@ -24,7 +24,7 @@ from tests.conformance.auth_callers import (
     refused,
 )
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 MISSING = {
     "name": "AuthSessionMissingError",

@@ -17,7 +17,7 @@ from tests.conformance.auth_callers import (
     refused,
 )
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 UNKNOWN = refused(404, "user_not_found", "User not found")
 

@@ -18,7 +18,7 @@ from tests.conformance.auth_callers import (
 from tests.conformance.auth_post import code_to, land, letter_to, phone_number
 from tests.conformance.confirming import SITE
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 EXPIRED = refused(403, "otp_expired", "Token has expired or is invalid")
 NOT_CONFIRMED = refused(400, "email_not_confirmed", "Email not confirmed")

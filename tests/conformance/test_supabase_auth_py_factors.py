@@ -10,7 +10,7 @@ import pytest
 from tests.conformance.auth_callers import OTHER, People, Person, admin_of, claims_of, done, refusal, refused
 from tests.conformance.auth_post import code_to, phone_number
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 INVALID = refused(422, "mfa_verification_failed", "Invalid TOTP code entered")
 

@@ -13,7 +13,7 @@ from supabase_auth.errors import AuthInvalidJwtError
 from tests.conformance.auth_callers import People, claims_of, done
 from tests.conformance.confirming import SIGNING_KEY
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 AT_ONCE = 50
 

@@ -12,7 +12,7 @@ from tests.conformance.auth_post import Landing, land
 from tests.conformance.confirming import SITE
 from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 PROVIDER = "keycloak"
 SAML_OFF = refused(404, "saml_provider_disabled", "SAML 2.0 is disabled")

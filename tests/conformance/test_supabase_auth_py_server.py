@@ -9,7 +9,7 @@ from tests.conformance.auth_callers import NOT_ADMIN, PASSWORD, People, address,
 from tests.conformance.auth_post import land, letter_to
 from tests.conformance.confirming import SITE
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 REDIRECT = "https://app.example/callback"
 

@@ -20,7 +20,7 @@ PROGRAM = HERE / "node_modules" / "@supabase" / "cli-linux-x64" / "bin" / "supab
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.timeout(240),
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
 ]

@@ -15,7 +15,7 @@ from postgrest._sync import request_builder as sync_builders
 from tests.conformance.callers import Caller, connect, interrupted_session
 from tests.platform import Platform
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 HERE = Path(__file__).parent
 OFFERED = [

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.callers import Caller
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 Query = Callable[[Caller], Any]
 

@@ -7,7 +7,7 @@ from postgrest import CountMethod
 
 from tests.conformance.callers import Caller
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 CALLS: list[tuple[str, dict[str, Any], Any]] = [
     ("add_them", {"a": 2, "b": 3}, 5),

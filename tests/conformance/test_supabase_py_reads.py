@@ -7,7 +7,7 @@ from postgrest import CountMethod
 
 from tests.conformance.callers import Caller
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 
 def projects(db: Caller, *columns: str, **options: Any) -> Any:

@@ -12,7 +12,7 @@ from tests.conformance.callers import Caller
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.usefixtures("parcels"),
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
 ]
 
 

@@ -13,7 +13,7 @@ from tests.platform import Platform
 
 PATIENCE_S = 60
 
-pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("clients"), pytest.mark.timeout(120)]
 
 
 @asynccontextmanager

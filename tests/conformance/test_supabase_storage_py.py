@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.auth_callers import done
 from tests.conformance.storage_callers import DUPLICATE, NO_BUCKET, NOT_FOUND, Files, names, refusal
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 WORDS = b"many words"
 

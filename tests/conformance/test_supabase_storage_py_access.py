@@ -9,7 +9,7 @@ from tests.conformance.auth_callers import claims_of, done
 from tests.conformance.storage_callers import DUPLICATE, FORBIDDEN, NOT_FOUND, Files, names, refusal
 from tests.workers.images.samples import opened, quarters, written
 
-pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.xdist_group("clients")]
+pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
 
 WORDS = b"many words"
 HIDDEN = "Either the object does not exist or you do not have access to it"

@@ -15,7 +15,7 @@ PAGE = HERE.parents[1] / "docs" / "storage-resumable.md"
 
 pytestmark = [
     pytest.mark.node,
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.timeout(240),
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine"),
 ]

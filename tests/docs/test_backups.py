@@ -11,7 +11,7 @@ from tests.platform import free_port, headwater
 
 PAGE = (ROOT / "docs" / "backups.md").read_text(encoding="utf-8")
 
-pytestmark = [pytest.mark.xdist_group("recovery"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("recovery"), pytest.mark.timeout(300)]
 
 
 def test_a_moment_comes_back_as_the_page_says(tmp_path: Path) -> None:

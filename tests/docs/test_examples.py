@@ -14,7 +14,7 @@ from tests.platform import Platform, free_port, headwater, platform
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(shutil.which("npm") is None, reason="Node.js is not on this machine"),
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.timeout(300),
 ]
 PATH = f"{COMMANDS}:{os.environ['PATH']}"

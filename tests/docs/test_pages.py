@@ -15,7 +15,7 @@ DOCS = ROOT / "docs"
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(shutil.which("npm") is None, reason="Node.js is not on this machine"),
-    pytest.mark.xdist_group("clients"),
+    pytest.mark.process_group("clients"),
     pytest.mark.timeout(300),
 ]
 

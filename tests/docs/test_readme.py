@@ -13,7 +13,7 @@ from tests.platform import Platform, platform
 
 README = (ROOT / "README.md").read_text()
 
-pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("clients"), pytest.mark.timeout(300)]
 
 
 @pytest.fixture(params=["sh", "bash"])

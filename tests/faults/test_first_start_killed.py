@@ -18,7 +18,7 @@ from tests.faults.killed_platform import KilledPlatform, killed_platform
 from tests.platform import Platform
 from workers.database.migrations.migrate import read_migrations
 
-pytestmark = [pytest.mark.xdist_group("first start killed"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("first start killed"), pytest.mark.timeout(300)]
 
 _HISTORY = "select count(*) from headwater.migrations"
 _SEEDED = "select count(*) from supabase_migrations.seed_files"

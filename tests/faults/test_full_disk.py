@@ -20,7 +20,7 @@ import pytest
 from tests.faults.full_disk import SmallDisk, small_disk
 from tests.platform import Platform, free_port, headwater
 
-pytestmark = [pytest.mark.xdist_group("full-disk"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("full-disk"), pytest.mark.timeout(240)]
 
 _MEGABYTES = 420
 _HEALS_S = 60

@@ -18,7 +18,7 @@ from tests.faults.campaign_platform import resize
 from tests.faults.ledger import Caller, Ledger, Meaning
 from tests.platform import Platform, headwater, platform
 
-pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("faults"), pytest.mark.timeout(300)]
 
 _DISK_BYTES = 256 * 1024**2
 _PATIENCE_S = 280

@@ -15,7 +15,7 @@ from services.supervisor.data_folder.state import ChildState, PlatformState, rea
 from tests.platform import Platform, platform
 from tests.platforms.conftest import pid_of
 
-pytestmark = [pytest.mark.xdist_group("hung-parts"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("hung-parts"), pytest.mark.timeout(240)]
 
 _PARTS = ("pools", "changes", "edges", "functions")
 _PATIENCE_S = 60

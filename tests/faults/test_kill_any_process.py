@@ -17,7 +17,7 @@ import pytest
 from services.supervisor.processes.forks import is_supported
 from tests.platform import Platform, platform
 
-pytestmark = [pytest.mark.xdist_group("kills"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("kills"), pytest.mark.timeout(300)]
 
 _HEALS_S = 90
 _SERVED_IN_A_ROW = 5

@@ -9,7 +9,7 @@ import pytest
 from tests.broker.s3_server import KEY, running_s3
 from tests.platform import platform
 
-pytestmark = [pytest.mark.xdist_group("object-store"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("object-store"), pytest.mark.timeout(240)]
 
 _PATIENCE_S = 60
 

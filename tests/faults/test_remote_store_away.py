@@ -13,7 +13,7 @@ from tests.platform import platform
 from tests.platforms.storage_requests import PATIENCE_S, Storehouse, open_storehouse
 from tests.platforms.storage_traffic import swept
 
-pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("faults"), pytest.mark.timeout(240)]
 
 _PREFIX = f"away/{uuid4()}"
 _LONG = b"x" * 9_000_000

@@ -29,7 +29,7 @@ from workers.project.project_connection import read_project_urls
 from workers.project.push import read_project_files
 from workers.project.reset import reset
 
-pytestmark = [pytest.mark.xdist_group("restore killed"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("restore killed"), pytest.mark.timeout(300)]
 
 _BEFORE_EXCHANGE = [
     "Looking through",

@@ -22,7 +22,7 @@ _KINDS = (
 _REST_S = 1.0
 
 
-@pytest.mark.xdist_group("faults")
+@pytest.mark.process_group("faults")
 @pytest.mark.timeout(400)
 async def test_faults_under_traffic_lose_and_double_nothing_and_heal() -> None:
     plan = one_of_each(_KINDS, _REST_S)

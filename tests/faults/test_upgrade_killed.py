@@ -21,7 +21,7 @@ from workers.database.migrations.migrate import migrate, read_migrations
 from workers.database.migrations.upgrade import upgrade
 from workers.project.replace_database import recover
 
-pytestmark = [pytest.mark.xdist_group("upgrade killed"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("upgrade killed"), pytest.mark.timeout(300)]
 
 SEED = int(os.environ.get("FAULTS_SEED", "1"))
 _KILLS = 40 if os.environ.get("FAULTS_LONG") else 6

@@ -9,7 +9,7 @@ from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.wire import Wire, case_of, check_always, read_case
 
-pytestmark = pytest.mark.xdist_group("fuzz")
+pytestmark = pytest.mark.process_group("fuzz")
 
 _GRAMMAR = Grammar(
     r"""

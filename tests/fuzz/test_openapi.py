@@ -14,7 +14,7 @@ from tests.fuzz.core import Budget
 from tests.fuzz.rest import is_error
 from tests.fuzz.wire import Wire
 
-pytestmark = pytest.mark.xdist_group("fuzz")
+pytestmark = pytest.mark.process_group("fuzz")
 
 _OPENAPI = "application/vnd.oai.openapi+json;version=3.1"
 _TIMEOUT_S = 30

@@ -175,7 +175,7 @@ def test_any_frame_is_read_whole_or_malformed(budget: Budget) -> None:
     )
 
 
-@pytest.mark.xdist_group("fuzz")
+@pytest.mark.process_group("fuzz")
 def test_a_socket_answers_after_any_frames_and_shows_no_secret(budget: Budget, wire: Wire) -> None:
     sockets = _Sockets(wire)
     try:

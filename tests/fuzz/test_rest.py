@@ -9,7 +9,7 @@ from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.rest import WORDS, check_answer, generated, is_no_http
 from tests.fuzz.wire import Wire, check_share, read_case
 
-pytestmark = pytest.mark.xdist_group("fuzz")
+pytestmark = pytest.mark.process_group("fuzz")
 
 _TIDY_AFTER = 500
 

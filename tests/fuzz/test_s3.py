@@ -27,7 +27,7 @@ from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.wire import Answer, Case, Wire, check_always, check_share, made_by, read_case
 
-pytestmark = pytest.mark.xdist_group("fuzz")
+pytestmark = pytest.mark.process_group("fuzz")
 
 _GRAMMAR = Grammar(
     r"""

@@ -17,7 +17,7 @@ from tests.workers.database.server import OUTSIDE
 
 pytestmark = [
     pytest.mark.skipif(OUTSIDE is None, reason="TEST_POSTGRES names no other Postgres"),
-    pytest.mark.xdist_group("outside postgres"),
+    pytest.mark.process_group("outside postgres"),
     pytest.mark.timeout(300),
 ]
 

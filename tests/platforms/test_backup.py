@@ -13,7 +13,7 @@ from tests.broker.s3_server import KEY, S3Server, running_s3
 from tests.platform import Platform, headwater, platform
 from tests.workers.database.server import temporary_server
 
-pytestmark = [pytest.mark.xdist_group("backup"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("backup"), pytest.mark.timeout(300)]
 
 _SCHEMA = (
     "create role keeper nologin; create table public.notes (id int primary key, text text);"

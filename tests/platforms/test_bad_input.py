@@ -11,7 +11,7 @@ import pytest
 from tests.platform import Platform
 from tests.platforms.conftest import token
 
-pytestmark = pytest.mark.xdist_group("running_platform")
+pytestmark = pytest.mark.process_group("running_platform")
 
 
 def send(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.platform import Platform, headwater, platform, state_of
 
-pytestmark = [pytest.mark.xdist_group("branches"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("branches"), pytest.mark.timeout(300)]
 
 _DATABASE_ALONE = ("--pool", "none", "--edge", "none")
 

@@ -33,7 +33,7 @@ from tests.platforms.test_schedules import Listener
 from tests.workers.management.operations.conftest import administrator
 from workers.auth.model.vault import CannotOpen, read_vault
 
-pytestmark = [pytest.mark.xdist_group("branches"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("branches"), pytest.mark.timeout(300)]
 
 _WAIT_S = 60.0
 _SCHEMA = """

@@ -12,7 +12,7 @@ from tests.workers.database.own_server import OwnServer, own_server
 from tests.workers.database.server import connected
 from tests.workers.database.standby import PRIMARY, Address, Standby, address_of, standby_of
 
-pytestmark = [pytest.mark.xdist_group("failover"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.process_group("failover"), pytest.mark.timeout(400)]
 
 _WRITES = 1500
 

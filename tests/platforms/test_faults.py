@@ -13,7 +13,7 @@ import pytest
 from tests.platform import Platform
 from tests.platforms.conftest import pid_of, token
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
 _PATIENCE_S = 60
 

@@ -16,7 +16,7 @@ from multidict import CIMultiDictProxy
 from tests.platform import Platform
 from tests.platforms.conftest import pid_of, token
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
 _PATIENCE_S = 60
 _SLEEPING = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'"

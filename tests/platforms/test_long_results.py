@@ -13,7 +13,7 @@ import pytest
 from tests.bench.stream import watched
 from tests.platform import Platform, platform
 
-pytestmark = [pytest.mark.xdist_group("long_results"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("long_results"), pytest.mark.timeout(180)]
 
 _PATIENCE_S = 60
 _TEN_MB = 10_000

@@ -13,7 +13,7 @@ from tests.platform import Platform, platform
 from tests.platforms.conftest import token
 from tests.platforms.realtime_followers import Follower, Writer, following, kill, published
 
-pytestmark = [pytest.mark.xdist_group("missed changes"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("missed changes"), pytest.mark.timeout(300)]
 
 _PATIENCE_S = 60
 _ROWS, _KILLS = 900, 3

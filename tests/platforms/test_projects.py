@@ -25,7 +25,7 @@ from tests.fast import skip_in_fast_run
 from tests.platform import headwater, prepare_data
 from tests.ports import free_port
 
-pytestmark = [pytest.mark.xdist_group("projects"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.process_group("projects"), pytest.mark.timeout(400)]
 
 _WAIT_S = 120.0
 _KEY = 21_03

@@ -22,7 +22,7 @@ from tests.platform import Platform, platform
 from tests.platforms.conftest import pid_of
 from tests.platforms.realtime_followers import PATIENCE_S, Follower, Writer, following, kill, published
 
-pytestmark = [pytest.mark.xdist_group("realtime crashes"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.process_group("realtime crashes"), pytest.mark.timeout(400)]
 
 _WRITES, _KILLS, _STANDBYS = 20_000, 10, 2
 _LEADS = b'"ReplicationStarted"'

@@ -19,7 +19,7 @@ from tests.platform import Platform
 from tests.platforms.conftest import token
 from tests.platforms.realtime_followers import Follower, Writer, following, published
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(240)]
 
 _ADA, _BOB = str(uuid.uuid4()), str(uuid.uuid4())
 _EPOCHS = 40

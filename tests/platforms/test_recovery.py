@@ -22,7 +22,7 @@ import pytest
 from tests.platform import Platform, headwater, platform
 from tests.workers.management.operations.conftest import administrator
 
-pytestmark = [pytest.mark.xdist_group("recovery"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.process_group("recovery"), pytest.mark.timeout(300)]
 
 _WAIT_S = 60.0
 _KEY = "a2V5IG9mIDMyIGJ5dGVzIGZvciB0aGVzZSB0ZXN0cyE="

@@ -27,7 +27,7 @@ from tests.services.gateway.door import Door, running_door
 
 PAGE = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text()
 PASSWORDS = {user: f"{user}-secret" for user in ("door", "pool", "changes")}
-pytestmark = [pytest.mark.xdist_group("regions")]
+pytestmark = [pytest.mark.process_group("regions")]
 
 
 @dataclass

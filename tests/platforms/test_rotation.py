@@ -15,7 +15,7 @@ import pytest
 
 from tests.platform import Platform, headwater, platform
 
-pytestmark = [pytest.mark.xdist_group("rotation"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("rotation"), pytest.mark.timeout(240)]
 
 _PATIENCE_S = 60
 _TABLE = (

@@ -15,7 +15,7 @@ from tests.platform import Platform
 from tests.platforms.conftest import token
 from tests.s3_clients import s3_client, s3_clients_closed  # noqa: F401  # closes them
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
 ALICE = "a11ce000-0000-4000-8000-000000000001"
 POLICY = """

@@ -10,7 +10,7 @@ import pytest
 from tests.platform import Platform, platform
 from tests.platforms.storage_requests import PATIENCE_S, Storehouse, open_storehouse
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from tests.platform import Platform, platform
 from tests.platforms.storage_requests import LIMIT, SETTINGS, Storehouse, open_storehouse, until
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
 MIB = 1024 * 1024
 MOST_GROWTH = 64 * MIB

@@ -17,7 +17,7 @@ from tests.platforms.conftest import pid_of
 from tests.platforms.image_traffic import REFUSED, RIGHT, client, more_rendered
 from tests.platforms.storage_traffic import Known, differences, make_buckets, more_done, swept, traffic
 
-pytestmark = [pytest.mark.xdist_group("storage-crashes"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.process_group("storage-crashes"), pytest.mark.timeout(240)]
 
 _KILLS = 3
 _BETWEEN = 60

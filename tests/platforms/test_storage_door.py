@@ -11,7 +11,7 @@ import pytest
 from tests.platform import Platform
 from tests.platforms.conftest import token
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
 ALICE = "a11ce000-0000-4000-8000-000000000001"
 MISSING = {

@@ -15,7 +15,7 @@ from tests.platform import Platform, platform
 from tests.platforms.storage_requests import PATIENCE_S, PATIENT, Storehouse, open_storehouse, until
 from tests.workers.images.samples import plain, quarters, written
 
-pytestmark = [pytest.mark.xdist_group("running_platform"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
 MIB = 1024 * 1024
 NOBODY = (503, "no storage worker is running")

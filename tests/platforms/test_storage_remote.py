@@ -20,7 +20,7 @@ from tests.platforms.storage_traffic import swept
 from tests.platforms.tus_client import Tus
 from tests.workers.images.samples import opened, quarters, written
 
-pytestmark = [pytest.mark.xdist_group("storage-remote"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("storage-remote"), pytest.mark.timeout(180)]
 
 MIB = 1024 * 1024
 

@@ -16,7 +16,7 @@ from tests.platforms.realtime_followers import Follower, Writer, following, publ
 from tests.platforms.topology import NATS, PATIENCE_S, Topology, running_topology
 from tests.platforms.topology_load import Load, email_of, loading
 
-pytestmark = [pytest.mark.xdist_group("topology"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.process_group("topology"), pytest.mark.timeout(600)]
 
 BOUND_S = 45.0
 """Longest time in which requests may fail after any one process was killed. docs/operations.md states 20 s; here six test processes share the machine."""

@@ -16,7 +16,7 @@ import pytest
 from tests.collector import Collector, Seen, collecting
 from tests.platform import Platform, platform
 
-pytestmark = [pytest.mark.xdist_group("traces"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("traces"), pytest.mark.timeout(120)]
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = "b7ad6b7169203331"

@@ -23,7 +23,7 @@ from tests.platforms.storage_requests import (
 )
 from tests.platforms.tus_client import Tus, version_of
 
-pytestmark = [pytest.mark.xdist_group("tus"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("tus"), pytest.mark.timeout(180)]
 
 MIB = 1024 * 1024
 MOST_GROWTH = 64 * MIB

@@ -12,7 +12,7 @@ from tests.platforms.conftest import token
 from tests.platforms.s3.conftest import ID, SECRET
 from tests.s3_clients import s3_client
 
-pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("s3"), pytest.mark.timeout(180)]
 
 FAILED, MISSING, OK = (412, "PreconditionFailed"), (404, "NoSuchKey"), (200, "")
 BOB = "b0b00000-0000-4000-8000-000000000002"

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # s
 from tests.platform import Platform
 from tests.platforms.s3.conftest import ID, SECRET
 
-pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("s3"), pytest.mark.timeout(180)]
 
 MIB = 1024 * 1024
 PARTS = (b"a" * (5 * MIB), b"b" * (5 * MIB + 1), b"the end")

@@ -24,7 +24,7 @@ from tests.platforms.conftest import token
 from tests.platforms.s3.conftest import ID, SECRET
 from tests.s3_clients import s3_client
 
-pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("s3"), pytest.mark.timeout(180)]
 
 PROJECT = "headwater"
 ALICE, BOB = "a11ce000-0000-4000-8000-000000000001", "b0b00000-0000-4000-8000-000000000002"

@@ -16,7 +16,7 @@ from tests.platform import Platform
 from tests.platforms.conftest import token
 from tests.s3_clients import s3_client
 
-pytestmark = [pytest.mark.xdist_group("s3"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("s3"), pytest.mark.timeout(180)]
 
 MIB = 1024 * 1024
 OWNER = "a11ce000-0000-4000-8000-000000000001"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.platforms.seed.callers import MILLISECONDS, Person, claims_of
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_a_session_has_the_fields_of_2_3_and_its_user_those_of_2_2(ada: Person) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.platforms.seed.callers import Caller, SeedPlatform
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_the_root_describes_the_interface_as_openapi(service: Caller) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.platforms.seed.callers import Caller, asked
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_a_collection_has_edges_cursors_and_page_info(anon: Caller) -> None:

@@ -19,7 +19,7 @@ from tests.platforms.seed.callers import (
     signed_up,
 )
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_a_password_has_six_characters_at_least(anon: Caller) -> None:

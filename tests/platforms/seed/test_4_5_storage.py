@@ -7,7 +7,7 @@ import pytest
 
 from tests.platforms.seed.callers import MILLISECONDS, Caller, Person, SeedPlatform, signed_up
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_buckets_are_made_changed_emptied_and_deleted(service: Caller) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.platforms.seed.callers import Person, SeedPlatform
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 async def test_changes_presence_and_broadcasts_reach_a_subscriber(

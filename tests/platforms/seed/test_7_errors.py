@@ -8,7 +8,7 @@ import pytest
 
 from tests.platforms.seed.callers import Caller, SeedPlatform
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 @pytest.mark.parametrize(

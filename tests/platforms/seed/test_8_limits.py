@@ -4,7 +4,7 @@ import pytest
 
 from tests.platforms.seed.callers import SeedPlatform
 
-pytestmark = [pytest.mark.xdist_group("seed"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.process_group("seed"), pytest.mark.timeout(120)]
 
 
 def test_accounts_are_protected_against_brute_force(seed_platform: SeedPlatform) -> None:

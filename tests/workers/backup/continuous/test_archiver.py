@@ -23,7 +23,7 @@ from workers.backup.continuous.progress import LOG, ArchiveProgress
 from workers.backup.continuous.recovery_files import read_piece
 from workers.backup.continuous.recovery_plan import chain
 
-pytestmark = [pytest.mark.xdist_group("archiver"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("archiver"), pytest.mark.timeout(180)]
 
 KEYS = [os.urandom(32)]
 _WAIT_S = 60.0

@@ -28,7 +28,7 @@ from workers.backup.continuous.moments import MomentRejected
 from workers.backup.continuous.recovery_files import fetch_files
 from workers.backup.continuous.recovery_plan import plan_recovery
 
-pytestmark = [pytest.mark.xdist_group("archiver"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.process_group("archiver"), pytest.mark.timeout(180)]
 
 _START_S = 60.0
 _PROGRAM = str(find_postgres() / "pg_combinebackup")

@@ -30,7 +30,7 @@ from tests.workers.database.standby import PRIMARY, Standby
 from workers.database.replicas.facts import replica_facts
 from workers.database.replicas.replica import ReplicaUnusable
 
-pytestmark = pytest.mark.xdist_group("replicas")
+pytestmark = pytest.mark.process_group("replicas")
 
 _ROLES = login_role(LOGIN, "replicas_anon", "replicas_user", "replicas_service")
 _NO_PATIENCE = {"max_standby_streaming_delay": "0", "hot_standby_feedback": "off"}
