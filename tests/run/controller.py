@@ -9,8 +9,10 @@ import json
 import os
 import selectors
 import socket
+import threading
 from collections import deque
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +54,10 @@ class ForkedRun:
         if session.testsfailed and not config.option.continue_on_collection_errors:
             return None
         self._groups.extend(grouped(session.items, _stored(config)))
+        if _threads() > 1:
+            raise pytest.UsageError(
+                "a test module starts threads while it is collected, which a fork would lose"
+            )
         config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # its children make theirs in it
         config.pluginmanager.get_plugin("capturemanager").stop_global_capturing()  # each child has its own
         try:
@@ -138,6 +144,12 @@ class ForkedRun:
             key.data.control.close()
             os.waitpid(key.data.pid, 0)
         self._selector.close()
+
+
+def _threads() -> int:
+    """Return the number of this process's threads, those of C libraries among them where the system lists them."""
+    tasks = Path("/proc/self/task")
+    return len(list(tasks.iterdir())) if tasks.exists() else threading.active_count()
 
 
 def _stops(session: pytest.Session) -> bool:
