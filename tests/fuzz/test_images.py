@@ -7,7 +7,6 @@ would end at the first sum.
 
 import asyncio
 import contextlib
-import functools
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from schemas.images.transform import Output, Transform
 from tests.fuzz import mutate
 from tests.fuzz.core import Budget, Target, run
 from tests.fuzz.grammar import Grammar
+from tests.workers.images.from_fork import from_fork
 from tests.workers.images.rendering import rendered
 from tests.workers.images.samples import moving, opened, png, quarters, turned, written
 from workers.images.decoder_processes import DecoderProcesses
@@ -50,9 +50,7 @@ link: #a | #l | #p | file:///etc/passwd | data:image/png;base64,iVBORw0KGgo= | h
 )
 
 
-@functools.cache
 def _samples() -> list[bytes]:
-    """Return files of each format, made by the process that uses them: libvips starts threads, which a fork loses."""
     still = quarters(24, 16)
     kinds = [written(still, kind) for kind in ("jpg", "png", "webp", "gif", "avif", "tif")]
     return [
@@ -64,6 +62,7 @@ def _samples() -> list[bytes]:
     ]
 
 
+_SAMPLES = from_fork(_samples)
 _WORDS = [b"IHDR", b"IDAT", b"PLTE", b"tRNS", b"acTL", b"fdAT", b"iCCP", b"eXIf", b"\xff\xd8", b"\xff\xd9", b"\xff\xda", b"\xff\xc0", b"\xff\xc2", b"\xff\xc4", b"\xff\xdb", b"\xff\xe1",
           b"Exif\0\0", b"II*\0", b"MM\0*", b"RIFF", b"WEBP", b"VP8X", b"VP8L", b"ANIM", b"ANMF", b"ALPH", b"GIF89a", b"\x21\xf9\x04", b"\x2c", b"NETSCAPE2.0", b"ftypavif",
           b"meta", b"iloc", b"ispe", b"av1C", b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\0"]  # fmt: skip
@@ -98,9 +97,7 @@ def _generated(random: Random) -> bytes:
     head = bytes([random.randrange(len(_ASKED))])
     if random.randrange(4) == 0:
         return head + _SVG.make(random).encode()
-    return _edited(
-        random, head + random.choice(_samples()), _WORDS, [b"\0" + sample for sample in _samples()]
-    )
+    return _edited(random, head + random.choice(_SAMPLES), _WORDS, [b"\0" + sample for sample in _SAMPLES])
 
 
 class _Renderer:
@@ -155,5 +152,5 @@ def renderer() -> Iterator[_Renderer]:
 
 
 def test_any_file_is_rendered_or_refused_and_no_decoder_dies(budget: Budget, renderer: _Renderer) -> None:
-    seeds = [bytes([number % len(_ASKED)]) + sample for number, sample in enumerate(_samples())]
+    seeds = [bytes([number % len(_ASKED)]) + sample for number, sample in enumerate(_SAMPLES)]
     run(Target("images", _generated, renderer.check, 500, _WORDS, seeds, edit=_edited), budget)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyvips
 
+from tests.workers.images.from_fork import from_fork
 from tests.workers.images.samples import chunk, moving, png, quarters, svg, written
 
 
@@ -36,62 +37,66 @@ def orientation(value: int) -> bytes:
     return b"MM\0*\0\0\0\x08" + struct.pack(">HHHIHHI", 1, 0x0112, 3, 1, value, 0, 0)
 
 
-_QUARTERS_JPEG, _NOISE_JPEG = written(quarters(160, 80), "jpg"), written(noise(), "jpg")
-_QUARTERS_PNG, _NOISE_PNG = written(quarters(160, 80), "png"), written(noise(), "png")
-_SCAN = _NOISE_JPEG.index(b"\xff\xda")
-_PIXELS = _QUARTERS_PNG.index(b"IDAT")
-_PIXELS_SIZE = struct.unpack(">I", _QUARTERS_PNG[_PIXELS - 4 : _PIXELS])[0]
-_HEAD = _QUARTERS_PNG.index(b"IHDR")
+def _files() -> tuple[dict[str, bytes], dict[str, bytes], dict[str, bytes]]:
+    """Return files that are rendered whole, in part, and not at all."""
+    quarters_jpeg, noise_jpeg = written(quarters(160, 80), "jpg"), written(noise(), "jpg")
+    quarters_png, noise_png = written(quarters(160, 80), "png"), written(noise(), "png")
+    scan = noise_jpeg.index(b"\xff\xda")
+    pixels = quarters_png.index(b"IDAT")
+    pixels_size = struct.unpack(">I", quarters_png[pixels - 4 : pixels])[0]
+    head = quarters_png.index(b"IHDR")
+    interlaced = bytes(noise().pngsave_buffer(interlace=True))
+    cmyk = quarters(160, 80).colourspace("cmyk")
+    deep = quarters(160, 80).colourspace("rgb16")
+
+    whole = {
+        "JPEG without an end marker": quarters_jpeg[:-2],
+        "JPEG with other bytes behind it": quarters_jpeg + b"rubbish" * 100,
+        "JPEG with an EXIF orientation that does not exist": with_exif(quarters_jpeg, orientation(9)),
+        "JPEG with an EXIF orientation of 0": with_exif(quarters_jpeg, orientation(0)),
+        "JPEG with rubbish for EXIF": with_exif(quarters_jpeg, b"II*\0\xff\xff\xff\xff" + b"\xee" * 50),
+        "JPEG in CMYK": bytes(cmyk.jpegsave_buffer(keep="none")),
+        "progressive JPEG": bytes(quarters(160, 80).jpegsave_buffer(interlace=True)),
+        "PNG with a wrong checksum of its pixels": with_byte(quarters_png, pixels + 4 + pixels_size),
+        "PNG with a wrong checksum of its head": with_byte(quarters_png, head + 4 + 13),
+        "PNG without an end": quarters_png[:-12],
+        "PNG with 16 bits": bytes(deep.pngsave_buffer(bitdepth=16)),
+        "interlaced PNG": bytes(quarters(160, 80).pngsave_buffer(interlace=True)),
+        "PNG with a text of a wrong checksum": quarters_png[: pixels - 4]
+        + with_byte(chunk(b"tEXt", b"a\0b"), 12)
+        + quarters_png[pixels - 4 :],
+    }
+
+    parts = {
+        "JPEG that ends in the middle": start(noise_jpeg, 0.6),
+        "JPEG with damaged pixels": noise_jpeg[: scan + 40] + bytes(20) + noise_jpeg[scan + 60 :],
+        "PNG that ends in the middle": start(noise_png, 0.5),
+        "PNG with a wrong checksum inside its pixels": with_byte(noise_png, len(noise_png) - 12 - 5),
+        "GIF without an end": written(noise(), "gif")[:-1],
+        "GIF that ends in the middle": start(written(noise(), "gif"), 0.6),
+        "animated GIF that ends in the middle": start(written(moving(6), "gif"), 0.7),
+    }
+
+    unsupported = {
+        "JPEG without pixels": noise_jpeg[: scan + 14],
+        "JPEG of which only the head is there": noise_jpeg[:40],
+        "PNG without pixels": noise_png[: noise_png.index(b"IDAT") + 4],
+        "PNG whose pixels are no zlib stream": png(160, 80, rows=b"not zlib at all" * 9),
+        "interlaced PNG that ends in the middle": start(interlaced, 0.5),
+        "WebP that ends in the middle": start(written(noise(), "webp"), 0.6),
+        "animated WebP that ends in the middle": start(written(moving(6), "webp"), 0.7),
+        "AVIF that ends in the middle": start(written(noise(), "avif"), 0.6),
+        "TIFF that ends in the middle": start(written(noise(), "tif"), 0.6),
+        "HEIC": b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(64),
+        "empty file": b"",
+    }
+    return whole, parts, unsupported
+
+
+WHOLE_QUARTERS, PARTS, UNSUPPORTED = from_fork(_files)
+"""Files that are rendered as the whole image, the four quarters; as far as they can be decoded; those that are answered with 400."""
+
 _BLACK_PNG = png(160, 80)
-_INTERLACED = bytes(noise().pngsave_buffer(interlace=True))
-_CMYK = quarters(160, 80).colourspace("cmyk")
-_DEEP = quarters(160, 80).colourspace("rgb16")
-
-WHOLE_QUARTERS = {
-    "JPEG without an end marker": _QUARTERS_JPEG[:-2],
-    "JPEG with other bytes behind it": _QUARTERS_JPEG + b"rubbish" * 100,
-    "JPEG with an EXIF orientation that does not exist": with_exif(_QUARTERS_JPEG, orientation(9)),
-    "JPEG with an EXIF orientation of 0": with_exif(_QUARTERS_JPEG, orientation(0)),
-    "JPEG with rubbish for EXIF": with_exif(_QUARTERS_JPEG, b"II*\0\xff\xff\xff\xff" + b"\xee" * 50),
-    "JPEG in CMYK": bytes(_CMYK.jpegsave_buffer(keep="none")),
-    "progressive JPEG": bytes(quarters(160, 80).jpegsave_buffer(interlace=True)),
-    "PNG with a wrong checksum of its pixels": with_byte(_QUARTERS_PNG, _PIXELS + 4 + _PIXELS_SIZE),
-    "PNG with a wrong checksum of its head": with_byte(_QUARTERS_PNG, _HEAD + 4 + 13),
-    "PNG without an end": _QUARTERS_PNG[:-12],
-    "PNG with 16 bits": bytes(_DEEP.pngsave_buffer(bitdepth=16)),
-    "interlaced PNG": bytes(quarters(160, 80).pngsave_buffer(interlace=True)),
-    "PNG with a text of a wrong checksum": _QUARTERS_PNG[: _PIXELS - 4]
-    + with_byte(chunk(b"tEXt", b"a\0b"), 12)
-    + _QUARTERS_PNG[_PIXELS - 4 :],
-}
-"""Files that are rendered as the whole image, the four quarters."""
-
-PARTS = {
-    "JPEG that ends in the middle": start(_NOISE_JPEG, 0.6),
-    "JPEG with damaged pixels": _NOISE_JPEG[: _SCAN + 40] + bytes(20) + _NOISE_JPEG[_SCAN + 60 :],
-    "PNG that ends in the middle": start(_NOISE_PNG, 0.5),
-    "PNG with a wrong checksum inside its pixels": with_byte(_NOISE_PNG, len(_NOISE_PNG) - 12 - 5),
-    "GIF without an end": written(noise(), "gif")[:-1],
-    "GIF that ends in the middle": start(written(noise(), "gif"), 0.6),
-    "animated GIF that ends in the middle": start(written(moving(6), "gif"), 0.7),
-}
-"""Files that are rendered as far as they can be decoded."""
-
-UNSUPPORTED = {
-    "JPEG without pixels": _NOISE_JPEG[: _SCAN + 14],
-    "JPEG of which only the head is there": _NOISE_JPEG[:40],
-    "PNG without pixels": _NOISE_PNG[: _NOISE_PNG.index(b"IDAT") + 4],
-    "PNG whose pixels are no zlib stream": png(160, 80, rows=b"not zlib at all" * 9),
-    "interlaced PNG that ends in the middle": start(_INTERLACED, 0.5),
-    "WebP that ends in the middle": start(written(noise(), "webp"), 0.6),
-    "animated WebP that ends in the middle": start(written(moving(6), "webp"), 0.7),
-    "AVIF that ends in the middle": start(written(noise(), "avif"), 0.6),
-    "TIFF that ends in the middle": start(written(noise(), "tif"), 0.6),
-    "HEIC": b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(64),
-    "empty file": b"",
-}
-"""Files that are answered with 400."""
-
 DRAWINGS = {
     "SVG with an element that is not closed": svg().replace(b"</svg>", b"<g>"),
     "SVG that ends in the middle": svg()[:-20],

@@ -15,6 +15,7 @@ import pytest
 import pyvips
 
 from schemas.images.transform import Output, Transform
+from tests.workers.images.from_fork import from_fork
 from tests.workers.images.rendering import rendered, running
 from tests.workers.images.samples import (
     chunk,
@@ -35,7 +36,7 @@ from workers.images.errors import ImageError, SourceTooManyPixels, SourceUnsuppo
 from workers.images.limits import DecoderLimits
 
 MIB = 2**20
-SOUND = written(quarters(), "png")
+SOUND = from_fork(lambda: written(quarters(), "png"))
 LAUGHS = "".join(f'<!ENTITY l{at} "{f"&l{at - 1};" * 10}">' for at in range(1, 12))
 
 

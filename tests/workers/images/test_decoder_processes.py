@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from schemas.images.transform import Transform
+from tests.workers.images.from_fork import from_fork
 from tests.workers.images.rendering import rendered, running, until
 from tests.workers.images.samples import FOREIGN, opened, quarters, slow_svg, svg, written
 from workers.images import decoder_processes as module
@@ -21,7 +22,7 @@ from workers.images.errors import (
 )
 from workers.images.limits import DecoderLimits
 
-SOURCE = written(quarters(), "png")
+SOURCE = from_fork(lambda: written(quarters(), "png"))
 
 
 async def test_a_result_comes_back_through_a_file() -> None:

@@ -1,10 +1,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.workers.images.from_fork import from_fork
 from tests.workers.images.samples import quarters, written
 from workers.images.jpeg_scan import has_scan
 
-WHOLE = written(quarters(), "jpg")
+WHOLE = from_fork(lambda: written(quarters(), "jpg"))
 SCAN = WHOLE.index(b"\xff\xda")
 PIXELS = SCAN + 2 + int.from_bytes(WHOLE[SCAN + 2 : SCAN + 4], "big")
 

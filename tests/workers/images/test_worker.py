@@ -18,6 +18,7 @@ from schemas.errors import Unavailable
 from schemas.http import Request
 from schemas.images.transform import Output, Rendered, RenderOrder, Transform
 from schemas.settings.storage import Storage
+from tests.workers.images.from_fork import from_fork
 from tests.workers.images.rendering import running, until
 from tests.workers.images.samples import opened, quarters, slow_svg, svg, written
 from workers.images import worker as module
@@ -31,7 +32,7 @@ from workers.images.errors import (
 from workers.images.limits import DecoderLimits
 from workers.images.worker import ImageRendered, ImageWorker
 
-SOURCE = written(quarters(), "png")
+SOURCE = from_fork(lambda: written(quarters(), "png"))
 LIMITS = DecoderLimits(source_bytes=100_000)
 SMALL = Transform(20, 10)
 

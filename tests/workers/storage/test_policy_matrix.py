@@ -12,13 +12,13 @@ import pytest
 
 from schemas.caller import Caller
 from schemas.http import Response
-from tests.workers.images.samples import plain, written
+from tests.workers.images.samples import png
 from tests.workers.storage.storage_pool import ALICE, ALICE_ID, ANON, BOB, NOBODY, SERVICE, StoragePool, told
 from tests.workers.storage.tus_requests import Uploads
 
 Act = Callable[[StoragePool, str, Caller], Awaitable[bool]]
 """Gives whether the caller got what the call is for."""
-PICTURE = written(plain(8, 8), "png")
+PICTURE = png(8, 8)
 _STATE = """
 select json_build_object(
   'bucket', (select json_build_array(public, file_size_limit) from storage.buckets where id = $1),

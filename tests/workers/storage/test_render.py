@@ -3,11 +3,12 @@
 import pytest
 
 from tests.workers.images import samples
+from tests.workers.images.from_fork import from_fork
 from tests.workers.storage.storage_pool import ALICE, ANON, NOBODY, StoragePool, refusal, shown, told
 from workers.storage.model.media_types import POLICY
 from workers.storage.sweeps.sweep import sweep_tombstones
 
-PNG = samples.written(samples.quarters(80, 40), "png")
+PNG = from_fork(lambda: samples.written(samples.quarters(80, 40), "png"))
 
 
 async def bucket_with_picture(storage_pool: StoragePool, **changes: object) -> str:
