@@ -5,9 +5,12 @@ BIN := $(VENV)/bin
 INSTALLED_FROM := pyproject.toml constraints.txt scripts/setup
 # Arguments for the command: make start ARGS="--port 8000", make test ARGS="tests/services -k plan"
 ARGS ?=
-# Processes of a test run. More than cores: tests of whole platforms wait half of their time.
+# Processes of a test run, forks of one that has collected the tests (tests/run). More than cores: tests of whole platforms wait
+# half of their time.
 PROCESSES ?= 6
 PYTEST := $(BIN)/python -m pytest --processes $(PROCESSES)
+# Without the long tests (tests/long_tests.txt), which `make check-all` runs.
+PYTEST_SHORT := $(PYTEST) --without-long
 export PYTHON
 # Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,17 +20,21 @@ DASHBOARD := services/dashboard/static/index.html
 DASHBOARD_SOURCES := $(shell find services/dashboard/web \( -name node_modules -o -name generated \) -prune -o -type f -not -name .lock -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup start test test-fast test-postgres check fuzz faults docs bench release clean dashboard
+.PHONY: help setup start test test-fast test-affected test-postgres check check-all check-code check-pages check-tests \
+  check-postgres check-release fuzz faults mutation docs bench release clean dashboard
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
 	@echo "make setup   the environment for development, in $(VENV)"
-	@echo "make test    run all tests"
-	@echo "make test-fast  what needs no server but one database, in less than a minute"
+	@echo "make test    run the tests; ARGS chooses some, and those that ARGS names run also if they are long"
+	@echo "make test-affected  run what the changes since the last commit can break (FILES=... instead of these)"
+	@echo "make test-fast  what needs no server but one database"
 	@echo "make test-postgres  the platform and what speaks to the database, on POSTGRES=\"15 16 17\" (needs npm)"
-	@echo "make check   format, lint, strict types, import rules, docs, tests"
+	@echo "make check   what CI runs: format, lint, strict types, import rules, pages, tests, another Postgres, a release"
+	@echo "make check-all  that with the long tests, three versions of Postgres, fuzzers and faults: before a release"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
 	@echo "make faults  kill, stop and rob parts of a platform under traffic, for MINUTES=10: what is lost, doubled, missed; SEED=1 repeats"
+	@echo "make mutation  small faults in the product: which of COUNT=100 do the tests see? SEED=1 repeats"
 	@echo "make dashboard  build the pages of the dashboard; make setup and make start do it where they are missing"
 	@echo "make docs    the documentation as a site, in build/docs"
 	@echo "make release wheel, source archive and bill of materials, in dist"
@@ -43,7 +50,11 @@ start: $(VENV)/.runtime $(DASHBOARD)
 	@exec $(BIN)/headwater start $(ARGS)
 
 test: $(VENV)/.dev
-	$(PYTEST) $(ARGS)
+	$(if $(ARGS),$(PYTEST) $(ARGS),$(PYTEST_SHORT))
+
+test-affected: $(VENV)/.dev
+	@tests=$$($(BIN)/python scripts/affected $(FILES)) && \
+	if [ -n "$$tests" ]; then $(BIN)/python -m pytest --processes 3 -q $(ARGS) $$tests; else echo "no test mirrors or imports what changed"; fi
 
 # Pure steps and what one database is enough for (tests/fast.py); the left-out folders start processes.
 FAST := tests/broker tests/schemas tests/services tests/workers tests/test_class_names.py tests/test_superuser_sql.py \
@@ -68,22 +79,48 @@ $(OUTSIDE)/node_modules: $(OUTSIDE)/package-lock.json
 	npm ci --prefix $(OUTSIDE) --no-audit --no-fund --silent
 	@touch $@
 
+# What CI runs, in parts that print their seconds (scripts/gate).
 check: $(VENV)/.dev
+	$(BIN)/python scripts/gate $(ARGS)
+
+check-code: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-pages: $(VENV)/.dev
 	$(BIN)/python scripts/configuration --check
 	$(BIN)/python scripts/dashboard --check
 	$(BIN)/python scripts/deployment --check
 	$(BIN)/python scripts/management-reference --check
 	$(BIN)/python scripts/third-party --check
-	$(BIN)/python scripts/check-tests $(PYTEST) $(ARGS)
+
+check-tests: $(VENV)/.dev
+	$(BIN)/python scripts/check-tests $(PYTEST_SHORT) $(ARGS)
+
+check-postgres:
+	@$(MAKE) --no-print-directory test-postgres POSTGRES=16
+
+check-release: release
+	$(BIN)/python scripts/try-release dist/*.whl
+
+# Everything: by hand, and before a release.
+check-all: $(VENV)/.dev
+	@$(MAKE) --no-print-directory check-code check-pages
+	$(BIN)/python scripts/check-tests $(PYTEST)
+	@$(MAKE) --no-print-directory test-postgres
+	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory faults
+	@$(MAKE) --no-print-directory check-release
 
 fuzz: export FUZZ_MINUTES := $(or $(MINUTES),10)
 fuzz: export FUZZ_SEED := $(SEED)
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/fuzz -q -s -rf $(ARGS)
+
+mutation: $(VENV)/.dev
+	$(BIN)/python -m tests.mutation --count $(or $(COUNT),100) --seed $(or $(SEED),1) $(ARGS)
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.campaign --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(ARGS)

@@ -15,13 +15,14 @@ from tests.failures import FailureDigest
 from tests.fast import FAST
 from tests.prepared import RUN_FOLDER, is_prepared
 from tests.run.controller import ForkedRun
+from tests.run.long_tests import WithoutLongTests
 from tests.workers.database.own_server import OwnServer, shared_server
 
 settings.register_profile(
     "gate", deadline=None, print_blob=True
 )  # examples that failed are kept in .hypothesis
-settings.register_profile("fast", settings.get_profile("gate"), max_examples=25)
-settings.load_profile("fast" if os.environ.get(FAST) else "gate")
+settings.register_profile("short", settings.get_profile("gate"), max_examples=25)
+settings.load_profile("short" if os.environ.get(FAST) else "gate")
 
 _LONGEST_ID = 48
 _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
@@ -37,13 +38,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(FailureDigest(), "failure-digest")
     if (processes := config.getoption("processes")) > 1:
         config.pluginmanager.register(ForkedRun(processes), "forked-run")
+    if config.getoption("without_long"):
+        config.pluginmanager.register(WithoutLongTests(), "without-long-tests")
+        settings.load_profile("short")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the number of processes."""
+    """Add the number of processes, and the choice of tests."""
     parser.addoption(
         "--processes", type=int, default=1, help="run the tests in this many forks of this process"
     )
+    parser.addoption("--without-long", action="store_true", help="leave out what tests/long_tests.txt lists")
 
 
 @pytest.fixture(scope="session")

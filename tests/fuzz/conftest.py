@@ -19,6 +19,8 @@ S3_ID, S3_SECRET = "fuzzed-access-key", "the secret of the fuzzed pair"
 _SEED = 14
 _FIXTURE = "budget"
 _REPLAY_S = 300
+_SHORT_PART = 0.3
+"""Which part of a fuzzer's cases `make test` tries; its corpus is replayed whole."""
 
 
 def _minutes() -> float | None:
@@ -43,7 +45,7 @@ def budget(request: pytest.FixtureRequest) -> Budget:
     seed = os.environ.get("FUZZ_SEED")
     if not seed:
         seed = str(secrets.randbelow(2**32)) if seconds is not None else str(_SEED)
-    return Budget(int(seed), seconds)
+    return Budget(int(seed), seconds, _SHORT_PART if request.config.getoption("without_long") else 1.0)
 
 
 @pytest.fixture(scope="package")

@@ -68,10 +68,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long to look: `seconds` in long mode; None for the number of cases that the target names."""
+    """How long to look: `seconds` in long mode; None for this part of the cases that the target names."""
 
     seed: int
     seconds: float | None = None
+    part: float = 1.0
 
     @property
     def is_long(self) -> bool:
@@ -202,7 +203,7 @@ def _search(target: Target, budget: Budget, figures: Figures) -> None:
 
 def _goes_on(target: Target, budget: Budget, figures: Figures, begun: float) -> bool:
     if budget.seconds is None:
-        return figures.cases < target.cases and not figures.findings
+        return figures.cases < target.cases * budget.part and not figures.findings
     return time.monotonic() - begun < budget.seconds and len(figures.findings) < _MOST_FINDINGS
 
 

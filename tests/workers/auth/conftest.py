@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from schemas.settings.tree import Settings
 from tests.workers.auth.auth_pool import (
     OPEN,
     UNLIMITED,
@@ -22,15 +21,13 @@ from tests.workers.auth.office import (
     with_office,
     with_phones,
 )
-from tests.workers.database.server import temporary_server
-from workers.database.migrations.migrate import migrate
+from tests.workers.database.server import migrated_server
 
 
 @pytest.fixture(scope="session")
 async def database_url() -> AsyncIterator[str]:
     """URL of a database that has the accounts, for its superuser; one server for the whole run."""
-    with temporary_server() as server:
-        await migrate(server.url(), Settings())
+    with migrated_server() as server:
         yield server.url()
 
 

@@ -52,7 +52,7 @@ from tests.workers.auth.passkey_user import PASSKEYS, enter, register
 from tests.workers.auth.second_factors import OPEN_FACTORS, App, enroll_app, next_step, settle
 from tests.workers.auth.social_browser import departs, goes, open_for, returns, visits
 from tests.workers.credentials.authenticator import Authenticator
-from tests.workers.database.server import Server, temporary_server
+from tests.workers.database.server import Server, migrated_server
 from workers.auth.delivery.transport import NoTransport
 from workers.auth.model.pkce import s256
 from workers.database.migrations.migrate import migrate
@@ -123,7 +123,7 @@ class Walk:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with temporary_server() as server:
+    with migrated_server() as server:
         yield server
 
 

@@ -6,6 +6,7 @@ of another Postgres (>= 15): `temporary_server`, `own_server` and `tests.platfor
 the embedded one (`make test-postgres`).
 """
 
+import asyncio
 import contextlib
 import hashlib
 import os
@@ -15,7 +16,8 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ from services.supervisor.postgres.vault_key import ensure_vault_key
 from tests.fast import skip_in_fast_run
 from tests.ports import free_port
 from tests.prepared import copy_prepared
+from workers.database.migrations.migrate import migrate
 
 OUTSIDE = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
 """Folder of the programs of an outside Postgres; unset: there is none to test with."""
@@ -101,6 +104,16 @@ def temporary_server(**options: Any) -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def migrated_server(**options: Any) -> Iterator[Server]:
+    """Give a server as `temporary_server` does, whose database has the system schemas as `migrate` makes them by default.
+
+    It is a copy of one that is migrated once in a run: 0.3 s of CPU instead of 2.
+    """
+    with temporary_server(**options, make_data=_migrated_data) as server:
+        yield server
+
+
 @contextlib.asynccontextmanager
 async def fresh_database(server: Server) -> AsyncIterator[str]:
     """Make an empty database, give its name, drop it after the block."""
@@ -130,11 +143,13 @@ def start_server(
     settings: Mapping[str, str] | None = None,
     extensions: Mapping[str, str] | None = None,
     programs: Path | None = None,
+    make_data: Callable[[Path, Path], None] | None = None,
 ) -> Server:
     """Make a cluster in `folder`, which must be reachable for all users, and start it.
 
     `settings` are server settings; `extensions` are more files for the extension folder, text by name, which only the
-    embedded server has; `programs` is the folder of another Postgres, by default the one that `TEST_POSTGRES` names.
+    embedded server has; `programs` is the folder of another Postgres, by default the one that `TEST_POSTGRES` names. `make_data`
+    makes the cluster's folder with the programs of a folder, instead of `initdb`.
     """
     user = server_user(lambda _: None)
     if extensions is None:
@@ -150,7 +165,10 @@ def start_server(
     if programs is None:
         ensure_vault_key(folder, user)
     data = folder / "data"
-    new_cluster(data, found, user, superuser, ["--auth", "trust"])
+    if make_data is None:
+        new_cluster(data, found, user, superuser, ["--auth", "trust"])
+    else:
+        make_data(data, found)
     (data / "pg_hba.conf").write_text(_ACCESS.format(superuser=superuser))
     options = [f"-c{name}={value}" for name, value in {**configuration, **(settings or {})}.items()]
     with (folder / "log").open("wb") as log:
@@ -190,6 +208,25 @@ def new_cluster(
 
     key = hashlib.sha256(repr((str(programs), name or superuser)).encode()).hexdigest()[:16]
     copy_prepared(f"cluster-{key}", data, make)
+
+
+def _migrated_data(data: Path, programs: Path) -> None:
+    """Make the folder of a cluster whose database is migrated, as a copy of the run's."""
+
+    def make(target: Path) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="headwater-migrated-"))
+        try:
+            server = start_server(folder)
+            with ThreadPoolExecutor(1) as thread:  # the caller has a loop of its own
+                thread.submit(asyncio.run, migrate(server.url(), TRUSTING)).result()
+            server.process.send_signal(signal.SIGINT)  # a fast shutdown, with a checkpoint
+            server.process.wait(_START_S)
+            (folder / "data").rename(target)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    key = hashlib.sha256(str(programs).encode()).hexdigest()[:16]
+    copy_prepared(f"migrated-{key}", data, make)
 
 
 def _fill_extensions(folder: Path, more: Mapping[str, str]) -> None:

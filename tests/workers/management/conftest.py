@@ -13,9 +13,8 @@ from schemas.database_logins import login_passwords
 from schemas.http import SERVER_ORIGIN, Headers, Request, Response, header_values
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
-from tests.workers.database.server import temporary_server
+from tests.workers.database.server import migrated_server
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.migrations.migrate import migrate
 from workers.management.database import ManagementDatabase
 from workers.management.errors import ManagementError
 from workers.management.identity.links import new_link
@@ -136,8 +135,7 @@ async def worker(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tupl
     """A worker on a migrated database, and the URL of its superuser; one for the whole run."""
     settings = Settings()
     pools: list[ConnectionPool] = []
-    with temporary_server(settings=_SERVER_SETTINGS) as server:
-        await migrate(server.url(), settings)
+    with migrated_server(settings=_SERVER_SETTINGS) as server:
         database = msgspec.structs.replace(settings.db, url=Secret(server.url()))
         # Not the folder of a platform that stands where the tests run.
         backups = msgspec.structs.replace(

@@ -16,10 +16,9 @@ from schemas.settings.auth import Auth
 from schemas.settings.auth_delivery import Email, EmailTemplateSettings, Template
 from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Settings, SettingsError
-from tests.workers.database.server import Server, temporary_server
+from tests.workers.database.server import Server, migrated_server
 from tests.workers.management.conftest import Client
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.migrations.migrate import migrate
 from workers.database.transactions.interactive import statement
 from workers.management.database import ManagementDatabase
 from workers.management.platform_pools import PlatformPools
@@ -41,8 +40,7 @@ FIXED = {"api.tx_end": "HEADWATER_API_TX_END"}
 @pytest.fixture(scope="module")
 async def server() -> AsyncIterator[Server]:
     """A migrated database of the tests of this module."""
-    with temporary_server() as server:
-        await migrate(server.url(), Settings())
+    with migrated_server() as server:
         yield server
 
 

@@ -5,18 +5,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from schemas.settings.tree import Settings
-from tests.workers.database.server import Server, connected, temporary_server
+from tests.workers.database.server import Server, connected, migrated_server
 from tests.workers.realtime.realtime_pool import RealtimePool
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.migrations.migrate import migrate
 from workers.realtime.metrics import RealtimeMetrics
 
 
 @pytest.fixture(scope="session")
 async def own_server() -> AsyncIterator[Server]:
     """A server with a bootstrapped database."""
-    with temporary_server() as server:
-        await migrate(server.url(), Settings())
+    with migrated_server() as server:
         yield server
 
 

@@ -14,11 +14,10 @@ from schemas.http import Request
 from schemas.images.transform import Rendered, RenderOrder
 from schemas.settings.tree import Settings
 from tests.workers.auth.auth_pool import at_role
-from tests.workers.database.server import connected, temporary_server
+from tests.workers.database.server import connected, migrated_server
 from tests.workers.rest.bodies import Inline
 from tests.workers.storage.storage_pool import StoragePool
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.migrations.migrate import migrate
 from workers.images.decoder_processes import DecoderProcesses
 from workers.images.limits import DecoderLimits
 from workers.images.worker import ImageWorker
@@ -48,8 +47,7 @@ class OwnImages:
 @pytest.fixture(scope="session")
 async def database() -> AsyncIterator[str]:
     """URL of a bootstrapped database, for the superuser."""
-    with temporary_server() as server:
-        await migrate(server.url(), Settings())
+    with migrated_server() as server:
         yield server.url()
 
 

@@ -15,6 +15,7 @@ _ECHO = """
 console.log("called %s");
 Deno.serve(async (request) => {
   const url = new URL(request.url);
+  console.log("answers");
   return Response.json({
     version: "%s", method: request.method, path: url.pathname, query: url.search,
     authorization: request.headers.get("authorization"), own: request.headers.get("x-own"), body: await request.text(),
@@ -132,15 +133,14 @@ def test_files_are_compared_before_they_are_deployed(developer: RemoteAdministra
 
 
 def test_the_lines_of_a_call_have_its_id(developer: RemoteAdministrator, echo: str) -> None:
-    reply = developer.run("functions.invoke", name=echo)
+    request_id = developer.run("functions.invoke", name=echo)["request_id"]
+    developer.run("functions.invoke", name=echo)
     deadline = time.monotonic() + 60
-    while (
-        not (lines := developer.run("functions.logs", name=echo, request_id=reply["request_id"])["lines"])
-        and time.monotonic() < deadline
-    ):
-        pass
+    while not (lines := developer.run("functions.logs", name=echo, request_id=request_id)["lines"]):
+        assert time.monotonic() < deadline, "no line of the call is found by its id"
+        time.sleep(0.1)
 
-    assert {line["request_id"] for line in lines} <= {reply["request_id"]}
+    assert {line["request_id"] for line in lines} == {request_id}
 
 
 def test_files_are_read_changed_and_deployed_again_with_their_settings(

@@ -15,11 +15,10 @@ from schemas.database_logins import login_passwords
 from schemas.errors import ApiError
 from schemas.http import Request, Response
 from schemas.settings.tree import Settings
-from tests.workers.database.server import Server, connected, temporary_server
+from tests.workers.database.server import Server, connected, migrated_server
 from tests.workers.management.schema_metadata.reference import Reference, install_reference, reference_server
 from tests.workers.rest.bodies import Inline
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.migrations.migrate import migrate
 from workers.management.database import ManagementDatabase
 from workers.management.platform_pools import PlatformPools
 from workers.management.worker import ManagementWorker
@@ -72,8 +71,7 @@ class Ours:
 async def metadata_server() -> AsyncIterator[Server]:
     """A migrated server with the objects, in two databases that are copies."""
     settings = Settings()
-    with temporary_server() as server:
-        await migrate(server.url(), settings)
+    with migrated_server() as server:
         postgres = server.url("postgres", login_passwords(settings)["postgres"].reveal())
         files = (
             (server.url(), "wrapper"),
