@@ -79,9 +79,9 @@ $(OUTSIDE)/node_modules: $(OUTSIDE)/package-lock.json
 	npm ci --prefix $(OUTSIDE) --no-audit --no-fund --silent
 	@touch $@
 
-# What CI runs, in parts that print their seconds (scripts/gate).
+# What CI runs, in parts that print their seconds (scripts/gate): make check PARTS="code tests".
 check: $(VENV)/.dev
-	$(BIN)/python scripts/gate $(ARGS)
+	$(BIN)/python scripts/gate $(PARTS)
 
 check-code: $(VENV)/.dev
 	$(BIN)/ruff format --check .
