@@ -54,8 +54,8 @@ def peak(decoders: DecoderProcesses) -> int:
 
 @pytest.fixture
 async def fresh() -> AsyncIterator[DecoderProcesses]:
-    """Decoders whose peak is that of one test."""
-    async with running(DecoderLimits(timeout=20)) as one:
+    """Decoders whose peak is that of one test; their time limit is not what it is about."""
+    async with running(DecoderLimits(timeout=120)) as one:
         yield one
 
 
