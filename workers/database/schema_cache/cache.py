@@ -201,7 +201,9 @@ class SchemaCache:
                     self._is_connected = False
                     requests = self._requests
                     await _closed(self._session)
-            except _FAILURES as error:
+            except Exception as error:
+                if not isinstance(error, _FAILURES) and not self.is_loaded:
+                    raise  # `load` raises it; later, without this task, no change of the schema would be seen
                 self._last_error = _reason(error)
                 if self._lost_at is None:
                     self._lost_at = time.monotonic()
