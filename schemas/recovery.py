@@ -111,4 +111,6 @@ class ListedArchive(Struct, frozen=True):
     """Of `bases`, those that have only the changes since another."""
     stored_bytes: int
     faults: list[str]
-    """Why a part of it cannot be restored: a gap, a damaged file."""
+    """Why a part of it cannot be restored: a gap, a damaged or missing file."""
+    is_new: bool = False
+    """It has no complete base backup yet, and nothing else is wrong."""

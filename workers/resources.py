@@ -4,10 +4,11 @@
 then serves its subject and its health check.
 """
 
+import asyncio
 import importlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -34,6 +35,7 @@ from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Api, Settings, SettingsError
 from workers.database.connection_pool.open_connections import PoolEvent, PoolEventKind
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.connection_pool.stall_watch import StallWatch
 from workers.database.protocol.row_body import BodySpace
 from workers.database.replicas.read_routing import ReplicaReads
 from workers.database.replicas.start import open_replicas
@@ -42,6 +44,8 @@ from workers.settings.live_settings import LiveSettings, OnSettings
 from workers.settings.serve_edges import serve_edge_settings
 
 _HEALTH_CONCURRENCY = 8
+_CACHE_AWAY_S = 60.0
+"""A schema cache that has been disconnected for this long is a reason not to be ready."""
 _WITH_POSITIONS = (subjects.REST, subjects.GRAPHQL, subjects.AUTH, subjects.STORAGE)
 """Requests whose writes a caller must find in its next reads."""
 _READING = (subjects.REST, subjects.GRAPHQL)
@@ -73,8 +77,8 @@ class Resources:
     cache: SchemaCache
     body_space: BodySpace = field(default_factory=BodySpace)
     """Disk space for long responses."""
-    logins: list[ConnectionPool] = field(default_factory=list)
-    """Connection pools of other roles (`login_as`)."""
+    _new_logins: list[ConnectionPool] = field(default_factory=list)
+    """Connection pools of other roles (`login_as`) that belong to the pool which is served next."""
     replicas: ReplicaReads | None = None
     """The read replicas, once a pool that uses them is served."""
 
@@ -94,16 +98,17 @@ class Resources:
         It has `db.pool_size` connections, and at least `least_connections`.
         Raises: SettingsError if the address cannot be read.
         """
+        url = self.url_of(role)
         pool = await ConnectionPool.open(
-            self.url_of(role),
+            url,
             max(self.settings.db.pool_size, least_connections),
             prepared=self.settings.api.prepared_statements,
             on_event=_PoolObserver(),
             name=role,
             shows_statements=role in (AUTH, STORAGE),
         )
-        _close_with(self.process, pool, role)
-        self.logins.append(pool)
+        _close_with(self.process, pool, url)
+        self._new_logins.append(pool)
         return pool
 
     def url_of(self, role: str) -> str:
@@ -125,13 +130,15 @@ class Resources:
         `fault` returns why this pool cannot work although the database answers; "" if it can.
         """
         pools = self.settings.pools
+        logins, self._new_logins = tuple(self._new_logins), []
         if listed_urls(self.settings.db.replicas) and subject in _WITH_POSITIONS:
             handler = (await self._open_replicas(subject)).served(handler)
 
         async def health_of_pool(request: Request, body: RequestBody) -> Response:
+            del request, body
             if reason := fault():
-                return Response(503, body=encode_json({"message": reason}))
-            return await self._health(request, body)
+                return _not_ready(reason)
+            return self._health(logins)
 
         health = await serve(
             self.connection,
@@ -165,14 +172,29 @@ class Resources:
             self.database.read_elsewhere = self.replicas.read
         return self.replicas
 
-    async def _health(self, request: Request, body: RequestBody) -> Response:
-        """Answer a health check: 200 if the catalog is loaded and the database answers, else 503."""
-        del request, body
+    def _health(self, logins: Sequence[ConnectionPool]) -> Response:
+        """Answer a health check of a pool with these logins: 200 if the catalog is loaded and the database answers, else 503.
+
+        Requests are answered while the schema cache alone is disconnected; that counts once it lasts.
+        """
         if not self.cache.is_loaded:
-            return Response(503, body=b'{"message":"the schema cache is not loaded yet"}')
-        if not self.cache.is_connected or any(pool.is_refused for pool in (self.database, *self.logins)):
-            return Response(503, body=b'{"message":"the database does not answer"}')
+            return _not_ready("the schema cache is not loaded yet")
+        if self.database.is_refused:
+            return _not_ready("the database does not answer")
+        for pool in logins:
+            if pool.is_refused:
+                return _not_ready(f"the database does not answer the login {pool.name}")
+        if not self.cache.is_connected:
+            if not self.database.state.open:
+                return _not_ready("the database does not answer")
+            if self.cache.disconnected_s > _CACHE_AWAY_S:
+                return _not_ready("schema changes are not followed: the schema cache cannot connect")
+            self.cache.request_reload()
         return Response(200, body=b'{"message":"ok"}')
+
+
+def _not_ready(message: str) -> Response:
+    return Response(503, body=encode_json({"message": message}))
 
 
 async def run_pools(process: ManagedProcess, settings: Settings, modules: list[str]) -> None:
@@ -224,7 +246,7 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
-    _close_with(process, database, urlsplit(url).username or "")
+    _close_with(process, database, url)
     process.on_drain(cache.close)
     cache.on_change(
         lambda catalog: _publish(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
@@ -273,8 +295,9 @@ def _body_space(process: ManagedProcess, api: Api) -> BodySpace:
     return space
 
 
-def _close_with(process: ManagedProcess, pool: ConnectionPool, login: str) -> None:
-    """Register the metrics of a connection pool, by its login role, and close the pool at the drain."""
+def _close_with(process: ManagedProcess, pool: ConnectionPool, url: str) -> None:
+    """Register the metrics of a connection pool, by its login role, watch it, and close it at the drain."""
+    login = urlsplit(url).username or ""
     gauges = (
         gauge(
             "headwater_database_connections",
@@ -289,8 +312,10 @@ def _close_with(process: ManagedProcess, pool: ConnectionPool, login: str) -> No
             login=login,
         ),
     )
+    watch = asyncio.create_task(StallWatch(pool, url, process.fail).run(), name="stall watch")
 
     async def close() -> None:
+        watch.cancel()
         for remove in gauges:
             remove()
         await pool.close()

@@ -55,7 +55,8 @@ class RemoteStore:
         """Return all files below a folder, read a page at a time."""
         files = []
         try:
-            async for page in obstore.list(self._store, f"{folder}/", chunk_size=_PAGE):
+            prefix = f"{folder}/" if folder else None
+            async for page in obstore.list(self._store, prefix, chunk_size=_PAGE):
                 files += [StoredFile(meta["path"], meta["size"]) for meta in page]
         except REMOTE_ERRORS as error:
             raise _down(error, "list") from None

@@ -31,7 +31,7 @@ class ArchiveStore(Protocol):
         """Yield the content of a file in pieces."""
 
     async def list_files(self, folder: str) -> list[StoredFile]:
-        """Return all files below a folder, sorted by name."""
+        """Return all files below a folder, sorted by name; those of the whole store for an empty name."""
 
     async def delete(self, names: Sequence[str]) -> None:
         """Delete files; missing ones are ignored."""

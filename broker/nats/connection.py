@@ -26,8 +26,14 @@ from broker.nats.addresses import ServerAddress, parse_servers
 from broker.nats.inbox import Inbox
 from broker.nats.lame_duck import OVERLAP_S, Overlap
 from broker.nats.protocol import DISCONNECTED, NO_RESPONDERS, Callback, NatsLink, NatsMessage
-from broker.observability.observations import BrokerBack, BrokerComplained, BrokerLeft, BrokerLost
-from broker.observability.observe import observe
+from broker.observability.observations import (
+    BrokerBack,
+    BrokerComplained,
+    BrokerLeft,
+    BrokerLost,
+    CallbackFailed,
+)
+from broker.observability.observe import observe, traceback_of
 from schemas.errors import Unavailable
 
 _ATTEMPT_S = 1.0
@@ -339,6 +345,11 @@ class NatsConnection:
                     self._rejection = error.reason
                 except (OSError, TimeoutError):
                     self._rejection = ""
+                except (
+                    Exception
+                ) as error:  # last resort: if this task ended, the process would stay without the broker
+                    self._rejection = f"{type(error).__name__}: {error}"
+                    observe(BrokerComplained(self._rejection))
                 else:
                     self._use(link, server)
                     return
@@ -347,8 +358,7 @@ class NatsConnection:
     def _use(self, link: NatsLink, server: ServerAddress) -> None:
         self._link, self._server = link, server
         link.on_leaving = lambda: self._leave(link)
-        for hook in list(self.on_back):
-            hook()
+        _call_all(self.on_back)
         for subscription in self._subscriptions.values():
             link.send(subscription.line)
         link.on_info = lambda: self._on_cluster_info(link, server)
@@ -362,8 +372,7 @@ class NatsConnection:
         """Add servers that joined, and call `on_cluster_change`: the leaders of streams may have changed."""
         for address in link.info.connect_urls:
             self._add_server(address, server)
-        for hook in list(self.on_cluster_change):
-            hook()
+        _call_all(self.on_cluster_change)
 
     def _leave(self, link: NatsLink) -> None:
         """Start to move to another server."""
@@ -406,10 +415,19 @@ class NatsConnection:
 
     def _notify_lost(self) -> None:
         self.inbox.disconnect()
-        for hook in list(self.on_lost):
-            hook()
+        _call_all(self.on_lost)
 
     async def _reconnect(self) -> None:
         started = time.monotonic()
         await self._connect()
         observe(BrokerBack(round(time.monotonic() - started, 3)))
+
+
+def _call_all(hooks: list[Callable[[], None]]) -> None:
+    """Call each hook. One that raises must keep neither the others nor the reconnect from running."""
+    for hook in list(hooks):
+        try:
+            hook()
+        except Exception as error:
+            name = getattr(hook, "__qualname__", repr(hook))
+            observe(CallbackFailed(name, repr(error), traceback_of(error)))

@@ -236,8 +236,9 @@ class NatsLink(asyncio.Protocol):
 
     async def secure(self, host: str) -> None:
         """Upgrade the connection to TLS, with the system's certificates."""
-        assert self._transport is not None
         context = await self._loop.run_in_executor(None, ssl.create_default_context)
+        if self._transport is None:  # it ended meanwhile
+            raise ConnectionResetError("the connection ended before TLS was set up")
         secured = await self._loop.start_tls(self._transport, self, context, server_hostname=host)
         if secured is None:
             raise ConnectionResetError("the connection ended while TLS was set up")

@@ -70,6 +70,7 @@ class ManagedProcess:
         self._stop_requested = asyncio.Event()
         self._stopped = asyncio.Event()
         self._reason = ""
+        self._has_failed = False
         self._draining_since: float | None = None
         self._heartbeat: asyncio.Task[None] | None = None
 
@@ -100,6 +101,11 @@ class ManagedProcess:
             self._reason = reason
             self._stop_requested.set()
 
+    def fail(self, reason: str) -> None:
+        """Start the drain because this process cannot work; its exit code is that of a crash, so that it is started again."""
+        self._has_failed = True
+        self.stop(reason)
+
     async def stopped(self) -> None:
         """Wait until a stop was requested and everything is drained."""
         await self._stopped.wait()
@@ -116,7 +122,7 @@ class ManagedProcess:
         stop = asyncio.ensure_future(self._stop_requested.wait())
         await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
         stop.cancel()
-        code = _outcome(work) if work.done() else OK
+        code = _outcome(work) if work.done() else CRASHED if self._has_failed else OK
         if not work.done():
             observe(ProcessDraining(self._reason))
         self._draining_since = time.monotonic()

@@ -176,7 +176,7 @@ def _show_archives(data: Path | None, project: Path | None, *, verify: bool) -> 
     status = read_archive_status(named.data)
     for archive in archives:
         _show_archive(archive, is_current=status is not None and status.archive == archive.archive)
-    return 2 if any(archive.faults for archive in archives if archive.first is not None) else 0
+    return 2 if any(archive.faults for archive in archives if not archive.is_new) else 0
 
 
 def _show_archive(archive: ListedArchive, *, is_current: bool) -> None:

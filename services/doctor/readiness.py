@@ -68,4 +68,6 @@ def _cure(part: str) -> str:
         return "Start it, or correct the settings in [storage]; on a disk of this machine look at its room and rights."
     if part == "broker":
         return "Read why: `headwater logs nats` and `headwater logs edges`."
+    if part.startswith("database pool "):
+        return "Its process stops and is started again by itself. Read how it came to this: `headwater logs`, `PoolStalled`."
     return f"Read why: `headwater logs`; it is the pool `{part}` that says so."

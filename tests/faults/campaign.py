@@ -57,8 +57,8 @@ class Result:
         """Whether every promise was kept."""
         return not (
             self.wrong
-            or any(each.broken for each in self.outcomes)
-            or any(each.lost or each.doubled for each in self.jobs)
+            or any(each.broken or each.unhealed for each in self.outcomes)
+            or any(each.broken for each in self.jobs)
         )
 
     def __str__(self) -> str:
@@ -80,22 +80,23 @@ async def run_campaign(
     plan: Sequence[PlannedFault],
     lasts_s: float,
     *,
-    one_by_one: bool = False,
     say: bool = True,
     logs: Path | None = None,
 ) -> Result:
     """Start a platform and its traffic, carry the plan out, let it heal, and count.
 
-    `one_by_one`: a fault waits until the one before it has healed, however long that takes.
+    A fault begins only when every kind of operation succeeds again after the one before it, or it would be counted as
+    survived although nothing was left to harm. What has not healed within `_HEAL_S` ends the campaign, which has failed.
     """
     ledger = Ledger()
     async with receivers() as servers, running_platform(servers, logs) as place:
         followers = make_followers(place.platform, ledger, _RESUMING, _PLAIN)
         async with following(*followers):
             async with _traffic(place, ledger):
-                faults, unhealed = list[FaultRecord](), list[str]()
+                faults = list[FaultRecord]()
                 start = time.monotonic()
-                for fault in plan:
+                unhealed = await _unhealed(ledger, "the start")
+                for fault in [] if unhealed else plan:
                     await asyncio.sleep(max(0.0, start + fault.at_s - time.monotonic()))
                     faults.append(await _strike(place, fault))
                     if say:
@@ -103,10 +104,11 @@ async def run_campaign(
                             f"{faults[-1].began - start:6.1f} s  {fault.kind.name}  {faults[-1].remark}",
                             flush=True,
                         )
-                    if one_by_one:
-                        unhealed += await _unhealed(ledger, fault.kind.name)
-                await asyncio.sleep(max(0.0, start + lasts_s - time.monotonic()))
-                unhealed += await _unhealed(ledger, "the campaign")
+                    if unhealed := await _unhealed(ledger, fault.kind.name):
+                        break
+                else:
+                    await asyncio.sleep(max(0.0, start + lasts_s - time.monotonic()))
+                    unhealed += await _unhealed(ledger, "the campaign")
             ended = time.monotonic()
             return await _counted(place, ledger, faults, followers, servers, ended, unhealed)
 

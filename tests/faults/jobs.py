@@ -3,8 +3,10 @@
 import contextlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
 
 import asyncpg
 from aiohttp import web
@@ -74,13 +76,37 @@ async def receivers() -> AsyncIterator[Receivers]:
 
 @dataclass(frozen=True, slots=True)
 class JobCounts:
-    """What became of one kind of job: a promise is broken where `doubled` or `lost` is not empty."""
+    """What became of one kind of job: a promise is broken where `doubled`, `lost` or `refused` is not empty."""
 
     name: str
     done: int
     lost: set[int]
     doubled: set[int]
+    refused: set[int] = field(default_factory=set)
+    """Done although the answer said that nothing was done."""
     remark: str = ""
+
+    @property
+    def broken(self) -> int:
+        """Count broken promises."""
+        return len(self.lost) + len(self.doubled) + len(self.refused)
+
+
+class JobRun(NamedTuple):
+    """A row of `cron.job_run_details`: each run has a session of its own."""
+
+    id: int
+    pid: int | None
+    start: datetime | None
+    has_succeeded: bool
+
+
+class Tick(NamedTuple):
+    """A row that a run wrote."""
+
+    id: int
+    pid: int
+    at: datetime
 
 
 async def count_jobs(database: asyncpg.Connection, ledger: Ledger, receivers: Receivers) -> list[JobCounts]:
@@ -100,22 +126,41 @@ async def _queue(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
     found = Counter(int(row[0]) for row in rows)
     lost = ledger.ids(QUEUE, Meaning.ACKNOWLEDGED) - found.keys()
     refused = ledger.ids(QUEUE, Meaning.REFUSED) & found.keys()
-    return JobCounts(
-        "messages of a queue", len(found), lost, _twice(found), f"{len(refused)} stored although refused"
-    )
+    return JobCounts("messages of a queue", len(found), lost, _twice(found), refused)
 
 
 async def _ticks(database: asyncpg.Connection) -> JobCounts:
-    """A run that succeeded has left one row; one that was cut off has left one or none."""
-    ticks, succeeded, runs, seconds = await database.fetchrow(
-        "select (select count(*) from public.ticks), count(*) filter (where status = 'succeeded'), count(*),"
-        " extract(epoch from max(start_time) - min(start_time)) from cron.job_run_details"
-    )
-    lost = set(range(max(0, succeeded - ticks)))
-    doubled = set(range(max(0, ticks - runs)))
-    return JobCounts(
-        "runs of a job each second", ticks, lost, doubled, f"{runs} runs begun in {seconds:.0f} s"
-    )
+    runs = [
+        JobRun(*row)
+        for row in await database.fetch(
+            "select runid, job_pid, start_time, coalesce(status = 'succeeded', false) from cron.job_run_details"
+        )
+    ]
+    ticks = [Tick(*row) for row in await database.fetch("select run, pid, at from public.ticks")]
+    lost, doubled = compare_runs(runs, ticks)
+    started = [run.start for run in runs if run.start is not None]
+    seconds = (max(started) - min(started)).total_seconds() if started else 0
+    remark = f"{len(runs)} runs begun in {seconds:.0f} s"
+    return JobCounts("runs of a job each second", len(ticks), lost, doubled, remark=remark)
+
+
+def compare_runs(runs: Sequence[JobRun], ticks: Sequence[Tick]) -> tuple[set[int], set[int]]:
+    """Return the runs that succeeded and wrote no row, and the rows that are the second of a run or of no run (pure).
+
+    A run that was cut off has written one row or none. Net counts would not do: one lost and one doubled cancel out. A row
+    belongs to the last run before it whose session had its process id.
+    """
+    rows_of: dict[int, list[int]] = {}
+    doubled = set[int]()
+    for tick in ticks:
+        own = [run for run in runs if run.pid == tick.pid and run.start is not None and run.start <= tick.at]
+        if own:
+            rows_of.setdefault(max(own, key=lambda run: run.start or tick.at).id, []).append(tick.id)
+        else:
+            doubled.add(tick.id)
+    for rows in rows_of.values():
+        doubled |= set(rows[1:])
+    return {run.id for run in runs if run.has_succeeded and run.id not in rows_of}, doubled
 
 
 async def _hooks(database: asyncpg.Connection, receivers: Receivers) -> JobCounts:
@@ -123,7 +168,11 @@ async def _hooks(database: asyncpg.Connection, receivers: Receivers) -> JobCount
     stored = await database.fetchval(f"select count(*) from public.marks where id % {HOOK_EVERY} = 0")
     silent = stored - len(receivers.hooks)
     return JobCounts(
-        "webhooks", len(receivers.hooks), set(), _twice(receivers.hooks), f"{silent} cut off, of {stored}"
+        "webhooks",
+        len(receivers.hooks),
+        set(),
+        _twice(receivers.hooks),
+        remark=f"{silent} cut off, of {stored}",
     )
 
 
@@ -131,7 +180,7 @@ def _mails(ledger: Ledger, receivers: Receivers) -> JobCounts:
     """At least once: a mail whose delivery nobody could confirm is sent again."""
     mailed = receivers.mailed()
     lost = ledger.ids(MAIL, Meaning.ACKNOWLEDGED) - mailed.keys()
-    return JobCounts("mails", len(mailed), lost, set(), f"{len(_twice(mailed))} came twice")
+    return JobCounts("mails", len(mailed), lost, set(), remark=f"{len(_twice(mailed))} came twice")
 
 
 def _twice(found: Counter[int]) -> set[int]:

@@ -44,7 +44,7 @@ class Outcome:
     """Changes it did not receive, in a gap that the platform announced."""
     plain_missed: int = 0
     pauses: dict[str, float] = field(default_factory=dict)
-    """The longest time without a success, by kind."""
+    """The longest time without a success that touches this window, by kind, in its whole length."""
     unhealed: list[str] = field(default_factory=list)
     """Kinds of which nothing succeeded between the end of the harm and the next fault."""
     answers: Counter[str] = field(default_factory=Counter)
@@ -93,17 +93,20 @@ def outcomes(
     successes = {kind: _successes(ledger, kind) for kind in TIMED}
     for window, outcome, until in zip(windows, result, [*begins[1:], ended], strict=True):
         for kind, times in successes.items():
-            outcome.pauses[kind] = longest_pause(times, window.began, until)
+            outcome.pauses[kind] = longest_pause(times, window.began, until, ended)
             if not any(window.ended < time <= until for time in times):
                 outcome.unhealed.append(kind)
     return result
 
 
-def longest_pause(successes: Sequence[float], began: float, until: float) -> float:
-    """Return the longest time without a success between two moments."""
-    inside = [time for time in successes if began < time < until]
-    ends = [began, *inside, until]
-    return max(later - earlier for earlier, later in pairwise(ends))
+def longest_pause(successes: Sequence[float], began: float, until: float, ended: float) -> float:
+    """Return the longest time without a success that touches the time between two moments, in its whole length.
+
+    A pause that goes on when the next fault begins is not cut there. `ended` is the end of the campaign.
+    """
+    before = [time for time in successes if time <= began]
+    moments = [before[-1] if before else began, *(time for time in successes if time > began), ended]
+    return max(later - earlier for earlier, later in pairwise(moments) if earlier < until)
 
 
 def _count(operation: Operation, outcome: Outcome, stored: StoredData) -> None:

@@ -16,7 +16,7 @@ create policy "users write their own" on public.marks for insert to authenticate
 grant select, insert on public.marks to anon, authenticated, service_role;
 alter publication supabase_realtime add table public.marks;
 
-create table public.ticks (run bigint generated always as identity primary key, at timestamptz not null default clock_timestamp());
+create table public.ticks (run bigint generated always as identity primary key, pid int not null default pg_backend_pid(), at timestamptz not null default clock_timestamp());
 create table public.calls (request bigint primary key, mark bigint not null);
 
 select pgmq.create('marks');

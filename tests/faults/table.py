@@ -32,10 +32,17 @@ def pause_table(outcomes: Sequence[Outcome]) -> str:
 def job_table(counts: Sequence[JobCounts]) -> str:
     """Return what became of jobs."""
     lines = [
-        (each.name, str(each.done), str(len(each.lost)), str(len(each.doubled)), each.remark)
+        (
+            each.name,
+            str(each.done),
+            str(len(each.lost)),
+            str(len(each.doubled)),
+            str(len(each.refused)),
+            each.remark,
+        )
         for each in counts
     ]
-    return _aligned([("jobs", "done", "lost", "doubled", ""), *lines])
+    return _aligned([("jobs", "done", "lost", "doubled", "refused, done", ""), *lines])
 
 
 def _grouped(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:

@@ -1,14 +1,16 @@
 """The short form of the campaign: one of each fault that heals quickly, and the counting behind the table."""
 
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 
-from tests.faults.campaign import run_campaign
+from tests.faults.campaign import Result, run_campaign
 from tests.faults.followers import GAP, compare
+from tests.faults.jobs import JobCounts, JobRun, Tick, compare_runs
 from tests.faults.ledger import Ledger, Meaning, Operation, meaning_of
 from tests.faults.plan import CALM_S, KINDS, FaultKind, one_of_each, planned_faults
-from tests.faults.reckoning import FaultRecord, StoredData, longest_pause, outcomes
+from tests.faults.reckoning import TIMED, FaultRecord, StoredData, longest_pause, outcomes
 from tests.faults.writers import PER_WRITER, ROWS
 
 _KINDS = (
@@ -27,11 +29,12 @@ _REST_S = 1.0
 async def test_faults_under_traffic_lose_and_double_nothing_and_heal() -> None:
     plan = one_of_each(_KINDS, _REST_S)
 
-    result = await run_campaign(plan, plan[-1].at_s + _REST_S, one_by_one=True, say=False)
+    result = await run_campaign(plan, plan[-1].at_s + _REST_S, say=False)
 
     print(result)
     assert [each for each in result.outcomes if each.broken] == []
-    assert [each for each in result.jobs if each.lost or each.doubled] == []
+    assert [each for each in result.jobs if each.broken] == []
+    assert [each for each in result.outcomes if each.unhealed] == []
     assert result.wrong == []
     assert result.is_kept
     assert len(result.faults) == len(_KINDS)
@@ -72,9 +75,44 @@ def test_rows_are_counted_with_the_fault_before_them() -> None:
     assert fault.broken == 3
 
 
-def test_the_longest_pause_is_that_between_two_moments() -> None:
-    assert longest_pause([0.0, 1.0, 4.0, 5.0], 0.5, 4.5) == 3.0
-    assert longest_pause([], 2.0, 9.0) == 7.0
+def test_the_longest_pause_is_not_cut_where_the_next_fault_begins() -> None:
+    assert longest_pause([0.0, 1.0, 4.0, 5.0], 0.5, 4.5, 6.0) == 3.0
+    assert longest_pause([1.0, 250.0], 10.0, 35.0, 260.0) == 249.0
+    assert longest_pause([], 2.0, 9.0, 20.0) == 18.0
+
+
+def test_a_campaign_in_which_something_did_not_heal_has_failed() -> None:
+    """The pool rest connects no more after the first of three faults; everything else goes on."""
+    ledger = Ledger()
+    for tick in range(300):
+        for kind in TIMED:
+            meaning = Meaning.REFUSED if kind == ROWS and tick > 50 else Meaning.ACKNOWLEDGED
+            ledger.operations.append(Operation(kind, tick, tick, tick + 0.5, meaning, "x"))
+    faults = [FaultRecord("kill backend", at, at + 1) for at in (50.0, 75.0, 100.0)]
+    stored = StoredData(Counter(range(51)), set(range(300)))
+
+    counted = outcomes(ledger, faults, 300.0, stored, [], [])
+    result = Result(counted, [], faults, [], len(ledger.operations), 51, 0)
+
+    assert [each.broken for each in counted] == [0, 0, 0, 0]
+    assert [each.unhealed for each in counted] == [[], [ROWS], [ROWS], [ROWS]]
+    assert [each.pauses[ROWS] for each in counted[1:]] == [249.5, 249.5, 249.5]
+    assert not result.is_kept
+    assert "Every promise was kept" not in str(result)
+
+
+def test_jobs_that_were_refused_lost_or_doubled_break_a_promise_each() -> None:
+    at = [datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(10)]
+    runs = [
+        JobRun(1, 7, at[0], True),
+        JobRun(2, 8, at[2], True),
+        JobRun(3, 9, at[4], False),
+        JobRun(4, 7, at[6], True),
+    ]
+    ticks = [Tick(1, 7, at[1]), Tick(2, 7, at[1]), Tick(3, 7, at[7]), Tick(4, 6, at[8])]
+
+    assert compare_runs(runs, ticks) == ({2}, {2, 4})
+    assert not Result([], [JobCounts("messages", 1, set(), set(), {5})], [], [], 1, 0, 0).is_kept
 
 
 def test_what_a_follower_missed_is_told_apart_from_what_it_was_told() -> None:

@@ -342,6 +342,24 @@ async def test_a_lost_database_is_observed_and_told_as_health_and_so_is_its_retu
     assert "tester:" not in f"{seen}"
 
 
+async def test_health_names_the_database_only_if_requests_cannot_be_answered(
+    settings: Settings, nats: NatsServer, database: str
+) -> None:
+    async with asking(nats) as (_, calls), opened(settings) as resources:
+        await resources.serve(POOL, echo)
+        await value(resources.database, "select 1", role="tester")
+
+        await execute(
+            database,
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and application_name = 'headwater schema cache'",
+        )
+        await until(lambda: not resources.cache.is_connected)
+
+        assert await state_of(calls, POOL.pool) == (200, OK)
+        assert await value(resources.database, "select 1", role="tester") == b"1"
+
+
 async def test_a_connection_that_breaks_while_others_can_be_made_is_observed(
     settings: Settings, database: str, seen: list[Struct]
 ) -> None:

@@ -25,6 +25,13 @@ class SchedulerLost(Observation, frozen=True):
     reason: str
 
 
+class SchedulerCrashed(Observation, frozen=True):
+    """Running the schedules failed because of an error in our own code; it is tried again."""
+
+    level: ClassVar[str] = "error"
+    traceback: str
+
+
 class JobRan(Observation, frozen=True):
     """A job ran."""
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from broker.backoff import Backoff
 from broker.nats.connection import NatsConnection
-from broker.observability.observe import gauge, observe
+from broker.observability.observe import gauge, observe, traceback_of
 from broker.requests.call import Calls
 from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.tree import Settings, SettingsError
@@ -17,7 +17,7 @@ from workers.http_client.client import HttpClient
 from workers.resources import Resources
 from workers.scheduler.leader_term import SchedulerTerm
 from workers.scheduler.net_requests import guard_of
-from workers.scheduler.observations import SchedulerLost, SchedulerWaits
+from workers.scheduler.observations import SchedulerCrashed, SchedulerLost, SchedulerWaits
 
 LOGIN = "headwater_scheduler"
 LOCK = (0x68776373, 1)
@@ -61,6 +61,7 @@ class SchedulerCandidate:
         self._task: asyncio.Task[None] | None = None
         self._backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
         self._complaint = ""
+        self._is_closing = False
         self._hide = gauge(
             "headwater_scheduler_leader",
             "1: this process leads and runs the schedules.",
@@ -78,6 +79,7 @@ class SchedulerCandidate:
 
     async def close(self) -> None:
         """Release the lead; running jobs get `drain_timeout` to finish. Another process takes over at once."""
+        self._is_closing = True
         self._hide()
         if self._task is None:
             return
@@ -93,9 +95,12 @@ class SchedulerCandidate:
         while True:
             try:
                 await lead(self._url, LOCK, self._lead, _wait, name="headwater scheduler")
-                return
+                if self._is_closing:
+                    return
             except (Disconnected, LeadershipLost, DatabaseError) as error:
                 self._complain(error)
+            except Exception as error:  # without this task no process may run the schedules
+                observe(SchedulerCrashed(traceback_of(error)))
             await self._backoff.wait()
 
     async def _lead(self, leadership: Leadership) -> None:

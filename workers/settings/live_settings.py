@@ -152,7 +152,11 @@ class LiveSettings:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self.check()
+            try:
+                await self.check()
+            except Exception as error:  # without this task no changed setting would be applied any more
+                observe(SettingsDelayed(self.stored.version, type(error).__name__))
+                self._wake.set()
             if self._wake.is_set():  # the database or a part of the platform did not answer
                 await backoff.wait()
             else:

@@ -92,7 +92,7 @@ def prepare_cluster(
         create_cluster(cluster, password)
     fill_extension_folder(cluster)
     ensure_vault_key(cluster.home, cluster.user)
-    (cluster.data / "postgresql.conf").write_text(configuration(cluster, port, extra))
+    (cluster.data / "postgresql.conf").write_text(configuration(cluster, port, extra), encoding="utf-8")
     (cluster.data / "pg_hba.conf").write_text(_ACCESS)
 
 

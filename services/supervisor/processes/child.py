@@ -15,6 +15,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from broker.processes.fork_orders import FORK_FD
 from broker.processes.status_lines import LOADING, READY, parse_heartbeat
@@ -27,11 +28,14 @@ from services.supervisor.processes.log_files import LogFile, reason_in, refusal_
 from services.supervisor.processes.plan import ChildPlan, ReadySignal
 from services.supervisor.processes.prepared_programs import PreparedPrograms
 from services.supervisor.processes.spawn import exit_text, read_pipe, spawn
+from services.supervisor.processes.start_limit import StartLimit, present_limit
 
 Probe = Callable[[int], Awaitable[bool]]
 """Returns whether the child with this process id is ready."""
 
 _PROBE_PAUSE_S = 0.02
+_LIMIT_LOOK_S = 5.0
+"""Seconds between looks at how busy the machine is."""
 _OUTPUT_S = 0.2
 
 
@@ -96,9 +100,7 @@ class Child:
         exited = asyncio.ensure_future(self.wait())
         ready = asyncio.ensure_future(self._wait_until_ready(readiness))
         try:
-            await asyncio.wait(
-                {exited, ready}, timeout=self.process.start_timeout, return_when=asyncio.FIRST_COMPLETED
-            )
+            limit = await self._wait_within_limit({exited, ready})
             if ready.done() and (self.process.ready is not ReadySignal.EXIT or exited.done()):
                 ready.result()
             elif exited.done():
@@ -106,11 +108,29 @@ class Child:
                 raise StartFailed(self._failure(f"ended with {exit_text(exited.result())}"))
             else:
                 self.kill()
-                raise StartFailed(self._failure(f"was not ready after {self.process.start_timeout:.0f} s"))
+                why = f" ({limit.reason})" if limit.reason else ""
+                raise StartFailed(self._failure(f"was not ready after {limit.seconds:.0f} s{why}"))
         finally:
             exited.cancel()
             ready.cancel()
             await asyncio.gather(exited, ready, return_exceptions=True)
+
+    async def _wait_within_limit(self, ends: set[asyncio.Future[Any]]) -> StartLimit:
+        """Wait for one of the ends, no longer than the limit, which grows while the machine is busy; return the limit."""
+        usual_s = self.process.start_timeout
+        if usual_s is None:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            return StartLimit(0.0)
+        while True:
+            limit = present_limit(usual_s)
+            left_s = self.started + limit.seconds - time.monotonic()
+            if left_s <= 0:
+                return limit
+            done, _ = await asyncio.wait(
+                ends, timeout=min(left_s, _LIMIT_LOOK_S), return_when=asyncio.FIRST_COMPLETED
+            )
+            if done:
+                return limit
 
     async def wait(self) -> int:
         """Wait until the child exits; return its exit code, negative for a signal."""

@@ -177,3 +177,36 @@ async def test_closing_tells_everything_that_waits(nats: NatsServer, connect: Op
 
     with pytest.raises(Unavailable):
         await asked
+
+
+async def test_nothing_that_happens_while_it_reconnects_ends_the_reconnecting(connect: Open) -> None:
+    """A server that ends while TLS is set up, and hooks that raise: each once ended the only task that reconnects."""
+    cut: list[asyncio.BaseTransport] = []
+
+    class Cut(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            assert isinstance(transport, asyncio.Transport)
+            transport.write(b'INFO {"tls_required":true}\r\n')
+            transport.close()
+            cut.append(transport)
+
+    def broken_hook() -> None:
+        raise RuntimeError("broken hook")
+
+    async with running_server() as server:
+        connection = await connect(server.url)
+        connection.on_lost.append(broken_hook)
+        connection.on_back.append(broken_hook)
+        server.kill()
+        await _until(connection, False)
+        port = int(server.url.rpartition(":")[2])
+        listener = await asyncio.get_running_loop().create_server(Cut, "127.0.0.1", port)
+        async with asyncio.timeout(30):
+            while len(cut) < 3:
+                await asyncio.sleep(0.01)
+        listener.close()
+        await listener.wait_closed()
+        await server.start()
+
+        await _until(connection, True)
+        await connection.flush()

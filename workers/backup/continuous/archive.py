@@ -10,6 +10,7 @@
     <id>/objects/<blob>                    the bytes of an object's version
     <id>/functions/<time>/<blob>           a deployed function, as of a moment (ms since 1970)
     <id>/migrations                        the transactions that applied the project's migrations
+    <id>/inventory                         which of `covered`, `history`, `migrations` and `info` of base backups were written (inventory.py)
     <id>/deleted                           since when copied objects are named by no row
 
 An archive is one unbroken chain of the log on one timeline. Its id is the name of the replication slot, which no base backup contains: so a
@@ -19,7 +20,7 @@ restored database, or one whose log has a gap, begins a new archive, and two dat
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
@@ -47,6 +48,8 @@ class ArchiveInfo(Struct, frozen=True):
     server_version: int
     """As in 180006."""
     begun_at: float
+    has_inventory: bool = False
+    """An inventory was written before this file, so that it is damage if there is none."""
 
 
 class BaseInfo(Struct, frozen=True):
@@ -121,6 +124,7 @@ class Archive:
     store: ArchiveStore
     keys: Sequence[bytes]
     id: str
+    inventory_lock: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False, repr=False)
 
     async def write(self, name: str, content: bytes | bytearray) -> int:
         """Seal and store a small file; return its stored size. Raises: ArchiveStoreDown."""

@@ -27,6 +27,7 @@ from broker.blobs.errors import BlobError
 from broker.blobs.store import BlobStore
 from broker.observability.observe import observe
 from schemas.settings.backup import Backup
+from workers.backup.continuous import inventory
 from workers.backup.continuous.archive import Archive, BaseInfo, moment_text
 from workers.backup.continuous.base_backup import BaseBackupRefused, IncrementalRefused, make_base_backup
 from workers.backup.continuous.base_links import parent_of_next
@@ -149,8 +150,10 @@ class Archiver:
         history = await _timeline_history(self.url, opened.info.timeline)
         if history:
             await opened.archive.write("history", history.encode())
+            await inventory.note(opened.archive, "history")
 
     async def _open_progress(self, archive: Archive) -> None:
+        await inventory.note_existing(archive)
         self.progress.set_bases(await archive.bases())
 
     async def _make_bases(

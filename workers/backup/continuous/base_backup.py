@@ -20,6 +20,7 @@ from psycopg.errors import Error
 
 from broker.archive.sealing import FileSealer, SealBroken
 from broker.archive.store import ArchiveFileMissing
+from workers.backup.continuous import inventory
 from workers.backup.continuous.archive import Archive, BaseInfo
 from workers.backup.continuous.wal_stream import NAME
 from workers.database.sessions.replication import (
@@ -147,6 +148,7 @@ async def make_base_backup(
     )
     await wait_for_log(info.stop_lsn)
     await archive.write_struct(f"base/{name}/info", info)
+    await inventory.note(archive, f"base/{name}/info")
     return info
 
 

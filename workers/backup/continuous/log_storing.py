@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from broker.archive.store import ArchiveStoreDown
 from broker.backoff import Backoff
+from workers.backup.continuous import inventory
 from workers.backup.continuous.archive import Archive, CoveredMoment, moment_text, piece_name
 from workers.backup.continuous.progress import LOG, ArchiveProgress
 from workers.backup.continuous.slots import GIVEN_UP, KeptLog
@@ -54,6 +55,7 @@ class LogStorer:
         self._server_end = position
         self._stopping = asyncio.Event()
         self._is_closed = False
+        self._is_covered_noted = False
         self._covered_written = 0.0
         self.stored = asyncio.Condition()
         """Notified when `position` has grown."""
@@ -173,6 +175,9 @@ class LogStorer:
         try:
             async with asyncio.timeout(PUT_S):
                 await self._archive.write_struct("covered", CoveredMoment(self.position, covered))
+                if not self._is_covered_noted:
+                    await inventory.note(self._archive, "covered")
+                    self._is_covered_noted = True
         except (ArchiveStoreDown, TimeoutError) as error:
             since = self._progress.server_time()
             await self._report_store(str(error) or f"no answer within {PUT_S:.0f} s", since)

@@ -6,6 +6,7 @@ role postgres, for the table is the project's.
 
 import asyncpg
 
+from workers.backup.continuous import inventory
 from workers.backup.continuous.archive import Archive, MigrationMark, MigrationMarks
 from workers.backup.continuous.row_statements import STATEMENTS
 
@@ -40,5 +41,6 @@ class MarkReader:
         if new or is_first:
             marks = self._marks | new
             await self._archive.write_struct("migrations", MigrationMarks(list(marks.values())))
+            await inventory.note(self._archive, "migrations")
             self._marks = marks
         return len(new)

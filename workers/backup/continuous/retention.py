@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
+from workers.backup.continuous import inventory
 from workers.backup.continuous.archive import (
     ARCHIVES,
     Archive,
@@ -74,6 +75,7 @@ async def apply_retention(archive: Archive, now: float, retention: float) -> Del
     stale = [name for name in files if name[: name.rindex("/") + 1] not in complete]
     # The file `info` goes first: a base backup whose deletion is interrupted is not complete any more. Names begin with the time: the newest
     # goes first, so that none is left without what it is built on.
+    await inventory.forget(archive, [name.removeprefix(f"{archive.id}/") for name in stale])
     await archive.store.delete(sorted((name for name in stale if name.endswith("/info")), reverse=True))
     await archive.store.delete([name for name in stale if not name.endswith("/info")])
     await archive.store.delete([piece.name for piece in old.pieces])
@@ -95,8 +97,13 @@ async def delete_old_archives(current: Archive, system: str, now: float, retenti
             or await last_moment(other, info.begun_at) > now - retention
         ):
             continue
-        await current.store.delete([f"{ARCHIVES}/{id}"])
+        await inventory.forget(
+            other, [file.name.removeprefix(f"{id}/") for file in await current.store.list_files(id)]
+        )
         await current.store.delete([file.name for file in await current.store.list_files(id)])
+        await current.store.delete(
+            [f"{ARCHIVES}/{id}"]
+        )  # last: without it what is left could not be deleted any more
         count += 1
     return count
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from broker.archive.store import ArchiveStore, ArchiveStoreDown
+from workers.backup.continuous import inventory
 from workers.backup.continuous.archive import SLOT_PREFIX, Archive, ArchiveInfo, is_archive_id
 from workers.database.sessions.replication import parse_lsn
 from workers.sql.files import read_statements
@@ -112,7 +113,9 @@ async def _begin(
         segment_size=facts["segment_size"],
         server_version=facts["version"],
         begun_at=facts["now"].timestamp(),
+        has_inventory=True,
     )
+    await inventory.note(archive)
     await archive.write_struct("info", info)
     for id in ended:
         await superuser.execute(_STATEMENTS["drop_slot"], id)

@@ -5,7 +5,7 @@ settled: a cancel request is sent until no exchange is unanswered, then `rollbac
 also absorbs a cancel request that arrived late and would otherwise cancel the next caller's statement.
 
 After a failed attempt to connect, the next one is made 50 ms later, then after twice the time, up to 250 ms, with 20 %
-jitter, in the background. Which caller gets a connection, and which callers wait, is decided by the pool (pool.py), which
+jitter, in the background: connect_state.py decides when, this module carries it out. Which caller gets a connection, and which callers wait, is decided by the pool (pool.py), which
 is called back (`ConnectionOwner`).
 """
 
@@ -18,6 +18,20 @@ from enum import StrEnum
 from typing import Protocol
 
 from broker.backoff import Backoff
+from workers.database.connection_pool.connect_state import (
+    CloseRequested,
+    ConnectEvent,
+    ConnectionsNeeded,
+    ConnectState,
+    Failed,
+    Open,
+    PoolLoad,
+    Succeeded,
+    TimerFired,
+    Waiting,
+    attempts_to_start,
+    transition,
+)
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.protocol import backend_reader
 from workers.database.protocol.long_value import LongValueTimeouts
@@ -114,8 +128,6 @@ class OpenConnections:
     ) -> None:
         self.open: set[PostgresConnection] = set()
         self.idle: list[PostgresConnection] = []
-        self.connect_error: Disconnected | None = None
-        """Why the last attempt to connect failed."""
         self.is_closed = False
         self._owner = owner
         self._url, self._size, self._prepared, self._times = url, size, prepared, times
@@ -126,34 +138,30 @@ class OpenConnections:
         self._connects: set[asyncio.Task[None]] = set()
         self._settles: set[asyncio.Task[None]] = set()
         self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._state: ConnectState = Open()
+        self._retry_timer: asyncio.TimerHandle | None = None
+        self._reap_timer: asyncio.TimerHandle | None = None
         self._is_drained = asyncio.Event()
 
+    @property
+    def connect_error(self) -> Disconnected | None:
+        """Why the last attempt to connect failed; None if it succeeded."""
+        return self._state.error
+
+    @property
+    def state(self) -> ConnectState:
+        """Whether and when the pool connects."""
+        return self._state
+
     async def connect(self) -> None:
-        """Open one connection and make it available."""
+        """Open the first connection, or schedule the next attempt. Raises: ValueError if the URL cannot be read."""
+        self.grow()
         try:
-            connection = await PostgresConnection.connect(
-                self._url,
-                prepared=self._prepared,
-                timeout=self._times.connect,
-                on_lost=self._remove_lost,
-                on_notice=lambda fields: self._observe(PoolEventKind.NOTICE, fields.get("M", "")),
-            )
-        except Disconnected as error:
-            self._connect_failed(error)
-            return
-        self.open.add(connection)
-        connection.long_value_timeouts = self._long_value_timeouts
-        connection.body_space = self._body_space
-        self.connect_error = None
-        self._backoff.reset()
-        self._owner.share(self._size)
-        connection.opened_at = self._loop.time() - random.random() * self._times.lifetime / 10
-        self._observe(PoolEventKind.CONNECTED)
-        if self.is_closed:
-            self._retire(connection)
-        else:
-            self._make_idle(connection)
+            await asyncio.gather(*self._connects)
+        except BaseException:  # the pool is not opened, so no attempt may follow
+            self.is_closed = True
+            self._handle(CloseRequested())
+            raise
 
     def reap(self) -> None:
         """Close connections that are idle or old; called by a timer, every third of the idle time."""
@@ -162,7 +170,7 @@ class OpenConnections:
             limit = self._times.idle if len(self.open) > 1 else self._times.last_idle
             if now - connection.idle_since > limit or now - connection.opened_at > self._times.lifetime:
                 self._retire(connection)
-        self._timers["reap"] = self._loop.call_later(self._times.idle / 3, self.reap)
+        self._reap_timer = self._loop.call_later(self._times.idle / 3, self.reap)
 
     def take_back(self, connection: PostgresConnection) -> None:
         """Take a connection back from a caller: make it idle, settle it first, or close it."""
@@ -184,9 +192,10 @@ class OpenConnections:
     async def close(self, grace: float) -> None:
         """Wait up to `grace` seconds for running transactions, then close every connection."""
         self.is_closed = True
+        self._handle(CloseRequested())
         all_connections = list(self.open)
-        for timer in self._timers.values():
-            timer.cancel()
+        if self._reap_timer is not None:
+            self._reap_timer.cancel()
         for connection in list(self.idle):
             self._retire(connection)
         self._note_drained()
@@ -203,13 +212,8 @@ class OpenConnections:
                 await asyncio.gather(*(connection.closed() for connection in all_connections))
 
     def grow(self) -> None:
-        """Open connections for the requests that wait, unless the last attempt failed."""
-        if self.is_closed or self.connect_error is not None:
-            return
-        room = self._size - len(self.open) - len(self._connects)
-        missing = max(self._owner.waiting, not self.open) - len(self._connects)
-        for _ in range(min(room, missing)):
-            self._start_connecting()
+        """Open connections for the requests that wait, and one if none is open, unless the last attempt failed."""
+        self._handle(ConnectionsNeeded())
 
     def _make_idle(self, connection: PostgresConnection) -> None:
         """Make a settled connection available to the next request."""
@@ -242,34 +246,77 @@ class OpenConnections:
         else:
             connection.terminate("the connection could not be settled")
 
-    def _start_connecting(self) -> None:
-        task = self._loop.create_task(self.connect())
-        self._connects.add(task)
-        task.add_done_callback(self._connected)
+    def _handle(self, event: ConnectEvent) -> None:
+        """Enter the state that follows an event: set or cancel the timer, and start attempts."""
+        before = self._state
+        load = PoolLoad(len(self.open), self._owner.waiting, self._size)
+        after = self._state = transition(before, event, load)
+        if not isinstance(after, Waiting):
+            if self._retry_timer is not None:
+                self._retry_timer.cancel()
+                self._retry_timer = None
+        elif self._retry_timer is None:
+            self._retry_timer = self._loop.call_at(after.until, self._retry)
+        for _ in range(attempts_to_start(before, event, after)):
+            task = self._loop.create_task(self._attempt())
+            self._connects.add(task)
+            task.add_done_callback(self._forget_attempt)
 
-    def _connected(self, task: asyncio.Task[None]) -> None:
-        self._connects.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._connect_failed(Disconnected(str(error)))
-        self._note_drained()
+    def _retry(self) -> None:
+        self._handle(TimerFired())
 
-    def _connect_failed(self, error: Disconnected) -> None:
+    async def _attempt(self) -> None:
+        """Try to open one connection. Every attempt ends with exactly one event, whatever its error."""
+        try:
+            connection = await PostgresConnection.connect(
+                self._url,
+                prepared=self._prepared,
+                timeout=self._times.connect,
+                on_lost=self._remove_lost,
+                on_notice=lambda fields: self._observe(PoolEventKind.NOTICE, fields.get("M", "")),
+            )
+        except Disconnected as error:
+            self._attempt_failed(error)
+        except asyncio.CancelledError:
+            self._attempt_failed(Disconnected("the attempt to connect was cancelled"))
+            raise
+        except Exception as error:
+            self._attempt_failed(Disconnected(str(error) or type(error).__name__))
+            raise
+        else:
+            self._attempt_succeeded(connection)
+
+    def _attempt_succeeded(self, connection: PostgresConnection) -> None:
+        """Make a new connection available, then open others for the requests that still wait."""
+        self.open.add(connection)
+        connection.long_value_timeouts = self._long_value_timeouts
+        connection.body_space = self._body_space
+        self._backoff.reset()
+        self._owner.share(self._size)
+        connection.opened_at = self._loop.time() - random.random() * self._times.lifetime / 10
+        self._observe(PoolEventKind.CONNECTED)
+        if self.is_closed:
+            self._retire(connection)
+        else:
+            self._make_idle(connection)
+        self._handle(Succeeded())
+
+    def _attempt_failed(self, error: Disconnected) -> None:
         """Schedule the next attempt. Without any open connection, waiting callers fail now."""
-        self.connect_error = error
+        self._handle(Failed(error, self._loop.time() + self._backoff.next_s()))
+        if self.is_closed:
+            return
         self._observe(PoolEventKind.REFUSED, error.message)
         if self.open:
             self._owner.share(len(self.open))
         else:
             self._owner.fail_waiting(error)
-        if not self.is_closed and "retry" not in self._timers:
-            self._timers["retry"] = self._loop.call_later(self._backoff.next_s(), self._retry)
 
-    def _retry(self) -> None:
-        del self._timers["retry"]
-        if not self._connects and (self._owner.waiting or not self.open):
-            self._start_connecting()
-        elif self.open:
-            self.connect_error = None
+    def _forget_attempt(self, task: asyncio.Task[None]) -> None:
+        self._connects.discard(task)
+        if not task.cancelled():
+            task.exception()  # read, so that asyncio does not log it: the event has reported it
+        self._note_drained()
 
     def _remove_lost(self, connection: PostgresConnection) -> None:
         """Remove a lost connection from the lists."""

@@ -46,6 +46,8 @@ from workers.database.transactions.statement_lines import StatementLines
 _SHARING_FROM = 2
 """Number of busy connections from which on reads share one."""
 _TIMES = PoolTimes()
+_STARVED_FOR_S = 30.0
+"""How long a caller that found no connection counts as one that needs one: callers that fail at once do not wait."""
 _LATE_CHECK_S = 0.1
 """Seconds between checks for waiting requests that time out."""
 
@@ -83,7 +85,9 @@ class ConnectionPool(TransactionRunner):
             raise ValueError("a connection pool needs at least one connection")
         self.size = size
         """The largest number of connections."""
-        self._prepared, self._acquire_timeout, self._name = prepared, acquire_timeout, name
+        self._prepared, self._acquire_timeout, self.name = prepared, acquire_timeout, name
+        self._needed_at = -math.inf
+        """When a caller last found no idle connection."""
         self._lines = StatementLines(name, shows_text=shows_statements)
         self._connections = OpenConnections(
             self, url, size, prepared=prepared, times=times, on_event=on_event, body_space=body_space
@@ -143,6 +147,19 @@ class ConnectionPool(TransactionRunner):
     def is_refused(self) -> bool:
         """Whether the last attempt to connect failed and no connection is open, so that callers fail."""
         return self._connections.connect_error is not None and not self._connections.open
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether callers need a connection, or needed one a moment ago, and none is open."""
+        if self._connections.open or self._connections.is_closed:
+            return False
+        return self._queue.waiting > 0 or self._loop.time() - self._needed_at < _STARVED_FOR_S
+
+    @property
+    def connect_state(self) -> str:
+        """The state of the pool's connecting, for the log; it contains no error text of the server."""
+        state = self._connections.state
+        return f"{type(state).__name__}, attempts under way: {state.attempts}"
 
     async def run(self, spec: TransactionSpec, decide: CommitDecision | None = None) -> list[Rows]:
         """Run one transaction and return the rows of each statement (see `TransactionRunner`)."""
@@ -283,7 +300,7 @@ class ConnectionPool(TransactionRunner):
                 continue
             connection = self._idle.pop()
             connection.holder, connection.acquired_at = entry.key, now
-            observe_connection_wait(self._name, now - entry.since)
+            observe_connection_wait(self.name, now - entry.since)
             entry.item.set_result(connection)
 
     def fail_waiting(self, error: Disconnected) -> None:
@@ -324,9 +341,9 @@ class ConnectionPool(TransactionRunner):
         connections = self._connections
         if connections.is_closed:
             raise Disconnected("the pool is closed")
+        now = self._needed_at = self._loop.time()
         if connections.connect_error is not None and not connections.open:
             raise Disconnected(connections.connect_error.message, connections.connect_error.code)
-        now = self._loop.time()
         waiter: asyncio.Future[PostgresConnection] = self._loop.create_future()
         try:
             entry = self._queue.wait(
@@ -357,7 +374,7 @@ class ConnectionPool(TransactionRunner):
             self._late_timer = self._loop.call_later(_LATE_CHECK_S, self._fail_late)
 
     def _timeout_error(self, full: QueueFull) -> PoolTimeout:
-        observe(ConnectionRefused(self._name, full.reason))
+        observe(ConnectionRefused(self.name, full.reason))
         return PoolTimeout() if full.reason == "waited" else PoolBusy(full.reason, full.retry_after_s)
 
 

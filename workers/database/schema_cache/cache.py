@@ -75,6 +75,10 @@ class SchemaCache:
         self._catalog = Catalog()
         self._loaded = asyncio.Event()
         self._is_connected = False
+        self._lost_at: float | None = None
+        """When the connection was lost; None while it is open, and before the first attempt failed."""
+        self._requests = 0
+        """Counts calls of `request_reload`: one that comes during an attempt to connect must shorten the pause after it."""
         self._session: asyncpg.Connection
         self._has_read = False
         """Whether the session has read the catalog."""
@@ -110,6 +114,11 @@ class SchemaCache:
     def is_connected(self) -> bool:
         """Whether the connection on which notifications arrive is open."""
         return self._is_connected
+
+    @property
+    def disconnected_s(self) -> float:
+        """For how many seconds that connection has been lost."""
+        return 0.0 if self._lost_at is None else time.monotonic() - self._lost_at
 
     @property
     def last_error(self) -> str | None:
@@ -161,6 +170,7 @@ class SchemaCache:
 
     def request_reload(self, *, schema: bool = True, options: bool = True) -> None:
         """Request that the catalog, the options or both are read soon."""
+        self._requests += 1
         self._schema_requested |= schema
         self._options_requested |= options
         self._wake.set()
@@ -176,26 +186,29 @@ class SchemaCache:
 
     async def _follow(self) -> None:
         """Connect and serve the connection until it breaks, in a loop."""
-        lost_at: float | None = None
         while True:
+            requests = self._requests
             try:
                 self._session = await self._connected()
                 try:
                     is_listening = await self._listen(self._session)
                     self._is_connected = True
-                    if lost_at is not None:
-                        self._observe(DatabaseBack(after_s=time.monotonic() - lost_at))
-                        lost_at = None
+                    if self._lost_at is not None:
+                        self._observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
+                        self._lost_at = None
                     await self._serve(is_listening)
                 finally:
                     self._is_connected = False
+                    requests = self._requests
                     await _closed(self._session)
-            except _FAILURES as error:
+            except Exception as error:
+                if not isinstance(error, _FAILURES) and not self.is_loaded:
+                    raise  # `load` raises it; later, without this task, no change of the schema would be seen
                 self._last_error = _reason(error)
-                if lost_at is None:
-                    lost_at = time.monotonic()
+                if self._lost_at is None:
+                    self._lost_at = time.monotonic()
                     self._observe(DatabaseLost(reason=self._last_error))
-            await self._pause()
+            await self._pause(requests)
 
     async def _connected(self) -> asyncpg.Connection:
         """Open a session. Raises: one of `_FAILURES`."""
@@ -223,7 +236,7 @@ class SchemaCache:
         self.request_reload()
         while True:
             await self._wait_for_request(is_listening)
-            started = time.monotonic()
+            started, requests = time.monotonic(), self._requests
             self._wake.clear()
             succeeded = await self._read(self._session)
             if self._session.is_closed():
@@ -232,7 +245,7 @@ class SchemaCache:
                 self._backoff.reset()
                 await asyncio.sleep(max(_WINDOW_S, time.monotonic() - started))
             else:
-                await self._pause()
+                await self._pause(requests)
                 self._wake.set()
 
     async def _wait_for_request(self, is_listening: bool) -> None:
@@ -313,10 +326,14 @@ class SchemaCache:
             callback(catalog)
         return True
 
-    async def _pause(self) -> None:
-        """Wait before the next attempt, longer each time; a notification ends the wait."""
+    async def _pause(self, requests: int) -> None:
+        """Wait before the next attempt, longer each time. A request for a read ends the wait: a notification, or a pool whose
+        database is back. `requests` is their number when the failed attempt began: one that came during it counts as well.
+        """
         pause_s = self._backoff.next_s()
         await asyncio.sleep(_WINDOW_S)
+        if self._requests != requests:
+            return
         self._wake.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(pause_s):

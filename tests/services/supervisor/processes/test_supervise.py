@@ -8,6 +8,7 @@ import pytest
 from services.supervisor.errors import StartFailed
 from services.supervisor.processes.identity import is_alive
 from services.supervisor.processes.plan import ChildPlan, ReadySignal
+from services.supervisor.processes.start_limit import StartLimit, grown_limit
 from services.supervisor.processes.supervise import Supervisor
 
 READY = "import os, signal, sys, time; os.write(int(os.environ['HEADWATER_READY_FD']), b'ready\\n')"
@@ -209,6 +210,22 @@ async def test_a_child_that_is_never_ready_ends_the_start(supervised):
     with pytest.raises(StartFailed, match="slow was not ready"):
         async with asyncio.timeout(DEADLINE_S):
             await run.task
+
+
+async def test_the_limit_of_a_start_grows_with_the_load_of_the_machine(supervised, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (4.0 * (os.cpu_count() or 1), 0.0, 0.0))
+    run = supervised(python("slow", "import time; time.sleep(60)", start_timeout=0.1))
+
+    with pytest.raises(
+        StartFailed, match=r"slow was not ready after 0 s \(4.0 times the usual 0.1 s, because"
+    ) as failed:
+        async with asyncio.timeout(DEADLINE_S):
+            await run.task
+
+    assert f"a load of {4 * (os.cpu_count() or 1):.1f} on" in str(failed.value)
+    assert grown_limit(60, 29, 2).seconds == 600
+    assert grown_limit(60, 5, 2).seconds == 150
+    assert grown_limit(60, 1.9, 2) == StartLimit(60)
 
 
 async def test_a_child_that_does_not_end_is_killed(supervised, notes):

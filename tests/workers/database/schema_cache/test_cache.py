@@ -2,11 +2,14 @@
 
 import asyncio
 import contextlib
+from urllib.parse import urlsplit
 
 import pytest
 
+from broker.backoff import Backoff
 from broker.observability.observations import CatalogReloaded, CatalogReloadFailed, DatabaseBack, DatabaseLost
 from schemas.settings.tree import Api
+from tests.workers.database.connections import until
 from tests.workers.database.introspection_fixtures import (
     as_role,
     connected,
@@ -14,6 +17,7 @@ from tests.workers.database.introspection_fixtures import (
     in_database,
     login_role,
 )
+from tests.workers.database.standby import Address
 from workers.database.schema_cache.cache import SchemaCache
 from workers.database.schema_cache.database_options import OptionsIgnored, OptionsReloadFailed
 
@@ -353,3 +357,34 @@ async def test_a_reload_can_be_asked_for(database):
         watched.cache.request_reload()
 
         assert ("public", "second") in (await watched.next_catalog()).relations
+
+
+async def test_a_request_that_comes_during_a_failing_attempt_shortens_the_pause_after_it(server):
+    """A pool whose database is back asks for a read while the cache's own attempt is about to fail."""
+    attempts = []
+
+    class Silent(asyncio.Protocol):
+        def connection_made(self, transport):
+            attempts.append(transport)
+
+    listener = await asyncio.get_running_loop().create_server(Silent, "127.0.0.1", 0)
+    address = Address()
+    await address.open()
+    parts = urlsplit(server.url)
+    url = parts._replace(netloc=parts.netloc.replace(f":{parts.port}", f":{address.port}")).geturl()
+    address.point(listener.sockets[0].getsockname()[1])
+    watched = Watched(url)
+    watched.cache._backoff = Backoff(3600, 3600)
+    loading = asyncio.ensure_future(watched.cache.load())
+    try:
+        await until(lambda: attempts)
+        watched.cache.request_reload()
+        address.point(parts.port)  # cuts the attempt off
+
+        await within(loading)
+        assert watched.cache.is_connected
+    finally:
+        loading.cancel()
+        await watched.cache.close()
+        await address.close()
+        listener.close()

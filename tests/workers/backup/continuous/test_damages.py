@@ -1,0 +1,179 @@
+"""Any one file of an archive is deleted or changed: `--verify` names it, or the restore is equal byte for byte."""
+
+import asyncio
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.archive.sealing import SealBroken
+from broker.archive.store import ArchiveFileMissing, open_archive_store
+from schemas.settings.backup import Backup
+from workers.backup.continuous import inventory
+from workers.backup.continuous.archive import (
+    Archive,
+    ArchiveInfo,
+    BaseInfo,
+    CoveredMoment,
+    MigrationMark,
+    MigrationMarks,
+    piece_name,
+)
+from workers.backup.continuous.inspection import inspect
+from workers.backup.continuous.recovery_files import fetch_files
+from workers.backup.continuous.recovery_plan import plan_recovery
+from workers.database.sessions.replication import lsn_text
+
+KEYS = [bytes(range(32))]
+ID = "headwater_archive_0123456789ab"
+BEGAN, NOW = 1_795_000_000.0, 1_795_009_000.0
+SEGMENT = 1024 * 1024
+_BASES = (1, 3)
+_FILES = {"PG_VERSION": b"18\n", "base/1/2": b"rows of a table" * 500, "global/pg_control": b"\x00\x01" * 300}
+_PIECE = 1000
+_COPIES = ("objects/", "functions/")
+"""Which of these there must be is in the rows of the database; a restore compares them (`RecoveredFacts.missing`)."""
+
+
+def _tar() -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, content in _FILES.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def _manifest() -> bytes:
+    files = [
+        {"Path": name, "Size": len(content), "Checksum": hashlib.sha256(content).hexdigest()}
+        for name, content in _FILES.items()
+    ]
+    return json.dumps({"Files": files}).encode()
+
+
+async def _write_archive(folder: Path) -> None:
+    archive = Archive(open_archive_store(Backup(path=str(folder))), KEYS, ID)
+    await inventory.note(archive)
+    await archive.write_struct("info", ArchiveInfo("42", 1, SEGMENT, 180006, BEGAN, has_inventory=True))
+    await archive.write("history", b"1\t0/3000000\tno recovery target specified\n")
+    for number in range(6):
+        name = piece_name(number * _PIECE, (number + 1) * _PIECE, BEGAN + number * 600)
+        await archive.write(name, bytes([number + 1]) * _PIECE)
+    for number in _BASES:
+        base, start = f"base{number}", number * _PIECE + 100
+        at = BEGAN + number * 600
+        await archive.write(f"base/{base}/content", _tar())
+        await archive.write(f"base/{base}/manifest", _manifest())
+        info = BaseInfo(base, start, start + 50, at, at + 9, 5000, len(_FILES), "1")
+        await archive.write_struct(f"base/{base}/info", info)
+    await archive.write_struct(
+        "migrations", MigrationMarks([MigrationMark("1", "add", "777", 1500, BEGAN + 700)])
+    )
+    await archive.write_struct("covered", CoveredMoment(6 * _PIECE, BEGAN + 4000))
+    await archive.write("objects/pictures/1/a", b"bytes of an object")
+    await archive.write("functions/1795000000000/functions/echo", b"bytes of a function")
+    await inventory.note_existing(archive)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("archive") / "whole"
+    asyncio.run(_write_archive(folder))
+    assert _faults(folder) == ""
+    return folder, sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
+def _faults(folder: Path) -> str:
+    """Return what `--verify` prints with exit code 2; empty with exit code 0 (services/cli/backup.py)."""
+    store = open_archive_store(Backup(path=str(folder)))
+    try:
+        listed = asyncio.run(inspect(store, KEYS, verify=True, report=lambda _: None))
+    except SealBroken as error:
+        return str(error)
+    assert listed, "nothing is listed, so the exit code is 0"
+    return "\n".join(fault for archive in listed if not archive.is_new for fault in archive.faults)
+
+
+def _restored(folder: Path) -> tuple[object, dict[str, bytes]]:
+    """Return the plan of a restore to the latest moment, and the files that it writes."""
+
+    async def restore(target: Path) -> object:
+        store = open_archive_store(Backup(path=str(folder)))
+        files = await plan_recovery(store, KEYS, "latest", "", NOW)
+        await fetch_files(files, target, lambda _: None)
+        return files.plan.until, files.plan.migrations_after, files.content.first, files.content.marks
+
+    with tempfile.TemporaryDirectory() as made:
+        target = Path(made)
+        facts = asyncio.run(restore(target))
+        return facts, {
+            str(path.relative_to(target)): path.read_bytes() for path in target.rglob("*") if path.is_file()
+        }
+
+
+def _damage(path: Path, how: str, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    if how == "delete":
+        path.unlink()
+    elif how == "flip":
+        content[at % len(content)] ^= 0xFF
+        path.write_bytes(content)
+    else:
+        path.write_bytes(content[: at % len(content)])
+
+
+@settings(max_examples=60)
+@given(number=st.integers(0, 10**6), how=st.sampled_from(["delete", "flip", "cut"]), at=st.integers(0, 10**6))
+def test_a_damage_of_any_one_file_is_named_or_the_restore_is_equal(whole, number, how, at):
+    original, names = whole
+    name = names[number % len(names)]
+    if how == "delete" and name.as_posix().startswith(tuple(f"{ID}/{folder}" for folder in _COPIES)):
+        return
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "archive"
+        shutil.copytree(original, folder)
+        _damage(folder / name, how, at)
+
+        faults = _faults(folder)
+
+        if not faults:
+            try:
+                assert _restored(folder) == _restored(original)
+            except (SealBroken, ArchiveFileMissing) as error:
+                pytest.fail(f"{how} {name}: it verifies, and a restore says: {error}")
+        elif name.parts[1] == "wal":  # a piece that is gone is named by its positions
+            end = lsn_text(int(name.name.split("-")[1], 16))
+            assert str(name) in faults or end in faults, faults
+        else:
+            shown = name.parent.name if name.parts[1] == "base" else str(name)
+            assert shown in faults, faults
+
+
+@pytest.mark.parametrize("lost", ["info", "covered", "migrations", "base"])
+def test_archives_of_earlier_versions_get_an_inventory_when_they_are_continued(whole, tmp_path, lost):
+    """Without one, the info of the only base backup and the file of the archive itself are missed all the same."""
+    folder = tmp_path / "archive"
+    shutil.copytree(whole[0], folder)
+    archive = Archive(open_archive_store(Backup(path=str(folder))), KEYS, ID)
+    (folder / ID / "inventory").unlink()
+    asyncio.run(archive.write_struct("info", ArchiveInfo("42", 1, SEGMENT, 180006, BEGAN)))
+    assert _faults(folder) == ""
+    if lost in ("covered", "migrations"):
+        asyncio.run(inventory.note_existing(archive))
+        (folder / ID / lost).unlink()
+    elif lost == "info":
+        (folder / "archives" / ID).unlink()
+    else:
+        for number in _BASES:
+            (folder / ID / "base" / f"base{number}" / "info").unlink()
+
+    assert "is missing" in _faults(folder)
