@@ -169,6 +169,21 @@ def test_the_broker_and_metadata_are_closed_under_every_name_and_behind_redirect
     assert got == {}
 
 
+def test_a_number_for_a_closed_address_is_refused_although_the_query_grants_it(hosting: Hosting) -> None:
+    """`Deno.permissions.query` compares the text, a connection the address; only the second is a wall."""
+    source = """Deno.serve(async (req) => { const got: Record<string, string> = {};
+      for (const hostname of await req.json()) { try { await Deno.connect({ hostname, port: 80 }); got[hostname] = "reached" } catch (e) { got[hostname] = String(e) } }
+      return Response.json(got) });"""
+    numbers = ["0xa9fea9fe", "2852039166", "0251.0376.0251.0376", "169.254.43518", "::ffff:a9fe:a9fe"]
+
+    got = hosting.run("numbers", source, numbers)
+
+    assert got.keys() == {*numbers}
+    assert {
+        name: told for name, told in got.items() if 'Requires net access to "169.254.169.254:80"' not in told
+    } == {}
+
+
 def test_no_port_of_loopback_is_reached_but_those_of_its_own_api_and_database(hosting: Hosting) -> None:
     """The listeners stand for another project's mail catcher, broker, gateway and database."""
     names = [
