@@ -57,7 +57,7 @@ async def serve_edges(process: ManagedProcess, settings: Settings, edges: list[s
 async def _start_mail_catcher(process: ManagedProcess, settings: Settings) -> None:
     mail = settings.inbucket
     catcher = MailCatcher(
-        MailCatcherOptions(LOOPBACK, mail.port, mail.smtp_port, mail.max_letters, mail.max_bytes)
+        MailCatcherOptions(LOOPBACK, mail.port, mail.smtp_port, mail.key, mail.max_letters, mail.max_bytes)
     )
     await catcher.start()
     process.on_drain(catcher.stop)

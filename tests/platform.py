@@ -81,6 +81,10 @@ class Platform:
             with error:
                 return error.code, error.read()
 
+    def metrics(self) -> tuple[int, bytes]:
+        """Ask for the metrics, which are for the secret key."""
+        return self.get("/metrics", {"apikey": self.values["SECRET_KEY"]})
+
     def wait_for_catalog(self, relation: str) -> None:
         """Wait until the interface knows a relation."""
         deadline = time.monotonic() + 30

@@ -54,19 +54,15 @@ class Delegation:
 
 
 def find_delegation(process: int | str = "self") -> Delegation | str:
-    """Return the group below which a process may create groups, or the reason why it cannot."""
-    try:
-        membership = Path(f"/proc/{process}/cgroup").read_text()
-        mounts = read_mounts(Path(f"/proc/{process}/mountinfo").read_text())
-    except OSError:
-        return "this system has no control groups"
-    path = group_path(membership)
-    location = None if path is None else locate_group(path, mounts)
-    if location is None:
-        return "cgroup v2 is not mounted"
-    folder, edge = location
-    above = _read_group(folder.parent, edge) if folder != edge else None
-    return choose_delegation(_read_group(folder, edge), above)
+    """Return the group below which a process may create groups with limits, or the reason why it cannot."""
+    states = _read_states(process)
+    return states if isinstance(states, str) else choose_delegation(*states)
+
+
+def find_plain_delegation(process: int | str = "self") -> Delegation | str:
+    """Return the group below which a process may create groups, limits or not, or the reason why it cannot."""
+    states = _read_states(process)
+    return states if isinstance(states, str) else choose_plain_delegation(*states)
 
 
 def group_path(text: str) -> str | None:
@@ -96,6 +92,14 @@ def locate_group(path: str, mounts: list[GroupMount]) -> tuple[Path, Path] | Non
 
 
 def choose_delegation(current: GroupState, above: GroupState | None) -> Delegation | str:
+    """Return the group below which a process of `current` may create groups with limits, or the reason why it cannot (pure)."""
+    chosen = choose_plain_delegation(current, above)
+    if isinstance(chosen, Delegation) and CONTROLLERS[0] not in chosen.controllers:
+        return f"the control group {chosen.folder} has no memory controller (cgroup v1 may have it)"
+    return chosen
+
+
+def choose_plain_delegation(current: GroupState, above: GroupState | None) -> Delegation | str:
     """Return the group below which a process of `current` may create groups, or the reason why it cannot (pure)."""
     if current.is_top or current.is_edge or current.is_delegated:
         chosen = current
@@ -103,12 +107,25 @@ def choose_delegation(current: GroupState, above: GroupState | None) -> Delegati
         chosen = above
     else:
         return f"the control group {current.folder} is not delegated (systemd: Delegate=yes)"
-    controllers = chosen.controllers.intersection(CONTROLLERS)
-    if CONTROLLERS[0] not in controllers:
-        return f"the control group {chosen.folder} has no memory controller (cgroup v1 may have it)"
     if not chosen.is_writable:
         return f"the control group {chosen.folder} cannot be written"
-    return Delegation(chosen.folder, controllers, chosen.is_top)
+    return Delegation(chosen.folder, chosen.controllers.intersection(CONTROLLERS), chosen.is_top)
+
+
+def _read_states(process: int | str) -> tuple[GroupState, GroupState | None] | str:
+    """Return the states of a process's group and of the one above it, or why they cannot be read."""
+    try:
+        membership = Path(f"/proc/{process}/cgroup").read_text()
+        mounts = read_mounts(Path(f"/proc/{process}/mountinfo").read_text())
+    except OSError:
+        return "this system has no control groups"
+    path = group_path(membership)
+    location = None if path is None else locate_group(path, mounts)
+    if location is None:
+        return "cgroup v2 is not mounted"
+    folder, edge = location
+    above = _read_group(folder.parent, edge) if folder != edge else None
+    return _read_group(folder, edge), above
 
 
 def _read_group(folder: Path, edge: Path) -> GroupState:

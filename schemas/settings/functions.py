@@ -65,7 +65,9 @@ class EdgeRuntime(Struct, frozen=True):
     database: bool = True
     """Functions get SUPABASE_DB_URL and may reach the database. Off: its address is blocked for them."""
     allow_inner: list[str] = field(default_factory=list)
-    """Metadata and link-local addresses that functions may reach although they are blocked by default, such as `169.254.169.254`."""
+    """Addresses that functions may reach although they are blocked by default: metadata and link-local ones such as `169.254.169.254`, and ports of
+    this machine's loopback such as `127.0.0.1:11434`. `127.0.0.1` without a port opens all of loopback but the broker.
+    """
     unsafe_without_sandbox: bool = False
     """Run functions even where only Deno's own permissions keep them from the platform's files and passwords: on a system without Landlock
     (Linux older than 5.13, macOS), unless headwater was started as root.

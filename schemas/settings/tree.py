@@ -273,7 +273,7 @@ class Gateway(Struct, frozen=True):
     trusted_proxies: list[str] = field(default_factory=list)
     """Networks whose X-Forwarded-For is trusted."""
     metrics_token: Secret | None = None
-    """Bearer token for /metrics. Unset: only this machine can read them, including its functions."""
+    """Bearer token for /metrics. The secret API key opens them, too."""
     rate_limit: RateLimit = field(default_factory=RateLimit)
     compression: CompressionSettings = field(default_factory=CompressionSettings)
 
@@ -291,6 +291,10 @@ class Inbucket(Struct, frozen=True):
     smtp_port: Port = 54325
     pop3_port: Port = 54326
     """Accepted and not served."""
+    key: Secret | None = None
+    """Password of its pages, its API and its SMTP, with any name. Unset: whoever reaches the port on this machine may read the emails. Projects
+    among several and branches get one of their own at each start; `headwater status` shows it.
+    """
     admin_email: str = "admin@email.com"
     """Sender of these emails, where `auth.email.smtp.admin_email` names none."""
     sender_name: str = "Admin"

@@ -17,6 +17,7 @@ LABELS = {
     "STUDIO_URL": "Dashboard",
     "DB_URL": "Database",
     "MAILPIT_URL": "Mail catcher",
+    "MAILPIT_KEY": "Mail catcher's key",
     "BROKER_URL": "NATS",
     "STORAGE_S3_URL": "Storage (S3)",
     "PUBLISHABLE_KEY": "Publishable key",
@@ -30,7 +31,7 @@ LABELS = {
 }
 _DUPLICATES = frozenset({"INBUCKET_URL"})
 """An older name of an address that is listed under its new name."""
-_HIDDEN = frozenset({"SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL"})
+_HIDDEN = frozenset({"MAILPIT_KEY", "SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL"})
 
 
 class Terminal:

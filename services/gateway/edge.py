@@ -99,7 +99,7 @@ class Edge:
     def use(self, settings: Settings) -> None:
         """Answer later requests by these settings; those under way keep their handler. Buckets of unchanged rates stay as they are."""
         self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
-        self._unrouted = UnroutedHandler(self._policy, self._health, RootPage(settings))
+        self._unrouted = UnroutedHandler(self._policy, self._health, RootPage(settings), self.authenticator)
         self._handlers = self._make_handlers(settings)
         self.address_headers = {"auth": address_headers_of(settings.auth)}
         limit = settings.gateway.rate_limit

@@ -11,12 +11,13 @@ A handler that needs no caller finds `request.caller` None and authenticates by 
 `handle` returns a `Response`, the `PoolReply` of a pool (its body may be streamed), or the `web.StreamResponse` that it has sent.
 """
 
+import time
 from collections.abc import Callable, Mapping
 
 from broker.requests.call import Calls
 from broker.requests.open_calls import OpenCall
 from broker.subjects import Subject
-from schemas.caller import AnonymousCaller, RejectedCaller
+from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import SERVER_ORIGIN, Request, Response
 from schemas.settings.tree import Settings
@@ -26,8 +27,8 @@ from services.gateway.authentication import Authenticator
 from services.gateway.errors import gateway_error
 from services.gateway.forward import Forwarder
 from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
+from services.gateway.health import METRICS, Health
 from services.gateway.health import PATHS as HEALTH_PATHS
-from services.gateway.health import Health
 from services.gateway.objects import ObjectTransfers
 from services.gateway.public_address import origin_from_headers
 from services.gateway.recent_writes import RecentWrites
@@ -38,7 +39,7 @@ from services.gateway.routes import ROUTES, HandlerName, areas_off, switch_of
 from services.gateway.storage_handlers import ResumableUploadHandler, S3Handler, StorageHandler
 from services.gateway.transfer_rate import TransferLimits
 from services.middleware import cors
-from services.middleware.api_keys import without_key
+from services.middleware.api_keys import without_bearer, without_key
 from services.middleware.caller_key import CallerKeys
 from services.middleware.errors import error_response
 from services.realtime import edge as realtime
@@ -51,12 +52,14 @@ _ALLOW = ("allow", "GET, HEAD, OPTIONS")
 class UnroutedHandler(RouteHandler):
     """Answers the paths of no route: the root, health and metrics, else 404."""
 
-    def __init__(self, policy: cors.CorsPolicy, health: Health, root: RootPage) -> None:
+    def __init__(
+        self, policy: cors.CorsPolicy, health: Health, root: RootPage, authenticator: Authenticator
+    ) -> None:
         super().__init__(policy)
-        self._health, self._root = health, root
+        self._health, self._root, self._authenticator = health, root, authenticator
 
     def needs_caller(self, request: GatewayRequest) -> bool:
-        """Return False: these paths check the client's address or the metrics token."""
+        """Return False: these paths are open, or check the metrics token or the secret key."""
         del request
         return False
 
@@ -76,7 +79,21 @@ class UnroutedHandler(RouteHandler):
             return self._root.answer(request.first.get("accept"))
         # An unknown proxy on this machine must not make its clients count as local.
         peer = "" if request.is_from_unknown_proxy() else request.client_address()
-        return await self._health.answer(request.path, peer, request.first.get("authorization"))
+        authorization = request.first.get("authorization")
+        return await self._health.answer(
+            request.path,
+            peer,
+            authorization,
+            has_secret_key=request.path == METRICS and self._has_secret_key(request, authorization),
+        )
+
+    def _has_secret_key(self, request: GatewayRequest, authorization: str | None) -> bool:
+        """Return whether the secret API key is sent, as the key or as a bearer token."""
+        sent = (request.api_key(), authorization)
+        keys = self._authenticator.keys
+        return any(
+            isinstance(keys.holder(without_bearer(text), time.time()), ServiceCaller) for text in sent if text
+        )
 
 
 class DisabledHandler(RouteHandler):

@@ -18,12 +18,13 @@ from schemas.keys.secret import Secret
 from services.gateway.routes import POOLS
 from services.middleware.errors import JSON, error_response
 
+METRICS = "/metrics"
 PATHS = frozenset(
     {
         "/health/live",
         "/health/gateway",
         "/health/ready",
-        "/metrics",
+        METRICS,
         "/rest-admin/v1/live",
         "/rest-admin/v1/ready",
     }
@@ -55,8 +56,10 @@ class Health:
         self._faults = FaultCollector(connection)
         self._faults.start()
 
-    async def answer(self, path: str, peer: str, authorization: str | None) -> Response:
-        """Answer one of the paths."""
+    async def answer(
+        self, path: str, peer: str, authorization: str | None, *, has_secret_key: bool = False
+    ) -> Response:
+        """Answer one of the paths. `has_secret_key`: the request has the secret API key."""
         if path.startswith("/rest-admin/") and not _is_loopback(peer):
             return error_response("", 403, "The administration of REST is for this machine")
         match path:
@@ -70,7 +73,7 @@ class Health:
                 return Response(200)
             case "/rest-admin/v1/ready":
                 return Response(200 if await self._ask("rest") == "ok" else 503)
-        return await self._metrics(peer, authorization)
+        return await self._metrics(authorization, has_secret_key=has_secret_key)
 
     def leave(self) -> None:
         """Report from now on that this edge is not ready: it is about to stop, and proxies should use other edges."""
@@ -113,13 +116,13 @@ class Health:
             status_body = _PoolStatus()
         return status_body.message or str(answer.response.status)
 
-    async def _metrics(self, peer: str, authorization: str | None) -> Response:
-        """Return the metrics of all processes, for clients with the token; without a configured token, for this machine."""
-        if not (_is_loopback(peer) if self._token is None else self._may(authorization)):
+    async def _metrics(self, authorization: str | None, *, has_secret_key: bool) -> Response:
+        """Return the metrics of all processes, for clients with the token or the secret key, wherever they are."""
+        if not (has_secret_key or self._may(authorization)):
             return error_response(
                 "",
                 403,
-                "Metrics are for `Authorization: Bearer <gateway.metrics_token>`; where none is set, for this machine",
+                "Metrics are for `Authorization: Bearer <gateway.metrics_token>`, or for the secret API key",
             )
         text = await collect(self._connection, self._pools)
         return Response(200, [("content-type", "text/plain; version=0.0.4; charset=utf-8")], text.encode())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from schemas.keys.secret import Secret
 from schemas.settings.tree import SettingsError
 from services.mail_catcher.mailbox import CaughtMail
 from services.mail_catcher.pages_server import MailPages
@@ -22,6 +23,8 @@ class MailCatcherOptions:
     port: int = 54324
     """Port of the pages."""
     smtp_port: int = 54325
+    key: Secret | None = None
+    """Password of both ports; None: they are open."""
     max_emails: int = 500
     max_bytes: int = 64 * 1024 * 1024
 
@@ -32,13 +35,13 @@ class MailCatcher:
     def __init__(self, options: MailCatcherOptions) -> None:
         self.mail = CaughtMail(options.max_emails, options.max_bytes)
         self._options = options
-        self._smtp = SmtpServer(self.mail.add)
+        self._smtp = SmtpServer(self.mail.add, options.key)
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
         """Listen on both ports. Raises: SettingsError if one is in use."""
         options = self._options
-        application = MailPages(self.mail, is_local=_is_loopback(options.host)).application()
+        application = MailPages(self.mail, is_local=_is_loopback(options.host), key=options.key).application()
         runner = web.AppRunner(
             application, handle_signals=False, access_log=None, keepalive_timeout=_KEEPALIVE_S
         )

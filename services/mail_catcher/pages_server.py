@@ -1,16 +1,23 @@
 """The HTTP server: pages for the browser, and Mailpit's API for tools and tests.
 
 Emails contain codes and links, and any web page can send requests to a server of this machine. So a catcher on loopback answers
-to loopback names only (against DNS rebinding), and requests of other origins can neither read nor change anything.
+to loopback names only (against DNS rebinding), and requests of other origins can neither read nor change anything. Where the catcher has
+a key, every request needs it: as the password of Basic authentication, whose name is free, or as a bearer token.
 """
 
+import base64
+import binascii
+import hmac
 import ipaddress
+from collections.abc import Mapping
+from types import MappingProxyType
 from urllib.parse import quote, urlsplit
 
 import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from schemas.keys.secret import Secret
 from schemas.numbers import parse_whole_number
 from services.mail_catcher.emails import CaughtEmail, part_content
 from services.mail_catcher.mailbox import CaughtMail
@@ -22,14 +29,16 @@ _MOST_LISTED = 1000
 _LONGEST_BODY = 1024 * 1024
 _MOST_NUMBER = 10**9
 _READING = frozenset({"GET", "HEAD"})
+_CHALLENGE = {"www-authenticate": 'Basic realm="mail catcher", charset="UTF-8"'}
 _COMMON = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cache-control": "no-store"}
 
 
 class MailPages:
     """Request handlers for one mailbox. `is_local`: it listens on loopback, and answers to loopback names only."""
 
-    def __init__(self, mail: CaughtMail, *, is_local: bool) -> None:
+    def __init__(self, mail: CaughtMail, *, is_local: bool, key: Secret | None = None) -> None:
         self._mail = mail
+        self._key = key
         self._is_local = is_local
 
     def application(self) -> web.Application:
@@ -63,6 +72,8 @@ class MailPages:
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if self._is_local and not _is_loopback(request.host):
             return _error(403, "the mail catcher answers to names of this machine only")
+        if self._key is not None and not _has_key(request.headers.get("authorization", ""), self._key):
+            return _error(401, "the mail catcher has a key: see `headwater status`", _CHALLENGE)
         origin = request.headers.get("origin")
         if request.method not in _READING and origin and urlsplit(origin).netloc != request.host:
             return _error(403, "another site may not change the mail")
@@ -178,8 +189,22 @@ def _json(value: object, status: int = 200) -> web.Response:
     return web.Response(status=status, body=orjson.dumps(value), content_type="application/json")
 
 
-def _error(status: int, message: str) -> web.Response:
-    return _json({"Error": message}, status)
+def _error(status: int, message: str, headers: Mapping[str, str] = MappingProxyType({})) -> web.Response:
+    response = _json({"Error": message}, status)
+    response.headers.update({**_COMMON, **headers})
+    return response
+
+
+def _has_key(authorization: str, key: Secret) -> bool:
+    """Return whether a header has the key: `Bearer KEY`, or `Basic` with any name and the key as the password."""
+    scheme, _, credential = authorization.partition(" ")
+    shown = credential.strip().encode(errors="replace")
+    if scheme.lower() == "basic":
+        try:
+            shown = base64.b64decode(shown, validate=True).partition(b":")[2]
+        except binascii.Error:
+            return False
+    return hmac.compare_digest(shown, key.reveal().encode())
 
 
 def _number(request: web.Request, name: str, default: int) -> int:

@@ -5,6 +5,7 @@ standard error. What the front gateway decides wins over the project's files: ad
 """
 
 import os
+import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,10 +54,14 @@ class ErrorLines:
         """Do nothing."""
 
 
-def overrides_of(url: str) -> dict[str, str]:
-    """Return the settings that the front gateway decides (pure). Free ports: those of the last start, if they still are free."""
+def overrides_of(url: str, mail_key: str) -> dict[str, str]:
+    """Return the settings that the front gateway decides (pure). Free ports: those of the last start, if they still are free.
+
+    `mail_key`: the key of the mail catcher, which programs of other projects reach on loopback.
+    """
     return {
         **dict.fromkeys(_FREE_PORTS, "0"),
+        "HEADWATER_INBUCKET_KEY": mail_key,
         "HEADWATER_GATEWAY_HOST": LOOPBACK,
         "HEADWATER_GATEWAY_TRUSTED_PROXIES": f"{LOOPBACK}/32",
         "HEADWATER_API_EXTERNAL_URL": url,
@@ -78,7 +83,9 @@ def start_platform(task: PlatformTask, *, is_loaded: bool = False, closed_later:
         prepared = PreparedPrograms() if is_loaded else None
         try:
             choice = PartSelection()
-            project = load_project(Path(task.folder), None, Path(task.data), overrides_of(task.url))
+            project = load_project(
+                Path(task.folder), None, Path(task.data), overrides_of(task.url, secrets.token_urlsafe(24))
+            )
             launch(with_s3_pair(project, choice), choice, report, prepared)
         except SupervisorError as error:
             report.warn(str(error))

@@ -77,6 +77,8 @@ def status_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, 
         values["DB_URL"] = database_url("postgres", settings.db.password.reveal(), ports.db)
     if ports.mail:
         values |= {name: f"http://{LOOPBACK}:{ports.mail}" for name in ("MAILPIT_URL", "INBUCKET_URL")}
+        if settings.inbucket.key:
+            values["MAILPIT_KEY"] = settings.inbucket.key.reveal()
     if ports.nats:
         values["BROKER_URL"] = f"nats://{LOOPBACK}:{ports.nats}"
     return values | {

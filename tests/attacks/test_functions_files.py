@@ -91,16 +91,26 @@ def test_what_the_check_does_not_see_is_held_by_the_kernel(hosting: Hosting) -> 
           {SERVE}""".encode()},
         "pragma": {"index.tsx": f"/** @jsxImportSource file://{folder} */\nconst got = <a/>; {SERVE}".encode()},
     }  # fmt: skip
+    outcomes = {
+        "wasm": (422, "Permission denied (os error 13)"),
+        "computed": (200, "Requires read access"),
+        "pragma": (422, "outside of the function's folders"),
+    }
     for kind, files in hidden.items():
         status, told = hosting.deploy_bytes(f"hidden-{kind}", {"deno.json": UNSTABLE.encode(), **files})
         answer = hosting.call(f"hidden-{kind}")[1] if status == 200 else ""
+        expected, words = outcomes[kind]
+        assert (kind, status) == (kind, expected), told
+        assert words in told + answer, (kind, told, answer)
 
         for secret in secrets.values():
             assert secret.decode(errors="replace")[:24] not in told + answer, kind
 
 
+REFUSALS = ("Requires read access", "Deno.symlink() requires unscoped", "Web Workers are not available here")
+"""The words of each refusal: another error, such as one of syntax, would prove nothing."""
 READS = """Deno.serve(async (req) => {
-  const { paths } = await req.json(); const got: Record<string, string> = {}; const { createRequire } = await import("node:module");
+  const { paths } = await req.json(); const got: Record<string, string> = {}; const refused: Record<string, string> = {}; const { createRequire } = await import("node:module");
   const fs = await import("node:fs"); const require = createRequire(import.meta.url);
   const tries: Record<string, (p: string) => unknown> = {
     read: (p) => Deno.readTextFile(p), bytes: async (p) => String(await Deno.readFile(p)), open: async (p) => { await Deno.open(p); return "open" },
@@ -111,8 +121,9 @@ READS = """Deno.serve(async (req) => {
     nested: async (p) => (await import("data:text/javascript," + encodeURIComponent(`export { default } from "file://${p}" with { type: "text" }`))).default,
     worker: (p) => { new Worker("file://" + p, { type: "module" }); return "worker" },
   };
-  for (const p of paths) for (const [name, attempt] of Object.entries(tries)) { try { got[name + " " + p] = String(await attempt(p)) } catch { /* refused */ } }
-  return Response.json(got);
+  for (const p of paths) for (const [name, attempt] of Object.entries(tries)) {
+    try { got[name + " " + p] = String(await attempt(p)) } catch (e) { refused[name + " " + p] = String(e) + String((e as any)?.code ?? "") } }
+  return Response.json({ got, refused });
 });"""
 
 
@@ -139,9 +150,13 @@ def test_no_call_of_the_runtime_reads_a_file_of_others(hosting: Hosting) -> None
         "/tmp",
     ]
 
-    got = hosting.run("reads", READS, {"paths": paths})
+    answer = hosting.run("reads", READS, {"paths": paths})
 
-    assert got == {}
+    assert answer["got"] == {}
+    assert {
+        name: told for name, told in answer["refused"].items() if not any(words in told for words in REFUSALS)
+    } == {}
+    assert len(answer["refused"]) == len(paths) * (READS.count(": (p) =>") + READS.count(": async (p) =>"))
 
 
 def test_sources_of_functions_are_for_their_user_alone(hosting: Hosting) -> None:

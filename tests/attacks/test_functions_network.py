@@ -5,13 +5,16 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.attacks.hosting import Hosting
 from tests.attacks.name_server import name_server, platform_with_resolver
+from tests.platform import Platform
+from workers.functions.sandbox.loopback_wall import open_wall
 
 TRIES = """Deno.serve(async (req) => {
   const { urls = [], hosts = [], sockets = [] } = await req.json(); const got: Record<string, string> = {};
@@ -161,6 +164,70 @@ def test_the_broker_and_metadata_are_closed_under_every_name_and_behind_redirect
 
         got = hosting.run(
             "reaches", TRIES, {"urls": urls, "hosts": [[name, port] for name in [*names, *rebound]]}
+        )
+
+    assert got == {}
+
+
+def test_a_number_for_a_closed_address_is_refused_although_the_query_grants_it(hosting: Hosting) -> None:
+    """`Deno.permissions.query` compares the text, a connection the address; only the second is a wall."""
+    source = """Deno.serve(async (req) => { const got: Record<string, string> = {};
+      for (const hostname of await req.json()) { try { await Deno.connect({ hostname, port: 80 }); got[hostname] = "reached" } catch (e) { got[hostname] = String(e) } }
+      return Response.json(got) });"""
+    numbers = ["0xa9fea9fe", "2852039166", "0251.0376.0251.0376", "169.254.43518", "::ffff:a9fe:a9fe"]
+
+    got = hosting.run("numbers", source, numbers)
+
+    assert got.keys() == {*numbers}
+    assert {
+        name: told for name, told in got.items() if 'Requires net access to "169.254.169.254:80"' not in told
+    } == {}
+
+
+def test_no_port_of_loopback_is_reached_but_those_of_its_own_api_and_database(hosting: Hosting) -> None:
+    """The listeners stand for another project's mail catcher, broker, gateway and database."""
+    names = [
+        "127.0.0.1",
+        "localhost",
+        "127.1",
+        "127.9.9.9",
+        "0.0.0.0",
+        "::",
+        "::1",
+        "::ffff:127.0.0.1",
+        "2130706433",
+        "0x7f000001",
+    ]
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(socket.create_server((host, 0), family=family))
+            for family, host in (
+                (socket.AF_INET, "127.0.0.1"),
+                (socket.AF_INET6, "::1"),
+                (socket.AF_INET, "0.0.0.0"),
+            )
+        ]
+        ports = [int(one.getsockname()[1]) for one in servers]
+        hosts = [[name, port] for name in [*names, *local_names()] for port in ports]
+        urls = [f"http://{name if ':' not in name else f'[{name}]'}:{port}/" for name, port in hosts]
+        own = [urlsplit(hosting.platform.values[name]).port for name in ("API_URL", "DB_URL")]
+
+        got = hosting.run("neighbours", TRIES, {"hosts": hosts, "urls": urls})
+        reached = hosting.run("owns", TRIES, {"hosts": [["127.0.0.1", port] for port in own]})
+
+    assert got == {}
+    assert {f"connect 127.0.0.1:{port}" for port in own} <= reached.keys()
+
+
+@pytest.mark.skipif(isinstance(open_wall(), str), reason="the kernel's wall needs root and cgroup v2")
+def test_a_port_that_is_opened_after_a_function_has_started_is_closed_by_the_kernel(target: Platform) -> None:
+    hosting = Hosting(target)
+    assert hosting.run("early", TRIES, {}) == {}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = ["127.0.0.1", server.getsockname()[1]]
+
+        got = json.loads(
+            hosting.call("early", {"hosts": [place], "urls": [f"http://{place[0]}:{place[1]}/"]})[1]
         )
 
     assert got == {}

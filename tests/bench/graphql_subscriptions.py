@@ -125,7 +125,7 @@ async def measure(
 
 
 def _metric(running_platform: Platform, name: str) -> float:
-    _, body = running_platform.get("/metrics")
+    _, body = running_platform.metrics()
     return sum(float(line.rpartition(" ")[2]) for line in body.decode().splitlines() if line.startswith(name))
 
 

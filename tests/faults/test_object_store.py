@@ -39,7 +39,7 @@ def test_a_store_that_is_gone_is_named_by_readiness_doctor_and_metrics() -> None
             )
             parts = json.loads(running_platform.get("/health/ready")[1])["parts"]
             doctor = running_platform.command("doctor")
-            metrics = running_platform.get("/metrics")[1].decode()
+            metrics = running_platform.metrics()[1].decode()
             s3.start()
             _until(lambda: running_platform.get("/health/ready")[0] == 200, "the platform is not ready again")
 

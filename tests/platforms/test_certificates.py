@@ -82,7 +82,7 @@ async def test_a_domain_makes_a_production_server(tmp_path: Path) -> None:
         _, body = await _ask(pebble.tls_port, "/auth/v1/signup", person, apikey=one.values["ANON_KEY"])
         claims = json.loads(base64.urlsafe_b64decode(json.loads(body)["access_token"].split(".")[1] + "=="))
         assert claims["iss"] == f"https://{DOMAIN}:{pebble.tls_port}/auth/v1"
-        _, metrics = await _ask(pebble.tls_port, "/metrics")
+        _, metrics = await _ask(pebble.tls_port, "/metrics", apikey=one.values["SECRET_KEY"])
         days = re.search(r"^headwater_certificate_days_left\S* (\S+)", metrics, re.MULTILINE)
         assert days is not None
         assert float(days[1]) > 80

@@ -481,6 +481,5 @@ def _lasts(talk: Talk, number: int) -> list[list[str]]:
 
 
 def _metric(running_platform: Platform, name: str) -> float:
-    with urllib.request.urlopen(f"{running_platform.url}/metrics", timeout=30) as answer:
-        lines = answer.read().decode().splitlines()
+    lines = running_platform.metrics()[1].decode().splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((name + "{", name + " ")))

@@ -23,7 +23,7 @@ _IDLE = {"replication", "scheduler"}
 
 def _samples(running_platform: Platform) -> dict[str, list[dict[str, str]]]:
     """Give the labels of all samples by the name of their metric."""
-    status, text = running_platform.get("/metrics")
+    status, text = running_platform.metrics()
     assert status == 200
     found: dict[str, list[dict[str, str]]] = {}
     for family in text_string_to_metric_families(text.decode()):

@@ -105,7 +105,7 @@ def _covers_now(one: Platform) -> None:
 
 def _operators_see_it(one: Platform) -> None:
     """The age of the last stored moment is in the metrics, in `status` and in `doctor`."""
-    metrics = one.get("/metrics")[1].decode()
+    metrics = one.metrics()[1].decode()
     assert re.search(r"^headwater_archive_up\{.*\} 1\.0$", metrics, re.MULTILINE), metrics
     assert "headwater_archive_lag_seconds{" in metrics
     assert re.search(

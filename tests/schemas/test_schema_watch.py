@@ -2,6 +2,7 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from tests.schemas.conftest import PASSWORD
@@ -98,3 +99,35 @@ async def test_what_callers_cannot_see_is_not_told(watched):
         await connection.execute(sql)
         await connection.execute("notify pgrst, 'done'")
         assert await notices.next() == "done", sql
+
+
+async def test_no_lock_of_a_reader_holds_up_a_change_of_the_schema(
+    migrated_server: Server, database_url: str, watched
+):
+    """Neither an advisory lock nor a look at the platform's tables; the transaction of a change itself is seen until it commits."""
+    connection, _ = watched
+    known = "select is_settled from realtime.schema_known()"
+    async with (
+        connected(migrated_server.url(database=database_url)) as reader,
+        connected(migrated_server.url(database=database_url)) as superuser,
+        connected(migrated_server.url("authenticator", PASSWORD, database_url)) as listener,
+    ):
+        await reader.execute("set role supabase_read_only_user")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await reader.execute("begin; lock table headwater.migrations in row share mode")
+        await reader.execute("rollback")
+        await reader.execute("select pg_advisory_lock(1751474797, 1), count(*) from headwater.migrations")
+        await reader.execute(
+            "begin; select count(*) from headwater.migrations; select pg_advisory_xact_lock(1751474797, 2)"
+        )
+        await connection.execute("set lock_timeout = '10s'; create table changed (id int)")
+        settled = await listener.fetchval(known)
+        async with connection.transaction():
+            await connection.execute("create table more (id int)")
+            modes = await superuser.fetch(
+                "select mode from pg_locks where relation = 'headwater.migrations'::regclass and pid = $1",
+                connection.get_server_pid(),
+            )
+
+    assert settled
+    assert [row["mode"] for row in modes] == ["RowShareLock"]

@@ -38,6 +38,7 @@ from workers.functions.deployments.endpoints import AdminEndpoints
 from workers.functions.deployments.setup import deployments_of
 from workers.functions.host.denied_hosts import find_denied_hosts
 from workers.functions.host.host import close_host, open_host
+from workers.functions.host.loopback import own_ports
 from workers.functions.logs.journal import Journal
 from workers.functions.logs.reading import LogReader
 from workers.functions.processes.environment import database_url, keys_of, platform_variables
@@ -74,6 +75,8 @@ class FunctionLimits(Observation, frozen=True):
     controllers: str
     reason: str
     """Why control groups are not used. Then only rlimits and the samples taken ten times a second apply."""
+    loopback: str = ""
+    """Why the kernel does not close loopback to them. Then only the runtime's own permissions do."""
 
 
 async def run_pool(process: ManagedProcess, settings: Settings) -> None:
@@ -120,13 +123,16 @@ async def _open_context(
     groups = host.groups
     observe(
         FunctionLimits(
-            str(groups.parent) if groups else "",
+            str(groups.parent) if groups and groups.controllers else "",
             " ".join(sorted(groups.controllers)) if groups else "",
             host.groupless,
+            host.wallless,
         )
     )
-    denied = await asyncio.to_thread(find_denied_hosts, settings, database_url(settings))
-    host = replace(host, closed=(*denied.always, *denied.database))
+    address = database_url(settings)
+    denied = await asyncio.to_thread(find_denied_hosts, settings, address)
+    loopback = await asyncio.to_thread(own_ports, settings, address, os.environ)
+    host = replace(host, closed=(*denied.always, *denied.database), loopback=loopback)
     variables = platform_variables(settings, _public_keys(settings), os.environ)
     return ProcessContext(host, variables, Journal(connection, runtime.log_lines), denied, runtime.offline)
 

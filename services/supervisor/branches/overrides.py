@@ -9,6 +9,8 @@ they mean, for every command and every child process:
 - `branch.env` in the data folder of the branch sets keys for the branch alone, those of `FIXED` excepted.
 """
 
+import hashlib
+import hmac
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -217,4 +219,10 @@ def _secrets(secrets: BranchSecrets) -> dict[str, str]:
         own_name(("auth", "publishable_key")): secrets.publishable_key,
         own_name(("auth", "secret_key")): secrets.secret_key,
         own_name(("db", "password")): secrets.db_password,
+        own_name(("inbucket", "key")): _mail_key(secrets.jwt_secret),
     }
+
+
+def _mail_key(jwt_secret: str) -> str:
+    """Return the key of a branch's mail catcher, the same for every command."""
+    return hmac.new(jwt_secret.encode(), b"mail catcher", hashlib.sha256).hexdigest()[:32]

@@ -202,6 +202,23 @@ async def test_what_a_script_takes_from_everybody_stays_taken(project: asyncpg.C
     assert rows == []
 
 
+@pytest.mark.parametrize("extension", ["dblink", "postgres_fdw"])
+async def test_readers_open_no_sessions_through_an_extension(project: asyncpg.Connection, extension: str):
+    """A reader's session would become that of any role whose password it knows: the published one of development."""
+    await project.execute(f"create extension if not exists {extension} with schema extensions")
+
+    rows = await project.fetch(
+        "select role, bool_or(has_function_privilege(role, made.oid, 'execute')) as may from pg_depend as part"
+        " join pg_proc as made on made.oid = part.objid"
+        " cross join unnest('{supabase_read_only_user,postgres,authenticated}'::text[]) as role"
+        " where part.deptype = 'e' and part.classid = 'pg_proc'::regclass and part.refclassid = 'pg_extension'::regclass"
+        " and part.refobjid = (select oid from pg_extension where extname = $1) group by role",
+        extension,
+    )
+
+    assert dict(rows) == {"supabase_read_only_user": False, "postgres": True, "authenticated": True}
+
+
 def test_functions_of_the_servers_own_that_run_with_its_owners_rights_are_known():
     folder = find_postgres().parent / "share" / "extension"
     texts = {path.name: path.read_text() for name in MADE_TRUSTED for path in folder.glob(f"{name}--*.sql")}

@@ -1,11 +1,13 @@
 """The catcher as a whole: ports, and both sides at work together."""
 
 import asyncio
+import base64
 import smtplib
 
 import aiohttp
 import pytest
 
+from schemas.keys.secret import Secret
 from schemas.settings.tree import SettingsError
 from services.mail_catcher.edge import MailCatcher, MailCatcherOptions
 
@@ -13,6 +15,11 @@ from services.mail_catcher.edge import MailCatcher, MailCatcherOptions
 def send(port: int) -> None:
     with smtplib.SMTP("127.0.0.1", port, timeout=60) as client:
         client.sendmail("a@example.org", ["ann@example.org"], "Subject: Code\r\n\r\n123456")
+
+
+def basic(login: str) -> dict[str, str]:
+    """Return the header of a name and a password."""
+    return {"authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
 
 
 async def test_letter_sent_is_found_by_its_address(
@@ -62,3 +69,51 @@ def test_ports_are_those_of_the_official_tools() -> None:
         54325,
     )
     assert (MailCatcher(MailCatcherOptions()).port, MailCatcher(MailCatcherOptions()).smtp_port) == (0, 0)
+
+
+async def test_a_catcher_with_a_key_takes_and_shows_no_email_without_it() -> None:
+    """Both ports: programs of other projects reach them on loopback."""
+    catcher = MailCatcher(MailCatcherOptions(port=0, smtp_port=0, key=Secret("its key")))
+    await catcher.start()
+
+    def delivered(password: str) -> bool:
+        client = smtplib.SMTP("127.0.0.1", catcher.smtp_port, timeout=60)
+        try:
+            if password:
+                client.login("any", password)
+            client.sendmail("a@example.org", ["ann@example.org"], "Subject: Code\r\n\r\n123456")
+        except smtplib.SMTPException:
+            return False
+        finally:
+            client.close()
+        return True
+
+    paths = (
+        "/",
+        "/api/v1/messages",
+        "/api/v1/search?query=x",
+        "/api/v1/message/latest",
+        "/view/latest.txt",
+        "/nothing",
+    )
+    refused = [{}, basic("its key:"), basic("any:another"), {"authorization": "Bearer another"}]
+    try:
+        assert [await asyncio.to_thread(delivered, word) for word in ("", "another", "its key")] == [
+            False,
+            False,
+            True,
+        ]
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{catcher.port}") as session:
+            for login in refused:
+                for path in paths:
+                    async with session.get(path, headers=login) as answer:
+                        assert (answer.status, "123456" in await answer.text()) == (401, False), path
+            async with session.delete("/api/v1/messages") as answer:
+                assert answer.status == 401
+            bearer = {"authorization": "Bearer its key"}
+            async with session.get("/view/latest.txt", headers=bearer) as answer:
+                assert "123456" in await answer.text()
+            async with session.get("/view/latest.txt", headers=basic("any:its key")) as answer:
+                assert "123456" in await answer.text()
+    finally:
+        await catcher.stop()

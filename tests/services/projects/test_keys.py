@@ -61,7 +61,7 @@ def test_the_address_and_the_trust_of_the_front_gateway_win_over_the_projects_fi
     )
 
     settings = load_project(
-        tmp_path, None, tmp_path / ".headwater", overrides_of("http://shop.localhost:54330"), {}
+        tmp_path, None, tmp_path / ".headwater", overrides_of("http://shop.localhost:54330", "a key"), {}
     ).settings
 
     assert settings.gateway.host == "127.0.0.1"

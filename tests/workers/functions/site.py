@@ -4,7 +4,7 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from schemas.settings.tree import Settings
 from workers.functions.catalog.catalog import FunctionCatalog
 from workers.functions.host.denied_hosts import METADATA, DeniedHosts
 from workers.functions.host.host import close_host, open_host
+from workers.functions.host.loopback import own_ports
 from workers.functions.logs.journal import Journal
-from workers.functions.processes.environment import keys_of, platform_variables
+from workers.functions.processes.environment import database_url, keys_of, platform_variables
 from workers.functions.processes.process import ProcessContext
 from workers.functions.worker import FunctionsWorker
 
@@ -129,6 +130,7 @@ async def site(
     connection = await NatsConnection.open(url, name="functions-test")
     places = open_host(folder / "data")
     whole = msgspec.structs.replace(whole, edge_runtime=runtime)
+    places = replace(places, loopback=own_ports(whole, database_url(whole), {}))
     context = ProcessContext(
         places,
         platform_variables(whole, [], {}),

@@ -18,7 +18,7 @@ def test_a_platform_reads_its_log_until_realtime_is_switched_off():
             lambda: "t" in running.psql("select 'is ' || active from pg_replication_slots").split("is ")[-1]
         )
         assert running.get("/health/ready")[0] == 200
-        assert b'headwater_replication_leader{process="workers"' in running.get("/metrics")[1]
+        assert b'headwater_replication_leader{process="workers"' in running.metrics()[1]
         assert "1GB" in running.psql("show max_slot_wal_keep_size")
         assert running.command("stop").returncode == 0
 

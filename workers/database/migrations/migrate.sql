@@ -31,9 +31,15 @@ select pg_catalog.pg_advisory_lock($1)
 lock table pg_catalog.pg_authid in share row exclusive mode
 
 -- name: mark
--- Announces that the schema changed, as the platform's event triggers do, which do not fire here (platform/0018).
+-- Announces that the schema changed, as the platform's event triggers do, which do not fire here (platform/0018, 0029). The
+-- function is missing in a database that is being made: nobody looks for its lock there yet.
+do $$
+begin
+  perform headwater.hold_schema();
+exception when undefined_function or insufficient_privilege then
+  null;
+end $$;
 select
-  pg_catalog.pg_advisory_xact_lock_shared(1751474797, 1),
   pg_catalog.pg_logical_emit_message(true, 'headwater', 'schema'),
   pg_catalog.pg_notify('pgrst', 'reload schema')
 

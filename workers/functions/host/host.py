@@ -27,9 +27,11 @@ import deno  # type: ignore[import-untyped]  # one function, which gives a path
 
 from schemas.settings.tree import SettingsError
 from workers.functions.host.file_access import others_may, others_pass
+from workers.functions.host.loopback import LoopbackPorts
 from workers.functions.sandbox.control_groups import ControlGroups, open_groups
 from workers.functions.sandbox.features import SandboxFeatures, detect_features
 from workers.functions.sandbox.landlock import Access
+from workers.functions.sandbox.loopback_wall import LoopbackWall, open_wall
 from workers.functions.sandbox.system_files import system_files
 from workers.functions.sandbox.users import FunctionUsers
 
@@ -54,9 +56,15 @@ class FunctionHost:
     """Files of the operating system that the runtime reads."""
     closed: tuple[str, ...] = ()
     """Addresses that must not be contacted to fetch modules (denied_hosts.py)."""
+    loopback: LoopbackPorts = LoopbackPorts()  # noqa: RUF009 - frozen
+    """The ports of this machine's loopback that functions may reach."""
     groups: ControlGroups | None = None
     groupless: str = ""
-    """Why processes run without control groups; empty if they have groups."""
+    """Why control groups do not limit processes; empty if they do."""
+    wall: LoopbackWall | None = None
+    """Closes loopback to the groups of processes; only with `groups`."""
+    wallless: str = ""
+    """Why the kernel does not close loopback; empty if it does."""
 
     @property
     def deployed_mode(self) -> int:
@@ -88,7 +96,8 @@ def open_host(data: Path) -> FunctionHost:
             run.chmod(0o711)
         program = _program(is_root=is_root)
         system = system_files(program, os.environ)
-        groups = open_groups()
+        groups, groupless = open_groups()
+        wall = open_wall() if groups is not None else groupless
         return FunctionHost(
             users,
             features,
@@ -97,8 +106,10 @@ def open_host(data: Path) -> FunctionHost:
             run,
             _preload(home),
             system,
-            groups=groups if isinstance(groups, ControlGroups) else None,
-            groupless=groups if isinstance(groups, str) else "",
+            groups=groups,
+            groupless=groupless,
+            wall=wall if isinstance(wall, LoopbackWall) else None,
+            wallless=wall if isinstance(wall, str) else "",
         )
     except OSError as error:
         raise SettingsError(f"functions cannot run here: {error.filename}: {error.strerror}") from None
@@ -133,6 +144,8 @@ def trim_cache(host: FunctionHost, name: str) -> None:
 
 def close_host(host: FunctionHost) -> None:
     """Remove the files that only this process uses."""
+    if host.wall is not None:
+        host.wall.close()
     shutil.rmtree(host.run, ignore_errors=True)
 
 

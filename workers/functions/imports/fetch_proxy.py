@@ -43,11 +43,15 @@ class FetchProxy:
 
 
 @contextlib.contextmanager
-def fetch_proxy(closed: Iterable[str]) -> Iterator[FetchProxy]:
-    """Run a proxy inside the context; `closed` has the format of functions' `--deny-net` (`host/denied_hosts.py`)."""
+def fetch_proxy(closed: Iterable[str], loopback: frozenset[int] | None = None) -> Iterator[FetchProxy]:
+    """Run a proxy inside the context; `closed` has the format of functions' `--deny-net` (`host/denied_hosts.py`).
+
+    `loopback`: the only ports of loopback that it connects to; None for all.
+    """
     password = secrets.token_urlsafe(24)
     with _Server(("127.0.0.1", 0), _Client) as server:
         server.closed = closed_networks(closed)
+        server.loopback = loopback
         server.expected = b"Basic " + base64.b64encode(f"fetch:{password}".encode())
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
         thread.start()
@@ -72,13 +76,18 @@ def closed_networks(entries: Iterable[str]) -> Closed:
     return tuple(networks)
 
 
-def is_closed(address: str, port: int, closed: Closed) -> bool:
-    """Return whether an address is denied; an IPv4 address in IPv6 form counts as IPv4 (pure)."""
+def is_closed(address: str, port: int, closed: Closed, loopback: frozenset[int] | None = None) -> bool:
+    """Return whether an address is denied; an IPv4 address in IPv6 form counts as IPv4 (pure).
+
+    `loopback`: the ports of loopback that are not denied; None for all.
+    """
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
     if parsed.is_unspecified:  # 0.0.0.0 connects to this machine
         parsed = ipaddress.ip_address("127.0.0.1")
+    if loopback is not None and parsed.is_loopback and port not in loopback:
+        return True
     return any(closed_port in (None, port) and parsed in network for network, closed_port in closed)
 
 
@@ -86,6 +95,7 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
     closed: Closed = ()
+    loopback: frozenset[int] | None = None
     expected = b""
 
 
@@ -145,7 +155,7 @@ class _Client(socketserver.BaseRequestHandler):
         """Return a connection to a host; None if one of its addresses is denied. Raises: OSError."""
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [str(answer[4][0]) for answer in answers]
-        if any(is_closed(address, port, self.server.closed) for address in addresses):
+        if any(is_closed(address, port, self.server.closed, self.server.loopback) for address in addresses):
             return None
         error: OSError | None = None
         for address in dict.fromkeys(addresses):

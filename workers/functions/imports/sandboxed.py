@@ -60,12 +60,16 @@ def _sandbox(host: FunctionHost, function: HostedFunction) -> Iterator[FetchSand
         if not any(
             os.environ.get(name) for name in PROXIES
         ):  # else the operator's proxy decides what is reachable
-            proxy = stack.enter_context(fetch_proxy(host.closed))
+            proxy = stack.enter_context(
+                fetch_proxy(host.closed, host.loopback.reachable(opens_database=False))
+            )
         group = None
         if host.groups is not None:
             name = f"fetch-{uuid.uuid4().hex[:12]}"
             group = host.groups.create(name, memory_mb=_MEMORY_MB, threads=MOST_THREADS)
             stack.callback(remove_blocking, group)
+            if host.wall is not None and proxy is not None:
+                host.wall.attach(group.folder, frozenset({proxy.port}))
         confinement = stack.enter_context(
             Confinement(
                 host.features,

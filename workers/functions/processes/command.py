@@ -15,6 +15,8 @@ from workers.functions.catalog.registry import HostedFunction
 from workers.functions.imports.prepare import PreparedImports
 
 _EVERY_ADDRESS = ("0.0.0.0", "[::]")  # noqa: S104 - denied, not bound
+_MOST_LISTED = 2000
+"""Entries of one option: the kernel bounds the length of an argument (128 KiB), and each program that listens adds two."""
 _SYS = ("hostname", "osRelease", "osUptime", "loadavg", "systemMemoryInfo", "cpus", "uid", "gid")
 
 SOCKET_VARIABLE = "HEADWATER_FUNCTION_SOCKET"
@@ -84,8 +86,10 @@ def _permissions(function: HostedFunction, paths: ProcessPaths, denied: Iterable
         net = [f"--allow-net={_listed(reachable)}"]
     else:
         net = []
-    if net:
-        net.append(f"--deny-net={_listed([*denied, *_EVERY_ADDRESS])}")
+    closed = [*denied, *_EVERY_ADDRESS] if net else []
+    net += [
+        f"--deny-net={_listed(closed[at : at + _MOST_LISTED])}" for at in range(0, len(closed), _MOST_LISTED)
+    ]
     return [
         "--allow-env",
         *net,

@@ -28,6 +28,7 @@ from workers.functions.catalog.registry import HostedFunction
 from workers.functions.host.denied_hosts import DeniedHosts
 from workers.functions.host.file_rules import rules_for_running
 from workers.functions.host.host import FunctionHost, trim_cache
+from workers.functions.host.loopback import ListenerWatch, closed_ports, listening_ports
 from workers.functions.imports.prepare import PreparedImports
 from workers.functions.logs.journal import FunctionEnded, FunctionKilled, FunctionStarted, Journal
 from workers.functions.processes import http_wire
@@ -62,6 +63,7 @@ class ProcessContext:
     denied_hosts: DeniedHosts
     is_offline: bool = False
     """Modules come from the npm registry only; no other host is contacted."""
+    listeners: ListenerWatch = field(default_factory=ListenerWatch)
 
 
 class Instance:
@@ -74,6 +76,7 @@ class Instance:
         self.meter = Meter(limits)
         self.last_used = time.monotonic()
         self.resolver = resolver_state()
+        self._listening: frozenset[int] = frozenset()
         self.is_retired = False
         self.exited = asyncio.Event()
         self._is_idle = asyncio.Event()
@@ -230,11 +233,24 @@ class Instance:
             self._signal(signal.SIGKILL)
             await self.exited.wait()
 
+    def misses_listener(self, listening: frozenset[int]) -> bool:
+        """Return whether programs listen on loopback that the process could reach: neither its list nor the kernel closes their ports."""
+        reachable = self._reachable_ports()
+        if reachable is None or self._context.host.wall is not None:
+            return False
+        return not listening <= self._listening | reachable
+
     def _denied_hosts(self) -> tuple[str, ...]:
         hosts = self._context.denied_hosts
+        self._listening = listening_ports()
+        loopback = closed_ports(self._listening, self._reachable_ports())
         if self._context.platform.opens_database(self.function):
-            return hosts.always
-        return (*hosts.always, *hosts.database)
+            return (*hosts.always, *loopback)
+        return (*hosts.always, *hosts.database, *loopback)
+
+    def _reachable_ports(self) -> frozenset[int] | None:
+        opens_database = self._context.platform.opens_database(self.function)
+        return self._context.host.loopback.reachable(opens_database=opens_database)
 
     def _confinement(self, command: Command, prepared: PreparedImports) -> Confinement:
         """Build the sandbox of the process. Raises: OSError."""
@@ -252,6 +268,9 @@ class Instance:
             self._group = host.groups.create(
                 self.execution[:13], memory_mb=self.limits.memory_mb, threads=MOST_THREADS
             )
+            reachable = self._reachable_ports()
+            if host.wall is not None and reachable is not None:
+                host.wall.attach(self._group.folder, reachable)
         compiles = host.features.is_gated
         rules = rules_for_running(
             host,

@@ -81,12 +81,13 @@ class VersionProcesses:
     def stop_idle(self, now: float) -> None:
         """Stop processes that have been idle for `idle_s`, and idle ones that must be replaced.
 
-        A process is replaced when `resolv.conf` is another file than at its start: Landlock gave it the right to read the
-        old file only.
+        A process is replaced when `resolv.conf` is another file than at its start, because Landlock gave it the right to read the
+        old file only, and when a program listens on loopback that the process's list of closed ports does not name.
         """
-        resolver = resolver_state()
+        resolver, listening = resolver_state(), self._context.listeners.settled()
         for instance in self.instances:
-            instance.is_retired = instance.is_retired or instance.resolver != resolver
+            is_outdated = instance.resolver != resolver or instance.misses_listener(listening)
+            instance.is_retired = instance.is_retired or is_outdated
         for instance in list(self.instances):
             is_due = instance.is_retired or now - instance.last_used > self.limits.idle_s
             if instance.in_flight == 0 and is_due:

@@ -21,7 +21,12 @@ import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from broker.processes.control_groups import CONTROLLERS, Delegation, find_delegation
+from broker.processes.control_groups import (
+    CONTROLLERS,
+    Delegation,
+    find_delegation,
+    find_plain_delegation,
+)
 
 PLATFORM = "headwater.platform"
 _FUNCTION = "headwater.function-"
@@ -105,15 +110,22 @@ class ControlGroups:
                 _remove_folder(folder)
 
 
-def open_groups() -> ControlGroups | str:
-    """Return the control groups of this machine, or the reason why there are none. Moves the platform's processes."""
-    delegation = find_delegation()
+def open_groups() -> tuple[ControlGroups | None, str]:
+    """Return the control groups of this machine, and the reason why they limit nothing; empty if they do.
+
+    Groups without controllers carry the wall of loopback alone (`loopback_wall.py`). Moves the platform's processes.
+    """
+    delegation, plain = find_delegation(), find_plain_delegation()
+    if isinstance(plain, str):
+        return None, plain
+    without = ControlGroups(plain.folder, ())
     if isinstance(delegation, str):
-        return delegation
+        without.sweep()
+        return without, delegation
     try:
-        return prepare_groups(delegation)
+        return prepare_groups(delegation), ""
     except OSError as error:
-        return f"the control group {delegation.folder} cannot be prepared: {error.strerror}"
+        return without, f"the control group {delegation.folder} cannot be prepared: {error.strerror}"
 
 
 def prepare_groups(delegation: Delegation) -> ControlGroups:

@@ -7,6 +7,7 @@ arguments of each system call and decides:
     clone without CLONE_THREAD, fork       EPERM: the process cannot start others, so fork bombs are impossible
     kill and similar calls, prlimit64      EPERM, except for the process itself
     socket                                 TCP and UDP over internet sockets; unix sockets as below; else EACCES
+    sendto, sendmsg that open a connection EPERM: TCP Fast Open connects without the check of Landlock's port rules
     open that creates a file, mkdir        EACCES, or with a gate the worker answers and counts (`socket_handover.py`)
     `system_calls.REFUSED`, `ABSENT`       EPERM, ENOSYS
 
@@ -39,6 +40,8 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 """Offsets in struct seccomp_data { int nr; u32 arch; u64 instruction_pointer; u64 args[6]; } (little endian)."""
 _X32 = 0x40000000
 _CLONE_THREAD = 0x00010000
+_FAST_OPEN = 0x20000000
+"""MSG_FASTOPEN: the call connects. Seen on Linux 6.18: it reached a port that Landlock denied to connect(2)."""
 CREATES, UNNAMED = 0x40, 0x400000
 """O_CREAT, and the bit that only O_TMPFILE has."""
 _UNIX, _INET, _INET6 = 1, 2, 10
@@ -118,6 +121,7 @@ def instructions(
     """
     rules = [
         (system_calls.SOCKET, _sockets(unix)),
+        *_fast_open_rules(),
         *(_gate_rules(creates=creates) if unix is UnixSockets.GATED else ()),
         (
             system_calls.CLONE,
@@ -158,6 +162,20 @@ def _load_number(machine: str) -> list[Instruction]:
     if machine == "x86_64":
         program += [(_JUMP_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
     return program
+
+
+def _fast_open_rules() -> Iterator[tuple[system_calls.Numbers, list[Instruction]]]:
+    """Yield the rules of calls that send: not with the flag that connects."""
+    for call, flags in ((system_calls.SENDTO, 3), (system_calls.SENDMSG, 2), (system_calls.SENDMMSG, 3)):
+        yield (
+            call,
+            [
+                _argument(flags),
+                (_JUMP_BITS, 0, 1, _FAST_OPEN),
+                _returned(errno.EPERM),
+                (_RETURN, 0, 0, _ALLOW),
+            ],
+        )
 
 
 def _gate_rules(*, creates: bool) -> Iterator[tuple[system_calls.Numbers, list[Instruction]]]:

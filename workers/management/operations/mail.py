@@ -216,12 +216,13 @@ async def _catcher(context: OperationContext, method: str, path: str, body: obje
             hint="inbucket.enabled switches it on at the next start.",
         )
     client = HttpClient()
+    login = {"authorization": f"Bearer {inbox.key.reveal()}"} if inbox.key else {}
     try:
         response = await client.fetch(
             method,
             f"http://127.0.0.1:{inbox.port}{path}",
             body=None if body is None else msgspec.json.encode(body),
-            headers={"content-type": "application/json"},
+            headers={"content-type": "application/json", **login},
             timeout_s=_TIMEOUT_S,
             most_bytes=_MOST_BYTES,
         )

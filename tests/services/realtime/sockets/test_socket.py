@@ -301,7 +301,8 @@ async def test_health_and_metrics_tell_of_sockets(nats: NatsServer) -> None:
 
 
 async def _metric(realtime_edges: RealtimeEdges, name: str) -> float:
-    async with realtime_edges.session.get(f"http://127.0.0.1:{realtime_edges.port}/metrics") as answer:
+    address, secret = f"http://127.0.0.1:{realtime_edges.port}/metrics", {"apikey": KEYS.secret_key}
+    async with realtime_edges.session.get(address, headers=secret) as answer:
         lines = (await answer.text()).splitlines()
     values = [float(line.rpartition(" ")[2]) for line in lines if line.startswith(name + "{")]
     return max(values, default=0.0)

@@ -97,7 +97,7 @@ def test_secrets_and_services_of_the_file_are_not_taken(tmp_path: Path):
     for path, kind in KINDS.items():
         key = ".".join(path)
         if holds_secret(kind) and key not in (
-            "auth.jwt_secret", "auth.publishable_key", "auth.secret_key", "db.password",
+            "auth.jwt_secret", "auth.publishable_key", "auth.secret_key", "db.password", "inbucket.key",
         ):  # fmt: skip
             assert value_at(settings, key) == value_at(default, key), key
     assert settings.auth.jwt_secret.reveal() == OWN.jwt_secret

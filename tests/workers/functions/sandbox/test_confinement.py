@@ -5,6 +5,8 @@ import json
 import os
 import platform
 import socket
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from workers.functions.host.file_access import grant_read
 from workers.functions.host.file_rules import rules_for_running
 from workers.functions.host.host import FunctionHost, make_function_folders, open_host
 from workers.functions.sandbox.confinement import Confinement, ResourceLimits
+from workers.functions.sandbox.landlock import LandlockRules
 from workers.functions.sandbox.socket_handover import SocketHandover
 from workers.functions.sandbox.system_call_filter import UnixSockets
 from workers.functions.sandbox.system_calls import ARCHITECTURES, OF_ONE_PROCESS, REFUSED
@@ -152,3 +155,31 @@ async def test_native_code_in_the_sandbox_reaches_nothing(
         for name, each in got.items()
         if each not in (-1, "EACCES", "EPERM", "PermissionDenied", "NotCapable", "ENOTDIR")
     } == {}
+
+
+def test_no_sending_call_connects_past_the_rules_of_ports(places: FunctionHost) -> None:
+    flag = 0x20000000  # MSG_FASTOPEN: the call connects by itself
+    ways: list[Callable[[socket.socket, tuple[str, int]], object]] = [
+        lambda one, place: one.connect(place),
+        lambda one, place: one.sendto(b"x", flag, place),
+        lambda one, place: one.sendmsg([b"x"], [], flag, place),
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        rules = LandlockRules((), frozenset({1}))
+        with Confinement(
+            places.features, None, ResourceLimits(4096), rules, unix=UnixSockets.CLOSED
+        ) as walls:
+            child = os.fork()
+            if child == 0:
+                reached = 0
+                try:
+                    walls.enter()
+                    for way in ways:
+                        with suppress(PermissionError), socket.socket() as one:
+                            way(one, server.getsockname())
+                            reached += 1
+                finally:
+                    os._exit(reached)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert status == 0

@@ -20,6 +20,8 @@ from workers.auth.model.vault import read_vault
 from workers.resources import Resources
 
 _LOOPBACK = "127.0.0.1"
+_CATCHER_LOGIN = "headwater"
+"""Name of the login at a mail catcher that has a key; the catcher compares the password alone."""
 _PATH = "/auth/v1"
 
 
@@ -94,7 +96,9 @@ def mail_catcher_of(settings: Settings) -> SmtpEndpoint | None:
     """Return the mail catcher of the platform; None if it does not run."""
     if not catches_mail(settings):
         return None
-    return SmtpEndpoint(_LOOPBACK, settings.inbucket.smtp_port, security=SmtpSecurity.NONE)
+    catcher = settings.inbucket
+    name = _CATCHER_LOGIN if catcher.key else ""
+    return SmtpEndpoint(_LOOPBACK, catcher.smtp_port, name, catcher.key, security=SmtpSecurity.NONE)
 
 
 def external_url(settings: Settings) -> str:
