@@ -27,6 +27,8 @@ METADATA = (
 """Metadata services, from which a cloud machine reads its own credentials."""
 _LOOPBACK = ("127.0.0.0/8", "[::1]")
 _POSTGRES_PORT = 5432
+_MONITORING_PORT = 8222
+"""Where the nats-server of the compose file and the Helm chart answers health checks, and names connections without a password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def find_denied_hosts(settings: Settings, database_url: str) -> DeniedHosts:
     broker: list[str] = []
     with suppress(ValueError):
         for server in parse_servers(settings.broker.url.reveal() if settings.broker.url else ""):
-            broker += _addresses(server.host, server.port)
+            broker += [*_addresses(server.host, server.port), *_addresses(server.host, _MONITORING_PORT)]
     database: list[str] = []
     for url in (database_url, settings.db.url.reveal() if settings.db.url else ""):
         with suppress(ValueError):
