@@ -16,6 +16,7 @@ changed (statement `mark`).
 
 import asyncio
 import contextlib
+import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
@@ -31,7 +32,13 @@ from workers.database.migrations.files import (
     read_migrations,
     read_superseded,
 )
-from workers.database.migrations.settings_state import compare_rows, find_changes, make_changes, read_state
+from workers.database.migrations.settings_state import (
+    compare_rows,
+    find_changes,
+    make_changes,
+    read_state,
+    warnings_of,
+)
 from workers.database.sessions.superuser import (
     FIXED,
     NotSuperuser,
@@ -91,8 +98,10 @@ async def migrate(
     settings: Settings,
     migrations: list[SystemMigration] | None = None,
     report: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> list[SystemMigration]:
-    """Apply missing migrations and return them. `url` is a superuser's; `report` gets the notices that migrations raise.
+    """Apply missing migrations and return them. `url` is a superuser's; `report` gets the notices that migrations raise,
+    `warn` what the operator has to know or do.
 
     Raises: MigrationError; asyncpg.PostgresError or OSError when the database does not answer.
     """
@@ -104,13 +113,16 @@ async def migrate(
             return []
         connection.add_log_listener(lambda _, message: _report_raised(message, report))
         await _prepare(connection, settings)
-        return await bring_up_to_date(sessions, all_migrations, settings)
+        return await bring_up_to_date(sessions, all_migrations, settings, warn)
     finally:
         await sessions.close()
 
 
 async def bring_up_to_date(
-    sessions: MigrationSessions, all_migrations: list[SystemMigration], settings: Settings
+    sessions: MigrationSessions,
+    all_migrations: list[SystemMigration],
+    settings: Settings,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> list[SystemMigration]:
     """Apply missing migrations in order, then the changes that settings require; return the migrations. Raises: as `migrate`."""
     for name, value in _COMMITS_TOGETHER.items():
@@ -120,7 +132,8 @@ async def bring_up_to_date(
     missing = await unapplied(sessions.superuser, all_migrations)
     for migration in missing:
         await apply(sessions, migration)
-    await _apply_settings(sessions.superuser, settings)
+    for warning in await _apply_settings(sessions.superuser, settings):
+        warn(warning)
     return missing
 
 
@@ -268,12 +281,20 @@ async def run_part(connection: asyncpg.Connection, part: MigrationPart) -> None:
     await connection.execute(_STATEMENTS["mark"])
 
 
-async def _apply_settings(connection: asyncpg.Connection, settings: Settings) -> None:
+async def _apply_settings(connection: asyncpg.Connection, settings: Settings) -> list[str]:
+    """Apply what the settings decide about the database; return warnings."""
     async with connection.transaction():
         await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
-        await make_changes(connection, await find_changes(connection, settings))
+        changes = await find_changes(connection, settings)
+        await make_changes(connection, changes)
         await connection.execute(_STATEMENTS["mark"])
         await connection.execute(_STATEMENTS["write_to_disk"])
+    return warnings_of(changes)
+
+
+def _print_warning(text: str) -> None:
+    """Print a warning as the supervisor shows it at a start (`services/supervisor/processes/log_files.py`)."""
+    print(json.dumps({"level": "warning", "event": text}), flush=True)
 
 
 def run(settings: Settings, environment: Mapping[str, str]) -> int:
@@ -283,7 +304,9 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
         print("headwater: migrate needs HEADWATER_MIGRATE_URL or HEADWATER_DB_URL", file=sys.stderr)
         return 2
     try:
-        applied = asyncio.run(migrate(url, settings, report=lambda text: print(f"notice: {text}")))
+        applied = asyncio.run(
+            migrate(url, settings, report=lambda text: print(f"notice: {text}"), warn=_print_warning)
+        )
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)
         return 1
