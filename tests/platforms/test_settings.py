@@ -21,8 +21,6 @@ from typing import Any
 import asyncpg
 import pytest
 
-from schemas.keys.secret import Secret
-from schemas.settings.auth import Auth
 from tests.platform import Platform, platform
 from tests.platforms.conftest import pid_of
 from workers.settings.sealed_values import SettingsSealer, StoredValue
@@ -344,7 +342,7 @@ def test_what_cannot_be_used_after_an_upgrade_does_not_stop_the_platform(
 
 async def _store_bad_template(running: Platform, version: int) -> None:
     """Store a template that no version of ours would have taken, beside what is stored."""
-    sealer = SettingsSealer(Auth(jwt_secret=Secret(running.values["JWT_SECRET"])))
+    sealer = SettingsSealer(running.sealing_settings)
     connection = await asyncpg.connect(running.login_url("headwater_management"))
     try:
         sealed = await connection.fetchval("select sealed from headwater.stored_settings")

@@ -14,7 +14,7 @@ from workers.project.project_connection import OWNER
 from workers.sql import compose
 
 Report = Callable[[str], None]
-_NOT_RESTORED = "app.settings.jwt_secret"  # noqa: S105 - a name
+_NOT_RESTORED = "app.settings.jwt_secret"
 """Setting of earlier backups: the signing secret, which no database is to have."""
 _RIGHTS = frozenset({"CREATE", "CONNECT", "TEMPORARY"})
 

@@ -18,7 +18,8 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import asyncpg
 
@@ -37,6 +38,7 @@ from workers.database.migrations.settings_state import (
     find_changes,
     make_changes,
     read_state,
+    record_decision,
     warnings_of,
 )
 from workers.database.sessions.superuser import (
@@ -61,6 +63,8 @@ _COMMITS_TOGETHER = {"synchronous_commit": "off"}
 """The commits of the parts are flushed to disk together with the last transaction of a run. A crash before that loses the last
 parts together with their rows in the history, and the next run applies them again."""
 _LOCK = 0x68656164  # "head": any number that no other lock uses
+_SEALED = "sealing_key"
+"""The decision that says which keys encrypted the stored values."""
 _QUERY_S = 30.0
 _WAIT_S = 120.0
 _PART_S = 120.0
@@ -93,12 +97,21 @@ class MigrationSessions:
         await self.superuser.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Resealing:
+    """The ids of the keys that encrypt stored values now, and what encrypts all of them again (workers/sealing); it returns warnings."""
+
+    key_ids: str
+    run: Callable[[MigrationSessions, Settings], Awaitable[list[str]]]
+
+
 async def migrate(
     url: str,
     settings: Settings,
     migrations: list[SystemMigration] | None = None,
     report: Callable[[str], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
+    resealing: Resealing | None = None,
 ) -> list[SystemMigration]:
     """Apply missing migrations and return them. `url` is a superuser's; `report` gets the notices that migrations raise,
     `warn` what the operator has to know or do.
@@ -109,11 +122,11 @@ async def migrate(
     connection = await _connect(url)
     sessions = MigrationSessions(connection, url, report)
     try:
-        if await _is_current(connection, all_migrations, settings):
+        if await _is_current(connection, all_migrations, settings, resealing):
             return []
         connection.add_log_listener(lambda _, message: _report_raised(message, report))
         await _prepare(connection, settings)
-        return await bring_up_to_date(sessions, all_migrations, settings, warn)
+        return await bring_up_to_date(sessions, all_migrations, settings, warn, resealing)
     finally:
         await sessions.close()
 
@@ -123,6 +136,7 @@ async def bring_up_to_date(
     all_migrations: list[SystemMigration],
     settings: Settings,
     warn: Callable[[str], None] = lambda _: None,
+    resealing: Resealing | None = None,
 ) -> list[SystemMigration]:
     """Apply missing migrations in order, then the changes that settings require; return the migrations. Raises: as `migrate`."""
     for name, value in _COMMITS_TOGETHER.items():
@@ -134,6 +148,10 @@ async def bring_up_to_date(
         await apply(sessions, migration)
     for warning in await _apply_settings(sessions.superuser, settings):
         warn(warning)
+    if resealing is not None:
+        for warning in await resealing.run(sessions, settings):
+            warn(warning)
+        await record_decision(sessions.superuser, _SEALED, resealing.key_ids)
     return missing
 
 
@@ -189,7 +207,10 @@ def _report_raised(message: asyncpg.PostgresLogMessage, report: Callable[[str], 
 
 
 async def _is_current(
-    connection: asyncpg.Connection, all_migrations: list[SystemMigration], settings: Settings
+    connection: asyncpg.Connection,
+    all_migrations: list[SystemMigration],
+    settings: Settings,
+    resealing: Resealing | None,
 ) -> bool:
     """Return whether there is nothing to do, by one query."""
     try:
@@ -198,6 +219,8 @@ async def _is_current(
         return False
     applied = {row["name"]: row["value"] for row in rows if row["kind"] == "migration"}
     is_clean = not any(row["kind"] == "throwaway login" for row in rows)
+    sealed = {row["value"] for row in rows if (row["kind"], row["name"]) == ("decision", _SEALED)}
+    is_clean = is_clean and (resealing is None or sealed == {resealing.key_ids})
     return is_clean and not _missing(applied, all_migrations) and not compare_rows(rows, settings)
 
 
@@ -292,12 +315,16 @@ async def _apply_settings(connection: asyncpg.Connection, settings: Settings) ->
     return warnings_of(changes)
 
 
+def _print_notice(text: str) -> None:
+    print(f"notice: {text}")
+
+
 def _print_warning(text: str) -> None:
     """Print a warning as the supervisor shows it at a start (`services/supervisor/processes/log_files.py`)."""
     print(json.dumps({"level": "warning", "event": text}), flush=True)
 
 
-def run(settings: Settings, environment: Mapping[str, str]) -> int:
+def run(settings: Settings, environment: Mapping[str, str], resealing: Resealing | None = None) -> int:
     """Migrate the database of the settings; return the exit code: 0, or 1 or 2 with a sentence on stderr."""
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     if not url:
@@ -305,7 +332,7 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
         return 2
     try:
         applied = asyncio.run(
-            migrate(url, settings, report=lambda text: print(f"notice: {text}"), warn=_print_warning)
+            migrate(url, settings, report=_print_notice, warn=_print_warning, resealing=resealing)
         )
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)

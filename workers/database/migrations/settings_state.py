@@ -22,7 +22,7 @@ _STATEMENTS = read_statements("workers.database.migrations", "settings_state.sql
 _EXPOSURE = "auto_expose_new_tables"
 _REMOVE = "remove_setting"
 JWT_SECRET_SETTING = "app.settings.jwt_secret"  # noqa: S105 - a name
-SECRET_REMOVED = (
+ENDED_EXPOSURE = (
     "The signing secret was removed from the settings of the database (app.settings.jwt_secret): every login and every agent "
     "that runs SQL could read it there. If readers or agents had access to this database, exchange it: headwater keys rotate "
     "--jwt-secret. A project whose SQL needs it reads it from the vault, or sets db.expose_jwt_secret (docs/security.md)"
@@ -59,7 +59,7 @@ def compare_rows(rows: Iterable[asyncpg.Record], settings: Settings) -> list[Set
 
 def warnings_of(changes: Iterable[SettingsChange]) -> list[str]:
     """Return what the operator has to know of changes that were made (pure)."""
-    return [SECRET_REMOVED for change in changes if change.statement == _REMOVE]
+    return [ENDED_EXPOSURE for change in changes if change.statement == _REMOVE]
 
 
 async def make_changes(connection: asyncpg.Connection, changes: Iterable[SettingsChange]) -> None:
@@ -69,7 +69,12 @@ async def make_changes(connection: asyncpg.Connection, changes: Iterable[Setting
         await connection.execute(_STATEMENTS["pass_values"], change.name, change.value)
         await connection.execute(_STATEMENTS[change.statement])
         if change.name == _EXPOSURE:
-            await connection.execute(_STATEMENTS["decide"], change.name, change.value)
+            await record_decision(connection, change.name, change.value)
+
+
+async def record_decision(connection: asyncpg.Connection, name: str, value: str) -> None:
+    """Store what was applied last, for the comparison of the next start. Raises: asyncpg.PostgresError."""
+    await connection.execute(_STATEMENTS["decide"], name, value)
 
 
 def compare_settings(

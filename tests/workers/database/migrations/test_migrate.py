@@ -246,7 +246,11 @@ async def test_the_signing_secret_is_in_the_database_only_while_a_setting_expose
 
 async def test_no_secret_reaches_the_servers_log(database, platform_server):
     settings = changed(
-        db={"password": Secret("unheard-password"), "authenticator_password": Secret("unheard-other")},
+        db={
+            "password": Secret("unheard-password"),
+            "authenticator_password": Secret("unheard-other"),
+            "expose_jwt_secret": True,
+        },
         auth={"jwt_secret": Secret("unheard-secret-of-thirty-two-characters")},
     )
     await migrate(database, settings)
@@ -259,7 +263,9 @@ async def test_no_secret_reaches_the_servers_log(database, platform_server):
 
 
 async def test_a_secret_is_not_in_an_error_either(database, platform_server):
-    settings = changed(auth={"jwt_secret": Secret("unheard\0of-thirty-two-characters")})
+    settings = changed(
+        auth={"jwt_secret": Secret("unheard\0of-thirty-two-characters")}, db={"expose_jwt_secret": True}
+    )
 
     with pytest.raises(asyncpg.PostgresError) as caught:
         await migrate(database, settings)
