@@ -25,7 +25,7 @@ JWT_SECRET_SETTING = "app.settings.jwt_secret"  # noqa: S105 - a name
 ENDED_EXPOSURE = (
     "The signing secret was removed from the settings of the database (app.settings.jwt_secret): every login and every agent "
     "that runs SQL could read it there. If readers or agents had access to this database, exchange it: headwater keys rotate "
-    "--jwt-secret. A project whose SQL needs it reads it from the vault, or sets db.expose_jwt_secret (docs/security.md)"
+    "--jwt-secret .env. A project whose SQL needs it reads it from the vault, or sets db.expose_jwt_secret (docs/security.md)"
 )
 """What a start reports when it has removed the secret that an earlier version stored in the database."""
 
