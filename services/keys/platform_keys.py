@@ -4,15 +4,13 @@ the file of signing keys.
 The file is watched: it changes with each step of a rotation (`headwater keys rotate`). A file that cannot be used changes nothing.
 """
 
-from dataclasses import replace
-
 from broker.file_watch import FileWatch
 from broker.observability.observations import SigningKeysRead, SigningKeysRefused
 from broker.observability.observe import observe
 from broker.processes.key_file import read_key_file, verifying_keys
 from broker.processes.setting_files import find_file, setting_folders
+from schemas.keys.former_keys import former_keys
 from schemas.keys.token_keys import KeySet, read_keys
-from schemas.settings.former_secret import former_secret_ends
 from schemas.settings.tree import Auth, SettingsError
 
 
@@ -27,7 +25,7 @@ class PlatformKeys:
             self._fixed = read_keys(auth.jwt_secret.reveal())
             if auth.jwt_keys is not None:
                 self._fixed += read_keys(auth.jwt_keys.reveal())
-            self._fixed += _former_keys(auth)
+            self._fixed += former_keys(auth)
             self.keys = self._all()
         except ValueError as error:
             raise SettingsError(f"the JWT keys cannot be used: {error}") from None
@@ -49,11 +47,3 @@ class PlatformKeys:
         if self.watch is not None:
             keys += verifying_keys(read_key_file(self.watch.path))
         return keys.limited(self._methods)
-
-
-def _former_keys(auth: Auth) -> KeySet:
-    """Return the key of the former JWT secret, which is tried last. Raises: ValueError."""
-    if auth.former_jwt_secret is None:
-        return KeySet()
-    keys = read_keys(auth.former_jwt_secret.reveal()).keys
-    return KeySet(tuple(replace(key, ends_at=former_secret_ends(auth)) for key in keys))
