@@ -68,6 +68,12 @@ class Platform:
         text = ",".join(path.read_text().split()) if path.exists() else ""  # an outside database has none
         return Auth(jwt_secret=secret, sealing_key=Secret(text) if text else None)
 
+    @property
+    def sealing_environment(self) -> dict[str, str]:
+        """Return the variable of the sealing key, for a worker process beside this platform's."""
+        key = self.sealing_settings.sealing_key
+        return {"HEADWATER_AUTH_SEALING_KEY": key.reveal()} if key else {}
+
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a `headwater` command against this platform."""
         return headwater(*words, "--data", str(self.data))
