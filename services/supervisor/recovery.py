@@ -109,7 +109,7 @@ def recover(project: Project, plan: RecoveryPlan, path: Path, report: Reporter) 
         report.info(f"Restoring {plan.target} into {path}")
         fetched = fetch_files(project, plan, draft.data)
         _write_vault_key(draft, fetched.vault_key)
-        write_sealing_key(folder, fetched.sealing_key)
+        write_sealing_key(folder, fetched.sealing_key, project.data)
         is_end = _replay(project, draft, plan, report)
         password = ensure_passwords(folder, [_DATABASE])[0][_DATABASE]
         reset_password(draft, password)

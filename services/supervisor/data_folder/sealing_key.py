@@ -9,6 +9,7 @@ belong to the platforms of several machines, so there the settings name the key.
 import os
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
 
 from services.supervisor.data_folder.folder import DataFolder, write_private
 from services.supervisor.errors import StartRefused
@@ -36,10 +37,16 @@ def sealing_key_text(folder: DataFolder) -> str:
     return ",".join(lines)
 
 
-def write_sealing_key(folder: DataFolder, content: str) -> None:
-    """Write the sealing key of an archive into a new data folder; without one the next start generates it."""
-    if content:
-        write_private(folder.path / NAME, content.encode())
+def write_sealing_key(folder: DataFolder, archived: str, used: Path) -> None:
+    """Write the sealing key into a restored data folder; without any the next start generates it.
+
+    It has the lines of the data folder in use (`used`), if that is there, and those of the archive: the moment may be later than the
+    base backup that contains the key, and the key may have changed between.
+    """
+    present = used / NAME
+    lines = present.read_text().split() if present.exists() else []
+    if lines := list(dict.fromkeys([*lines, *archived.split()])):
+        write_private(folder.path / NAME, ("\n".join(lines) + "\n").encode())
 
 
 def sealing_environment(project: Project, folder: DataFolder) -> Mapping[str, str]:
