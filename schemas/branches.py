@@ -29,6 +29,9 @@ class PrepareTask(Struct, frozen=True, tag="prepare"):
     password: str
     """New password of the superuser."""
     jwt_secret: str
+    sealing_key: str
+    """The branch's; `parent_sealing_key` opens what the copy contains. Empty where the settings name none."""
+    parent_sealing_key: str
     cleared: list[str]
     """Patterns of stored settings that the branch does not take over (`schemas/settings/cleared.py`)."""
 

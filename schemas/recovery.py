@@ -72,6 +72,8 @@ class RecoveryPlan(Struct, frozen=True):
     """More than one: the base backup is incremental, and so many are read."""
     vault_key: str = ""
     """Only in the answer to a fetch."""
+    sealing_key: str = ""
+    """Only in the answer to a fetch."""
     migrations_after: list[str] = field(default_factory=list)
     """Migrations of the project that were applied after the moment, and which the result lacks."""
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from schemas.keys.secret import Secret
+from schemas.settings.auth import Auth
 from services.cli.s3_pair import s3_values
 from tests.commands.client import run_loaded
 from tests.fast import skip_in_fast_run
@@ -58,6 +60,19 @@ class Platform:
         parts = urlsplit(self.values["DB_URL"])
         place = parts.netloc.rpartition("@")[2]
         return urlunsplit(parts._replace(netloc=f"{role}:{quote(password, safe='')}@{place}"))
+
+    @property
+    def sealing_settings(self) -> Auth:
+        """Return settings whose keys open what this platform has stored."""
+        path, secret = self.data / "sealing.key", Secret(self.values["JWT_SECRET"])
+        text = ",".join(path.read_text().split()) if path.exists() else ""  # an outside database has none
+        return Auth(jwt_secret=secret, sealing_key=Secret(text) if text else None)
+
+    @property
+    def sealing_environment(self) -> dict[str, str]:
+        """Return the variable of the sealing key, for a worker process beside this platform's."""
+        key = self.sealing_settings.sealing_key
+        return {"HEADWATER_AUTH_SEALING_KEY": key.reveal()} if key else {}
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a `headwater` command against this platform."""
@@ -174,7 +189,7 @@ def _make_data(data: Path) -> None:
     for path in data.iterdir():
         if path.is_dir() and path.name != "postgres":
             shutil.rmtree(path)
-        elif not path.is_dir() and path.name != "passwords.json":
+        elif not path.is_dir() and path.name not in ("passwords.json", "sealing.key"):
             path.unlink()
     (data / "postgres" / "data" / "postgresql.auto.conf").write_text(
         "".join(f"{name} = '{value}'\n" for name, value in NOT_DURABLE.items())

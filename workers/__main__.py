@@ -15,6 +15,7 @@ from typing import Any
 from broker.observability.observe import configure
 from broker.processes.lifecycle import ManagedProcess, process_settings, run_process, wait_for_go
 from broker.processes.secret_files import with_file_values
+from schemas.keys.sealing_keys import current_key_id
 from schemas.settings.tree import Settings, SettingsError
 
 POOLS = {
@@ -142,8 +143,18 @@ def _migrate(settings: Settings) -> int:
         importlib.import_module("workers.replication.retire").run(settings, environment)
     if not settings.db.bootstrap:
         return 0
-    code: int = importlib.import_module("workers.database.migrations.migrate").run(settings, environment)
+    migrations = importlib.import_module("workers.database.migrations.migrate")
+    resealing = migrations.Resealing(current_key_id(settings.auth), _seal_again)
+    code: int = migrations.run(settings, environment, resealing)
     return code or importlib.import_module("workers.project.apply_at_start").run(settings, environment)
+
+
+async def _seal_again(sessions: Any, settings: Settings) -> list[str]:
+    """Encrypt the stored values again; its module loads the cryptography library, which most starts do not need."""
+    warnings: list[str] = await importlib.import_module("workers.sealing.seal_again").seal_again(
+        sessions, settings
+    )
+    return warnings
 
 
 def _run_command(name: str, arguments: list[str]) -> int:

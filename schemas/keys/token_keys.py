@@ -6,6 +6,7 @@ Source: RFC 7517, 7518.
 import base64
 import binascii
 import json
+import math
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,11 +26,12 @@ _MOST_PUBLISHED = 64
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key: its material, its algorithms, and its id if it has one."""
+    """One key: its material, its algorithms, its id if it has one, and the epoch second from which it verifies nothing."""
 
     material: object
     algorithms: tuple[str, ...]
     id: str | None = None
+    ends_at: float = math.inf
 
     def __repr__(self) -> str:
         return f"Key(id={self.id!r}, algorithms={self.algorithms!r})"

@@ -10,6 +10,7 @@ Source: docs/reference/rest.md, section 5 and errors 300 to 303; RFC 7515, 7519.
 
 import base64
 import json
+import math
 import re
 import warnings
 from collections.abc import Mapping
@@ -95,9 +96,10 @@ class Verifier:
     def _check(self, token: str, now: float) -> tuple[UserCaller, float, float] | RejectedCaller:
         third_party = self._issuer_of(token)
         issuer = self._platform if third_party is None else self._third_party[third_party]
-        payload = _payload(token, issuer.keys, is_third_party=third_party is not None)
-        if isinstance(payload, RejectedCaller):
-            return payload
+        verified = _payload(token, issuer.keys, now, is_third_party=third_party is not None)
+        if isinstance(verified, RejectedCaller):
+            return verified
+        payload, key = verified
         try:
             claims = _object.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -111,11 +113,15 @@ class Verifier:
         refusal = refused_claim(claims, now, audience, needs_audience=is_needed)
         if refusal:
             return RejectedCaller(TokenFault.CLAIMS, refusal)
-        return UserCaller(payload), *validity(claims)
+        valid_from, valid_to = validity(claims)
+        last = math.nextafter(key.ends_at, -math.inf)  # the cache takes a token at the last moment, too
+        return UserCaller(payload), valid_from, min(valid_to, last)
 
 
-def _payload(token: str, keys: KeySet, *, is_third_party: bool) -> bytes | RejectedCaller:
-    """Verify the signature and return the payload."""
+def _payload(
+    token: str, keys: KeySet, now: float, *, is_third_party: bool
+) -> tuple[bytes, Key] | RejectedCaller:
+    """Verify the signature and return the payload, and the key that signed it."""
     if not token:
         return _undecodable("Empty JWT is sent in Authorization header")
     parts = token.split(".")
@@ -134,8 +140,10 @@ def _payload(token: str, keys: KeySet, *, is_third_party: bool) -> bytes | Rejec
     if algorithm not in SYMMETRIC and algorithm not in ASYMMETRIC:
         return _undecodable("Wrong or unsupported encoding algorithm")
     for key in keys.candidates(header.get("kid")):
-        if algorithm in key.algorithms and (payload := _verified(token, key, algorithm)) is not None:
-            return payload
+        if algorithm not in key.algorithms or now >= key.ends_at:
+            continue
+        if (payload := _verified(token, key, algorithm)) is not None:
+            return payload, key
     return _undecodable("No suitable key or wrong key type", "None of the keys was able to decode the JWT")
 
 

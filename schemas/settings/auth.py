@@ -147,8 +147,8 @@ class AuthHooks(Struct, frozen=True):
 class DatabaseEncryption(Struct, frozen=True):
     """[auth.database_encryption]: the key that encrypts secrets of factors, keys of sessions, and secrets and tokens of providers.
 
-    They are always encrypted (AES-256-GCM): with the key named here, or with one derived from `jwt_secret`. Passwords are hashed,
-    and the hashes are not encrypted.
+    They are always encrypted (AES-256-GCM): with the key named here, or with one derived from `auth.sealing_key`. Passwords are
+    hashed, and the hashes are not encrypted.
     """
 
     encrypt: bool = False
@@ -183,6 +183,17 @@ class Auth(Struct, frozen=True):
     """`iss` of access tokens. Empty: the external URL, if there is one."""
     jwt_secret: Secret = Secret(DEVELOPMENT_JWT_SECRET)
     """HS256 secret of the platform's tokens, 16 characters or more."""
+    former_jwt_secret: Secret | None = None
+    """The HS256 secret before the present one. Its tokens, and the legacy API keys that it signed, are accepted until
+    `former_jwt_secret_until`. `headwater keys rotate --jwt-secret` writes both.
+    """
+    former_jwt_secret_until: str = ""
+    """Time as `2027-01-31T12:00:00Z`."""
+    sealing_key: Secret | None = None
+    """Text of 32 characters or more from which the keys are derived that encrypt what is stored: stored settings, secrets of users'
+    second factors, keys of sessions, tokens and secrets of providers, S3 keys, secrets of functions. Several are separated by commas:
+    the first encrypts, all decrypt. Unset: `sealing.key` in the data folder; with an outside database `jwt_secret`, which is weaker.
+    """
     signing_keys_path: str = ""
     """File with a list of private JWKs, as `jwt_keys`; a relative path is one beside `config.toml`. Changes apply at once."""
     jwt_keys: Secret | None = None

@@ -13,7 +13,14 @@ import msgspec
 
 from schemas.settings.auth import PASSWORD_REQUIREMENTS, Auth, Hook
 from schemas.settings.auth_delivery import SENDERS, Email, Sms
-from schemas.settings.auth_keys import encryption_fault, named_keys, opaque_fault, saml_fault, signing_fault
+from schemas.settings.auth_keys import (
+    encryption_fault,
+    named_keys,
+    opaque_fault,
+    saml_fault,
+    sealing_fault,
+    signing_fault,
+)
 from schemas.settings.auth_providers import External, ThirdParty
 from schemas.settings.types import Duration
 
@@ -119,6 +126,7 @@ def _faults(auth: Auth) -> Iterator[str]:
     yield from _feature_faults(auth)
     yield from saml_fault(auth.saml)
     yield from encryption_fault(auth.database_encryption)
+    yield from sealing_fault(auth)
 
 
 def _url(text: str) -> SplitResult | None:

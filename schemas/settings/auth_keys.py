@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from schemas.keys.sealing_keys import LEAST_CHARACTERS, sealing_texts
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth, DatabaseEncryption
 from schemas.settings.auth_providers import SamlSettings
+from schemas.settings.former_secret import former_secret_ends
 
 SIGNING_ALGORITHMS = ("RS256", "RS512", "ES256", "ES512", "EdDSA", "HS256")
 _KEY_BYTES = 32
@@ -78,6 +80,14 @@ def saml_fault(saml: SamlSettings) -> Iterator[str]:
             yield f"{{auth.saml.{name}}} must be an RSA key: PKCS#1 DER in base64"
         elif numbers and (numbers[0].bit_length() < _LEAST_RSA_BITS or numbers[1] != _RSA_EXPONENT):
             yield f"{{auth.saml.{name}}} must have 2048 bits or more, and the exponent 65537"
+
+
+def sealing_fault(auth: Auth) -> Iterator[str]:
+    """Yield errors of the sealing key, and of the former JWT secret."""
+    if any(len(text) < LEAST_CHARACTERS for text in sealing_texts(auth)):
+        yield f"{{auth.sealing_key}}: each key must have {LEAST_CHARACTERS} characters or more"
+    if auth.former_jwt_secret is not None and not former_secret_ends(auth):
+        yield "{auth.former_jwt_secret} needs {auth.former_jwt_secret_until}, a time such as 2027-01-31T12:00:00Z"
 
 
 def encryption_fault(encryption: DatabaseEncryption) -> Iterator[str]:

@@ -58,6 +58,8 @@ _AT_START = (
     "auth.enabled",
     "auth.external_url",  # issuer of tokens, which the gateways compare
     "auth.jwt_secret",
+    "auth.former_jwt_secret*",
+    "auth.sealing_key",
     "auth.jwt_issuer",
     "auth.jwt_keys",
     "auth.jwt_key_id",

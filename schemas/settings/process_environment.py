@@ -31,6 +31,7 @@ PROCESS_VARIABLES: dict[str, str] = {
     "HEADWATER_SERVICE_KEY": "Option --key of commands that work on a platform elsewhere.",
     "HEADWATER_SHADOW_URL": "Database URL of the temporary server on which migrations are compared.",
     "HEADWATER_URL": "Option --url of commands that work on a platform elsewhere.",
+    "HEADWATER_SEALING_KEY_PATH": "File with the sealing key, which continuous backup stores.",
     "HEADWATER_VAULT_KEY": "File with the key of the vault, which continuous backup stores.",
     "HEADWATER_VERSION": "Version of headwater that a backup is marked with.",
 }

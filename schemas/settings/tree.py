@@ -202,6 +202,10 @@ class Db(Struct, frozen=True):
     """Password of the login of the pool `scheduler`, `headwater_scheduler`."""
     management_password: Secret | None = None
     """Password of the login of the pool `management`, `headwater_management`; those of its sessions are derived from it."""
+    expose_jwt_secret: bool = False
+    """Store `auth.jwt_secret` in the database as `app.settings.jwt_secret`, for SQL that signs or verifies tokens. Every login and every
+    agent that runs SQL can then read it, and so sign tokens of `service_role` and of any user. The vault hands a secret to chosen roles.
+    """
     pool_size: Count = 10
     """Connections of each data pool process."""
     replicas: Replicas = field(default_factory=Replicas)

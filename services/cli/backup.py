@@ -127,7 +127,7 @@ def _archive(data: Path | None, project: Path | None, folder: Path | None) -> in
         home = platform.cluster_pointer
         place = Path(home.read_text().strip()) if home.exists() else platform.postgres
         cluster = Cluster(place, Path(), None) if state.ports.get("db") else None
-        environment |= archive_variables(named, cluster)
+        environment |= archive_variables(named, platform, cluster)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     click.echo("Storing the log until Ctrl-C", err=True)

@@ -17,7 +17,10 @@ from services.cli.s3_pair import ENVIRONMENT
 from services.supervisor.api_keys import ApiKeys, keys_of, random_keys
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[files FOLDER | rotate --keys FILE]")
+@click.group(
+    invoke_without_command=True,
+    subcommand_metavar="[files FOLDER | rotate --keys FILE | rotate --jwt-secret FILE]",
+)
 @parent_options
 @click.option("--development", is_flag=True, help="Show the published development keys instead.")
 @click.option(

@@ -1,19 +1,50 @@
-"""`headwater keys rotate`: the next step of a rotation of signing keys, on the file that contains them."""
+"""`headwater keys rotate`: exchanges the key that signs access tokens, in the file that contains it."""
 
+import os
+import re
+import secrets
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 
+from broker.processes.key_file import replace_key_file
+from services.cli.options import refuse
+from services.cli.secret_rotation import SecretNotThere, exchange_secret
+
+_TIME = re.compile(r"(\d{1,6})([smhd])")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
 
 @click.command()
 @click.option(
-    "--keys", "file", type=click.Path(path_type=Path), required=True, metavar="FILE",
+    "--keys", "file", type=click.Path(path_type=Path), metavar="FILE",
     help="File of signing keys: the one that auth.signing_keys_path names.",
 )  # fmt: skip
-def rotate(file: Path) -> None:
-    """Exchange the key that signs access tokens, one step a run.
+@click.option(
+    "--jwt-secret", "environment", type=click.Path(path_type=Path), metavar="FILE",
+    help="File of variables that sets HEADWATER_AUTH_JWT_SECRET, such as .env: exchange the shared secret.",
+)  # fmt: skip
+@click.option(
+    "--valid-for", default="24h", show_default=True, metavar="TIME",
+    help="With --jwt-secret: how long tokens and legacy API keys of the old secret are accepted, such as 90m or 7d; 0s for not at all.",
+)  # fmt: skip
+def rotate(file: Path | None, environment: Path | None, valid_for: str) -> None:
+    """Exchange the key that signs access tokens.
+
+    \b
+    headwater keys rotate --keys supabase/signing_keys.json
+    headwater keys rotate --jwt-secret .env
+
+    With --jwt-secret one run is the whole exchange: the file gets a random secret and legacy API keys that it signs, and names
+    the old secret as auth.former_jwt_secret with the time until which its tokens are accepted. It takes effect with the next
+    start. Give applications the new anon and service_role keys within that time (`headwater status` shows them); opaque
+    keys (sb_...) stay. Nothing that is stored encrypted is lost, and users stay signed in; sessions from before the sealing
+    key (docs/security.md) end with the old secret.
+
+    With --keys a run is one step:
 
     \b
     run 1  adds a new key, the standby, which only verifies
@@ -34,7 +65,35 @@ def rotate(file: Path) -> None:
     \b
     Exit codes: 0 done, 2 refused: the file cannot be used or written, and is as it was
     """
-    sys.exit(run_key_program("rotate", str(file)))
+    if file is not None and environment is None:
+        sys.exit(run_key_program("rotate", str(file)))
+    if file is not None or environment is None:
+        raise click.UsageError("Name one of both: --keys FILE or --jwt-secret FILE.")
+    _exchange_secret(environment, _seconds(valid_for))
+
+
+def _seconds(text: str) -> float:
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise click.UsageError("--valid-for is a number with a unit: 90m, 24h, 7d.")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _exchange_secret(file: Path, valid_s: float) -> None:
+    target = Path(os.path.realpath(file))  # a link stays one
+    until = datetime.now(UTC) + timedelta(seconds=valid_s)
+    try:
+        changed = exchange_secret(target.read_text(), secrets.token_urlsafe(36), until)
+        replace_key_file(target, changed)
+    except OSError as error:
+        refuse(f"{file} cannot be used: {error.strerror}. It is as it was.", code=2)
+    except (SecretNotThere, UnicodeDecodeError, ValueError) as error:
+        refuse(f"{file} cannot be used: {error}. It is as it was.", code=2)
+    click.echo(
+        f"{file} has a new JWT secret. Tokens and legacy API keys of the old one are accepted until {until:%Y-%m-%d %H:%M} UTC.\n"
+        "Next: start the platform again, and give applications the new anon and service_role keys (headwater status). After that "
+        "time HEADWATER_AUTH_FORMER_JWT_SECRET and its _UNTIL may be removed."
+    )
 
 
 def run_key_program(*words: str) -> int:

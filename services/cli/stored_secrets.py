@@ -12,6 +12,7 @@ from typing import Any
 
 from services.cli.options import data_folder, refuse
 from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.sealing_key import sealing_environment
 from services.supervisor.data_folder.state import PlatformState, running_state
 from services.supervisor.errors import SupervisorError
 from services.supervisor.project.settings import Project, load_project
@@ -50,7 +51,7 @@ def do_in_store(data: Path | None, project: Path | None, task: str, body: object
 
 
 def _environment(project: Project, folder: DataFolder, state: PlatformState | None) -> dict[str, str]:
-    """Return the settings of the platform. A running platform's JWT secret is used, because it encrypts the secrets."""
+    """Return the settings of the platform. Its sealing key encrypts the secrets, and where it has none its JWT secret."""
     inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     settings = {name: value for name, value in project.environment.items() if name not in _FOLDERS}
     chosen = {"HEADWATER_DATA": str(folder.path)}
@@ -58,7 +59,7 @@ def _environment(project: Project, folder: DataFolder, state: PlatformState | No
         chosen["HEADWATER_CONFIG"] = str(project.config)
     if state is not None and "JWT_SECRET" in state.values:
         chosen["HEADWATER_AUTH_JWT_SECRET"] = state.values["JWT_SECRET"]
-    return {**inherited, **settings, **chosen}
+    return {**inherited, **settings, **chosen, **sealing_environment(project, folder)}
 
 
 def _effect_text(project: Project, state: PlatformState | None) -> str:

@@ -43,6 +43,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     findings += look_at_archive(settings.backup, folder.path, is_running=state is not None)
     findings += machine.look_at_functions(settings, state.pid if state else None)
     findings += machine.look_at_logins(settings)
+    findings += machine.look_at_sealing_key(settings)
     findings.append(machine.look_at_folder(folder, postgres_version().partition(".")[0]))
     if state is None:
         findings += machine.look_at_ports(settings)

@@ -45,6 +45,22 @@ def look_at_logins(settings: Settings) -> list[DoctorFinding]:
     ]
 
 
+def look_at_sealing_key(settings: Settings) -> list[DoctorFinding]:
+    """Return whether what an external database stores is encrypted with keys of the JWT secret. The embedded one has a key file."""
+    if settings.db.url is None or settings.auth.sealing_key is not None:
+        return []
+    return [
+        DoctorFinding(
+            "sealing key",
+            FindingLevel.WARNING,
+            "stored settings, second factors and other secrets are encrypted with keys of auth.jwt_secret: whoever knows it reads them, "
+            "and they are lost when it is exchanged",
+            "Set HEADWATER_AUTH_SEALING_KEY, the same random text of 32 characters or more for all processes, and migrate "
+            "(`headwater keys files` makes it for many machines).",
+        )
+    ]
+
+
 def look_at_disk(path: Path) -> DoctorFinding:
     """Check the free space for the database and its log."""
     existing = next(folder for folder in (path, *path.parents) if folder.exists())

@@ -1,4 +1,5 @@
-"""The platform's own keys that verify tokens: the shared secret, the list of the settings, the file of signing keys.
+"""The platform's own keys that verify tokens: the shared secret, the one before it until its time is over, the list of the settings,
+the file of signing keys.
 
 The file is watched: it changes with each step of a rotation (`headwater keys rotate`). A file that cannot be used changes nothing.
 """
@@ -8,6 +9,7 @@ from broker.observability.observations import SigningKeysRead, SigningKeysRefuse
 from broker.observability.observe import observe
 from broker.processes.key_file import read_key_file, verifying_keys
 from broker.processes.setting_files import find_file, setting_folders
+from schemas.keys.former_keys import former_keys
 from schemas.keys.token_keys import KeySet, read_keys
 from schemas.settings.tree import Auth, SettingsError
 
@@ -23,6 +25,7 @@ class PlatformKeys:
             self._fixed = read_keys(auth.jwt_secret.reveal())
             if auth.jwt_keys is not None:
                 self._fixed += read_keys(auth.jwt_keys.reveal())
+            self._fixed += former_keys(auth)
             self.keys = self._all()
         except ValueError as error:
             raise SettingsError(f"the JWT keys cannot be used: {error}") from None

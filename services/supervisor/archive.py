@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from schemas.settings.backup_checks import missing_secret
 from schemas.settings.tree import Settings
 from services.supervisor.binaries import headwater_version
+from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.sealing_key import sealing_key_path
 from services.supervisor.environment import archive_environment
 from services.supervisor.errors import StartRefused
 from services.supervisor.postgres.cluster import Cluster
@@ -51,11 +53,15 @@ def server_settings(settings: Settings) -> dict[str, str]:
     return own | settings.db.settings
 
 
-def archive_variables(project: Project, cluster: Cluster | None) -> Mapping[str, str]:
-    """Return the variables of the process `archive`: its secrets, and where the vault's key of an embedded database is."""
+def archive_variables(project: Project, folder: DataFolder, cluster: Cluster | None) -> Mapping[str, str]:
+    """Return the variables of the process `archive`: its secrets, and where the vault's key and the sealing key of an embedded
+    database are.
+    """
     if not project.settings.backup.continuous:
         return {}
     own = {"HEADWATER_VERSION": headwater_version()}
     if cluster is not None:
         own["HEADWATER_VAULT_KEY"] = str(cluster.home / VAULT_KEY)
+    if path := sealing_key_path(project, folder):
+        own["HEADWATER_SEALING_KEY_PATH"] = path
     return archive_environment(project) | own

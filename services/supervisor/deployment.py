@@ -13,9 +13,9 @@ from services.supervisor.api_keys import random_keys
 
 SINGLE = frozenset({
     "db_password", "db_auth_admin_password", "db_storage_admin_password", "db_scheduler_password", "db_replication_password",
-    "db_management_password", "backup_key",
+    "db_management_password", "sealing_key", "backup_key",
 })  # fmt: skip
-"""Passwords of one login each, and the key of continuous backup: no other secret contains them, so a missing one can be generated alone."""
+"""Passwords of one login each, the sealing key, and the key of continuous backup: no other secret contains them, so a missing one can be generated alone."""
 NATS_HOSTS = ("nats-1", "nats-2", "nats-3")
 
 

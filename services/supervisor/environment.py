@@ -4,7 +4,9 @@ from broker.processes.setting_files import find_file
 from schemas.database_logins import configured_passwords, password_variables
 from services.supervisor.api_keys import ApiKeys
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
+from services.supervisor.data_folder.sealing_key import sealing_environment
 from services.supervisor.ports import Ports
+from services.supervisor.processes.plan import SEALING_KEY
 from services.supervisor.project.settings import Project
 
 _COMPUTED = (
@@ -45,10 +47,10 @@ def archive_environment(project: Project) -> dict[str, str]:
 def children_environment(project: Project, folder: DataFolder, ports: Ports, keys: ApiKeys) -> dict[str, str]:
     """Return the environment of all Python children: the project's, without passwords and URLs of privileged users.
 
-    The passwords of its own logins are added for each child by `processes/plan.py`.
+    The passwords of its own logins, and the sealing key, are added for each child by `processes/plan.py`.
     """
     passwords = {_OWNER_PASSWORD, *password_variables(project.settings).values()}
-    hidden = passwords.union(_COMPUTED, ARCHIVE_SECRETS)
+    hidden = passwords.union(_COMPUTED, ARCHIVE_SECRETS, {SEALING_KEY})
     inherited = {name: value for name, value in project.environment.items() if name not in hidden}
     computed = {
         "HEADWATER_DATA": str(folder.path),
@@ -94,7 +96,7 @@ def _port_variables(ports: Ports) -> dict[str, str]:
 
 
 def login_environment(project: Project, folder: DataFolder) -> dict[str, str]:
-    """Return the passwords of all logins under their environment names, for the migration of the database.
+    """Return the passwords of all logins and the sealing key under their environment names, for the migration of the database.
 
     A password that the settings do not name is a random one of this data folder. With an external database it is that of role
     postgres, which deployments used for every login before the logins had passwords of their own.
@@ -109,4 +111,5 @@ def login_environment(project: Project, folder: DataFolder) -> dict[str, str]:
         else generated.get(role, settings.db.password.reveal())
         for role, variable in variables.items()
     }
-    return {_OWNER_PASSWORD: settings.db.password.reveal(), **passwords}
+    own = {_OWNER_PASSWORD: settings.db.password.reveal(), **passwords}
+    return {**own, **sealing_environment(project, folder)}

@@ -92,7 +92,7 @@ def prepare(
         environment=environment,
         links=replace(
             _links(project, ports, passwords, login_environment(project, folder), cluster),
-            archive=archive_variables(project, cluster),
+            archive=archive_variables(project, folder, cluster),
         ),
         postgres=_postgres_server(cluster, ports) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,

@@ -32,6 +32,7 @@ from schemas.recovery import (
 from services.supervisor import addresses
 from services.supervisor.binaries import find_postgres, postgres_version
 from services.supervisor.data_folder.folder import DataFolder, create_data_folder, ensure_passwords
+from services.supervisor.data_folder.sealing_key import write_sealing_key
 from services.supervisor.errors import StartFailed, StartRefused
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import (
@@ -108,6 +109,7 @@ def recover(project: Project, plan: RecoveryPlan, path: Path, report: Reporter) 
         report.info(f"Restoring {plan.target} into {path}")
         fetched = fetch_files(project, plan, draft.data)
         _write_vault_key(draft, fetched.vault_key)
+        write_sealing_key(folder, fetched.sealing_key, project.data)
         is_end = _replay(project, draft, plan, report)
         password = ensure_passwords(folder, [_DATABASE])[0][_DATABASE]
         reset_password(draft, password)

@@ -96,7 +96,12 @@ class Hosting:
 
     def secrets(self) -> dict[Path, bytes]:
         """Return files that no function may read, with a piece of each that an answer must not hold."""
-        files = [self.data / "passwords.json", self.data / "state.json", self.data / "s3.json"]
+        files = [
+            self.data / "passwords.json",
+            self.data / "state.json",
+            self.data / "s3.json",
+            self.data / "sealing.key",
+        ]
         files += [
             self.database / each
             for each in ("pg_hba.conf", "postgresql.conf", "global/1260", "global/pg_control")

@@ -21,12 +21,10 @@ from contextlib import contextmanager
 from uuid import UUID, uuid4
 
 import asyncpg
-import msgspec
 from argon2 import PasswordHasher
 from nacl.pwhash import argon2id
 
-from schemas.keys.secret import Secret
-from schemas.settings.auth import Argon2, Auth
+from schemas.settings.auth import Argon2
 from tests.bench.load import drive, http
 from tests.bench.table import HEADING, Budget, Figures, Run, add_record_option, run, show
 from tests.child_environment import environment_of
@@ -151,7 +149,7 @@ def measure(one: Platform, options: argparse.Namespace, more: list[int], figures
     people = signed_up(one)
     host, address = f"127.0.0.1:{one.port}", ("127.0.0.1", one.port)
     key = {"apikey": one.values["ANON_KEY"]}
-    vault = read_vault(msgspec.structs.replace(Auth(), jwt_secret=Secret(one.values["JWT_SECRET"])))
+    vault = read_vault(one.sealing_settings)
 
     def sign_in() -> list[bytes]:
         return [

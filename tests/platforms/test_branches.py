@@ -26,12 +26,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from schemas.keys.secret import Secret
-from schemas.settings.auth import Auth
 from tests.platform import Platform, headwater, platform, state_of
 from tests.platforms.test_schedules import Listener
 from tests.workers.management.operations.conftest import administrator
-from workers.auth.model.vault import CannotOpen, read_vault
+from workers.auth.model.vault import CannotOpen, SealPurpose, read_vault
 
 pytestmark = [pytest.mark.process_group("branches"), pytest.mark.timeout(300)]
 
@@ -300,17 +298,18 @@ def test_users_sign_in_with_their_passwords(pair: Pair):
 
 def test_authenticator_apps_of_users_go_on_under_the_branchs_key(pair: Pair):
     id, secret = UUID(pair.authenticator["id"]), pair.authenticator["totp"]["secret"]
-    keys = [
-        read_vault(Auth(jwt_secret=Secret(one.values["JWT_SECRET"]))) for one in (pair.parent, pair.branch)
-    ]
+    keys = [read_vault(one.sealing_settings) for one in (pair.parent, pair.branch)]
     sealed = [
         _value(one, f"select secret from auth.mfa_factors where id = '{id}'")
         for one in (pair.parent, pair.branch)
     ]
 
-    assert [key.open(text, id) for key, text in zip(keys, sealed, strict=True)] == [secret, secret]
+    assert [key.open(text, id, SealPurpose.FACTOR) for key, text in zip(keys, sealed, strict=True)] == [
+        secret,
+        secret,
+    ]
     with pytest.raises(CannotOpen):
-        keys[0].open(sealed[1], id)
+        keys[0].open(sealed[1], id, SealPurpose.FACTOR)
 
 
 def test_subscriptions_of_the_parent_are_not_the_branchs(pair: Pair):

@@ -220,13 +220,17 @@ def test_a_moment_comes_back_with_rows_objects_and_secrets_and_begins_an_archive
     target = lost.folder / "moment"
 
     shown = lost.restore(lost.moment, "--dry-run")
+    key = (lost.data / "sealing.key").read_bytes()
+    (lost.data / "sealing.key").unlink()  # the archive alone has it now
     done = lost.restore(lost.moment, "--into", str(target))
+    (lost.data / "sealing.key").write_bytes(key)
 
     assert shown.returncode == 0, shown.stderr
     assert "base backup of" in shown.stdout
     assert not any(path.name.startswith("data-restored") for path in lost.data.parent.iterdir())
     assert done.returncode == 0, done.stderr
     assert "1 objects (1 from the archive)" in done.stdout
+    assert (target / "sealing.key").read_bytes() == key
     with started(target, lost) as one:
         assert _query(one, "select count(*), max(id) from public.notes") == "10|10"
         assert (

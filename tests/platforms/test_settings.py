@@ -21,8 +21,6 @@ from typing import Any
 import asyncpg
 import pytest
 
-from schemas.keys.secret import Secret
-from schemas.settings.auth import Auth
 from tests.platform import Platform, platform
 from tests.platforms.conftest import pid_of
 from workers.settings.sealed_values import SettingsSealer, StoredValue
@@ -115,6 +113,7 @@ def second(running: Platform, tmp_path_factory: pytest.TempPathFactory) -> Itera
         **WITHOUT_LIMITS,
         "HEADWATER_DB_URL": running.login_url("authenticator"),
         "HEADWATER_DB_AUTH_ADMIN_PASSWORD": passwords["supabase_auth_admin"],
+        **running.sealing_environment,
         "HEADWATER_BROKER_URL": f"nats://pool:{passwords['pool']}@127.0.0.1:{ports['nats']}",
         "HEADWATER_DATA": str(running.data),
         "HEADWATER_LOG_FORMAT": "json",
@@ -344,7 +343,7 @@ def test_what_cannot_be_used_after_an_upgrade_does_not_stop_the_platform(
 
 async def _store_bad_template(running: Platform, version: int) -> None:
     """Store a template that no version of ours would have taken, beside what is stored."""
-    sealer = SettingsSealer(Auth(jwt_secret=Secret(running.values["JWT_SECRET"])))
+    sealer = SettingsSealer(running.sealing_settings)
     connection = await asyncpg.connect(running.login_url("headwater_management"))
     try:
         sealed = await connection.fetchval("select sealed from headwater.stored_settings")
@@ -442,6 +441,7 @@ def test_the_command_line_changes_settings_too(running: Platform, owner: Owner) 
             **os.environ,
             "HEADWATER_DB_URL": running.login_url("authenticator"),
             "HEADWATER_DB_MANAGEMENT_PASSWORD": passwords["headwater_management"],
+            **running.sealing_environment,
         },
         capture_output=True,
         text=True,

@@ -12,6 +12,8 @@ import msgspec
 
 from broker.processes.key_file import read_key_file
 from broker.processes.setting_files import find_file, setting_folders
+from schemas.keys.sealing_keys import sealing_texts
+from schemas.keys.secret import Secret
 from schemas.keys.signing import SigningKey, public_keys, read_signing_key
 from schemas.settings.auth import Auth
 from schemas.settings.tree import SettingsError
@@ -80,7 +82,7 @@ def build_context(
         clock=clock,
         public_keys=tuple(public_keys(keys)),
         vault=read_vault(settings),
-        code_key=code_key(settings.jwt_secret),
+        code_key=code_key(_code_secret(settings)),
         redirects=redirect_rules(settings),
         outgoing=outgoing,
         outbox=outbox,
@@ -166,3 +168,9 @@ def signing_key(settings: Auth, keys: str) -> SigningKey:
         except ValueError as error:
             raise SettingsError(f"auth.jwt_keys or auth.signing_keys_path cannot be used: {error}") from None
     return SigningKey(settings.jwt_secret.reveal(), "HS256", settings.jwt_key_id)
+
+
+def _code_secret(settings: Auth) -> Secret:
+    """Return the secret of one-time codes: a sealing key, which no reader of their MACs has; the JWT secret where there is none."""
+    texts = sealing_texts(settings)
+    return Secret(texts[0]) if texts else settings.jwt_secret

@@ -14,6 +14,8 @@ from workers.project.project_connection import OWNER
 from workers.sql import compose
 
 Report = Callable[[str], None]
+_NOT_RESTORED = "app.settings.jwt_secret"
+"""Setting of earlier backups: the signing secret, which no database is to have."""
 _RIGHTS = frozenset({"CREATE", "CONNECT", "TEMPORARY"})
 
 
@@ -35,6 +37,8 @@ async def restore_properties(
                 report,
             )
     for setting in manifest.settings:
+        if setting.name == _NOT_RESTORED:
+            continue
         target = (
             f"role {compose.quoted(setting.role)} in database {database}"
             if setting.role

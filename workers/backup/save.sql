@@ -31,7 +31,7 @@ select pg_catalog.pg_get_userbyid(datdba)::pg_catalog.text from pg_catalog.pg_da
 where datname operator(pg_catalog.=) pg_catalog.current_database()
 
 -- name: settings
--- Settings that belong to this database; those of one role too.
+-- Settings that belong to this database; those of one role too. A dump never contains the signing secret.
 select coalesce(r.rolname::pg_catalog.text, '') as role, pg_catalog.split_part(entry, '=', 1) as name,
   pg_catalog.substr(entry, pg_catalog.strpos(entry, '=') operator(pg_catalog.+) 1) as value
 from pg_catalog.pg_db_role_setting as s
@@ -39,6 +39,7 @@ join pg_catalog.pg_database as d on d.oid operator(pg_catalog.=) s.setdatabase
   and d.datname operator(pg_catalog.=) pg_catalog.current_database()
 left join pg_catalog.pg_roles as r on r.oid operator(pg_catalog.=) s.setrole,
 pg_catalog.unnest(s.setconfig) as entry
+where not pg_catalog.starts_with(entry, 'app.settings.jwt_secret=')
 
 -- name: role_settings
 -- Settings of the project's own roles in all databases. $1: the platform's roles, $2: how the names of its logins begin.

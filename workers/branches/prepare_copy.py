@@ -18,7 +18,7 @@ from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth
 from schemas.settings.cleared import ClearedKeys
 from schemas.settings.tree import Settings
-from workers.auth.model.vault import CannotOpen, is_sealed, read_vault
+from workers.auth.model.vault import CannotOpen, SealPurpose, is_sealed, read_vault
 from workers.branches.base_schema import read_schema
 from workers.database.sessions.passwords import STOP_LOGGING, verifier
 from workers.database.sessions.superuser import UnknownRole, login_as
@@ -61,9 +61,12 @@ _DATABASE_HOOK = "pg-functions:"
 
 async def prepare_copy(task: PrepareTask, settings: Settings) -> PreparedCopy:
     """Prepare a copied database, which runs; `settings` are the parent's. Raises: the driver's errors, ProjectRejected."""
+    parent = msgspec.structs.replace(settings.auth, sealing_key=_secret(task.parent_sealing_key))
     branch = msgspec.structs.replace(
-        settings.auth,
+        parent,
         jwt_secret=Secret(task.jwt_secret),
+        former_jwt_secret=None,
+        sealing_key=_secret(task.sealing_key),
         database_encryption=type(settings.auth.database_encryption)(),
     )
     warnings: list[str] = []
@@ -72,10 +75,10 @@ async def prepare_copy(task: PrepareTask, settings: Settings) -> PreparedCopy:
             await superuser.execute(row["statement"])
         if emptying := await superuser.fetchval(_STATEMENTS["empty_own_tables"]):
             await superuser.execute(emptying)
-        warnings += await _reseal_settings(superuser, settings.auth, branch, ClearedKeys(task.cleared))
+        warnings += await _reseal_settings(superuser, parent, branch, ClearedKeys(task.cleared))
         for role, tables in _EMPTIED.items():
             await _empty(superuser, task.url, role, tables)
-        warnings += await _reseal_factors(superuser, task.url, settings.auth, branch)
+        warnings += await _reseal_factors(superuser, task.url, parent, branch)
         warnings += await _warn_of_other_systems(superuser)
         schema = await read_schema(task.url)  # while the URL's password is valid
         async with superuser.transaction():
@@ -84,6 +87,10 @@ async def prepare_copy(task: PrepareTask, settings: Settings) -> PreparedCopy:
                 await superuser.fetchval(_STATEMENTS["set_password"], verifier(task.password))
             )
     return PreparedCopy(schema, warnings)
+
+
+def _secret(text: str) -> Secret | None:
+    return Secret(text) if text else None
 
 
 async def _empty(superuser: asyncpg.Connection, url: str, role: str, tables: tuple[str, ...]) -> None:
@@ -147,7 +154,8 @@ async def _reseal_factors(superuser: asyncpg.Connection, url: str, parent: Auth,
             if not is_sealed(row["secret"]):
                 continue
             try:
-                sealed = new.seal(old.open(row["secret"], row["id"]), row["id"])
+                text = old.open(row["secret"], row["id"], SealPurpose.FACTOR)
+                sealed = new.seal(text, row["id"], SealPurpose.FACTOR)
             except CannotOpen:
                 lost += 1
                 continue

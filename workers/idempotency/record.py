@@ -3,7 +3,7 @@
 Code of the project runs in the transaction that stores the record, as the same login (`reset role`). It must not be able to read
 other callers' responses or to forge one. So records are encrypted with AES-256-GCM, with the record's key as associated data, and
 the keys of records and callers are HMACs. The secrets are derived from two others: `auth.jwt_secret`, which a project's database
-may know (`app.settings.jwt_secret`), and the password of the data pools' login, which it does not know. When one of them changes,
+may know (`db.expose_jwt_secret`), and the password of the data pools' login, which it does not know. When one of them changes,
 earlier records are not found any more. Source: NIST SP 800-38D; RFC 5869.
 """
 

@@ -12,6 +12,7 @@ from broker.codec import encode
 from broker.requests.call import Calls
 from broker.subjects import OBJECTS_CHANGED, STORAGE
 from broker.token_buckets import Buckets
+from schemas.keys.former_keys import former_keys
 from schemas.settings.tree import Settings, SettingsError
 from workers.resources import Resources
 from workers.storage.events.delivery import EventDelivery
@@ -44,6 +45,7 @@ async def serve_pool(resources: Resources) -> None:
         blobs,
         render,
         keyring=read_keyring(settings),
+        former=former_keys(settings.auth),
         announce=lambda change: resources.connection.try_publish(OBJECTS_CHANGED.name, encode(change)),
     )
     resources.process.on_drain(store.tasks.close)

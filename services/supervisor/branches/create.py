@@ -39,12 +39,14 @@ from services.supervisor.data_folder.folder import (
     lock_folder,
     write_private,
 )
+from services.supervisor.data_folder.sealing_key import sealing_environment, sealing_key_text
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartFailed, StartRefused
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster
 from services.supervisor.postgres.running_server import running_server
 from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
+from services.supervisor.processes.plan import SEALING_KEY
 from services.supervisor.project.settings import Project
 from services.supervisor.report import Reporter, SilentReporter
 
@@ -178,7 +180,14 @@ def _make_own(
     server.prepare_cluster(cluster, None, own[_DATABASE], settings, SilentReporter())
     with running_server(cluster, "The branch's database", timeout_s=None, stop_s=_STOP_S) as port:
         url = _superuser_url(_password(parent), port)
-        task = PrepareTask(url, own[_DATABASE], keys.jwt_secret, overrides.stored_patterns())
+        task = PrepareTask(
+            url,
+            own[_DATABASE],
+            keys.jwt_secret,
+            sealing_key_text(draft),
+            sealing_environment(project, parent).get(SEALING_KEY, ""),
+            overrides.stored_patterns(),
+        )
         prepared = run_step(project, task, PreparedCopy, lock=lock)
     (cluster.home / "log").unlink(missing_ok=True)
     write_private(draft.path / BASE_SCHEMA, msgspec.json.encode(prepared.schema))

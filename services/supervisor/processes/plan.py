@@ -43,6 +43,8 @@ LOGINS = {
     "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
 }
 """Pools with a database login of their own beside the data pools' login, and the variable of its password."""
+SEALING_KEY = "HEADWATER_AUTH_SEALING_KEY"
+"""The variable of the key that encrypts what is stored: for pools that work with the database, and for functions."""
 NONE = "none"
 """Name that selects no edge, or no pool."""
 
@@ -116,7 +118,7 @@ class ConnectionUrls:
     project_db: str = field(default="", repr=False)
     """As role postgres, which owns the project's own migrations; empty with an external database."""
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Passwords of all logins under the names of the settings; a pool gets those in `LOGINS`, `migrate` gets all."""
+    """Passwords of all logins and the sealing key under the names of the settings; a pool gets those in `LOGINS`, `migrate` all."""
     archive: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables that the process of continuous backup gets alone: its key and the keys of its store."""
 
@@ -240,9 +242,8 @@ class _Planner:
 
     def _database_pools(self, process: str, names: Sequence[str], broker_url: str) -> ChildPlan:
         """Plan a process of pools that work with the database; it gets the passwords of its own logins alone."""
-        passwords = {
-            LOGINS[name]: self.links.passwords.get(LOGINS[name], "") for name in names if name in LOGINS
-        }
+        variables = [SEALING_KEY, *(LOGINS[name] for name in names if name in LOGINS)]
+        passwords = {variable: self.links.passwords.get(variable, "") for variable in variables}
         extra = {"HEADWATER_DB_URL": self.links.db, "HEADWATER_BROKER_URL": broker_url}
         extra |= {variable: password for variable, password in passwords.items() if password}
         return self._program(process, 2, ("workers", *names), extra, self._after("migrate", "nats"))
@@ -283,6 +284,8 @@ def _functions(
     functions are seen only on a disk of this machine; with another blob store the pool is started at once.
     """
     extra = {"HEADWATER_BROKER_URL": links.pool_broker}
+    if key := links.passwords.get(SEALING_KEY):
+        extra[SEALING_KEY] = key
     url = links.project_db or (links.owner_db if settings.db.url else "")
     if url and settings.edge_runtime.db_url is None:
         extra["HEADWATER_EDGE_RUNTIME_DB_URL"] = url

@@ -98,6 +98,8 @@ SPECIAL = {
     "auth.jwt_keys": '[{"kty": "oct", "kid": "one", "k": "AAAA", "key_ops": ["sign", "verify"]}]',
     "auth.publishable_keys": "sb_publishable_0123456789abcdef,sb_publishable_fedcba9876543210",
     "auth.secret_keys": "sb_secret_0123456789abcdef",
+    "auth.former_jwt_secret_until": "2027-01-31T12:00:00Z",
+    "auth.sealing_key": "a sealing key of 32 characters or more",
     "auth.refresh_token_algorithm_version": 1,
     "auth.refresh_token_upgrade_percentage": 77,
     "auth.minimum_password_length": 12,
@@ -172,6 +174,7 @@ COMPANIONS = {
         "database_encryption_encryption_key": "A" * 43,
         "database_encryption_decryption_keys": json.dumps({"one": "A" * 43}),
     },
+    "auth.former_jwt_secret": {"former_jwt_secret_until": "2027-01-31T12:00:00Z"},
     "auth.third_party.firebase.enabled": {"third_party_firebase_project_id": "x"},
     "auth.third_party.auth0.enabled": {"third_party_auth0_tenant": "x"},
     "auth.third_party.aws_cognito.enabled": {
@@ -697,7 +700,11 @@ def test_settings_cannot_be_changed() -> None:
 def test_no_secret_shows_in_a_representation() -> None:
     keys = {name: ".".join(path) for name, (path, _) in NAMES.items()}
     environment = {name: SPECIAL.get(key, f"{LONG} {name}") for name, key in keys.items() if key in SECRETS}
-    names = {"HEADWATER_CERTIFICATES_EAB_KEY_ID": "kid-1", "HEADWATER_CERTIFICATES_DNS_KEY_NAME": "key"}
+    names = {
+        "HEADWATER_AUTH_FORMER_JWT_SECRET_UNTIL": "2027-01-31T12:00:00Z",
+        "HEADWATER_CERTIFICATES_EAB_KEY_ID": "kid-1",
+        "HEADWATER_CERTIFICATES_DNS_KEY_NAME": "key",
+    }
     settings, warnings = load_settings(b"", {**environment, **names})
 
     assert LONG not in f"{settings!r} {settings} {warnings}"

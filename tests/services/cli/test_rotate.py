@@ -3,13 +3,23 @@
 import json
 import os
 import stat
+import time
 from pathlib import Path
 
 import click
 import pytest
 
+from schemas.caller import AnonymousCaller, RejectedCaller, UserCaller
 from schemas.keys.key_rotation import RotationResult, RotationStep
+from schemas.keys.secret import Secret
+from schemas.keys.tokens import Verifier
+from schemas.settings.auth import Auth
+from schemas.settings.former_secret import former_secret_ends
+from schemas.settings.reading import load_settings
 from services.cli.rotation_process import rotate_file, summary
+from services.keys.platform_keys import PlatformKeys
+from services.middleware.api_keys import GatewayKeys
+from services.supervisor.api_keys import random_keys
 
 
 def kids(path: Path) -> list[str]:
@@ -111,3 +121,50 @@ def test_a_shared_secret_that_stops_signing_is_said_to_stay():
 
     assert "legacy (HS256) is a shared secret" in said
     assert "complete" in said
+
+
+def settings_of(file: Path) -> Auth:
+    """Return the settings that a file of variables makes."""
+    lines = (line.partition("=") for line in file.read_text().splitlines() if "=" in line)
+    return load_settings(b"", {name: value.strip('"') for name, _, value in lines})[0].auth
+
+
+def test_one_run_exchanges_the_shared_secret_and_the_old_one_verifies_for_a_time(project_folder):
+    old, file = random_keys(), project_folder.root / ".env"
+    file.write_text(
+        f'# keys\nHEADWATER_AUTH_JWT_SECRET="{old.jwt_secret}"\nHEADWATER_AUTH_ANON_KEY={old.anon_key}\n\nOTHER=as it was\n'
+    )
+    began = time.time()
+
+    done = project_folder.run("keys", "rotate", "--jwt-secret", file, "--valid-for", "2h")
+    auth = settings_of(file)
+    verifier = Verifier(PlatformKeys(auth).keys)
+    gateway = GatewayKeys((auth.anon_key.reveal() if auth.anon_key else "",), (), verifier)
+
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text().startswith("# keys\nHEADWATER_AUTH_JWT_SECRET=")
+    assert "\n\nOTHER=as it was\n" in file.read_text()
+    assert auth.jwt_secret.reveal() != old.jwt_secret == (auth.former_jwt_secret or Secret("")).reveal()
+    end = former_secret_ends(auth)
+    assert began + 7200 - 1 <= end <= time.time() + 7200
+    for token in (old.anon_key, old.service_role_key):
+        assert isinstance(verifier.verify(token, began), UserCaller)
+        assert isinstance(verifier.verify(token, end - 1), UserCaller)  # from the cache
+        assert isinstance(verifier.verify(token, end), RejectedCaller)
+    assert gateway.holder(old.anon_key, began) == AnonymousCaller()
+    assert gateway.holder(old.anon_key, end) is None
+    assert isinstance(verifier.verify(auth.anon_key.reveal() if auth.anon_key else "", end), UserCaller)
+    assert old.jwt_secret not in done.stdout + done.stderr
+    assert auth.jwt_secret.reveal() not in done.stdout + done.stderr
+
+
+def test_a_file_without_the_secret_stays_as_it_was(project_folder):
+    file = project_folder.root / ".env"
+    file.write_text("HEADWATER_DB_PASSWORD=x\n")
+
+    done = project_folder.run("keys", "rotate", "--jwt-secret", file)
+
+    assert done.returncode == 2
+    assert "does not set HEADWATER_AUTH_JWT_SECRET" in done.stderr
+    assert file.read_text() == "HEADWATER_DB_PASSWORD=x\n"

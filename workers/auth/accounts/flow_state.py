@@ -14,7 +14,7 @@ from msgspec import Struct
 from workers.auth.model import rejections
 from workers.auth.model.codes import hash_token, new_token
 from workers.auth.model.pkce import ChallengeMethod, CodeChallenge, check_verifier
-from workers.auth.model.vault import Vault
+from workers.auth.model.vault import SealPurpose, Vault
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
@@ -130,7 +130,7 @@ async def complete(
     code, provider_tokens = new_token(), tokens or ProviderTokens()
     ends_at = session_not_after.isoformat() if session_not_after else None
     sealed = (
-        vault.seal(token, flow.id) if token else ""
+        vault.seal(token, flow.id, SealPurpose.PROVIDER_TOKEN) if token else ""
         for token in (provider_tokens.access, provider_tokens.refresh)
     )
     await transaction.rows(_SQL["complete"], str(flow.id), str(user_id), hash_token(code), *sealed, ends_at)
@@ -162,7 +162,9 @@ def check(flow: FlowState, verifier: str, lifetime: timedelta, now: datetime) ->
 def tokens_of(flow: FlowState, vault: Vault) -> ProviderTokens:
     """Return the provider's tokens that a flow stores, decrypted. Raises: CannotOpen."""
     stored = (flow.provider_access_token, flow.provider_refresh_token)
-    access, refresh = (vault.open(sealed, flow.id) if sealed else "" for sealed in stored)
+    access, refresh = (
+        vault.open(sealed, flow.id, SealPurpose.PROVIDER_TOKEN) if sealed else "" for sealed in stored
+    )
     return ProviderTokens(access, refresh)
 
 

@@ -28,7 +28,7 @@ from schemas.errors import Unavailable
 from schemas.events import QueuedEmail
 from workers.auth.delivery.failures import DeliveryCause, DeliveryFailed
 from workers.auth.delivery.smtp import CurrentMailer, Mailer
-from workers.auth.model.vault import CannotOpen, Vault
+from workers.auth.model.vault import CannotOpen, SealPurpose, Vault
 
 STREAM = subjects.EMAILS_STREAM
 _DURABLE = "mailer"
@@ -121,7 +121,7 @@ class MailQueue:
 def sealed_email(vault: Vault, message: EmailMessage, until: float) -> QueuedEmail:
     """Return an email as the stream stores it: encrypted, and useless after `until` (seconds since 1970)."""
     id = uuid4()
-    sealed = vault.seal(base64.b64encode(message.as_bytes(policy=SMTPUTF8)).decode(), id)
+    sealed = vault.seal(base64.b64encode(message.as_bytes(policy=SMTPUTF8)).decode(), id, SealPurpose.EMAIL)
     return QueuedEmail(str(id), until, sealed)
 
 
@@ -142,5 +142,5 @@ def _not_stored(why: str) -> DeliveryFailed:
 
 
 def _message(vault: Vault, letter: QueuedEmail) -> EmailMessage:
-    data = base64.b64decode(vault.open(letter.sealed, UUID(letter.id)))
+    data = base64.b64decode(vault.open(letter.sealed, UUID(letter.id), SealPurpose.EMAIL))
     return message_from_bytes(data, policy=SMTPUTF8)

@@ -21,6 +21,7 @@ from workers.auth.model.claims import SignInMethod
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.rows import AuthUser
 from workers.auth.model.user_json import JsonObject
+from workers.auth.model.vault import SealPurpose
 from workers.credentials.qr import MAX_BYTES, svg_of
 from workers.credentials.totp import address_of, new_secret, step_of
 from workers.database.transactions.interactive import Transaction
@@ -40,7 +41,7 @@ async def _enroll(
     def draw() -> JsonObject:
         return {"totp": {"qr_code": svg_of(address), "secret": secret, "uri": address}}
 
-    return NewFactor(secret=context.vault.seal(secret, enrolment.id), draw=draw)
+    return NewFactor(secret=context.vault.seal(secret, enrolment.id, SealPurpose.FACTOR), draw=draw)
 
 
 async def _challenge(
@@ -67,7 +68,7 @@ async def _verify(
     del user, challenge
     if not answer.code:
         raise rejections.NO_MFA_CODE()
-    secret = context.vault.open(factor.secret or "", factor.id)
+    secret = context.vault.open(factor.secret or "", factor.id, SealPurpose.FACTOR)
     step = step_of(answer.code, secret, context.clock(), factor.last_totp_step)
     return step is not None and await use_step(transaction, factor.id, step)
 

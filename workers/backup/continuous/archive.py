@@ -67,6 +67,10 @@ class BaseInfo(Struct, frozen=True):
     headwater: str
     vault_key: str = ""
     """Content of `vault.key`, without which the secrets of the vault cannot be decrypted; empty for an outside database."""
+    sealing_key: str = ""
+    """Content of `sealing.key`, without which stored settings, second factors and other secrets cannot be decrypted; empty where the
+    settings name the key.
+    """
     parent: str = ""
     """The base backup since which this one has the changes; empty for a full one."""
     is_link_only: bool = False

@@ -69,6 +69,7 @@ class Archiver:
     progress: ArchiveProgress
     version: str
     vault_key: Path | None = None
+    sealing_key: Path | None = None
     _storer: LogStorer | None = field(default=None, init=False)
     _is_stopping: bool = field(default=False, init=False)
     _given_up: tuple[str, str] | None = field(default=None, init=False)
@@ -195,13 +196,15 @@ class Archiver:
         archive, server_time = opened.archive, self.progress.server_time
         self.progress.base_running = True
         self.progress.write()
-        vault_key = await asyncio.to_thread(self._read_vault_key)
+        vault_key = await asyncio.to_thread(_read_key, self.vault_key)
+        sealing_key = await asyncio.to_thread(_read_key, self.sealing_key)
         make = partial(
             make_base_backup,
             archive,
             self.url,
             version=self.version,
             vault_key=vault_key,
+            sealing_key=sealing_key,
             server_time=server_time,
             wait_for_log=storer.wait_for,
         )
@@ -273,12 +276,13 @@ class Archiver:
                 self.progress.clear(OBJECTS)
             await asyncio.sleep(self.settings.interval)
 
-    def _read_vault_key(self) -> str:
-        if self.vault_key is None:
-            return ""
-        with contextlib.suppress(FileNotFoundError):
-            return self.vault_key.read_text()
+
+def _read_key(path: Path | None) -> str:
+    if path is None:
         return ""
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text()
+    return ""
 
 
 async def _timeline_history(url: str, timeline: int) -> str:

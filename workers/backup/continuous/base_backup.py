@@ -103,6 +103,7 @@ async def make_base_backup(
     *,
     version: str,
     vault_key: str,
+    sealing_key: str = "",
     server_time: Callable[[], float],
     wait_for_log: Callable[[int], Awaitable[None]],
     parent: BaseInfo | None = None,
@@ -144,6 +145,7 @@ async def make_base_backup(
         files=len(msgspec.json.decode(bytes(copy.manifest), type=_Manifest).files),
         headwater=version,
         vault_key=vault_key,
+        sealing_key=sealing_key,
         parent=parent.name if parent else "",
     )
     await wait_for_log(info.stop_lsn)

@@ -101,7 +101,8 @@ async def _fetch(store: ArchiveStore, keys: list[bytes], task: FetchFilesTask) -
     folder = Path(task.folder)
     check_room(files, folder)
     await fetch_files(files, folder, _print, task.combine)
-    return msgspec.structs.replace(files.plan, vault_key=files.base.vault_key)
+    base = files.base
+    return msgspec.structs.replace(files.plan, vault_key=base.vault_key, sealing_key=base.sealing_key)
 
 
 async def _fill(archive: Archive, until: float, settings: Settings, url: str) -> RecoveredFacts:

@@ -26,6 +26,7 @@ from workers.backup.continuous.progress import ArchiveProgress
 
 _STOP_S = 10.0
 _VAULT_KEY = "HEADWATER_VAULT_KEY"
+_SEALING_KEY = "HEADWATER_SEALING_KEY_PATH"
 
 
 async def run_pool(process: ManagedProcess, settings: Settings) -> None:
@@ -46,7 +47,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     progress = ArchiveProgress(folder)
     gauges = progress.show_gauges()
     blobs = BlobStore.open(settings.storage, data_folder()) if _copies_objects(settings) else None
-    vault_key = environment.get(_VAULT_KEY, "")
+    vault_key, sealing_key = environment.get(_VAULT_KEY, ""), environment.get(_SEALING_KEY, "")
     archiver = Archiver(
         settings.backup,
         store,
@@ -56,6 +57,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
         progress,
         environment.get(VERSION, ""),
         Path(vault_key) if vault_key else None,
+        Path(sealing_key) if sealing_key else None,
     )
     running = asyncio.ensure_future(archiver.run())
 

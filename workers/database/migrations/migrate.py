@@ -16,8 +16,10 @@ changed (statement `mark`).
 
 import asyncio
 import contextlib
+import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import asyncpg
 
@@ -31,7 +33,14 @@ from workers.database.migrations.files import (
     read_migrations,
     read_superseded,
 )
-from workers.database.migrations.settings_state import compare_rows, find_changes, make_changes, read_state
+from workers.database.migrations.settings_state import (
+    compare_rows,
+    find_changes,
+    make_changes,
+    read_state,
+    record_decision,
+    warnings_of,
+)
 from workers.database.sessions.superuser import (
     FIXED,
     NotSuperuser,
@@ -54,6 +63,8 @@ _COMMITS_TOGETHER = {"synchronous_commit": "off"}
 """The commits of the parts are flushed to disk together with the last transaction of a run. A crash before that loses the last
 parts together with their rows in the history, and the next run applies them again."""
 _LOCK = 0x68656164  # "head": any number that no other lock uses
+_SEALED = "sealing_key"
+"""The decision that says which keys encrypted the stored values."""
 _QUERY_S = 30.0
 _WAIT_S = 120.0
 _PART_S = 120.0
@@ -86,13 +97,24 @@ class MigrationSessions:
         await self.superuser.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Resealing:
+    """The ids of the keys that encrypt stored values now, and what encrypts all of them again (workers/sealing); it returns warnings."""
+
+    key_ids: str
+    run: Callable[[MigrationSessions, Settings], Awaitable[list[str]]]
+
+
 async def migrate(
     url: str,
     settings: Settings,
     migrations: list[SystemMigration] | None = None,
     report: Callable[[str], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
+    resealing: Resealing | None = None,
 ) -> list[SystemMigration]:
-    """Apply missing migrations and return them. `url` is a superuser's; `report` gets the notices that migrations raise.
+    """Apply missing migrations and return them. `url` is a superuser's; `report` gets the notices that migrations raise,
+    `warn` what the operator has to know or do.
 
     Raises: MigrationError; asyncpg.PostgresError or OSError when the database does not answer.
     """
@@ -100,17 +122,21 @@ async def migrate(
     connection = await _connect(url)
     sessions = MigrationSessions(connection, url, report)
     try:
-        if await _is_current(connection, all_migrations, settings):
+        if await _is_current(connection, all_migrations, settings, resealing):
             return []
         connection.add_log_listener(lambda _, message: _report_raised(message, report))
         await _prepare(connection, settings)
-        return await bring_up_to_date(sessions, all_migrations, settings)
+        return await bring_up_to_date(sessions, all_migrations, settings, warn, resealing)
     finally:
         await sessions.close()
 
 
 async def bring_up_to_date(
-    sessions: MigrationSessions, all_migrations: list[SystemMigration], settings: Settings
+    sessions: MigrationSessions,
+    all_migrations: list[SystemMigration],
+    settings: Settings,
+    warn: Callable[[str], None] = lambda _: None,
+    resealing: Resealing | None = None,
 ) -> list[SystemMigration]:
     """Apply missing migrations in order, then the changes that settings require; return the migrations. Raises: as `migrate`."""
     for name, value in _COMMITS_TOGETHER.items():
@@ -120,7 +146,12 @@ async def bring_up_to_date(
     missing = await unapplied(sessions.superuser, all_migrations)
     for migration in missing:
         await apply(sessions, migration)
-    await _apply_settings(sessions.superuser, settings)
+    for warning in await _apply_settings(sessions.superuser, settings):
+        warn(warning)
+    if resealing is not None:
+        for warning in await resealing.run(sessions, settings):
+            warn(warning)
+        await record_decision(sessions.superuser, _SEALED, resealing.key_ids)
     return missing
 
 
@@ -176,7 +207,10 @@ def _report_raised(message: asyncpg.PostgresLogMessage, report: Callable[[str], 
 
 
 async def _is_current(
-    connection: asyncpg.Connection, all_migrations: list[SystemMigration], settings: Settings
+    connection: asyncpg.Connection,
+    all_migrations: list[SystemMigration],
+    settings: Settings,
+    resealing: Resealing | None,
 ) -> bool:
     """Return whether there is nothing to do, by one query."""
     try:
@@ -185,6 +219,8 @@ async def _is_current(
         return False
     applied = {row["name"]: row["value"] for row in rows if row["kind"] == "migration"}
     is_clean = not any(row["kind"] == "throwaway login" for row in rows)
+    sealed = {row["value"] for row in rows if (row["kind"], row["name"]) == ("decision", _SEALED)}
+    is_clean = is_clean and (resealing is None or sealed == {resealing.key_ids})
     return is_clean and not _missing(applied, all_migrations) and not compare_rows(rows, settings)
 
 
@@ -268,22 +304,36 @@ async def run_part(connection: asyncpg.Connection, part: MigrationPart) -> None:
     await connection.execute(_STATEMENTS["mark"])
 
 
-async def _apply_settings(connection: asyncpg.Connection, settings: Settings) -> None:
+async def _apply_settings(connection: asyncpg.Connection, settings: Settings) -> list[str]:
+    """Apply what the settings decide about the database; return warnings."""
     async with connection.transaction():
         await connection.execute(_STATEMENTS["lock_server"], timeout=_WAIT_S)
-        await make_changes(connection, await find_changes(connection, settings))
+        changes = await find_changes(connection, settings)
+        await make_changes(connection, changes)
         await connection.execute(_STATEMENTS["mark"])
         await connection.execute(_STATEMENTS["write_to_disk"])
+    return warnings_of(changes)
 
 
-def run(settings: Settings, environment: Mapping[str, str]) -> int:
+def _print_notice(text: str) -> None:
+    print(f"notice: {text}")
+
+
+def _print_warning(text: str) -> None:
+    """Print a warning as the supervisor shows it at a start (`services/supervisor/processes/log_files.py`)."""
+    print(json.dumps({"level": "warning", "event": text}), flush=True)
+
+
+def run(settings: Settings, environment: Mapping[str, str], resealing: Resealing | None = None) -> int:
     """Migrate the database of the settings; return the exit code: 0, or 1 or 2 with a sentence on stderr."""
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     if not url:
         print("headwater: migrate needs HEADWATER_MIGRATE_URL or HEADWATER_DB_URL", file=sys.stderr)
         return 2
     try:
-        applied = asyncio.run(migrate(url, settings, report=lambda text: print(f"notice: {text}")))
+        applied = asyncio.run(
+            migrate(url, settings, report=_print_notice, warn=_print_warning, resealing=resealing)
+        )
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)
         return 1

@@ -2,7 +2,8 @@
 
 Settings decide the passwords of logins, the JWT settings, and whether new tables are exposed. Passwords are sent as SCRAM
 verifiers only, and neither they nor the JWT secret are written to the server's log. Passwords and JWT settings are compared
-with the database's own. The exposure of new tables is compared with the last decision that was applied: a project may
+with the database's own. Every login can read the settings of a database, so the JWT secret is removed from them unless
+`db.expose_jwt_secret` is set; earlier versions stored it there. The exposure of new tables is compared with the last decision that was applied: a project may
 change default privileges itself, and keeps its own until the setting changes.
 """
 
@@ -19,6 +20,14 @@ from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database.migrations", "settings_state.sql")
 _EXPOSURE = "auto_expose_new_tables"
+_REMOVE = "remove_setting"
+JWT_SECRET_SETTING = "app.settings.jwt_secret"  # noqa: S105 - a name
+ENDED_EXPOSURE = (
+    "The signing secret was removed from the settings of the database (app.settings.jwt_secret): every login and every agent "
+    "that runs SQL could read it there. If readers or agents had access to this database, exchange it: headwater keys rotate "
+    "--jwt-secret .env. A project whose SQL needs it reads it from the vault, or sets db.expose_jwt_secret (docs/security.md)"
+)
+"""What a start reports when it has removed the secret that an earlier version stored in the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,11 @@ def compare_rows(rows: Iterable[asyncpg.Record], settings: Settings) -> list[Set
     return compare_settings((tuple(row) for row in rows), login_passwords(settings), settings)
 
 
+def warnings_of(changes: Iterable[SettingsChange]) -> list[str]:
+    """Return what the operator has to know of changes that were made (pure)."""
+    return [ENDED_EXPOSURE for change in changes if change.statement == _REMOVE]
+
+
 async def make_changes(connection: asyncpg.Connection, changes: Iterable[SettingsChange]) -> None:
     """Apply changes, inside the caller's transaction. Raises: asyncpg.PostgresError."""
     await connection.execute(STOP_LOGGING)
@@ -55,7 +69,12 @@ async def make_changes(connection: asyncpg.Connection, changes: Iterable[Setting
         await connection.execute(_STATEMENTS["pass_values"], change.name, change.value)
         await connection.execute(_STATEMENTS[change.statement])
         if change.name == _EXPOSURE:
-            await connection.execute(_STATEMENTS["decide"], change.name, change.value)
+            await record_decision(connection, change.name, change.value)
+
+
+async def record_decision(connection: asyncpg.Connection, name: str, value: str) -> None:
+    """Store what was applied last, for the comparison of the next start. Raises: asyncpg.PostgresError."""
+    await connection.execute(_STATEMENTS["decide"], name, value)
 
 
 def compare_settings(
@@ -79,10 +98,11 @@ def compare_settings(
         for (kind, name), version in state.items()
         if kind == "extension"
     ]
-    jwt = {
-        "app.settings.jwt_secret": settings.auth.jwt_secret.reveal(),
-        "app.settings.jwt_exp": str(settings.auth.jwt_expiry),
-    }
+    jwt = {"app.settings.jwt_exp": str(settings.auth.jwt_expiry)}
+    if settings.db.expose_jwt_secret:
+        jwt[JWT_SECRET_SETTING] = settings.auth.jwt_secret.reveal()
+    elif ("setting", JWT_SECRET_SETTING) in state:
+        changes.append(SettingsChange(_REMOVE, JWT_SECRET_SETTING, ""))
     changes += [
         SettingsChange("setting", name, value)
         for name, value in jwt.items()

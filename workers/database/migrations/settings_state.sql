@@ -85,6 +85,12 @@ do $$ begin
     pg_catalog.current_setting('headwater.name'), pg_catalog.current_setting('headwater.value'));
 end $$
 
+-- name: remove_setting
+do $$ begin
+  execute pg_catalog.format(
+    'alter database %I reset %I', pg_catalog.current_database(), pg_catalog.current_setting('headwater.name'));
+end $$
+
 -- name: expose_new_tables
 alter default privileges for role postgres, supabase_admin in schema public
   grant all on tables to anon, authenticated, service_role;

@@ -60,6 +60,8 @@ class UpgradeReport:
     differences: list[str]
     untried: list[SystemMigration] = field(default_factory=list)
     """Migrations that need what an earlier one commits, and those after them."""
+    warnings: list[str] = field(default_factory=list)
+    """What the operator has to know or do after it."""
 
 
 async def rehearse(
@@ -89,8 +91,10 @@ async def upgrade(
     async with open_for_migrations(url, settings) as sessions:
         await _missing(sessions.superuser, all_migrations)
         before = await _read_objects(sessions.superuser)
-        done = await bring_up_to_date(sessions, all_migrations, settings)
-        return UpgradeReport(done, [], differences(before, await _read_objects(sessions.superuser)))
+        warnings: list[str] = []
+        done = await bring_up_to_date(sessions, all_migrations, settings, warnings.append)
+        changed = differences(before, await _read_objects(sessions.superuser))
+        return UpgradeReport(done, [], changed, warnings=warnings)
 
 
 def differences(before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]) -> list[str]:
@@ -129,8 +133,8 @@ def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]
 def report_lines(report: UpgradeReport, *, is_dry: bool) -> list[str]:
     """Return the report as lines of text."""
     if not report.migrations and not report.settings:
-        return ["The platform's schemas are up to date."]
-    lines = []
+        return ["The platform's schemas are up to date.", *report.warnings]
+    lines = list(report.warnings)
     if report.migrations:
         count = len(report.migrations)
         lines.append(

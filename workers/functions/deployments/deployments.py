@@ -143,6 +143,9 @@ class Deployments:
         async with self._lock:
             try:
                 stored = await self._store.read()
+                if stored.outdated:
+                    await self._store.seal_again(stored)
+                    stored = await self._store.read()
             except BlobError as error:
                 observe(DeploymentsUnread(str(error)))
                 return False

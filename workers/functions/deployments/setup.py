@@ -6,6 +6,7 @@ from pathlib import Path
 from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE
+from schemas.keys.sealing_keys import sealing_keys, signing_secrets
 from schemas.settings.tree import Settings
 from workers.functions.catalog.catalog import FunctionCatalog
 from workers.functions.catalog.overlay import UnpackedVersion
@@ -40,7 +41,8 @@ def deployments_of(
 
 def sealer_of(settings: Settings) -> SecretSealer:
     """Return the encryption for the secrets of this platform."""
-    return SecretSealer(settings.auth.jwt_secret.reveal().encode())
+    auth = settings.auth
+    return SecretSealer(tuple(signing_secrets(auth)), tuple(sealing_keys(auth)))
 
 
 def version_check(settings: Settings, host: FunctionHost) -> VersionCheck:

@@ -8,6 +8,7 @@ note that was written later is in force.
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -43,12 +44,13 @@ class _SealedSecret(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StoredDeployments:
-    """Everything that is deployed now. `unreadable`: secrets that were encrypted under another JWT secret."""
+    """Everything that is deployed now. `unreadable`: secrets that were encrypted under another key, `outdated` under an older one."""
 
     functions: Mapping[str, ActiveVersion]
     secrets: Mapping[str, str]
     digests: tuple[SecretDigest, ...] = ()
     unreadable: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
 
 
 class DeploymentStore:
@@ -122,6 +124,22 @@ class DeploymentStore:
         note = _SealedSecret(name, self._sealer.seal(name, value), self._sealer.digest(value), self._clock())
         await self._blobs.put_small(blob_names.function_secret(name), msgspec.json.encode(note))
 
+    async def seal_again(self, stored: StoredDeployments) -> None:
+        """Encrypt with the present key the secrets that an older one encrypted."""
+        for digest in stored.digests:
+            if digest.name not in stored.outdated:
+                continue
+            place, value = blob_names.function_secret(digest.name), stored.secrets[digest.name]
+            with suppress(BlobMissing, msgspec.MsgspecError):
+                note = msgspec.json.decode(
+                    await self._blobs.get_small(place, limit=_SMALL), type=_SealedSecret
+                )
+                if self._sealer.open(note.name, note.sealed) != value:  # set meanwhile
+                    continue
+                sealed, keyed = self._sealer.seal(note.name, value), self._sealer.digest(value)
+                note = _SealedSecret(note.name, sealed, keyed, note.at)
+                await self._blobs.put_small(place, msgspec.json.encode(note))
+
     async def unset_secrets(self, names: list[str]) -> None:
         """Delete secrets; names that do not exist are ignored."""
         await self._blobs.delete(blob_names.function_secret(name) for name in names)
@@ -138,6 +156,7 @@ class DeploymentStore:
         secrets: dict[str, str] = {}
         digests: list[SecretDigest] = []
         unreadable: list[str] = []
+        outdated: list[str] = []
         for data in notes:
             try:
                 note = msgspec.json.decode(data, type=dict[str, object])
@@ -154,5 +173,7 @@ class DeploymentStore:
                 unreadable.append(sealed.name)
             else:
                 secrets[sealed.name] = value
+                if not self._sealer.is_current(sealed.sealed):
+                    outdated.append(sealed.name)
         listed = tuple(sorted(digests, key=lambda secret: secret.name))
-        return StoredDeployments(functions, secrets, listed, tuple(sorted(unreadable)))
+        return StoredDeployments(functions, secrets, listed, tuple(sorted(unreadable)), tuple(outdated))

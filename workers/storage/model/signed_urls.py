@@ -59,11 +59,13 @@ class UrlSigner:
 
     secret: bytes = field(repr=False)
     clock: Callable[[], float]
+    former: KeySet = field(default_factory=KeySet)
+    """Keys of secrets before this one, which verify until their time is over."""
     verifier: Verifier = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Create the verifier."""
-        keys = KeySet((Key(self.secret, (_ALGORITHM,)),))
+        keys = KeySet((Key(self.secret, (_ALGORITHM,)),)) + self.former.limited((_ALGORITHM,))
         object.__setattr__(self, "verifier", Verifier(keys, max_entries=1000))
 
     def download(self, url: str, expires_in_s: int, *, transformations: str = "", format: str = "") -> str:

@@ -11,6 +11,7 @@ from schemas.bounded_cache import BoundedCache
 from schemas.images.reading import SideLimits
 from schemas.images.transform import Rendered, RenderOrder
 from schemas.keys.secret import Secret
+from schemas.keys.token_keys import KeySet
 from schemas.settings.storage import Storage
 from schemas.storage_events import ObjectsChanged
 from workers.database.connection_pool.pool import ConnectionPool
@@ -107,6 +108,9 @@ class StorageContext:
         return await self.database.run(TransactionSpec(settings, statements, end=TransactionEnd.ROLLBACK))
 
 
+_NO_KEYS = KeySet()
+
+
 def switch_role(identity: StorageIdentity) -> Statement:
     """Return the statement that changes the role and the claims for the rest of a transaction."""
     values: Sequence[tuple[str, str]] = role_settings(identity)
@@ -123,15 +127,16 @@ def build_context(
     *,
     clock: Callable[[], float] = time.time,
     keyring: S3Keyring | None = None,
+    former: KeySet = _NO_KEYS,
     announce: Callable[[ObjectsChanged], object] = lambda _: None,
 ) -> StorageContext:
-    """Build the context. `secret` is the one that signs the project's access tokens."""
+    """Build the context. `secret` is the one that signs the project's access tokens, `former` what signed them before."""
     key = secret.reveal().encode()
     return StorageContext(
         settings,
         database,
         blobs,
-        UrlSigner(key, clock),
+        UrlSigner(key, clock, former),
         TicketSealer(key),
         render,
         clock,

@@ -21,7 +21,7 @@ from tests.workers.auth.second_factors import (
     settle,
     with_app,
 )
-from workers.auth.model.vault import is_sealed
+from workers.auth.model.vault import SealPurpose, is_sealed
 
 NEEDS_AAL2 = (403, "insufficient_aal")
 
@@ -73,7 +73,7 @@ async def test_a_secret_is_not_in_clear_in_the_database(auth_pool: AuthPool):
     assert row is not None
     assert is_sealed(row["secret"])
     assert app.secret not in repr(row)
-    assert auth_pool.context.vault.open(row["secret"], uuid.UUID(app.id)) == app.secret
+    assert auth_pool.context.vault.open(row["secret"], uuid.UUID(app.id), SealPurpose.FACTOR) == app.secret
 
 
 @pytest.mark.parametrize(

@@ -222,25 +222,35 @@ async def test_login_roles_have_the_passwords_of_the_settings(database, platform
             await value(url, "select 1")
 
 
-async def test_jwt_settings_of_the_database_follow_the_settings(database):
+async def test_the_signing_secret_is_in_the_database_only_while_a_setting_exposes_it(database):
     async def found() -> list[object]:
         names = ("app.settings.jwt_secret", "app.settings.jwt_exp")
-        return [await value(database, "select current_setting($1)", name) for name in names]
+        return [await value(database, "select current_setting($1, true)", name) for name in names]
 
-    await migrate(database, Settings())
-    first = await found()
-    secret = "with ' and \\ and $1 and = and , in thirty-two signs"
-    await migrate(database, changed(auth={"jwt_secret": Secret(secret), "jwt_expiry": 60}))
-    second = await found()
+    secret, warnings = "with ' and \\ and $1 and = and , in thirty-two signs", []
+    hidden = changed(auth={"jwt_secret": Secret(secret), "jwt_expiry": 60})
+    exposed = changed(auth={"jwt_secret": Secret(secret), "jwt_expiry": 60}, db={"expose_jwt_secret": True})
+    await migrate(database, Settings(), warn=warnings.append)
+    new = await found()
+    await migrate(database, exposed, warn=warnings.append)
+    shown, before = await found(), list(warnings)
+    await migrate(database, hidden, warn=warnings.append)  # as an upgrade does
+    removed = await found()
 
-    assert first == [Settings().auth.jwt_secret.reveal(), "3600"]
-    assert second == [secret, "60"]
-    assert await migrate(database, changed(auth={"jwt_secret": Secret(secret), "jwt_expiry": 60})) == []
+    assert [new, shown, removed] == [[None, "3600"], [secret, "60"], [None, "60"]]
+    assert before == []
+    assert ["headwater keys rotate" in warning for warning in warnings] == [True]
+    assert await migrate(database, hidden, warn=warnings.append) == []
+    assert len(warnings) == 1
 
 
 async def test_no_secret_reaches_the_servers_log(database, platform_server):
     settings = changed(
-        db={"password": Secret("unheard-password"), "authenticator_password": Secret("unheard-other")},
+        db={
+            "password": Secret("unheard-password"),
+            "authenticator_password": Secret("unheard-other"),
+            "expose_jwt_secret": True,
+        },
         auth={"jwt_secret": Secret("unheard-secret-of-thirty-two-characters")},
     )
     await migrate(database, settings)
@@ -253,7 +263,9 @@ async def test_no_secret_reaches_the_servers_log(database, platform_server):
 
 
 async def test_a_secret_is_not_in_an_error_either(database, platform_server):
-    settings = changed(auth={"jwt_secret": Secret("unheard\0of-thirty-two-characters")})
+    settings = changed(
+        auth={"jwt_secret": Secret("unheard\0of-thirty-two-characters")}, db={"expose_jwt_secret": True}
+    )
 
     with pytest.raises(asyncpg.PostgresError) as caught:
         await migrate(database, settings)

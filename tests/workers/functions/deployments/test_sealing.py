@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from workers.functions.deployments.sealing import SecretSealer
 
-ONE, OTHER = SecretSealer(b"one"), SecretSealer(b"other")
+ONE, OTHER = SecretSealer((b"one",)), SecretSealer((b"other",))
 
 
 @given(st.text(), st.text())

@@ -19,7 +19,7 @@ from workers.storage.s3.protocol.sigv4 import SignatureClaim
 HOST = "storage.example.org"
 EMPTY = hashlib.sha256(b"").hexdigest()
 KEYRING = S3Keyring(
-    "project", (Secret("anon key"), Secret("sb_publishable_x")), S3SecretSealer(b"platform secret")
+    "project", (Secret("anon key"), Secret("sb_publishable_x")), S3SecretSealer((b"platform secret",))
 )
 SIGNED = ("host", "x-amz-content-sha256", "x-amz-date")
 

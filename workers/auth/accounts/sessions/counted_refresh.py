@@ -9,7 +9,7 @@ a session that another request has locked, a key in the row. Source: docs/refere
 from datetime import datetime
 
 from workers.auth.accounts.sessions.refresh import RefreshToken, issue_token
-from workers.auth.accounts.sessions.session_keys import DERIVED, derived_key
+from workers.auth.accounts.sessions.session_keys import marker, signing_master
 from workers.auth.accounts.sessions.sessions import SessionGrant
 from workers.auth.accounts.users import users
 from workers.auth.model import rejections
@@ -31,12 +31,13 @@ async def try_exchange(
     Limits of sessions are not checked. The audit entry, an `action` of the group `log_type`, is always stored; the statement
     writes it as `accounts/audit.py` does, which has the user only afterwards. Raises: AuthError (400) if the user was deleted meanwhile.
     """
-    key = derived_key(context.vault, sent.session_id)
     # Before the statement: a forged token must not advance the counter, and so end the session of its owner.
-    if not sent.is_signed_by(key):
+    signing = signing_master(context.vault, sent)
+    if signing is None:
         return None
+    master, key = signing
     exchange = statement(
-        _SQL["exchange"], str(sent.session_id), sent.counter, DERIVED, device.user_agent, device.address, now.isoformat(),
+        _SQL["exchange"], str(sent.session_id), sent.counter, marker(master), device.user_agent, device.address, now.isoformat(),
         action, log_type,
     )  # fmt: skip
     session_rows, user_rows = await context.run(exchange, users.by_session(sent.session_id))

@@ -25,7 +25,7 @@ from workers.auth.model import rejections
 from workers.auth.model.claims import SignInMethod
 from workers.auth.model.request import Device
 from workers.auth.model.rows import AuthSession
-from workers.auth.model.vault import Vault
+from workers.auth.model.vault import SealPurpose, Vault
 from workers.database.transactions.interactive import Transaction, statement
 from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
@@ -169,7 +169,7 @@ async def _replaced(
     session = grant.session
     grant = dataclasses.replace(grant, causes=causes)
     key = session.refresh_token_hmac_key or new_key()
-    sealed = None if session.refresh_token_hmac_key else vault.seal(key, session.id)
+    sealed = None if session.refresh_token_hmac_key else vault.seal(key, session.id, SealPurpose.SESSION)
     if session.id.int % 100 < rules.moving:
         await transaction.run(refresh_rows.revoke_all(session.id))
         return await _counting(transaction, grant, device, 0, key, more, sealed)

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from workers.auth.accounts.sessions import refresh_rows
-from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key
+from workers.auth.accounts.sessions.refresh import RefreshToken, issue_token, new_key, read_key
 from workers.auth.accounts.sessions.session_keys import new_session_key, open_session_key
 from workers.auth.accounts.users import users
 from workers.auth.model import rejections
@@ -19,7 +19,7 @@ from workers.auth.model.claims import MethodUse, SignInMethod
 from workers.auth.model.errors import INVALID_TEXT, OAuthError
 from workers.auth.model.request import Device
 from workers.auth.model.rows import AuthSession, AuthUser
-from workers.auth.model.vault import CannotOpen, Vault
+from workers.auth.model.vault import CannotOpen, SealPurpose, Vault
 from workers.database.errors import DatabaseError
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import Transaction, decode_first, statement
@@ -119,7 +119,7 @@ def new_session(
     id = client.session_id if client else uuid4()
     if client or has_rows:
         key = new_key()
-        stored = vault.seal(key, id)
+        stored = vault.seal(key, id, SealPurpose.SESSION)
     else:
         key, stored = new_session_key(vault, id)
     inserted = statement(
@@ -199,13 +199,13 @@ def locking(id: UUID) -> Statement:
     return statement(_SQL["lock"], str(id))
 
 
-def decode_locked(rows: Rows, vault: Vault, id: UUID) -> AuthSession | None:
+def decode_locked(rows: Rows, vault: Vault, id: UUID, sent: RefreshToken | None = None) -> AuthSession | None:
     """Return the locked session with its decrypted key; None if it does not exist or another process has locked it."""
     session = decode_first(rows, AuthSession)
     if session is None:
         return None
     try:
-        key = open_session_key(vault, session.refresh_token_hmac_key or "", id)
+        key = open_session_key(vault, session.refresh_token_hmac_key or "", id, sent)
     except CannotOpen:  # encrypted with a key that is not configured any more: reject all of its tokens
         key = ""
     return msgspec.structs.replace(session, refresh_token_hmac_key=key)
@@ -256,7 +256,9 @@ async def raise_level(
     """
     # A new key: a thief may hold refresh tokens from before the second factor.
     id, key = str(session.id), new_key()
-    if not await transaction.rows(_SQL["raise"], id, str(factor_id), vault.seal(key, session.id)):
+    if not await transaction.rows(
+        _SQL["raise"], id, str(factor_id), vault.seal(key, session.id, SealPurpose.SESSION)
+    ):
         raise rejections.SESSION_GONE()
     await transaction.run(
         refresh_rows.drop_all(session.id),

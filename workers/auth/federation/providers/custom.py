@@ -31,7 +31,7 @@ from workers.auth.federation.providers.profile import (
 from workers.auth.federation.social.protocol import ProviderError, ProviderTokenResponse, ProviderUser
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
-from workers.auth.model.vault import CannotOpen
+from workers.auth.model.vault import CannotOpen, SealPurpose
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
@@ -133,7 +133,7 @@ async def find(context: FederationContext, transaction: Transaction, name: str) 
     if row is None:
         return None
     try:
-        secret = context.vault.open(row.client_secret, row.id)
+        secret = context.vault.open(row.client_secret, row.id, SealPurpose.PROVIDER_SECRET)
     except CannotOpen as error:
         raise AuthError(
             ErrorCode.UNEXPECTED_FAILURE, f"The secret of {row.identifier} cannot be opened: {error}"

@@ -30,7 +30,7 @@ from workers.auth.delivery.context import DeliveryContext
 from workers.auth.model import rejections
 from workers.auth.model.codes import hash_token, new_token
 from workers.auth.model.request import AuthRequest
-from workers.auth.model.vault import CannotOpen
+from workers.auth.model.vault import CannotOpen, SealPurpose
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
@@ -103,7 +103,7 @@ async def store_destination(
 ) -> str:
     """Store the provider URL for a browser that will come with a ticket, and return our URL with that ticket."""
     ticket = new_token()
-    sealed = context.vault.seal(destination, flow_id)
+    sealed = context.vault.seal(destination, flow_id, SealPurpose.SIGN_IN)
     await transaction.rows(
         _SQL["store_destination"], hash_token(ticket), str(flow_id), kind, sealed, context.now().isoformat()
     )
@@ -124,7 +124,7 @@ async def use_ticket(
     if row is None or context.now() >= row.created_at + _lasts(context, row.kind):
         raise rejections.BAD_STATE()
     try:
-        destination = context.vault.open(row.destination, row.flow_id)
+        destination = context.vault.open(row.destination, row.flow_id, SealPurpose.SIGN_IN)
     except CannotOpen:
         raise rejections.BAD_STATE() from None
     callback = f"{context.outbox.external_url.rstrip('/')}/callback"

@@ -24,7 +24,7 @@ from workers.auth.federation.social import browsers
 from workers.auth.model import rejections
 from workers.auth.model.request import AuthRequest
 from workers.auth.model.rows import AuthUser
-from workers.auth.model.vault import CannotOpen
+from workers.auth.model.vault import CannotOpen, SealPurpose
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 
@@ -70,7 +70,10 @@ async def begin(
         row = new.oauth_client_state_id or uuid4()
         content = msgspec.json.encode(_Content(secrets.code_verifier, secrets.secret)).decode()
         await transaction.rows(
-            _SQL["store_secrets"], str(row), new.provider_type, context.vault.seal(content, row)
+            _SQL["store_secrets"],
+            str(row),
+            new.provider_type,
+            context.vault.seal(content, row, SealPurpose.SIGN_IN),
         )
     await flow_state.begin(transaction, new)
 
@@ -103,7 +106,9 @@ async def claim(
     if row.provider_type != flow.provider_type:
         raise rejections.BAD_STATE()
     try:
-        content = msgspec.json.decode(context.vault.open(row.code_verifier or "", row.id), type=_Content)
+        content = msgspec.json.decode(
+            context.vault.open(row.code_verifier or "", row.id, SealPurpose.SIGN_IN), type=_Content
+        )
     except (CannotOpen, msgspec.DecodeError):
         raise rejections.BAD_STATE() from None
     return ClaimedState(flow, StateSecrets(content.code_verifier, content.secret))

@@ -25,6 +25,7 @@ from workers.auth.model.errors import AuthError
 from workers.auth.model.request import AuthRequest, json_response
 from workers.auth.model.times import iso
 from workers.auth.model.user_json import JsonObject
+from workers.auth.model.vault import SealPurpose
 from workers.database.transactions.interactive import Transaction
 
 _ADDRESSES = {
@@ -85,7 +86,9 @@ async def create(context: EndpointContext, request: AuthRequest) -> Response:
     for name in ("provider_type", "identifier", "name", "client_id", "client_secret"):
         if not fields.get(name):
             raise custom_rules.validation_error(f"{name} is required")
-    fields["client_secret"] = context.vault.seal(str(fields["client_secret"]), fields["id"])
+    fields["client_secret"] = context.vault.seal(
+        str(fields["client_secret"]), fields["id"], SealPurpose.PROVIDER_SECRET
+    )
     row = await _checked(context, msgspec.convert(fields, CustomProviderRow), is_moved=True)
     async with context.transaction() as transaction:
         await custom.add(transaction, row, most=int(context.settings.custom_oauth.max_providers))
@@ -113,7 +116,9 @@ async def update(context: EndpointContext, request: AuthRequest) -> Response:
         if name in changes and not changes[name]:
             raise custom_rules.validation_error(f"{name} cannot be empty")
     if "client_secret" in changes:
-        changes["client_secret"] = context.vault.seal(str(changes["client_secret"]), old.id)
+        changes["client_secret"] = context.vault.seal(
+            str(changes["client_secret"]), old.id, SealPurpose.PROVIDER_SECRET
+        )
     is_moved = any(changes.get(name, getattr(old, name)) != getattr(old, name) for name in _ADDRESSES["oidc"])
     row = await _checked(context, msgspec.structs.replace(old, **changes), is_moved=is_moved)
     async with context.transaction() as transaction:

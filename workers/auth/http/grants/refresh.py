@@ -116,7 +116,8 @@ async def _try_refresh(
         locked, user_rows, *token_rows = await transaction.run(
             sessions.locking(id), users.by_session(id), *token
         )
-        session = sessions.decode_locked(locked, context.vault, id)
+        counted = sent if isinstance(sent, RefreshToken) else None
+        session = sessions.decode_locked(locked, context.vault, id, counted)
         if session is None:
             if not user_rows and await sessions.find(transaction, id) is None:
                 raise rejections.REFRESH_TOKEN_NOT_FOUND()

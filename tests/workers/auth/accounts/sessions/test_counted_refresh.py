@@ -17,10 +17,12 @@ from schemas.settings.types import Duration
 from tests.workers.auth.auth_pool import AuthPool, Signed, address
 from workers.auth.accounts.sessions import counted_refresh
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key, read_token
-from workers.auth.accounts.sessions.session_keys import DERIVED
+from workers.auth.accounts.sessions.session_keys import marker
 from workers.auth.model.request import Device
-from workers.auth.model.vault import CannotOpen, is_sealed, read_vault
+from workers.auth.model.vault import CannotOpen, SealPurpose, SessionMaster, is_sealed, read_vault
 
+DERIVED = marker(SessionMaster("platform", b""))
+"""What the rows of sessions contain that derive their keys where there is no sealing key."""
 DEVICE = Device("a test", "2001:db8::7")
 
 
@@ -56,7 +58,7 @@ async def give_key(auth_pool: AuthPool, signed: Signed) -> str:
     id, key = uuid.UUID(signed.session_id), new_key()
     await auth_pool.admin.execute(
         "update auth.sessions set refresh_token_hmac_key = $1 where id = $2",
-        auth_pool.context.vault.seal(key, id),
+        auth_pool.context.vault.seal(key, id, SealPurpose.SESSION),
         id,
     )
     return issue_token(id, (await row_of(auth_pool, signed)).refresh_token_counter, read_key(key))
@@ -173,7 +175,7 @@ async def test_where_a_key_is_configured_the_row_contains_the_key_of_a_session(
 
 def test_no_vault_opens_the_mark_of_a_derived_key() -> None:
     """Earlier versions open it as an encrypted key: they must not take it for a key that is known to everyone."""
-    vault = read_vault(SimpleNamespace(jwt_secret=Secret("s" * 32), database_encryption=DatabaseEncryption(), jwt_keys=None, signing_keys_path=""))  # type: ignore[arg-type]  # only what it reads  # fmt: skip
+    vault = read_vault(SimpleNamespace(jwt_secret=Secret("s" * 32), former_jwt_secret=None, sealing_key=None, database_encryption=DatabaseEncryption(), jwt_keys=None, signing_keys_path=""))  # type: ignore[arg-type]  # only what it reads  # fmt: skip
 
     with pytest.raises(CannotOpen):
-        vault.open(DERIVED, uuid.uuid4())
+        vault.open(DERIVED, uuid.uuid4(), SealPurpose.SESSION)

@@ -13,6 +13,7 @@ from schemas.settings.types import Duration
 from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, claims_of
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key, read_token
 from workers.auth.accounts.sessions.session_keys import open_session_key
+from workers.auth.model.vault import SealPurpose
 
 MALFORMED = (400, "validation_failed", "Refresh token is not valid")
 NOT_FOUND = (400, "refresh_token_not_found", "Invalid Refresh Token: Refresh Token Not Found")
@@ -77,7 +78,7 @@ async def test_a_session_whose_key_cannot_be_opened_is_over(plain: AuthPool):
     signed = await plain.sign_up()
     await plain.admin.execute(
         "update auth.sessions set refresh_token_hmac_key = $1 where id = $2",
-        plain.context.vault.seal(new_key(), uuid.uuid4()),
+        plain.context.vault.seal(new_key(), uuid.uuid4(), SealPurpose.SESSION),
         uuid.UUID(signed.session_id),
     )
 
