@@ -29,7 +29,7 @@ def test_a_test_of_a_long_module_can_stay() -> None:
 
 
 def _exists(name: str) -> bool:
-    module, _, test = name.partition("::")
+    module, _, test = name.partition("[")[0].partition("::")
     if not (ROOT / module).is_file():
         return False
     functions = {

@@ -24,7 +24,7 @@ class LongTests:
         """Return whether `make test` leaves a test out."""
         test = nodeid.partition("[")[0]
         module = test.partition("::")[0]
-        return bool({test, module} & self.long) and test not in self.short
+        return bool({nodeid, test, module} & self.long) and test not in self.short
 
 
 def read_list(lines: Iterable[str]) -> LongTests:
