@@ -97,7 +97,7 @@ check-pages: $(VENV)/.dev
 	$(BIN)/python scripts/third-party --check
 
 check-tests: $(VENV)/.dev
-	$(BIN)/python scripts/check-tests $(PYTEST_SHORT) $(ARGS)
+	$(BIN)/python scripts/check-tests $(PYTEST_SHORT) --durations=30 $(ARGS)
 
 check-postgres:
 	@$(MAKE) --no-print-directory test-postgres POSTGRES=16
