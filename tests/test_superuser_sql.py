@@ -19,6 +19,7 @@ PROGRAMS = sorted(
 OPENS_SUPERUSERS = "workers/database/sessions/superuser.py"
 OPENS_OTHERS = {
     "workers/database/schema_cache/cache.py": "the interface's login",
+    "workers/database/connection_pool/stall_watch.py": "the login of the pool that it watches",
     "workers/database/sessions/leadership.py": "the scheduler's login, and that of the reader of the log",
     "workers/database/protocol/connecting.py": "the interface's login, and those of the pools",
     "workers/database/sessions/script.py": "logins of jobs",
@@ -50,6 +51,7 @@ SAID_BY_SUPERUSERS = (
     ("workers.branches", "copy_database.sql"),
     ("workers.branches", "prepare_copy.sql"),
     ("workers.database.replicas", "replicas.sql"),
+    ("workers.sealing", "stored_settings.sql"),
 )
 """Files of statements that go to superuser sessions."""
 
@@ -96,6 +98,7 @@ SPEAK_AS_SUPERUSERS = {
     "workers/project/carried_rows.py": ("connection", "source", "target"),
     "workers/project/replace_database.py": ("aside", "connection", "other"),
     "workers/replication/retire.py": ("connection",),
+    "workers/sealing/seal_again.py": ("superuser",),
 }
 """Programs that hold superuser sessions, and what they call them."""
 TOOLS = {

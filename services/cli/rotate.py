@@ -14,7 +14,7 @@ from broker.processes.key_file import replace_key_file
 from services.cli.options import refuse
 from services.cli.secret_rotation import SecretNotThere, exchange_secret
 
-_TIME = re.compile(r"(\d{1,6})([smhd])")
+_TIME = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 

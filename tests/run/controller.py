@@ -8,6 +8,7 @@ takes the rest of its group.
 import json
 import os
 import selectors
+import signal
 import socket
 import threading
 from collections import deque
@@ -139,11 +140,16 @@ class ForkedRun:
             self._fork(session)
 
     def _end(self) -> None:
-        """Wait for the processes that are left after an interruption: their servers end with their fixtures."""
-        for key in list(self._selector.get_map().values()):
-            key.data.control.close()
-            os.waitpid(key.data.pid, 0)
+        """Interrupt the processes that are left after an interruption, and wait until their fixtures have ended."""
+        left: list[_Child] = [key.data for key in self._selector.get_map().values()]
         self._selector.close()
+        for child in left:
+            os.kill(child.pid, signal.SIGINT)
+        for child in left:
+            while child.control.recv(1 << 20):
+                pass
+            child.control.close()
+            os.waitpid(child.pid, 0)
 
 
 def _threads() -> int:

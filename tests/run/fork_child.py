@@ -55,8 +55,11 @@ def run_child(session: pytest.Session, number: int, control: socket.socket) -> N
             session.config.pluginmanager.register(sender, "report-sender")
             _run_groups(session, sender, orders)
         code = 0
-    except BaseException:
-        traceback.print_exc(file=sys.__stderr__)
+    except BaseException as error:
+        if not isinstance(error, KeyboardInterrupt):
+            traceback.print_exc(file=sys.__stderr__)
+        with contextlib.suppress(BaseException):
+            session._setupstate.teardown_exact(None)  # the servers of its fixtures end with it
     with contextlib.suppress(Exception):
         atexit._run_exitfuncs()
     os._exit(code)

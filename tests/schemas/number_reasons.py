@@ -113,6 +113,9 @@ REASONS: dict[str, dict[str, str]] = {
     "services/cli/project_commands/server.py": {
         "int(folder.lock.read_text() or 0)": OWN,
     },
+    "services/cli/rotate.py": {
+        "int(match[1])": PATTERN,
+    },
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
     },
@@ -158,6 +161,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "services/realtime/tokens.py": {
         "int(now - until)": NUMBER,
+    },
+    "services/supervisor/data_folder/starting.py": {
+        "int(entry.name)": OWN,
     },
     "services/supervisor/ports.py": {
         "int(probe.getsockname()[1])": OWN,
@@ -262,6 +268,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/functions/host/host.py": {
         "int(number)": OWN,
     },
+    "workers/functions/host/loopback.py": {
+        "int(words[1].rpartition(':')[2], 16)": OWN,
+    },
     "workers/functions/imports/fetch_proxy.py": {
         "int(parts[3])": PATTERN,
         "int(server.server_address[1])": NUMBER,
@@ -293,6 +302,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/functions/sandbox/landlock.py": {
         "int(_LIBC.syscall(number, *arguments))": NUMBER,
+    },
+    "workers/functions/sandbox/loopback_wall.py": {
+        "int(_LIBC.syscall(number, command, buffer, len(attributes)))": NUMBER,
     },
     "workers/functions/sandbox/system_call_filter.py": {
         "int(_LIBC.syscall(self._number, _SET_MODE_FILTER, ctypes.c_uint(self._flags), ctypes.byref(self._program)))": NUMBER,

@@ -18,6 +18,7 @@ from workers.sql.files import read_statements
 from workers.storage.model.s3_keyring import S3SecretSealer, sealer_of
 
 _STATEMENTS = read_statements("workers.sealing", "seal_again.sql")
+_OF_SUPERUSER = read_statements("workers.sealing", "stored_settings.sql")
 _ROWS = {
     "factors": (SealPurpose.FACTOR, "secrets of authenticator apps"),
     "sessions": (SealPurpose.SESSION, "keys of sessions"),
@@ -43,14 +44,14 @@ async def seal_again(sessions: MigrationSessions, settings: Settings) -> list[st
 
 
 async def _seal_settings(superuser: asyncpg.Connection, sealer: SettingsSealer) -> str:
-    row = await superuser.fetchrow(_STATEMENTS["stored_settings"])
+    row = await superuser.fetchrow(_OF_SUPERUSER["stored_settings"])
     if row is None or sealer.is_current(row["sealed"]):
         return ""
     try:
         sealed = sealer.seal(sealer.open(row["version"], row["sealed"]))
     except CannotOpenSettings:
         return "The stored settings"
-    await superuser.execute(_STATEMENTS["store_settings"], row["version"], row["sealed"], sealed)
+    await superuser.execute(_OF_SUPERUSER["store_settings"], row["version"], row["sealed"], sealed)
     return ""
 
 

@@ -1,38 +1,32 @@
--- Statements of seal_again.py. Tables of auth and storage are read and written in sessions of their owners.
-
--- name: stored_settings
-select version, sealed from headwater.stored_settings
-
--- name: store_settings
-update headwater.stored_settings set sealed = $3 where version = $1 and sealed = $2
+-- Statements of seal_again.py in sessions of the owners of these tables, whose triggers and indexes may run code of a tenant.
 
 -- name: factors
 -- Up to $3 values after the row $2 that another key than $1 encrypted.
 select id, secret as sealed from auth.mfa_factors
-where id > $2 and starts_with(secret, '{"key_id"') and split_part(secret, '"', 4) <> $1 order by id limit $3
+where id > $2 and pg_catalog.starts_with(secret, '{"key_id"') and pg_catalog.split_part(secret, '"', 4) <> $1 order by id limit $3
 
 -- name: store_factors
 update auth.mfa_factors as t set secret = n.new
-from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.secret = n.old
+from pg_catalog.unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.secret = n.old
 
 -- name: sessions
 -- Keys of sessions; a derived key is not in its row.
 select id, refresh_token_hmac_key as sealed from auth.sessions
-where id > $2 and starts_with(refresh_token_hmac_key, '{"key_id"') and split_part(refresh_token_hmac_key, '"', 4) <> $1
-  and split_part(refresh_token_hmac_key, '"', 4) !~ ':derived$'
+where id > $2 and pg_catalog.starts_with(refresh_token_hmac_key, '{"key_id"') and pg_catalog.split_part(refresh_token_hmac_key, '"', 4) <> $1
+  and pg_catalog.split_part(refresh_token_hmac_key, '"', 4) !~ ':derived$'
 order by id limit $3
 
 -- name: store_sessions
 update auth.sessions as t set refresh_token_hmac_key = n.new
-from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.refresh_token_hmac_key = n.old
+from pg_catalog.unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.refresh_token_hmac_key = n.old
 
 -- name: providers
 select id, client_secret as sealed from auth.custom_oauth_providers
-where id > $2 and starts_with(client_secret, '{"key_id"') and split_part(client_secret, '"', 4) <> $1 order by id limit $3
+where id > $2 and pg_catalog.starts_with(client_secret, '{"key_id"') and pg_catalog.split_part(client_secret, '"', 4) <> $1 order by id limit $3
 
 -- name: store_providers
 update auth.custom_oauth_providers as t set client_secret = n.new
-from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.client_secret = n.old
+from pg_catalog.unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.client_secret = n.old
 
 -- name: access_keys
 select access_key_id, secret from storage.s3_access_keys where secret <> ''
