@@ -4,14 +4,19 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-_STARTING = ("tests/attacks/", "tests/conformance/", "tests/dashboard/", "tests/docs/", "tests/services/cli/")
+_STARTING = ("tests/attacks/", "tests/conformance/", "tests/docs/")
 """Folders whose modules start platforms, browsers or the tools of others."""
+_ONE_GROUP = ("tests/dashboard", "tests/services/cli", "tests/workers/management/operations")
+"""Folders whose modules share a platform, or servers and a browser: in several processes each would start its own."""
 
 
 def group_name(item: pytest.Item) -> str:
-    """Return the name of a test's group: that of its mark `process_group`, or else its module."""
+    """Return the name of a test's group: that of its mark `process_group`, or its folder, or else its module."""
     mark = item.get_closest_marker("process_group")
-    return str(mark.args[0]) if mark else item.nodeid.partition("::")[0]
+    if mark:
+        return str(mark.args[0])
+    module = item.nodeid.partition("::")[0]
+    return next((folder for folder in _ONE_GROUP if module.startswith(f"{folder}/")), module)
 
 
 def grouped(items: Sequence[pytest.Item], seconds: Mapping[str, float]) -> list[list[int]]:
@@ -32,4 +37,6 @@ def _weight(first: pytest.Item, count: int, seconds: Mapping[str, float]) -> flo
         return known
     if first.get_closest_marker("process_group"):
         return 30.0 + count
+    if group_name(first) in _ONE_GROUP:
+        return 300.0 + count
     return 10.0 + count if first.nodeid.startswith(_STARTING) else 0.02 * count
