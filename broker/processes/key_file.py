@@ -3,9 +3,6 @@
 The auth pool signs with it, the edges verify with it; both read it again when it changes.
 """
 
-import contextlib
-import os
-import tempfile
 from pathlib import Path
 
 from schemas.keys.signing import holds_private_keys, read_signing_key
@@ -31,28 +28,6 @@ def read_key_file(file: Path) -> str:
         raise SettingsError(f"auth.signing_keys_path cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SettingsError("auth.signing_keys_path cannot be read: it is no UTF-8") from None
-
-
-def replace_key_file(file: Path, text: str) -> None:
-    """Replace a file atomically with one that only its owner can read; the owner stays. Raises: OSError, ValueError."""
-    owner = file.stat()
-    if os.geteuid() not in (0, owner.st_uid):
-        raise ValueError(
-            "it belongs to another user; run this as that user, so that the platform can still read it"
-        )
-    descriptor, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with open(descriptor, "w", encoding="utf-8") as opened:
-            if os.geteuid() == 0:
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
-            opened.write(text)
-            opened.flush()
-            os.fsync(descriptor)
-        os.replace(draft, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise
 
 
 def verifying_keys(text: str) -> KeySet:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from broker.processes.key_file import replace_key_file
+from broker.processes.private_file import replace_private_file
 from services.cli.options import refuse
 from services.cli.secret_rotation import SecretNotThere, exchange_secret
 
@@ -84,7 +84,7 @@ def _exchange_secret(file: Path, valid_s: float) -> None:
     until = datetime.now(UTC) + timedelta(seconds=valid_s)
     try:
         changed = exchange_secret(target.read_text(), secrets.token_urlsafe(36), until)
-        replace_key_file(target, changed)
+        replace_private_file(target, changed)
     except OSError as error:
         refuse(f"{file} cannot be used: {error.strerror}. It is as it was.", code=2)
     except (SecretNotThere, UnicodeDecodeError, ValueError) as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from broker.processes.key_file import replace_key_file
+from broker.processes.private_file import replace_private_file
 from schemas.keys.key_rotation import RotationResult, RotationStep, new_list, rotate
 from services.cli.options import refuse
 
@@ -23,7 +23,7 @@ def rotate_file(file: Path) -> str:
     try:
         text = _read(target)
         rotated = rotate(text)
-        replace_key_file(target, rotated.text)
+        replace_private_file(target, rotated.text)
     except FileNotFoundError:
         refuse(f"There is no file {file}. Make one with `headwater keys --signing > {file}`.", code=2)
     except OSError as error:

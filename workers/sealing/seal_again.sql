@@ -7,7 +7,7 @@ where id > $2 and pg_catalog.starts_with(secret, '{"key_id"') and pg_catalog.spl
 
 -- name: store_factors
 update auth.mfa_factors as t set secret = n.new
-from pg_catalog.unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.secret = n.old
+from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.secret = n.old
 
 -- name: sessions
 -- Keys of sessions; a derived key is not in its row.
@@ -18,7 +18,7 @@ order by id limit $3
 
 -- name: store_sessions
 update auth.sessions as t set refresh_token_hmac_key = n.new
-from pg_catalog.unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.refresh_token_hmac_key = n.old
+from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.refresh_token_hmac_key = n.old
 
 -- name: providers
 select id, client_secret as sealed from auth.custom_oauth_providers
@@ -26,7 +26,7 @@ where id > $2 and pg_catalog.starts_with(client_secret, '{"key_id"') and pg_cata
 
 -- name: store_providers
 update auth.custom_oauth_providers as t set client_secret = n.new
-from pg_catalog.unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.client_secret = n.old
+from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, old, new) where t.id = n.id and t.client_secret = n.old
 
 -- name: access_keys
 select access_key_id, secret from storage.s3_access_keys where secret <> ''

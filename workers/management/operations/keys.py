@@ -9,7 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from broker.processes.key_file import read_key_file, replace_key_file
+from broker.processes.key_file import read_key_file
+from broker.processes.private_file import replace_private_file
 from broker.processes.setting_files import find_file, setting_folders
 from schemas.keys.key_rotation import RotationResult, RotationStep, entry_roles, rotate
 from schemas.keys.legacy_keys import legacy_key
@@ -136,7 +137,7 @@ async def rotate_signing_keys(context: OperationContext, arguments: NoArguments)
 
 def _rotate_file(file: Path) -> RotationResult:
     result = rotate(read_key_file(file))
-    replace_key_file(file, result.text)
+    replace_private_file(file, result.text)
     return result
 
 

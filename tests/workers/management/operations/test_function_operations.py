@@ -272,9 +272,8 @@ def test_a_function_is_run_on_its_schedule_now(developer: RemoteAdministrator, e
     developer.run("functions.run_now", name=echo)
 
     deadline = time.monotonic() + 30
-    while calls() == before:
+    while calls() != before + 1:  # a worker that does not answer in time is missing in the sum
         assert time.monotonic() < deadline
-    assert calls() == before + 1
     assert developer.refused("functions.run_now", name="zipped") == (404, "not_found")
 
 

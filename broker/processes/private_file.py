@@ -1,0 +1,28 @@
+"""Replacing a file of secrets: a file of signing keys, or of variables. It loads no library of cryptography, so commands may import it."""
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+
+def replace_private_file(file: Path, text: str) -> None:
+    """Replace a file atomically with one that only its owner can read; the owner stays. Raises: OSError, ValueError."""
+    owner = file.stat()
+    if os.geteuid() not in (0, owner.st_uid):
+        raise ValueError(
+            "it belongs to another user; run this as that user, so that the platform can still read it"
+        )
+    descriptor, draft = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as opened:
+            if os.geteuid() == 0:
+                os.fchown(descriptor, owner.st_uid, owner.st_gid)
+            opened.write(text)
+            opened.flush()
+            os.fsync(descriptor)
+        os.replace(draft, file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise
