@@ -11,6 +11,10 @@ import pytest
 def test_passes():
     pass
 
+@pytest.mark.skip(reason="another time")
+def test_skipped_passes():
+    pass
+
 def test_fails_with_a_text_that_is_no_unicode():
     print("printed \\udcff")
     assert "\\ud800" == "expected \\udfff"
@@ -51,9 +55,11 @@ def test_the_last_lines_name_the_first_internal_error(tmp_path: Path) -> None:
 
 
 def test_a_run_without_failures_ends_with_the_summary_of_pytest(tmp_path: Path) -> None:
-    output = run(tmp_path, CONFTEST, "-k", "passes")
+    output = run(tmp_path, CONFTEST, "-k", "passes", "-ra")
 
-    assert "1 passed" in output
+    assert "1 passed, 1 skipped" in output
+    assert "test_some.py:8: another time" in output
+    assert "Traceback" not in output
     assert "what failed" not in output
 
 

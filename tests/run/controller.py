@@ -114,6 +114,8 @@ class ForkedRun:
     def _report(self, session: pytest.Session, child: _Child, data: dict[str, object]) -> None:
         config = session.config
         report = config.hook.pytest_report_from_serializable(config=config, data=data)
+        if isinstance(report.longrepr, list):
+            report.longrepr = tuple(report.longrepr)  # the place and reason of a skipped test; JSON has no tuples
         if child.running is not None:
             name = group_name(session.items[child.running])
             self._seconds[name] = round(self._seconds.get(name, 0) + report.duration, 2)
