@@ -115,7 +115,8 @@ class ForkedRun:
         config = session.config
         report = config.hook.pytest_report_from_serializable(config=config, data=data)
         if isinstance(report.longrepr, list):
-            report.longrepr = tuple(report.longrepr)  # the place and reason of a skipped test; JSON has no tuples
+            # The place and reason of a skipped test: JSON has no tuples.
+            report.longrepr = tuple(report.longrepr)
         if child.running is not None:
             name = group_name(session.items[child.running])
             self._seconds[name] = round(self._seconds.get(name, 0) + report.duration, 2)
