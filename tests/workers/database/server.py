@@ -106,7 +106,7 @@ def temporary_server(**options: Any) -> Iterator[Server]:
 
 @contextlib.contextmanager
 def migrated_server(**options: Any) -> Iterator[Server]:
-    """Give a server as `temporary_server` does, whose database has the system schemas as `migrate` makes them by default.
+    """Yield a server as `temporary_server` does, whose database has the system schemas as `migrate` makes them by default.
 
     It is a copy of one that is migrated once in a run: 0.3 s of CPU instead of 2.
     """
