@@ -18,7 +18,7 @@ def test_sound_platform_has_nothing_wrong(running_platform: Platform) -> None:
 def test_servers_that_do_not_answer_are_told_with_a_cure(tmp_path: Path) -> None:
     port = free_port()
     servers = {
-        "HEADWATER_DB_URL": f"postgresql://a:secret@127.0.0.1:{port}/x",
+        "HEADWATER_DB_URL": f"postgresql://a:xyzzy-of-the-url@127.0.0.1:{port}/x",
         "HEADWATER_BROKER_URL": f"nats://127.0.0.1:{port}",
     }
 
@@ -27,4 +27,4 @@ def test_servers_that_do_not_answer_are_told_with_a_cure(tmp_path: Path) -> None
     assert done.returncode == 1
     assert "does not answer" in done.stdout
     assert "HEADWATER_DB_URL" in done.stdout
-    assert "secret" not in done.stdout + done.stderr
+    assert "xyzzy" not in done.stdout + done.stderr

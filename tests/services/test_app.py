@@ -253,7 +253,7 @@ async def test_a_port_that_is_taken_is_told(nats: NatsServer, capsys: pytest.Cap
 
 
 def signed(secret: str = KEYS.jwt_secret, **claims: object) -> str:
-    return jwt.encode({"exp": NOW + 600, **claims}, secret, algorithm="HS256")
+    return jwt.encode({"exp": NOW + 6000, **claims}, secret, algorithm="HS256")
 
 
 def caller(settings: Settings, path: str, key: str | None, token: str | None = None) -> Caller:

@@ -22,6 +22,7 @@ async def nats() -> AsyncIterator[NatsServer]:
 async def place(nats: NatsServer) -> AsyncIterator[Site]:
     """A site that is shared by the tests of a module."""
     named = {name: TIGHT for name in ("loop", "heap", "buffers", "slow", "background", "patient")}
+    named["gigabyte"] = FunctionSettings(cpu_ms=60_000)  # reading it takes 2 s of a busy machine
     async with site(nats.url, runtime=EdgeRuntime(watch=0, max_instances=1), functions=named) as one:
         yield one
 

@@ -88,12 +88,14 @@ def test_sockets_that_systemd_holds_are_divided_by_their_ports():
 @pytest.mark.parametrize(
     ("environment", "descriptors"),
     [
-        ({"LISTEN_FDS": "2", "LISTEN_PID": str(os.getpid()), "LISTEN_FDNAMES": "a:b"}, [3, 4]),
+        ({"LISTEN_FDS": "2", "LISTEN_PID": "own", "LISTEN_FDNAMES": "a:b"}, [3, 4]),
         ({"LISTEN_FDS": "2", "LISTEN_PID": "1"}, []),
-        ({"LISTEN_FDS": "many", "LISTEN_PID": str(os.getpid())}, []),
+        ({"LISTEN_FDS": "many", "LISTEN_PID": "own"}, []),
         ({}, []),
     ],
 )
 def test_descriptors_of_systemd_are_those_for_this_process(environment, descriptors):
+    # The process that tests is a fork of the one that collected the parameters.
+    environment = {name: str(os.getpid()) if value == "own" else value for name, value in environment.items()}
     assert take_activated(environment) == descriptors
     assert environment == {}, "no child takes them for its own"

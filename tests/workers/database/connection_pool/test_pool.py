@@ -7,6 +7,7 @@ import signal
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
+import asyncpg
 import msgspec
 import pytest
 import uvloop
@@ -315,8 +316,12 @@ async def test_old_connections_are_replaced(database):
 async def test_idle_connections_are_closed_but_one(database):
     # Long enough that none is closed while a busy machine opens the others.
     async with opened(database.login, 3, times=PoolTimes(idle=4.0)) as pool:
-        await asyncio.gather(*(value(pool, "select pg_sleep(0.05)") for _ in range(3)))
-        assert pool.state.open == 3
+        holder = await asyncpg.connect(database.admin)
+        await holder.execute("select pg_advisory_lock(1)")
+        waiting = [asyncio.ensure_future(value(pool, "select pg_advisory_lock_shared(1)")) for _ in range(3)]
+        await until(lambda: pool.state.open == 3)
+        await holder.close()
+        await asyncio.gather(*waiting)
 
         await until(lambda: pool.state == PoolState(open=1, idle=1, waiting=0))
 
