@@ -16,6 +16,7 @@ from tests.fast import FAST
 from tests.prepared import RUN_FOLDER, is_prepared
 from tests.run.controller import ForkedRun
 from tests.run.long_tests import WithoutLongTests
+from tests.run.memory_folder import use_memory
 from tests.workers.database.own_server import OwnServer, shared_server
 
 settings.register_profile(
@@ -30,6 +31,8 @@ _RANDOM = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the folder of what the run prepares once; the processes of the run inherit its name."""
+    if config.getoption("processes") > 1 and (delete := use_memory(os.environ)):
+        config.add_cleanup(delete)
     if not is_prepared():
         folder = tempfile.mkdtemp(prefix="headwater-tests-")
         os.chmod(folder, 0o711)
