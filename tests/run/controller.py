@@ -121,6 +121,9 @@ class ForkedRun:
             name = group_name(session.items[child.running])
             self._seconds[name] = round(self._seconds.get(name, 0) + report.duration, 2)
         config.hook.pytest_runtest_logreport(report=report)
+        if report.failed:  # at once: whoever waits for a long run can look at it
+            lines = report.longreprtext.strip().splitlines() or [""]
+            config.get_terminal_writer().line(f"\n{report.nodeid} failed ({report.when}): {lines[-1]}")
         if report.when == "teardown":
             config.hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
             child.running = None
