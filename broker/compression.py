@@ -1,4 +1,4 @@
-"""Compress data of our own (messages, blocks of the log store) with Zstandard; bodies of responses have `services/gateway/encoders.py`."""
+"""Compress data of our own (messages, blocks of the log store) with Zstandard; bodies of responses have `services/gateway/requests/encoders.py`."""
 
 import sys
 

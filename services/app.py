@@ -18,16 +18,16 @@ from schemas.keys.tokens import Verifier
 from schemas.settings.auth_keys import listed_keys
 from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Settings, SettingsError, gateway_scheme
-from services.gateway.authentication import Authenticator
-from services.gateway.compression import ResponseCompression
+from services.gateway.connections.listener import GatewayListener
 from services.gateway.edge import Edge
 from services.gateway.health import Health
-from services.gateway.listener import GatewayListener
-from services.gateway.objects import ObjectTransfers
-from services.gateway.public_address import PublicAddress
-from services.gateway.resumable.uploads import ResumableUploads
-from services.gateway.routes import pools_of
-from services.gateway.transfer_rate import TransferLimits
+from services.gateway.objects.resumable.uploads import ResumableUploads
+from services.gateway.objects.transfers import ObjectTransfers
+from services.gateway.requests.authentication import Authenticator
+from services.gateway.requests.compression import ResponseCompression
+from services.gateway.requests.public_address import PublicAddress
+from services.gateway.requests.routes import pools_of
+from services.gateway.requests.transfer_rate import TransferLimits
 from services.keys.issuers import third_party_issuers
 from services.keys.key_fetch import KeyClient
 from services.keys.keyring import GatewayKeyring

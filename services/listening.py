@@ -21,13 +21,13 @@ from services.certificates.folder import CertificateFolder
 from services.certificates.holder import CertificateHolder
 from services.certificates.model import DnsMethod
 from services.certificates.shared import SharedCertificates
-from services.gateway.certificate import Certificate
-from services.gateway.connections import ConnectionLimits
-from services.gateway.direct_connection import DirectListener
+from services.gateway.connections.certificate import Certificate
+from services.gateway.connections.connection_limits import ConnectionLimits
+from services.gateway.connections.listener import GatewayListener, HttpAnswers, Site
+from services.gateway.connections.plain_port import PlainAnswers, hosts_of
+from services.gateway.connections.tls_port import TlsPort
+from services.gateway.direct.connection import DirectListener
 from services.gateway.edge import Edge
-from services.gateway.listener import GatewayListener, HttpAnswers, Site
-from services.gateway.plain_port import PlainAnswers, hosts_of
-from services.gateway.tls_port import TlsPort
 from services.middleware.limits import read_networks
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.ports import unbindable

@@ -6,7 +6,7 @@
     advice.json       when the authority wants the certificate to be renewed
 
 The gateway serves from the first two and reads them again when they change. The key is written first: a pair that does not belong
-together is not used (services/gateway/certificate.py).
+together is not used (services/gateway/connections/certificate.py).
 """
 
 import contextlib

@@ -10,7 +10,7 @@ from services.certificates.folder import CertificateFolder, facts_of
 from services.certificates.model import OrderHistory, RenewalAdvice
 from services.certificates.schedule import CertificateFacts
 from services.doctor.finding import DoctorFinding, FindingLevel
-from services.gateway.certificate import Certificate
+from services.gateway.connections.certificate import Certificate
 
 _DAY_S = 86400
 _SOON_DAYS = 14

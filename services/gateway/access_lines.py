@@ -14,7 +14,7 @@ from aiohttp import web
 from broker.observability.log_buffer import LogBuffer, level_of_status
 from schemas.caller import UserCaller
 from schemas.logs import LogRecord
-from services.gateway.request import GatewayRequest
+from services.gateway.requests.request import GatewayRequest
 
 CLIENT_GONE = 499
 """Status of a request whose client went away before the answer."""

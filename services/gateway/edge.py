@@ -26,21 +26,21 @@ from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import RateLimit, Settings, Tls
 from services.gateway.access_lines import CLIENT_GONE, AccessLines
-from services.gateway.authentication import Authenticator
-from services.gateway.compression import ResponseCompression, encoded_headers, with_known_tag
-from services.gateway.errors import gateway_error
-from services.gateway.forward import BodyRejected, http_response, stream_response
 from services.gateway.functions import is_websocket_request
 from services.gateway.handlers import UnroutedHandler, build_handlers
-from services.gateway.head_checks import answer_in_http11, head_fault
 from services.gateway.health import Health
-from services.gateway.objects import ObjectTransfers
-from services.gateway.recent_writes import RecentWrites
-from services.gateway.request import GatewayRequest, address_headers_of, read_request
+from services.gateway.objects.s3.errors import error_as_xml
+from services.gateway.objects.transfers import ObjectTransfers
+from services.gateway.requests.authentication import Authenticator
+from services.gateway.requests.compression import ResponseCompression, encoded_headers, with_known_tag
+from services.gateway.requests.errors import gateway_error
+from services.gateway.requests.forward import BodyRejected, http_response, stream_response
+from services.gateway.requests.head_checks import answer_in_http11, head_fault
+from services.gateway.requests.recent_writes import RecentWrites
+from services.gateway.requests.request import GatewayRequest, address_headers_of, read_request
+from services.gateway.requests.route_handler import Reply, RouteHandler
+from services.gateway.requests.routes import GatewayRoute
 from services.gateway.root_page import RootPage
-from services.gateway.route_handler import Reply, RouteHandler
-from services.gateway.routes import GatewayRoute
-from services.gateway.s3.errors import error_as_xml
 from services.middleware import cors
 from services.middleware.api_keys import ApiKeyRejected
 from services.middleware.errors import error_response
@@ -170,7 +170,7 @@ class Edge:
     async def resume(
         self, request: GatewayRequest, reply_of: Callable[[], Awaitable[Reply]], started_at: float
     ) -> web.StreamResponse:
-        """Answer a request that `direct_requests.py` has begun, from its reply on. Raises: as `handle`."""
+        """Answer a request that `direct/exchange.py` has begun, from its reply on. Raises: as `handle`."""
         sent: web.StreamResponse | None = None
         try:
             sent = await self._respond(request, reply_of)

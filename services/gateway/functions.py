@@ -20,10 +20,10 @@ from schemas.errors import Unavailable
 from schemas.functions.errors import FunctionNameMissing, FunctionNotFound
 from schemas.http import Headers, Response
 from schemas.settings.functions import EdgeRuntime
-from services.gateway.forward import Forwarder, response_headers
-from services.gateway.public_address import url_from_headers
-from services.gateway.request import GatewayRequest
-from services.gateway.transfer_rate import TransferLimits
+from services.gateway.requests.forward import Forwarder, response_headers
+from services.gateway.requests.public_address import url_from_headers
+from services.gateway.requests.request import GatewayRequest
+from services.gateway.requests.transfer_rate import TransferLimits
 from services.middleware.errors import JSON
 
 PREFIX = "/functions/v1"

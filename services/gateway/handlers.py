@@ -23,21 +23,21 @@ from schemas.http import SERVER_ORIGIN, Request, Response
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.dashboard.files import PREFIX, DashboardFiles
-from services.gateway.authentication import Authenticator
-from services.gateway.errors import gateway_error
-from services.gateway.forward import Forwarder
 from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
 from services.gateway.health import METRICS, Health
 from services.gateway.health import PATHS as HEALTH_PATHS
-from services.gateway.objects import ObjectTransfers
-from services.gateway.public_address import origin_from_headers
-from services.gateway.recent_writes import RecentWrites
-from services.gateway.request import GatewayRequest
+from services.gateway.objects.storage_handlers import ResumableUploadHandler, S3Handler, StorageHandler
+from services.gateway.objects.transfers import ObjectTransfers
+from services.gateway.requests.authentication import Authenticator
+from services.gateway.requests.errors import gateway_error
+from services.gateway.requests.forward import Forwarder
+from services.gateway.requests.public_address import origin_from_headers
+from services.gateway.requests.recent_writes import RecentWrites
+from services.gateway.requests.request import GatewayRequest
+from services.gateway.requests.route_handler import ForwardHandler, MessageBody, Reply, RouteHandler
+from services.gateway.requests.routes import ROUTES, HandlerName, areas_off, switch_of
+from services.gateway.requests.transfer_rate import TransferLimits
 from services.gateway.root_page import RootPage
-from services.gateway.route_handler import ForwardHandler, MessageBody, Reply, RouteHandler
-from services.gateway.routes import ROUTES, HandlerName, areas_off, switch_of
-from services.gateway.storage_handlers import ResumableUploadHandler, S3Handler, StorageHandler
-from services.gateway.transfer_rate import TransferLimits
 from services.middleware import cors
 from services.middleware.api_keys import without_bearer, without_key
 from services.middleware.caller_key import CallerKeys

@@ -15,7 +15,7 @@ from broker.requests.call import Calls
 from schemas.errors import ApiError
 from schemas.http import Request, Response
 from schemas.keys.secret import Secret
-from services.gateway.routes import POOLS
+from services.gateway.requests.routes import POOLS
 from services.middleware.errors import JSON, error_response
 
 METRICS = "/metrics"

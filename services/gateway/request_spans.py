@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from broker.observability.tracing import Tracing
-from services.gateway.routes import route_of
+from services.gateway.requests.routes import route_of
 
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

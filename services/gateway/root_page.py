@@ -11,7 +11,7 @@ import msgspec
 
 from schemas.http import Headers, Response
 from schemas.settings.tree import Settings
-from services.gateway.routes import areas_off
+from services.gateway.requests.routes import areas_off
 from services.middleware.errors import JSON
 from services.middleware.qualities import parse_qualities
 

@@ -7,7 +7,7 @@ from broker.events import EventSubscription, subscribe_events
 from broker.nats.connection import NatsConnection
 from broker.subjects import KEYS_CHANGED
 from schemas.events import KeysChanged
-from services.gateway.authentication import Authenticator
+from services.gateway.requests.authentication import Authenticator
 from services.keys.platform_keys import PlatformKeys
 from services.keys.third_party_keys import ThirdPartyKeys
 

@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 from aiohttp.http_parser import RawResponseMessage
 from aiohttp.streams import StreamReader
 
-from services.gateway.forward import send_continue
+from services.gateway.requests.forward import send_continue
 from services.projects.headers import ForwardedClient, request_head, response_headers
 from services.projects.tunnel import run_tunnel
 from services.projects.upstream import UpstreamConnection, UpstreamConnections, UpstreamLost, chunked

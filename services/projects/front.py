@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from aiohttp import web
 
-from services.gateway.head_checks import head_fault
+from services.gateway.requests.head_checks import head_fault
 from services.middleware.limits import Network, client_address, is_in_networks
 from services.projects.errors import ProjectOverloaded, ProjectUnavailable
 from services.projects.forward import SmallBodyLate, forward

@@ -19,10 +19,10 @@ from aiohttp import web
 from broker.processes.inherited_sockets import InheritedSockets
 from schemas.projects import NextDue
 from schemas.settings.tree import SettingsError
-from services.gateway.certificate import Certificate
-from services.gateway.connections import ConnectionLimits
-from services.gateway.listener import GatewayListener, Site
-from services.gateway.tls_port import TlsPort
+from services.gateway.connections.certificate import Certificate
+from services.gateway.connections.connection_limits import ConnectionLimits
+from services.gateway.connections.listener import GatewayListener, Site
+from services.gateway.connections.tls_port import TlsPort
 from services.middleware.limits import read_networks
 from services.projects.control import ControlServer
 from services.projects.front import FrontGateway, ServedProject

@@ -29,7 +29,7 @@ from schemas.errors import Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.tree import Settings
-from services.gateway.authentication import Authenticator
+from services.gateway.requests.authentication import Authenticator
 from services.middleware.errors import JSON
 from services.realtime import sse
 from services.realtime.broadcasts import BroadcastRequest, HttpBroadcasts, is_broadcast

@@ -16,7 +16,7 @@ import msgspec
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
 from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
-from services.gateway.authentication import Authenticator
+from services.gateway.requests.authentication import Authenticator
 
 _EXPIRED = "JWT expired"
 _WRONG_KEY = "No suitable key or wrong key type"

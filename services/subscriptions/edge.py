@@ -20,9 +20,9 @@ from schemas.keys.token_claims import FAR_S
 from schemas.numbers import read_json_number
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD
-from services.gateway.authentication import Authenticator
 from services.gateway.functions import is_websocket_request
-from services.gateway.routes import route_of
+from services.gateway.requests.authentication import Authenticator
+from services.gateway.requests.routes import route_of
 from services.middleware.api_keys import ApiKeyRejected
 from services.middleware.caller_key import CallerKeys
 from services.middleware.errors import error_response

@@ -14,7 +14,7 @@ from jwt.algorithms import ECAlgorithm
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Auth, Settings
 from services.app import build_authenticator
-from services.gateway.routes import route_of
+from services.gateway.requests.routes import route_of
 from services.supervisor.api_keys import keys_of
 
 _NOW = time.time()

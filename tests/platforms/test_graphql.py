@@ -183,7 +183,7 @@ def test_bodies_that_are_no_request_are_a_400(sky: Platform, body: bytes) -> Non
 
 
 USUAL = {"Expect": "nothing-special"}
-"""A header that makes a request take the usual way through the gateway (services/gateway/direct_requests.py)."""
+"""A header that makes a request take the usual way through the gateway (services/gateway/direct/exchange.py)."""
 
 
 @pytest.mark.parametrize(

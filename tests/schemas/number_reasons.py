@@ -119,17 +119,17 @@ REASONS: dict[str, dict[str, str]] = {
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
     },
-    "services/gateway/direct_requests.py": {
+    "services/gateway/direct/exchange.py": {
         "int(length)": "at most five decimal digits",
     },
-    "services/gateway/known_heads.py": {
+    "services/gateway/direct/known_heads.py": {
         "int(length[1])": PATTERN,
         "int(match[0])": PATTERN,
     },
-    "services/gateway/resumable/uploads.py": {
+    "services/gateway/objects/resumable/uploads.py": {
         "int(most)": NUMBER,
     },
-    "services/gateway/upload_allowances.py": {
+    "services/gateway/objects/upload_allowances.py": {
         "int(now)": NUMBER,
     },
     "services/mail_catcher/edge.py": {

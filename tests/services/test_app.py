@@ -22,7 +22,7 @@ from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCalle
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Jwt, Settings, SettingsError
 from services.app import build_authenticator
-from services.gateway.routes import GatewayRoute, route_of
+from services.gateway.requests.routes import GatewayRoute, route_of
 from services.listening import request_wait_s
 from tests.broker.server import NatsServer, free_port, running_server
 from tests.services.gateway.door import KEYS, Watched, fresh_id, running_door, start

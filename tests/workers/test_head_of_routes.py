@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.routes import ROUTES as GATEWAY_ROUTES
+from services.gateway.requests.routes import ROUTES as GATEWAY_ROUTES
 from workers.auth.http import routes as auth
 from workers.routing import MethodNotAllowed, RouteMatch
 from workers.storage import routes as storage

@@ -7,9 +7,9 @@ import pytest
 import pytest_asyncio
 
 from schemas.settings.tree import Gateway
-from services.gateway import listener
+from services.gateway.connections import listener
 from tests.broker.server import NatsServer, running_server
-from tests.services.gateway.direct_counts import Counts, watch
+from tests.services.gateway.direct.direct_counts import Counts, watch
 from tests.services.gateway.door import Door, running_door
 from tests.services.gateway.pool import Pool, running_pool
 

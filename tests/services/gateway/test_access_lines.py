@@ -11,8 +11,8 @@ from schemas.caller import AnonymousCaller, Caller, UserCaller
 from schemas.logs import LogRecord
 from schemas.settings.log import LogStoreSettings
 from services.gateway.access_lines import AccessLines
-from services.gateway.request import GatewayRequest
-from services.gateway.routes import route_of
+from services.gateway.requests.request import GatewayRequest
+from services.gateway.requests.routes import route_of
 
 _QUIET = LogStoreSettings(requests=0.0, requests_per_second=0)
 

@@ -5,7 +5,7 @@ import pytest
 from schemas.settings.dashboard import Dashboard
 from schemas.settings.management import Management
 from schemas.settings.tree import Settings
-from services.gateway.routes import areas_off
+from services.gateway.requests.routes import areas_off
 from tests.services.gateway.door import Door
 
 

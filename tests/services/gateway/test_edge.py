@@ -13,7 +13,7 @@ from schemas.settings.tree import Gateway, RateLimit
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
 from tests.services.gateway.pool import Pool
-from tests.services.gateway.test_forward import said
+from tests.services.gateway.requests.test_forward import said
 from tests.services.gateway.wire import Reply, head_of
 
 KEY = ("apikey", KEYS.anon_key)

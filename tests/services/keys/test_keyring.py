@@ -20,8 +20,8 @@ from schemas.keys.signing import read_signing_key, sign
 from schemas.settings.auth_providers import Firebase, ThirdParty, WorkOs
 from schemas.settings.tree import Auth, Settings
 from services.app import build_authenticator
-from services.gateway.authentication import Authenticator
-from services.gateway.routes import route_of
+from services.gateway.requests.authentication import Authenticator
+from services.gateway.requests.routes import route_of
 from services.keys.issuers import IssuerTemplate, third_party_issuers
 from services.keys.key_fetch import KeyClient
 from services.keys.keyring import GatewayKeyring

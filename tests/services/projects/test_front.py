@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from services.gateway.connections import ConnectionLimits
-from services.gateway.listener import GatewayListener
+from services.gateway.connections.connection_limits import ConnectionLimits
+from services.gateway.connections.listener import GatewayListener
 from services.middleware.limits import read_networks
 from services.projects.front import FrontGateway, ServedProject
 from services.projects.idleness import IdleReport

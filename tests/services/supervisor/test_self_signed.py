@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives import serialization
 
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import SettingsError
-from services.gateway.certificate import Certificate
+from services.gateway.connections.certificate import Certificate
 from services.supervisor.self_signed import hosts
 from services.supervisor.self_signed_process import ensure_certificate
 

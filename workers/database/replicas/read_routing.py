@@ -13,7 +13,7 @@ that a standby rejects, or a table that it does not have yet. So an error that a
 
 After a write the worker reads where the log ends, which is behind the commit. The position goes to the caller in the response
 (`Headwater-Position`) and to all edges (`POSITIONS`), in this order on one connection: event, response. An edge adds it to the caller's
-next reads (`services/gateway/recent_writes.py`), so that clients that know nothing of it read their own writes.
+next reads (`services/gateway/requests/recent_writes.py`), so that clients that know nothing of it read their own writes.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Resumable uploads (TUS 1.0.0): route each request to its step. Errors are plain text with their real HTTP status.
 
-The gateway answers `OPTIONS` itself (services/gateway/resumable/uploads.py), because it needs no authentication.
+The gateway answers `OPTIONS` itself (services/gateway/objects/resumable/uploads.py), because it needs no authentication.
 Source: docs/reference/storage.md, section 9.
 """
 

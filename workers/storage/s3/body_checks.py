@@ -1,6 +1,6 @@
 """Signed bodies: what the gateway needs to check one, and what it reports back. Pure.
 
-The gateway reads the frames and hashes of a body (`services/gateway/s3/chunks.py`) with the signing key of its day,
+The gateway reads the frames and hashes of a body (`services/gateway/objects/s3/chunks.py`) with the signing key of its day,
 region and service. A body that does not match its signature comes back as an incomplete `StoredBody` with an error code
 in `fields`.
 """

@@ -26,7 +26,7 @@ from workers.storage.s3.protocol.sigv4 import ALGORITHM, UNSIGNED, SignatureClai
 from workers.storage.uploads.commit import commit, grant
 
 FIELDS = ":form"
-"""Header in which the gateway passes the form fields (`services/gateway/s3/form.py`); it drops one that a client sends."""
+"""Header in which the gateway passes the form fields (`services/gateway/objects/s3/form.py`); it drops one that a client sends."""
 _AS_HEADERS = (
     "content-type", "cache-control", "content-disposition", "content-encoding", "content-language", "expires", "x-robots-tag"
 )  # fmt: skip

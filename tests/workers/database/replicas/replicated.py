@@ -19,7 +19,7 @@ from schemas.keys.secret import Secret
 from schemas.settings.tree import Api, Broker, Db, Pools, Replicas, Settings
 from schemas.settings.types import Duration
 from schemas.subscriptions import METHOD
-from services.gateway.recent_writes import RecentWrites
+from services.gateway.requests.recent_writes import RecentWrites
 from tests.broker.server import NatsServer
 from tests.workers.database.introspection_fixtures import as_role
 from tests.workers.database.own_server import OwnServer

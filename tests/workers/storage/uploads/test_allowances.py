@@ -10,7 +10,7 @@ from broker.blobs import blob_names
 from schemas.blobs import LARGEST_ALLOWED, StoredBody, UploadAllowance
 from schemas.caller import Caller
 from schemas.http import Request, Response
-from services.gateway.upload_allowances import allowed_version
+from services.gateway.objects.upload_allowances import allowed_version
 from tests.workers.storage.storage_pool import (
     ALICE,
     ALICE_ID,

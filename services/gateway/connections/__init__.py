@@ -1,0 +1,1 @@
+"""Where connections come from: listeners, TLS and certificates, and how many connections there may be."""

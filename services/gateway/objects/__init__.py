@@ -1,0 +1,1 @@
+"""Uploads and downloads of objects: their bytes pass between the client and the blob store."""
