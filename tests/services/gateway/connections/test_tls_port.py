@@ -66,7 +66,9 @@ async def test_a_stalled_handshake_is_closed(nats: NatsServer, pair: Tls) -> Non
 async def test_a_handshake_under_way_is_finished_before_the_end(
     nats: NatsServer, pair: Tls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.tls_port._LAST_HANDSHAKES_S", 60.0)  # the client may be slow here
+    monkeypatch.setattr(
+        "services.gateway.connections.tls_port._LAST_HANDSHAKES_S", 60.0
+    )  # the client may be slow here
     monkeypatch.setattr("services.listening._FIRST_HEAD_S", 60.0)
     async with (
         running_door(nats.url, api={"tls": pair}, drain_timeout=100.0) as edge,

@@ -175,7 +175,7 @@ async def test_a_file_that_became_shorter_ends_the_copy(
 async def test_a_client_that_takes_nothing_is_noticed(
     threads: FileCopyThreads, file: int, connect: Callable[[], Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.file_copy.STALL_S", 0.2)
+    monkeypatch.setattr("services.gateway.objects.file_copy.STALL_S", 0.2)
     ours, client = connect()
 
     with pytest.raises(TimeoutError):

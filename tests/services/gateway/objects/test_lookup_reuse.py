@@ -176,7 +176,7 @@ def test_content_belongs_to_a_version_and_to_a_response_that_may_be_reused(
 
 
 def test_contents_take_a_bounded_space(cache: LookupCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.gateway.lookup_reuse._MOST_CONTENT", 10)
+    monkeypatch.setattr("services.gateway.objects.lookup_reuse._MOST_CONTENT", 10)
 
     cache.store_content("1", b"12345")
     cache.store_content("1", b"12345")
