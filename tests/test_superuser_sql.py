@@ -23,7 +23,7 @@ OPENS_OTHERS = {
     "workers/database/sessions/leadership.py": "the scheduler's login, and that of the reader of the log",
     "workers/database/protocol/connecting.py": "the interface's login, and those of the pools",
     "workers/database/sessions/script.py": "logins of jobs",
-    "workers/management/schema_metadata/query_session.py": "the login for SQL of administrators, a member of role postgres",
+    "workers/management/spellings/schema_metadata/query_session.py": "the login for SQL of administrators, a member of role postgres",
     "workers/project/project_connection.py": "a project's own login",
     "workers/replication/conversions.py": "the interface's login",
     "workers/database/sessions/replication.py": "the login of the reader of the log, and physical replication, where no SQL runs",

@@ -4,7 +4,7 @@
       lock                 held by the process that writes
       00000001.sqlite ...  segments; the highest number is written, the others only read and in the end deleted
 
-The process that holds the lock reads the streams and appends (`workers/management/logs/keeper.py`); any process reads. Nothing here
+The process that holds the lock reads the streams and appends (`workers/management/areas/logs/keeper.py`); any process reads. Nothing here
 needs Postgres, or a running platform. A segment is closed at a sixteenth of `max_size` or a fourteenth of `max_age`, and whole
 segments are deleted, so deleting costs nothing. The store keeps `least_free` bytes of its disk free: it deletes its oldest segments
 for that, and when the last one alone is too much it stops (`StoreFull`) and the lines wait in the stream.

@@ -21,11 +21,11 @@ from tests.bench import cpu
 from tests.workers.database.server import Server, temporary_server
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.migrations.migrate import migrate
-from workers.management.database import ManagementDatabase
-from workers.management.identity.model import Actor
+from workers.management.interface.backends.database import ManagementDatabase
+from workers.management.interface.backends.platform_pools import PlatformPools
+from workers.management.interface.identity.model import Actor
+from workers.management.interface.rights import Right
 from workers.management.operations.advisors import AdvisorFindings
-from workers.management.platform_pools import PlatformPools
-from workers.management.rights import Right
 from workers.management.worker import ManagementWorker
 
 _COLUMNS = ", ".join(f"column_{number} text" for number in range(7))

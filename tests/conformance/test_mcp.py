@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from tests.platform import Platform, platform
-from tests.workers.management.mcp.conftest import data_of
+from tests.workers.management.spellings.mcp.conftest import data_of
 
 HERE = Path(__file__).parent
 pytestmark = [pytest.mark.process_group("clients"), pytest.mark.timeout(240)]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.attacks.probe import run_sql, superuser_url
 from tests.platform import Platform, platform
-from tests.workers.management.advisors.faults import AFTERWARDS, FAULTS, PREPARATION
+from tests.workers.management.areas.advisors.faults import AFTERWARDS, FAULTS, PREPARATION
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "node_modules" / "@supabase" / "cli-linux-x64" / "bin" / "supabase"

@@ -332,19 +332,19 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
-    "workers/management/settings/change.py": {
+    "workers/management/areas/settings/change.py": {
         "int(rows[0][0])": DATABASE,
     },
-    "workers/management/metrics_text.py": {
+    "workers/management/interface/backends/metrics_text.py": {
         "float(value)": OWN,
     },
     "workers/management/operations/storage_webhook.py": {
         "float(storage.webhook_give_up)": NUMBER,
     },
-    "workers/management/request_history.py": {
+    "workers/management/interface/backends/request_history.py": {
         "float(labels.get('le', 'inf'))": OWN,
     },
-    "workers/management/schema_metadata/query.py": {
+    "workers/management/spellings/schema_metadata/query.py": {
         "float(text or 0)": PATTERN,
         "int(position)": DATABASE,
     },

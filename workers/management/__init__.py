@@ -1,6 +1,10 @@
 """The pool `management`: what administrators do, as a list of operations that programs, the dashboard and commands share.
 
-worker.py      a request -> who asks (identity/) -> the operation (operations/) -> its answer and its audit row
-operation.py   what an operation is: arguments, rights, limits, audit
-database.py    the sessions in which SQL of operations runs, one login for each role
+    worker.py     answers a request                                    -> spellings, operations
+    spellings/    the same under the names of others: `/v1`, `/pg`, MCP
+    operations/   the operations, with their arguments and rights
+    areas/        what they are made of: tables, rows, SQL, policies, settings, ...; an area does not know who asks
+    interface/    what an operation is and how one runs: administrators, rights, limits, audit, sessions and other pools
+
+Each imports only those below it.
 """

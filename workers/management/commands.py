@@ -20,12 +20,12 @@ from schemas.settings.tree import Settings
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.sessions.urls import login_url
-from workers.management.database import ManagementDatabase
-from workers.management.errors import ManagementError
-from workers.management.identity.model import Actor
-from workers.management.operation import StreamedResult
-from workers.management.platform_pools import PlatformPools
-from workers.management.rights import Right
+from workers.management.interface.backends.database import ManagementDatabase
+from workers.management.interface.backends.platform_pools import PlatformPools
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.identity.model import Actor
+from workers.management.interface.operation import StreamedResult
+from workers.management.interface.rights import Right
 from workers.management.worker import ManagementWorker
 from workers.project.project_folder import project_folder
 from workers.settings.live_settings import LiveSettings

@@ -15,14 +15,14 @@ from broker.subjects import MANAGEMENT
 from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.management.audit import seal_audit_rows
-from workers.management.database import ManagementDatabase
-from workers.management.identity.authenticate import FACTOR_S
-from workers.management.identity.seal_old_rows import seal_sessions
-from workers.management.identity.store import execute, fetch_one
-from workers.management.logs.keeper import LogKeeper
-from workers.management.observations import AuditSwept, ManagementOperationFailed
-from workers.management.platform_pools import PlatformPools, follow_requests
+from workers.management.areas.logs.keeper import LogKeeper
+from workers.management.interface.audit import seal_audit_rows
+from workers.management.interface.backends.database import ManagementDatabase
+from workers.management.interface.backends.platform_pools import PlatformPools, follow_requests
+from workers.management.interface.identity.authenticate import FACTOR_S
+from workers.management.interface.identity.seal_old_rows import seal_sessions
+from workers.management.interface.identity.store import execute, fetch_one
+from workers.management.interface.observations import AuditSwept, ManagementOperationFailed
 from workers.management.worker import ManagementWorker
 from workers.project.project_folder import project_folder
 from workers.resources import Resources

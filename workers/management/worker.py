@@ -23,24 +23,28 @@ from schemas.errors import ApiError
 from schemas.http import SERVER_ORIGIN, Request, Response, header
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
-from workers.management.database import ManagementDatabase
-from workers.management.errors import ManagementError, SqlRejected, not_found
-from workers.management.identity.authenticate import authenticate
-from workers.management.identity.model import Actor
-from workers.management.identity.secrets import PasswordHashing, factor_secrets
-from workers.management.mcp.endpoint import MCP_PATH, McpEndpoint
-from workers.management.openapi import openapi_body
-from workers.management.operation import StreamedResult, operation_settings
-from workers.management.operation_runner import OperationRunner
+from workers.management.interface.backends.database import ManagementDatabase
+from workers.management.interface.backends.platform_pools import PlatformPools
+from workers.management.interface.errors import ManagementError, SqlRejected, not_found
+from workers.management.interface.identity.authenticate import authenticate
+from workers.management.interface.identity.model import Actor
+from workers.management.interface.identity.secrets import PasswordHashing, factor_secrets
+from workers.management.interface.openapi import openapi_body
+from workers.management.interface.operation import StreamedResult, operation_settings
+from workers.management.interface.operation_runner import OperationRunner
+from workers.management.interface.respond import json_response, stream_response
+from workers.management.interface.sign_in_endpoints import SIGN_IN_PATHS, SignInEndpoints
 from workers.management.operations import operation_table
-from workers.management.platform_pools import PlatformPools
-from workers.management.project_api.answer import ProjectApi
-from workers.management.respond import json_response, stream_response
-from workers.management.schema_metadata.interface import SchemaMetadata
-from workers.management.schema_metadata.query import QueryRunner
-from workers.management.schema_metadata.reads import CatalogSession
-from workers.management.schema_metadata.requests_of_keys import SECRET_KEY, answer_metadata, is_metadata_path
-from workers.management.sign_in_endpoints import SIGN_IN_PATHS, SignInEndpoints
+from workers.management.spellings.mcp.endpoint import MCP_PATH, McpEndpoint
+from workers.management.spellings.project_api.answer import ProjectApi
+from workers.management.spellings.schema_metadata.interface import SchemaMetadata
+from workers.management.spellings.schema_metadata.query import QueryRunner
+from workers.management.spellings.schema_metadata.reads import CatalogSession
+from workers.management.spellings.schema_metadata.requests_of_keys import (
+    SECRET_KEY,
+    answer_metadata,
+    is_metadata_path,
+)
 from workers.settings.live_settings import LiveSettings, fixed_settings
 
 MAX_BODY_BYTES = 1024 * 1024

@@ -1,4 +1,4 @@
--- Addresses of administrators are stored sealed, and looked up by a keyed digest (workers/management/identity/personal_data.py).
+-- Addresses of administrators are stored sealed, and looked up by a keyed digest (workers/management/interface/identity/personal_data.py).
 -- Roles that read all tables, and code of the project in their sessions, read nothing there that is of use to them.
 -- as: superuser
 

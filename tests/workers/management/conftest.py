@@ -15,14 +15,14 @@ from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from tests.workers.database.server import migrated_server
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.management.database import ManagementDatabase
-from workers.management.errors import ManagementError
-from workers.management.identity.links import new_link
-from workers.management.identity.model import Administrator
-from workers.management.identity.personal_data import Lookup, Personal
-from workers.management.identity.store import fetch_one
-from workers.management.platform_pools import PlatformPools
-from workers.management.rights import Right
+from workers.management.interface.backends.database import ManagementDatabase
+from workers.management.interface.backends.platform_pools import PlatformPools
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.identity.links import new_link
+from workers.management.interface.identity.model import Administrator
+from workers.management.interface.identity.personal_data import Lookup, Personal
+from workers.management.interface.identity.store import fetch_one
+from workers.management.interface.rights import Right
 from workers.management.worker import ManagementWorker
 
 NOW = 1_800_000_000.0

@@ -6,9 +6,9 @@ import uuid
 import pytest
 
 from tests.workers.management.conftest import Client
-from workers.management.operation import Operation
+from workers.management.interface.operation import Operation
+from workers.management.interface.rights import Right
 from workers.management.operations import operation_table
-from workers.management.rights import Right
 
 OPERATIONS = operation_table().all()
 

@@ -1,4 +1,4 @@
-"""Versions and file names of migrations made from texts. Running them: tests/workers/management/test_migrations.py."""
+"""Versions and file names of migrations made from texts. Running them: tests/workers/management/areas/test_migrations.py."""
 
 from datetime import UTC, datetime
 

@@ -1,6 +1,6 @@
 """The operations, listed in `OPERATIONS`. A module here is one area; its `operations()` returns what it adds."""
 
-from workers.management.operation import OperationTable
+from workers.management.interface.operation import OperationTable
 from workers.management.operations import (
     account,
     activity,

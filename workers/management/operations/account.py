@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.model import AdministratorSession
-from workers.management.identity.secrets import password_fault
-from workers.management.identity.store import as_uuid, execute, fetch
-from workers.management.operation import Operation, OperationContext
-from workers.management.rights import Right
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.model import AdministratorSession
+from workers.management.interface.identity.secrets import password_fault
+from workers.management.interface.identity.store import as_uuid, execute, fetch
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 
 
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):

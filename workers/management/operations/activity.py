@@ -5,14 +5,14 @@ from msgspec import Struct
 
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import statement
-from workers.management.errors import ManagementError, not_found
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.sql.signals import repeat_signal
+from workers.management.areas.statistics.reading import SESSION_SETTINGS, SQL, read_statistics
+from workers.management.areas.statistics.sessions import does_platform_work, is_of_platform
+from workers.management.areas.statistics.texts import without_constants
+from workers.management.interface.errors import ManagementError, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
-from workers.management.sql.signals import repeat_signal
-from workers.management.statistics.reading import SESSION_SETTINGS, SQL, read_statistics
-from workers.management.statistics.sessions import does_platform_work, is_of_platform
-from workers.management.statistics.texts import without_constants
 
 _MOST_PID = 2**31 - 1
 _RUNNING = ("active", "fastpath function call")

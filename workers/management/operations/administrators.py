@@ -5,16 +5,16 @@ from typing import Annotated
 from msgspec import Struct
 
 from workers.database.errors import DatabaseError
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.attempts import forget_administrator
-from workers.management.identity.links import new_link
-from workers.management.identity.model import Administrator
-from workers.management.identity.personal_data import Lookup, Personal
-from workers.management.identity.store import SQL, as_uuid, execute, fetch, fetch_one, opened_rows
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.attempts import forget_administrator
+from workers.management.interface.identity.links import new_link
+from workers.management.interface.identity.model import Administrator
+from workers.management.interface.identity.personal_data import Lookup, Personal
+from workers.management.interface.identity.store import SQL, as_uuid, execute, fetch, fetch_one, opened_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.rights import Right
 
 _MOST_ADDRESS = 320
 _UNIQUE_VIOLATION = "23505"

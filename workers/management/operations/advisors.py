@@ -6,17 +6,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from workers.database.transactions.model import TransactionSpec
-from workers.management import argument_limits as limits
-from workers.management.advisors.catalog import catalog_findings, catalog_statements
-from workers.management.advisors.configuration import configuration_findings
-from workers.management.advisors.model import AdvisorFinding, AdvisorLevel, AdvisorRule, FindingCategory
-from workers.management.advisors.rules import CATALOG_RULES
-from workers.management.errors import invalid_arguments, not_found
-from workers.management.identity.personal_data import Personal
-from workers.management.identity.store import Value, opened_rows, own_statement
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.advisors.catalog import catalog_findings, catalog_statements
+from workers.management.areas.advisors.configuration import configuration_findings
+from workers.management.areas.advisors.model import AdvisorFinding, AdvisorLevel, AdvisorRule, FindingCategory
+from workers.management.areas.advisors.rules import CATALOG_RULES
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import invalid_arguments, not_found
+from workers.management.interface.identity.personal_data import Personal
+from workers.management.interface.identity.store import Value, opened_rows, own_statement
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations", "advisors.sql")

@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import invalid_arguments
-from workers.management.identity.store import fetch
-from workers.management.operation import Operation, OperationContext
-from workers.management.rights import Right
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.identity.store import fetch
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 
 _MOST_ID = 2**63 - 1
 

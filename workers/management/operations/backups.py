@@ -34,13 +34,13 @@ from workers.backup.manifest import (
     read_manifest,
 )
 from workers.database.migrations.migrate import read_migrations
-from workers.management.errors import ManagementError, not_found
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.requested_runs import next_run
+from workers.management.interface.backends.typed_rows import read_rows
+from workers.management.interface.errors import ManagementError, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
 from workers.management.operations.continuous_backup import restore_command
-from workers.management.requested_runs import next_run
-from workers.management.rights import Right
-from workers.management.typed_rows import read_rows
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "backups.sql")

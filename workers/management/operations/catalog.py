@@ -5,11 +5,9 @@ from typing import Annotated, Any
 from msgspec import Struct, field
 
 from workers.database.transactions.interactive import statement
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.catalog import objects
-from workers.management.catalog.diagram import Diagram, diagram_of
-from workers.management.catalog.model import (
+from workers.management.areas.catalog import objects
+from workers.management.areas.catalog.diagram import Diagram, diagram_of
+from workers.management.areas.catalog.model import (
     ExtensionInfo,
     FunctionInfo,
     NameMatch,
@@ -19,12 +17,14 @@ from workers.management.catalog.model import (
     SequenceInfo,
     TypeInfo,
 )
-from workers.management.catalog.relations import count_relations, read_relations
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext, Run
+from workers.management.areas.catalog.relations import count_relations, read_relations
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext, Run
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations", "catalog.sql")

@@ -14,10 +14,10 @@ from broker.jetstream.api import REQUEST_S, decode_ack
 from broker.nats.connection import NoResponders
 from broker.subjects import CERTIFICATE_RENEWAL_SUBJECT, CERTIFICATE_REPORT_READING
 from schemas.certificate_status import CertificateReport, RenewalRequest
-from workers.management.errors import ManagementError
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.rights import Right
 
 _SILENT_S = 180.0
 """A report that is older was left by edges that are gone: the leading one writes it once a minute."""

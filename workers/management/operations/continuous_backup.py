@@ -22,13 +22,13 @@ from schemas.errors import Unavailable
 from schemas.recovery import PlanAnswer, PlanTask, RecoveryPlan
 from schemas.settings.backup import Backup
 from schemas.settings.storage import S3, Azure, Gcs
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError
-from workers.management.metrics_text import MetricSamples, read_metrics
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.backends.metrics_text import MetricSamples, read_metrics
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_text
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.page_cursor import check_text
-from workers.management.rights import Right
 
 _LAG, _BASE_AGE = "headwater_archive_lag_seconds", "headwater_archive_base_age_seconds"
 _WAITING, _UP = "headwater_archive_waiting_bytes", "headwater_archive_up"

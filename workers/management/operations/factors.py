@@ -7,21 +7,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from workers.management.errors import ManagementError, not_found
-from workers.management.identity import passkeys, recovery, totp_factor
-from workers.management.identity.passkeys import (
+from workers.management.interface.errors import ManagementError, not_found
+from workers.management.interface.identity import passkeys, recovery, totp_factor
+from workers.management.interface.identity.passkeys import (
     AdministratorPasskey,
     PasskeyAnswer,
     PasskeyOptions,
     party_of,
     passkey_name,
 )
-from workers.management.identity.secrets import FactorSecrets
-from workers.management.identity.store import as_uuid, execute, fetch, fetch_one
-from workers.management.identity.totp_factor import TotpEnrolment
-from workers.management.operation import Operation, OperationContext, Run
+from workers.management.interface.identity.secrets import FactorSecrets
+from workers.management.interface.identity.store import as_uuid, execute, fetch, fetch_one
+from workers.management.interface.identity.totp_factor import TotpEnrolment
+from workers.management.interface.operation import Operation, OperationContext, Run
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.rights import Right
 
 
 class OwnFactors(Struct, frozen=True):

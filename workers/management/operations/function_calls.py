@@ -12,17 +12,17 @@ from broker.subjects import FUNCTIONS
 from schemas.caller import AnonymousCaller, Caller, ServiceCaller, UserCaller
 from schemas.errors import ApiError
 from schemas.http import Headers
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.store import as_uuid
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.requested_runs import SQL
+from workers.management.areas.user_tokens import TokenOwner, signed_token, user_claims
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.backends.platform_pools import check_is_on
+from workers.management.interface.backends.typed_rows import read_rows
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.store import as_uuid
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_text
+from workers.management.interface.rights import Right
 from workers.management.operations.functions import function_path
-from workers.management.page_cursor import check_text
-from workers.management.platform_pools import check_is_on
-from workers.management.requested_runs import SQL
-from workers.management.rights import Right
-from workers.management.typed_rows import read_rows
-from workers.management.user_tokens import TokenOwner, signed_token, user_claims
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}")

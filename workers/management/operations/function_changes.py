@@ -7,10 +7,20 @@ import msgspec
 from msgspec import Struct
 
 from schemas.functions.deployments import MOST_SECRETS, DeployResult, Version, secret_fault
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.function_bundles import FunctionFile, make_bundle, placed, read_files, read_zip
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.project.function_bundles import (
+    FunctionFile,
+    make_bundle,
+    placed,
+    read_files,
+    read_zip,
+)
+from workers.management.areas.requested_runs import request_run
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.backends.pool_answers import result_of
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_text
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
 from workers.management.operations.functions import (
     MOST_UPLOAD_BYTES,
@@ -24,10 +34,6 @@ from workers.management.operations.functions import (
     list_versions,
     read_function_files,
 )
-from workers.management.page_cursor import check_text
-from workers.management.pool_answers import result_of
-from workers.management.requested_runs import request_run
-from workers.management.rights import Right
 
 _DEPLOY_MS = 55_000
 

@@ -13,9 +13,7 @@ from schemas.errors import Unavailable
 from schemas.functions.deployments import FUNCTION_NAME, SecretDigest, SourceFile, Version
 from schemas.functions.log_events import LogLine
 from schemas.http import Response
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.function_bundles import (
+from workers.management.areas.project.function_bundles import (
     FileDifference,
     FunctionFile,
     differences,
@@ -23,14 +21,16 @@ from workers.management.function_bundles import (
     read_contents,
     read_files,
 )
-from workers.management.metrics_text import read_metrics
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.requested_runs import last_runs, next_run
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.metrics_text import read_metrics
+from workers.management.interface.backends.platform_pools import check_is_on
+from workers.management.interface.backends.pool_answers import check_answer, result_of
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit, check_text
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.page_cursor import check_limit, check_text
-from workers.management.platform_pools import check_is_on
-from workers.management.pool_answers import check_answer, result_of
-from workers.management.requested_runs import last_runs, next_run
-from workers.management.rights import Right
 
 _ADMIN = "/_internal"
 _LATEST = 1e11

@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from schemas.schedules import InvalidSchedule, Schedule, next_times, parse_schedule, schedule_in_words
 from workers.database.transactions.interactive import statement
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.requested_runs import request_run
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.typed_rows import needs_extension, read_rows, run_all, write_row
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit, check_text
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
-from workers.management.page_cursor import check_limit, check_text
-from workers.management.requested_runs import request_run
-from workers.management.rights import Right
-from workers.management.typed_rows import needs_extension, read_rows, run_all, write_row
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "jobs.sql")

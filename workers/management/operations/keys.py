@@ -23,10 +23,10 @@ from schemas.settings.tree import (
     DEVELOPMENT_SECRET_KEY,
     SettingsError,
 )
-from workers.management.errors import ManagementError
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
 
 _HINT_CHARACTERS = 4
 _NEXT = {

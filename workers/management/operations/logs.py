@@ -17,12 +17,12 @@ from broker.logs.lines import StoredLine
 from broker.logs.query import InvalidLogQuery, LogFilter
 from broker.logs.store import FOLDER
 from broker.processes.data_folder import data_folder
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
 
 _LONGEST_SEARCH_S = 3.0
 _LONGEST_WAIT_S = 25.0

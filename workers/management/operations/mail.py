@@ -7,12 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.settings.change import request_auth
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.rights import Right
-from workers.management.settings.change import request_auth
 
 _MOST_CAUGHT = 200
 _MOST_BYTES = 16 * 1024 * 1024

@@ -5,9 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.migrations.apply import (
+from workers.management.areas.migrations.apply import (
     AppliedChange,
     SavedFile,
     apply_migration,
@@ -15,16 +13,18 @@ from workers.management.migrations.apply import (
     migration_error,
     save_file,
 )
-from workers.management.migrations.history import (
+from workers.management.areas.migrations.history import (
     MigrationState,
     mark_applied,
     mark_reverted,
     read_history,
     states,
 )
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
 from workers.project.errors import ProjectError
 from workers.project.migration_file import files_to_write
 from workers.project.project_folder import ProjectMigration, StoredMigration

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError
-from workers.management.migrations.pending import apply_pending
-from workers.management.operation import Operation, OperationContext
-from workers.management.page_cursor import check_text
-from workers.management.rights import Right
+from workers.management.areas.migrations.pending import apply_pending
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_text
+from workers.management.interface.rights import Right
 
 
 class PendingMigrations(Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,19 +15,19 @@ from broker.jetstream.errors import JetStreamError
 from broker.processes.backup_requests import backup_folder
 from broker.processes.data_folder import data_folder
 from broker.subjects import EMAILS_STREAM, FUNCTION_LOGS, FUNCTIONS, STORAGE_EVENTS_STREAM
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.metrics_text import MetricSamples, read_metrics
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.snippets import ClientSnippet, client_snippets
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.backends.metrics_text import MetricSamples, read_metrics
+from workers.management.interface.backends.platform_pools import pools_off
+from workers.management.interface.backends.request_history import DURATIONS, LEAST_S, REQUESTS, sample_of
+from workers.management.interface.backends.typed_rows import read_rows
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 from workers.management.operations.backups import BackupSummary, newest_backup
 from workers.management.operations.realtime import SQL as REALTIME_SQL
 from workers.management.operations.realtime_state import RealtimeSlot
-from workers.management.platform_pools import pools_off
-from workers.management.request_history import DURATIONS, LEAST_S, REQUESTS, sample_of
-from workers.management.rights import Right
-from workers.management.snippets import ClientSnippet, client_snippets
-from workers.management.typed_rows import read_rows
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "platform.sql")

@@ -4,13 +4,19 @@ from typing import Annotated, Any
 
 from msgspec import Struct, field
 
-from workers.management import argument_limits as limits
-from workers.management.catalog.model import PolicyInfo
-from workers.management.ddl.access import AlterPolicy, CreatePolicy, DropPolicy
-from workers.management.ddl.changes import Change, migration_text, statements_of
-from workers.management.ddl.syntax import check_syntax
-from workers.management.errors import invalid_arguments
-from workers.management.operation import Operation, OperationContext, Run
+from workers.management.areas.catalog.model import PolicyInfo
+from workers.management.areas.ddl.access import AlterPolicy, CreatePolicy, DropPolicy
+from workers.management.areas.ddl.changes import Change, migration_text, statements_of
+from workers.management.areas.ddl.syntax import check_syntax
+from workers.management.areas.policies.denied import DeniedWriteQuery, WriteExplanation, explain_write
+from workers.management.areas.policies.explain import RowExplanation, RowQuery, explain_row
+from workers.management.areas.policies.matrix import MatrixRow, read_matrix
+from workers.management.areas.policies.sample import SampleQuery, SampleResult, try_rows
+from workers.management.areas.policies.templates import TemplateInfo, changes_of, template_list
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext, Run
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 from workers.management.operations.catalog import (
     SchemaList,
@@ -20,12 +26,6 @@ from workers.management.operations.catalog import (
     relations_of,
 )
 from workers.management.operations.schema import AppliedPlan, apply_changes
-from workers.management.policies.denied import DeniedWriteQuery, WriteExplanation, explain_write
-from workers.management.policies.explain import RowExplanation, RowQuery, explain_row
-from workers.management.policies.matrix import MatrixRow, read_matrix
-from workers.management.policies.sample import SampleQuery, SampleResult, try_rows
-from workers.management.policies.templates import TemplateInfo, changes_of, template_list
-from workers.management.rights import Right
 
 _MOST_ROLES = 50
 

@@ -13,12 +13,12 @@ from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
 from workers.database.sessions.passwords import verifier
 from workers.database.transactions.interactive import statement
-from workers.management.errors import ManagementError
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.project.ref import project_ref
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.project.ref import project_ref
-from workers.management.rights import Right
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations", "project.sql")

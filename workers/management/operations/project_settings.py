@@ -6,13 +6,18 @@ from msgspec import Struct
 
 from schemas.settings.live import LIVE_KEYS
 from workers.database.transactions.interactive import statement
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.project.service_settings import (
+    READERS,
+    differing,
+    official_change,
+    secret_names,
+)
+from workers.management.areas.settings.change import change_settings as change_live_settings
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.project.service_settings import READERS, differing, official_change, secret_names
-from workers.management.rights import Right
-from workers.management.settings.change import change_settings as change_live_settings
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.management.operations", "project_settings.sql")

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from workers.management.errors import invalid_arguments
-from workers.management.operation import Operation, OperationContext
-from workers.management.project.typescript_types import typescript_types
-from workers.management.rights import Right
+from workers.management.areas.project.typescript_types import typescript_types
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 
 _MOST_SCHEMAS = 100
 

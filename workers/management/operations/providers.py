@@ -3,10 +3,10 @@
 import msgspec
 from msgspec import Struct
 
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.settings.change import request_auth
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
-from workers.management.settings.change import request_auth
 
 
 class ProviderDescription(Struct, frozen=True):

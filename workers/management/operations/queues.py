@@ -10,16 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from workers.database.transactions.interactive import statement
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
-from workers.management.operations.account import Done, NoArguments
-from workers.management.operations.jobs import SQL, check_id
-from workers.management.page_cursor import check_limit
-from workers.management.rights import Right
-from workers.management.typed_rows import (
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.typed_rows import (
     composed,
     needs_extension,
     read_rows,
@@ -28,6 +21,13 @@ from workers.management.typed_rows import (
     write_row,
     write_rows,
 )
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit
+from workers.management.interface.rights import Right
+from workers.management.operations.account import Done, NoArguments
+from workers.management.operations.jobs import SQL, check_id
 from workers.sql import compose
 
 _PGMQ = ("pgmq", "Queues")

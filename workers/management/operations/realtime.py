@@ -9,14 +9,14 @@ import msgspec
 from msgspec import Struct
 
 from workers.database.transactions.interactive import statement
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
-from workers.management.page_cursor import check_limit, check_text, cursor_of, read_cursor
-from workers.management.rights import Right
-from workers.management.typed_rows import composed, read_rows, rows_of_form, run_all
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.typed_rows import composed, read_rows, rows_of_form, run_all
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit, check_text, cursor_of, read_cursor
+from workers.management.interface.rights import Right
 from workers.sql import compose
 from workers.sql.files import read_statements
 

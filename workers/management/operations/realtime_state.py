@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
-from workers.management.metrics_text import MetricSamples, read_metrics
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.backends.metrics_text import MetricSamples, read_metrics
+from workers.management.interface.backends.typed_rows import read_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 from workers.management.operations.realtime import SQL
-from workers.management.rights import Right
-from workers.management.typed_rows import read_rows
 
 _LEADER, _UNCONFIRMED = "headwater_replication_leader", "headwater_replication_unconfirmed"
 

@@ -8,22 +8,22 @@ from msgspec import Struct
 from schemas.database_logins import READER, VIEWER
 from workers.database.errors import DatabaseError
 from workers.database.transactions.model import Statement
-from workers.management import argument_limits as limits
-from workers.management.caller import ViewAs, caller_settings
-from workers.management.database import ROLE_OF_LOGIN
-from workers.management.errors import ManagementError, SqlRejected, invalid_arguments
-from workers.management.operation import Operation, OperationContext, StreamedResult
-from workers.management.rights import Right
-from workers.management.rows.edit import statement_of
-from workers.management.rows.filters import RowFilter, RowSort, filters_sql, order_by, sort_keys
-from workers.management.rows.importing import ImportReport, RowImport
-from workers.management.rows.listing import chosen_columns
-from workers.management.rows.records import record_parser
-from workers.management.rows.table import DescribedTable, TableColumn, column_sql, describe_table
-from workers.management.sql.cells import csv_lines
-from workers.management.sql.messages import ResultColumn, ValueRow
-from workers.management.sql.sessions import SessionSpec, application_name, hold_session
-from workers.management.sql.stream import RowEncoder, RowStream
+from workers.management.areas.rows.edit import statement_of
+from workers.management.areas.rows.filters import RowFilter, RowSort, filters_sql, order_by, sort_keys
+from workers.management.areas.rows.importing import ImportReport, RowImport
+from workers.management.areas.rows.listing import chosen_columns
+from workers.management.areas.rows.records import record_parser
+from workers.management.areas.rows.table import DescribedTable, TableColumn, column_sql, describe_table
+from workers.management.areas.sql.cells import csv_lines
+from workers.management.areas.sql.messages import ResultColumn, ValueRow
+from workers.management.areas.sql.sessions import SessionSpec, application_name, hold_session
+from workers.management.areas.sql.stream import RowEncoder, RowStream
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.backends.database import ROLE_OF_LOGIN
+from workers.management.interface.caller import ViewAs, caller_settings
+from workers.management.interface.errors import ManagementError, SqlRejected, invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext, StreamedResult
+from workers.management.interface.rights import Right
 from workers.sql.compose import concat, ident, join, raw
 
 _EXPORT_S = 3600.0

@@ -4,10 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from workers.management.errors import invalid_arguments, not_found
-from workers.management.operation import Operation, OperationContext
-from workers.management.rights import Right
-from workers.management.rows.changes import (
+from workers.management.areas.rows.changes import (
     RowDeletion,
     RowUpdate,
     StoredRow,
@@ -16,10 +13,13 @@ from workers.management.rows.changes import (
     insert_rows,
     update_rows,
 )
-from workers.management.rows.edit import row_values, select_row
-from workers.management.rows.filters import RowFilter
-from workers.management.rows.listing import PageRequest, TablePage, list_page
-from workers.management.rows.table import describe_table
+from workers.management.areas.rows.edit import row_values, select_row
+from workers.management.areas.rows.filters import RowFilter
+from workers.management.areas.rows.listing import PageRequest, TablePage, list_page
+from workers.management.areas.rows.table import describe_table
+from workers.management.interface.errors import invalid_arguments, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 
 
 class RowByKey(Struct, frozen=True, forbid_unknown_fields=True):

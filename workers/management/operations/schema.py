@@ -2,15 +2,15 @@
 
 from msgspec import Struct, field
 
-from workers.management.catalog.model import RelationInfo
-from workers.management.catalog.relations import read_relations
-from workers.management.ddl.changes import Change, is_concurrent, migration_text, statements_of
-from workers.management.ddl.syntax import check_syntax
-from workers.management.ddl.warnings import ChangeWarning, loses_data, tables_of, warnings_of
-from workers.management.errors import ManagementError
-from workers.management.migrations.apply import AppliedChange, apply_migration, try_migration
-from workers.management.operation import Operation, OperationContext
-from workers.management.rights import Right
+from workers.management.areas.catalog.model import RelationInfo
+from workers.management.areas.catalog.relations import read_relations
+from workers.management.areas.ddl.changes import Change, is_concurrent, migration_text, statements_of
+from workers.management.areas.ddl.syntax import check_syntax
+from workers.management.areas.ddl.warnings import ChangeWarning, loses_data, tables_of, warnings_of
+from workers.management.areas.migrations.apply import AppliedChange, apply_migration, try_migration
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 
 
 class ChangePlanQuery(Struct, frozen=True, forbid_unknown_fields=True):

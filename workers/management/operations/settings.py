@@ -8,16 +8,9 @@ from msgspec import Struct
 from schemas.settings.tree import Settings
 from workers.database.transactions.interactive import statement
 from workers.database.transactions.model import TransactionSpec
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import invalid_arguments
-from workers.management.identity.store import opened_rows
-from workers.management.operation import Operation, OperationContext
-from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
-from workers.management.settings.change import SQL, change_settings, discard_settings
-from workers.management.settings.config_file import read_config_file
-from workers.management.settings.entries import (
+from workers.management.areas.settings.change import SQL, change_settings, discard_settings
+from workers.management.areas.settings.config_file import read_config_file
+from workers.management.areas.settings.entries import (
     SECRET_KEYS,
     SettingEntry,
     SettingSources,
@@ -26,7 +19,14 @@ from workers.management.settings.entries import (
     setting_entries,
     setting_entry,
 )
-from workers.management.settings.toml_fragment import toml_fragment
+from workers.management.areas.settings.toml_fragment import toml_fragment
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.identity.store import opened_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
+from workers.management.operations.account import NoArguments
 
 _MOST_ID = 2**63 - 1
 _MOST_KEYS = 500

@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.statistics.reading import check_name, read_statistics
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
-from workers.management.statistics.reading import check_name, read_statistics
 
 
 class SizeQuery(Struct, frozen=True, forbid_unknown_fields=True):

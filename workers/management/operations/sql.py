@@ -1,4 +1,4 @@
-"""Operations that run SQL of a person: run, cancel, explain, stream. What protects others: workers/management/sql/sessions.py."""
+"""Operations that run SQL of a person: run, cancel, explain, stream. What protects others: workers/management/areas/sql/sessions.py."""
 
 from typing import Annotated, Any
 
@@ -6,25 +6,25 @@ from msgspec import Struct
 
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import statement
-from workers.management import argument_limits as limits
-from workers.management.caller import ViewAs
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.operation import Operation, OperationContext, StreamedResult
-from workers.management.rights import Right
-from workers.management.sql.cells import NdjsonRows
-from workers.management.sql.errors import SqlFailed
-from workers.management.sql.explain import ExplainedStatement
-from workers.management.sql.explain_run import explain_statement
-from workers.management.sql.messages import ResultColumn
-from workers.management.sql.run import (
+from workers.management.areas.sql.cells import NdjsonRows
+from workers.management.areas.sql.errors import SqlFailed
+from workers.management.areas.sql.explain import ExplainedStatement
+from workers.management.areas.sql.explain_run import explain_statement
+from workers.management.areas.sql.messages import ResultColumn
+from workers.management.areas.sql.run import (
     RunLimits,
     StatementResult,
     TextRun,
     controls_transaction,
     split_text,
 )
-from workers.management.sql.sessions import cancel_run, hold_session, open_session, session_spec
-from workers.management.sql.stream import RowStream
+from workers.management.areas.sql.sessions import cancel_run, hold_session, open_session, session_spec
+from workers.management.areas.sql.stream import RowStream
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.caller import ViewAs
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext, StreamedResult
+from workers.management.interface.rights import Right
 from workers.sql.files import read_statements
 from workers.sql.operators import array_literal
 

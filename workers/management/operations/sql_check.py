@@ -4,11 +4,11 @@ import msgspec
 from msgspec import Struct
 
 from workers.database.transactions.interactive import statement
-from workers.management.operation import Operation, OperationContext
+from workers.management.areas.sql.run import controls_transaction, split_text
+from workers.management.areas.sql.warnings import WarningKind, warnings_of
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.sql import SQL
-from workers.management.rights import Right
-from workers.management.sql.run import controls_transaction, split_text
-from workers.management.sql.warnings import WarningKind, warnings_of
 from workers.sql.operators import array_literal
 
 

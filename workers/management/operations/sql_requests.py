@@ -4,12 +4,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from workers.management.argument_limits import PageLimit
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.typed_rows import needs_extension, read_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit
+from workers.management.interface.rights import Right
 from workers.management.operations.jobs import SQL, check_id
-from workers.management.page_cursor import check_limit
-from workers.management.rights import Right
-from workers.management.typed_rows import needs_extension, read_rows
 
 _NET = ("pg_net", "Requests")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.rights import Right
 from workers.project.snippet_files import (
     LONGEST_SNIPPET,
     SnippetFile,

@@ -8,25 +8,25 @@ from msgspec import Struct
 
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import statement
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
-from workers.management.operations.account import NoArguments
-from workers.management.rights import Right
-from workers.management.sql.errors import SqlFailed
-from workers.management.sql.explain import ExplainedStatement
-from workers.management.sql.explain_run import explain_generic
-from workers.management.sql.run import split_text
-from workers.management.sql.sessions import open_session, session_spec
-from workers.management.statistics.reading import (
+from workers.management.areas.sql.errors import SqlFailed
+from workers.management.areas.sql.explain import ExplainedStatement
+from workers.management.areas.sql.explain_run import explain_generic
+from workers.management.areas.sql.run import split_text
+from workers.management.areas.sql.sessions import open_session, session_spec
+from workers.management.areas.statistics.reading import (
     SESSION_SETTINGS,
     SQL,
     check_name,
     read_statistics,
     read_text,
 )
-from workers.management.statistics.texts import is_query, without_constants
+from workers.management.areas.statistics.texts import is_query, without_constants
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
+from workers.management.operations.account import NoArguments
 from workers.sql.compose import quoted
 
 _MOST_TEXT, _MOST_PLANNED = 4000, 1_000_000

@@ -11,16 +11,16 @@ from msgspec import UNSET, Struct, UnsetType
 from broker.subjects import STORAGE
 from schemas.http import Headers, Response
 from workers.database.transactions.interactive import statement
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import not_found
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.platform_pools import check_is_on
+from workers.management.interface.backends.pool_answers import check_answer, path_part
+from workers.management.interface.errors import not_found
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit, check_text, cursor_of, read_cursor
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.page_cursor import check_limit, check_text, cursor_of, read_cursor
-from workers.management.platform_pools import check_is_on
-from workers.management.pool_answers import check_answer, path_part
-from workers.management.rights import Right
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "storage.sql")

@@ -8,12 +8,12 @@ from msgspec import Struct, field
 
 from schemas.http import Headers
 from schemas.images.reading import BadTransform, SideLimits, transform_of_body
-from workers.management.errors import invalid_arguments
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.backends.pool_answers import path_part, path_tail
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.storage_buckets import ask_storage
 from workers.management.operations.storage_objects import ObjectPath
-from workers.management.pool_answers import path_part, path_tail
-from workers.management.rights import Right
 
 _PREFIX = "/storage/v1"
 _UPSERT: Headers = [("x-upsert", "true")]

@@ -6,16 +6,16 @@ import msgspec
 from msgspec import Struct, field
 
 from workers.database.transactions.interactive import statement
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import invalid_arguments, not_found
-from workers.management.identity.store import decode_rows
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.pool_answers import path_part
+from workers.management.interface.errors import invalid_arguments, not_found
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit, check_text, cursor_of, read_cursor
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
 from workers.management.operations.storage_buckets import SQL, ask_storage
-from workers.management.page_cursor import check_limit, check_text, cursor_of, read_cursor
-from workers.management.pool_answers import path_part
-from workers.management.rights import Right
 
 _LONGEST_KEY = 1024
 _MOST_DELETED = 1000

@@ -8,13 +8,13 @@ from msgspec import Struct
 from broker.jetstream.api import JetStreamFault, jetstream_request
 from broker.jetstream.errors import JetStreamError
 from broker.subjects import STORAGE_EVENTS_STREAM
-from workers.management.errors import ManagementError
-from workers.management.metrics_text import read_metrics
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.backends.metrics_text import read_metrics
+from workers.management.interface.backends.typed_rows import read_rows
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 from workers.management.operations.jobs import SQL
-from workers.management.rights import Right
-from workers.management.typed_rows import read_rows
 
 _CONSUMER = "storage-webhook"
 _NO_CONSUMER = 10014

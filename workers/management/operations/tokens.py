@@ -4,14 +4,14 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments, not_found
-from workers.management.identity.model import AdministratorToken
-from workers.management.identity.secrets import digest, new_token
-from workers.management.identity.store import as_uuid, execute, fetch, fetch_one
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.identity.model import AdministratorToken
+from workers.management.interface.identity.secrets import digest, new_token
+from workers.management.interface.identity.store import as_uuid, execute, fetch, fetch_one
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
-from workers.management.rights import Right
 
 _MOST_NAME = 200
 _LONGEST_S = 10 * 366 * 86400.0

@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct, field
 
-from workers.management import argument_limits as limits
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import invalid_arguments, not_found
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.backends.typed_rows import composed, needs_extension, read_rows, run_all
+from workers.management.interface.errors import invalid_arguments, not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.page_cursor import check_limit, check_text
+from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 from workers.management.operations.jobs import SQL, check_id
 from workers.management.operations.sql_requests import without_credentials
-from workers.management.page_cursor import check_limit, check_text
-from workers.management.rights import Right
-from workers.management.typed_rows import composed, needs_extension, read_rows, run_all
 from workers.sql import compose
 
 WebhookEvent = Literal["insert", "update", "delete"]

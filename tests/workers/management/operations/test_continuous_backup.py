@@ -10,7 +10,7 @@ from schemas.settings.backup import Backup
 from schemas.settings.storage import S3, Azure, Gcs
 from tests.services.supervisor.recovery_plans import plan
 from tests.workers.management.operations.conftest import RemoteAdministrator
-from workers.management.metrics_text import read_metrics
+from workers.management.interface.backends.metrics_text import read_metrics
 from workers.management.operations.continuous_backup import (
     _from_metrics,
     described,

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from workers.management import argument_limits as limits
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.operation import Operation, OperationContext, Run
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext, Run
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
 from workers.management.operations.users.auth_pool import call_auth, required_uuid, user_path
 from workers.management.operations.users.details import ProjectUserReference
-from workers.management.rights import Right
 
 _LONGEST_S = 3600
 _FACTOR, _PASSKEY = "factors", "passkeys"

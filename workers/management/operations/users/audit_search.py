@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from workers.management.argument_limits import PageLimit
-from workers.management.errors import invalid_arguments
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.argument_limits import PageLimit
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.users.auth_pool import required_uuid
 from workers.management.operations.users.read_only import read_rows, statement_of, text_param
-from workers.management.rights import Right
 from workers.sql.compose import Sql, concat, join, number, param, raw
 
 _MOST_TEXT = 320

@@ -10,9 +10,9 @@ from msgspec import Struct
 from broker.subjects import AUTH
 from schemas.auth_api_version import VERSION_HEADER, ApiVersion
 from schemas.errors import ApiError
-from workers.management.errors import ManagementError, invalid_arguments
-from workers.management.identity.store import as_uuid
-from workers.management.operation import OperationContext
+from workers.management.interface.errors import ManagementError, invalid_arguments
+from workers.management.interface.identity.store import as_uuid
+from workers.management.interface.operation import OperationContext
 
 JsonObject = dict[str, Any]
 _SQLSTATE = re.compile(r"[0-9A-Z]{5}", re.ASCII)

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
 from workers.management.operations.users.auth_pool import JsonObject, call_auth, read_user, user_path
-from workers.management.rights import Right
 
 _NO_BAN = "none"
 _NOT_AUDITED = ("identities", "factors")

@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import statement
-from workers.management.errors import not_found
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.errors import not_found
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.users.audit_search import AuthAuditEntry, AuthAuditQuery, entries_of
 from workers.management.operations.users.auth_pool import required_uuid
 from workers.management.operations.users.read_only import read_rows, statement_of
-from workers.management.rights import Right
 from workers.sql.compose import concat, ident, number, param, qualified, raw
 from workers.sql.files import read_statements
 

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from workers.management.errors import ManagementError
-from workers.management.operation import Operation, OperationContext
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.operation import Operation, OperationContext
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
 from workers.management.operations.users.auth_pool import JsonObject, call_auth, read_user
 from workers.management.operations.users.changes import ChangedProjectUser
-from workers.management.rights import Right
 
 
 class ProjectUserInvitation(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from workers.management import argument_limits as limits
-from workers.management.errors import invalid_arguments
-from workers.management.operation import Operation, OperationContext, Run
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext, Run
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
 from workers.management.operations.users.auth_pool import call_auth, required_uuid
-from workers.management.rights import Right
 
 _PATH = "/admin/oauth/clients"
 _MOST_PER_PAGE = 1000

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement
-from workers.management.errors import ManagementError
-from workers.management.identity.store import decode_rows
-from workers.management.operation import OperationContext
+from workers.management.interface.errors import ManagementError
+from workers.management.interface.identity.store import decode_rows
+from workers.management.interface.operation import OperationContext
 from workers.sql.compose import ParameterSlot, Sql, param, render
 
 T = TypeVar("T")

@@ -6,12 +6,12 @@ from urllib.parse import quote
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from workers.management import argument_limits as limits
-from workers.management.errors import invalid_arguments
-from workers.management.operation import Operation, OperationContext, Run
+from workers.management.interface import argument_limits as limits
+from workers.management.interface.errors import invalid_arguments
+from workers.management.interface.operation import Operation, OperationContext, Run
+from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
 from workers.management.operations.users.auth_pool import call_auth
-from workers.management.rights import Right
 
 _PATH = "/admin/sso/providers"
 _MOST_ID = 300

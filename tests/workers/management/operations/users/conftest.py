@@ -28,8 +28,8 @@ from tests.workers.auth.auth_pool import PASSWORD
 from tests.workers.auth.running_pool import running_auth
 from tests.workers.database.server import connected
 from tests.workers.management.conftest import Client
-from workers.management.platform_pools import PlatformPools
-from workers.management.rights import Right
+from workers.management.interface.backends.platform_pools import PlatformPools
+from workers.management.interface.rights import Right
 from workers.management.worker import ManagementWorker
 
 replaced = msgspec.structs.replace

@@ -1,0 +1,1 @@
+"""What operations are made of, one package for each thing that administrators work on."""

@@ -1,0 +1,115 @@
+"""What the catalog says about a table or view: its columns as an editor needs them, its key, its foreign keys."""
+
+from msgspec import Struct
+
+from workers.database.transactions.interactive import decode_first, statement
+from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.interface.operation import OperationContext
+from workers.sql.compose import Sql, ident, qualified
+from workers.sql.files import read_statements
+
+_SQL = read_statements("workers.management.areas.rows", "table.sql")
+_MOST_NAME = 63
+_INSERT, _UPDATE, _DELETE = 8, 4, 16
+"""Bits of pg_relation_is_updatable: 1 << the number of a command in the server's source (nodes.h, CmdType)."""
+
+
+class ReferencedColumn(Struct, frozen=True):
+    """The column that a column references; `label` is a column of text there by which people know a row."""
+
+    schema: str
+    table: str
+    column: str
+    label: str | None = None
+
+
+class TableColumn(Struct, frozen=True):
+    """A column. `category` decides how it is edited; `default`, `generated` are expressions as SQL."""
+
+    name: str
+    type: str
+    category: str
+    base_type: str
+    is_domain: bool
+    is_nullable: bool
+    is_long: bool
+    is_sortable: bool
+    default: str | None = None
+    generated: str | None = None
+    identity: str | None = None
+    comment: str | None = None
+    enum_labels: list[str] | None = None
+    foreign_key: ReferencedColumn | None = None
+
+
+class DescribedTable(Struct, frozen=True):
+    """A table or view. `key`: the columns of its primary key, else of a unique index without NULL; empty without one."""
+
+    schema: str
+    name: str
+    kind: str
+    has_row_security: bool
+    events: int
+    key: list[str]
+    columns: list[TableColumn]
+    estimated_rows: int | None = None
+
+    @property
+    def sql(self) -> Sql:
+        """The quoted name."""
+        return qualified(self.schema, self.name)
+
+    @property
+    def has_version(self) -> bool:
+        """Whether its rows have a transaction id as their version."""
+        return self.kind == "table"
+
+    def column(self, name: str) -> TableColumn:
+        """Return a column. Raises: ManagementError (400) if there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise invalid_arguments(f"{self.schema}.{self.name} has no column {name[:100]!r}")
+
+    def check_key(self) -> None:
+        """Reject a table without a key, whose rows cannot be addressed. Raises: ManagementError (409)."""
+        if not self.key:
+            raise ManagementError(
+                409,
+                "no_key",
+                f"{self.schema}.{self.name} has no key, so its rows cannot be told apart",
+                hint="Add a primary key, or a unique index over columns that are not null; or use sql.run.",
+            )
+
+    def check_event(self, name: str) -> None:
+        """Refuse `insert`, `update` or `delete` on what does not take it. Raises: ManagementError (409)."""
+        if not self.events & {"insert": _INSERT, "update": _UPDATE, "delete": _DELETE}[name]:
+            raise ManagementError(
+                409, "not_writable", f"The {self.kind} {self.schema}.{self.name} takes no {name}"
+            )
+
+
+class TableName(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table or view by name."""
+
+    table: str
+    schema: str = "public"
+
+
+async def describe_table(context: OperationContext, schema: str, name: str) -> DescribedTable:
+    """Return what the catalog says about a table or view. Raises: ManagementError (400, 404)."""
+    for part in (schema, name):
+        if not 1 <= len(part.encode(errors="replace")) <= _MOST_NAME or "\0" in part:
+            raise invalid_arguments(f"A name has 1 to {_MOST_NAME} bytes")
+    [rows] = await context.database.read(
+        statement(_SQL["table"], schema, name), timeout_s=context.settings.statement_timeout_s
+    )
+    table = decode_first(rows, DescribedTable)
+    if table is None:
+        raise not_found(f"table or view {schema}.{name}")
+    return table
+
+
+def column_sql(name: str) -> Sql:
+    """Return a column of the table that a page reads, which is named `r`."""
+    return ident("r") + Sql((".",)) + ident(name)

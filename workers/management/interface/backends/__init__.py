@@ -1,0 +1,1 @@
+"""What operations reach: sessions of the database, and the other pools by message."""

@@ -1,0 +1,1 @@
+"""Operations under the names and shapes of other interfaces: the official Management API, postgres-meta, MCP."""

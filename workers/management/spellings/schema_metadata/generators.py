@@ -1,0 +1,128 @@
+"""GET /generators/<language>: types of the database in a programming language.
+
+TypeScript is that of `headwater gen types typescript` (workers/project/types); the others are those of the interface (`types/`).
+"""
+
+import json
+
+from schemas.database_logins import DEVELOPER
+from workers.management.spellings.schema_metadata.errors import MetadataError, bad_request
+from workers.management.spellings.schema_metadata.reads import (
+    SYSTEM_SCHEMAS,
+    CatalogSession,
+    Filter,
+    decoded,
+    list_statement,
+)
+from workers.management.spellings.schema_metadata.request import (
+    MetadataRequest,
+    query_boolean,
+    query_names,
+    text_array,
+)
+from workers.management.spellings.schema_metadata.types.go import go
+from workers.management.spellings.schema_metadata.types.model import (
+    GeneratorInput,
+    Object,
+    by_column_name,
+    by_name,
+)
+from workers.management.spellings.schema_metadata.types.python import python
+from workers.management.spellings.schema_metadata.types.swift import swift
+from workers.project.project_connection import OWNER, open_connection
+from workers.project.types.name_order import sort_key
+from workers.project.types.read_catalog import read_database
+from workers.project.types.typescript import typescript
+from workers.sql import compose
+
+_DATABASE = "export type Database = {\n"
+_VERSION = """  // Allows to automatically instantiate createClient with right options
+  // instead of createClient<Database, { PostgrestVersion: 'XX' }>(URL, KEY)
+  __InternalSupabase: {
+    PostgrestVersion: %s
+  }
+"""
+_ACCESS = ("internal", "public", "private", "package")
+_ROWS = b"{c,r,v,m,p,f}"
+_KINDS = ("schemas", "tables", "foreign_tables", "views", "materialized_views", "columns", "types")
+
+
+async def generate(session: CatalogSession, language: str, request: MetadataRequest) -> str:
+    """Return the types as a text. Raises: MetadataError, DatabaseError."""
+    access = request.query.get("access_control", "internal")
+    if access not in _ACCESS:
+        raise bad_request(f"querystring/access_control must be one of {', '.join(_ACCESS)}")
+    match language:
+        case "typescript":
+            return await _typescript(session, request)
+        case "go":
+            return go(await read_input(session, request))
+        case "swift":
+            return swift(await read_input(session, request), access)
+        case "python":
+            return python(await read_input(session, request))
+    raise MetadataError(404, "Not found")
+
+
+async def read_input(session: CatalogSession, request: MetadataRequest) -> GeneratorInput:
+    """Read what the generators need of the schemas that a request names, by default all but the system's."""
+    chosen, plain = _filters(request)
+    filters = dict.fromkeys(_KINDS, chosen) | {
+        "schemas": Filter(included=chosen.included, excluded=chosen.excluded, system=b"false"),
+        "foreign_tables": plain,
+        "materialized_views": plain,
+        "types": Filter(arrays=b"true", rows=_ROWS),
+    }
+    results = await session.run(*[list_statement(kind, filters[kind]) for kind in _KINDS])
+    objects = {
+        kind: [decoded(row[1] or b"{}") for row in rows] for kind, rows in zip(_KINDS, results, strict=True)
+    }
+    sorted_objects: dict[str, list[Object]] = {
+        kind: by_name(objects[kind]) for kind in _KINDS if kind not in ("schemas", "columns")
+    }
+    return GeneratorInput(
+        sorted((schema["name"] for schema in objects["schemas"]), key=sort_key),
+        columns=by_column_name(objects["columns"]),
+        **sorted_objects,
+    )
+
+
+async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
+    chosen, _ = _filters(request)
+    filter = Filter(included=chosen.included, excluded=chosen.excluded, system=b"false")
+    schemas = [str(decoded(schema)["name"]) for schema in await session.list("schemas", filter)]
+    database = session.database
+    async with database.place(), open_connection(await database.session_url(DEVELOPER)) as connection:
+        await connection.execute(f"set role {compose.quoted(OWNER)}")
+        text = typescript(await read_database(connection, schemas))
+    if not query_boolean(request, "detect_one_to_one_relationships"):
+        text = without_one_to_one(text)
+    version = request.query.get("postgrest_version", "")
+    return with_version(text, version) if version else text
+
+
+def without_one_to_one(text: str) -> str:
+    """Return TypeScript whose relationships do not say whether they are one to one."""
+    lines, is_inside = [], False
+    for line in text.splitlines(keepends=True):
+        word = line.strip()
+        is_inside = word == "Relationships: [" or (is_inside and word != "]")
+        if not (is_inside and word in ("isOneToOne: true", "isOneToOne: false")):
+            lines.append(line)
+    return "".join(lines)
+
+
+def with_version(text: str, version: str) -> str:
+    """Return TypeScript that tells the clients which version of PostgREST answers."""
+    return text.replace(_DATABASE, _DATABASE + _VERSION % json.dumps(version, ensure_ascii=False), 1)
+
+
+def _filters(request: MetadataRequest) -> tuple[Filter, Filter]:
+    """Return two filters: the first leaves out the schemas of the system, the second does not."""
+    included = [name.strip() for name in query_names(request, "included_schemas") or []]
+    excluded = [name.strip() for name in query_names(request, "excluded_schemas") or []]
+    if included:
+        both = Filter(included=text_array(included))
+        return both, both
+    plain = Filter(excluded=text_array(excluded)) if excluded else Filter()
+    return Filter(excluded=text_array([*SYSTEM_SCHEMAS, *excluded])), plain
