@@ -18,6 +18,7 @@ from typing import Any
 from schemas.keys.secret import Secret
 from schemas.settings.storage import Azure, Storage
 from tests.fast import skip_in_fast_run
+from tests.node_packages import install_packages
 
 ACCOUNT, CONTAINER = "headwater", "files"
 _HERE = Path(__file__).parent / "azurite"
@@ -68,10 +69,7 @@ class AzureServer:
 def running_azure() -> Iterator[AzureServer]:
     """Start a server on a free port, which keeps all in memory, and stop it."""
     skip_in_fast_run("object store")
-    if not _PROGRAM.exists():
-        subprocess.run(
-            ["npm", "ci", "--no-audit", "--no-fund"], cwd=_HERE, check=True, capture_output=True, timeout=300
-        )
+    install_packages(_HERE)
     key = base64.b64encode(secrets.token_bytes(32)).decode()
     process = subprocess.Popen(
         [

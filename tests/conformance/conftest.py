@@ -1,6 +1,5 @@
 """One platform for the official clients, with their tables in it."""
 
-import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from tests.conformance import confirming
 from tests.conformance.auth_callers import People, http_session
 from tests.conformance.callers import KINDS, Caller, connect
 from tests.conformance.storage_callers import Files
+from tests.node_packages import install_packages
 from tests.platform import Platform, platform
 
 HERE = Path(__file__).parent
@@ -77,21 +77,7 @@ def confirming_accounts(abroad: str) -> Iterator[Platform]:
 @pytest.fixture(scope="session")
 def node_modules() -> None:
     """Install the pinned JavaScript clients."""
-    clients = (
-        "@modelcontextprotocol/sdk", "@refinedev/supabase", "@supabase/postgres-meta", "@supabase/ssr", "@supabase/supabase-js",
-        "graphql-http", "graphql-request", "graphql-ws", "tus-js-client",
-    )  # fmt: skip
-    if all((HERE / "node_modules" / name).exists() for name in clients):
-        return
-    done = subprocess.run(
-        ["npm", "ci", "--no-audit", "--no-fund"],
-        cwd=HERE,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    install_packages(HERE)
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, block, shell
+from tests.node_packages import install_packages
 from tests.platform import Platform, platform
 
 PAGE = (ROOT / "docs" / "realtime.md").read_text()
@@ -46,8 +47,7 @@ def test_the_page_holds(running_platform: Platform, tmp_path: Path) -> None:
 @pytest.mark.node
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine")
 def test_the_scripts_of_the_page_hold(running_platform: Platform, tmp_path: Path) -> None:
-    if not (CLIENTS / "node_modules" / "ws").exists():
-        subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=CLIENTS, check=True, capture_output=True)
+    install_packages(CLIENTS)
     (tmp_path / "node_modules").symlink_to(CLIENTS / "node_modules")
     (tmp_path / "rows.mjs").write_text(block(PAGE, "js", "channel('harbours')"))
     environment = {

@@ -9,6 +9,8 @@ import pytest
 
 from tests.docs.pages import ROOT
 
+pytestmark = pytest.mark.timeout(900)  # 25 s of CPU, on machines that do much else
+
 _FETCHED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=\"([^\"]*)|<link\b[^>]*\bhref=\"([^\"]*)")
 _ABROAD = re.compile(r"(https?:)?//")
 
@@ -26,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "docs",
         str(folder),
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 0, done.stderr
     return folder
 

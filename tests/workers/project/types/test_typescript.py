@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.node_packages import install_packages
 from workers.project.errors import ProjectRejected
 from workers.project.types.read_catalog import read_database
 from workers.project.types.typescript import typescript
@@ -16,16 +17,8 @@ CLIENTS = Path(__file__).parents[3] / "conformance"
 @pytest.fixture(scope="module")
 def compiler():
     """The pinned TypeScript compiler, installed where it is missing."""
-    found = CLIENTS / "node_modules" / ".bin" / "tsc"
-    if not found.exists():
-        subprocess.run(
-            ["npm", "ci", "--no-audit", "--no-fund"],
-            cwd=CLIENTS,
-            check=True,
-            capture_output=True,
-            timeout=180,
-        )
-    return found
+    install_packages(CLIENTS)
+    return CLIENTS / "node_modules" / ".bin" / "tsc"
 
 
 def part(text, *path):

@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.node_packages import install_packages
 from tests.ports import free_port
 
 CLIENTS = Path(__file__).parents[5] / "tests" / "conformance"
@@ -40,10 +41,7 @@ def install_reference() -> None:
     """Install the pinned npm package; skip where there is no Node."""
     if shutil.which("node") is None:
         pytest.skip("Node.js is not on this machine")
-    if not SERVER.exists():
-        words = ["npm", "ci", "--no-audit", "--no-fund"]
-        done = subprocess.run(words, cwd=CLIENTS, capture_output=True, text=True, timeout=300, check=False)
-        assert done.returncode == 0, done.stderr
+    install_packages(CLIENTS)
 
 
 @contextlib.asynccontextmanager
