@@ -209,7 +209,7 @@ def broadcasts(topic: str, *, is_private: bool) -> Subject:
 
 
 def presence(topic: str, *, is_private: bool) -> Subject:
-    """Return the subject on which edges exchange the presence of a topic (services/realtime/presence.py)."""
+    """Return the subject on which edges exchange the presence of a topic (services/realtime/topics/presence.py)."""
     return Subject(f"presence.{_topic_parts(topic, is_private)}")
 
 

@@ -1,4 +1,4 @@
-"""What the migrations make. How they are applied is in tests/workers/database/test_migrate.py."""
+"""What the migrations make. How they are applied is in tests/workers/database/migrations/test_migrate.py."""
 
 from dataclasses import replace
 

@@ -103,7 +103,7 @@ def build_outbox(
 ) -> MailOutbox:
     """Build what sends emails and text messages. Raises: SettingsError.
 
-    `post` takes emails instead of the mail server of the settings. `sms` and `sender` (the From address) apply where the
+    `transport` takes emails instead of the mail server of the settings. `sms` and `sender` (the From address) apply where the
     settings name none. Email templates of the project are looked up in `folders`.
     """
     smtp = settings.email.smtp

@@ -1,6 +1,6 @@
 """Step four, the only one with I/O: one transaction as the caller.
 
-Settings and statement travel together (`workers/database/session.py`). What a function or policy reads of the request
+Settings and statement travel together (`workers/database/transactions/perform.py`). What a function or policy reads of the request
 is set before anything runs. Source: docs/reference/rest.md, section 4.
 """
 

@@ -4,10 +4,10 @@
 
 Reads that arrive in the same loop iteration are sent in one write, each with its own settings and its own Sync. So each is a
 transaction of its own, and an error affects only its own request. What is saved are wake-ups and cold caches: few server
-processes do the spec of many, and each finds the next read in what it has already received.
+processes do the work of many, and each finds the next read in what it has already received.
 
 - Only transactions with `may_share` whose last statement was quick recently (`_QUICK_S`) are shared, and only while other
-  connections are busy: below that, separate connections let the server spec in parallel.
+  connections are busy: below that, separate connections let the server work in parallel.
 - A group takes a connection of the share of one of its callers. If none of them may have one now, each caller's reads wait
   as a group of their own, which later reads of that caller may join. When its connection arrives, waiting reads of other
   callers are added if these callers use no more connections than this one.

@@ -1,6 +1,6 @@
 """The description of the interface: catalog -> Swagger 2.0 document. Pure.
 
-Source: docs/reference/rest.md, section 17. The same catalog as OpenAPI 3.1: `openapi31.py`.
+Source: docs/reference/rest.md, section 17. The same catalog as OpenAPI 3.1: `document31.py`.
 """
 
 from urllib.parse import urlsplit

@@ -46,7 +46,7 @@ def parse_nested(text: str | None) -> bool:
 
 
 def parse_cursor(text: str) -> PageCursor:
-    """Read a cursor as `respond/pages.py` writes it. Raises: BadQuery."""
+    """Read a cursor as `links.py` writes it. Raises: BadQuery."""
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         is_backward, values = _cursor.decode(data)

@@ -4,7 +4,7 @@
     session token        access key = the project's id, secret = a public API key, token = the user's JWT; the user's policies apply
     stored key           a row of storage.s3_access_keys with an encrypted secret and its own claims
 
-The gateway has verified the session token like every access token (`services/gateway/s3_token.py`). Here it is valid
+The gateway has verified the session token like every access token (`services/gateway/objects/storage_handlers.py`). Here it is valid
 only together with a signature that covers it. Source: docs/reference/storage.md, section 10.
 """
 
