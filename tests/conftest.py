@@ -11,12 +11,11 @@ import pytest
 from hypothesis import settings
 
 from broker.observability.observe import reset_repeats
-from tests.failures import FailureDigest
 from tests.fast import FAST
 from tests.prepared import RUN_FOLDER, is_prepared
-from tests.run.controller import ForkedRun
-from tests.run.long_tests import WithoutLongTests
+from tests.run import options
 from tests.run.memory_folder import use_memory
+from tests.run.options import pytest_addoption as pytest_addoption
 from tests.workers.database.own_server import OwnServer, shared_server
 
 settings.register_profile(
@@ -38,20 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.chmod(folder, 0o711)
         os.environ[RUN_FOLDER] = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    config.pluginmanager.register(FailureDigest(), "failure-digest")
-    if (processes := config.getoption("processes")) > 1:
-        config.pluginmanager.register(ForkedRun(processes), "forked-run")
+    options.pytest_configure(config)
     if config.getoption("without_long"):
-        config.pluginmanager.register(WithoutLongTests(), "without-long-tests")
         settings.load_profile("short")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the number of processes, and the choice of tests."""
-    parser.addoption(
-        "--processes", type=int, default=1, help="run the tests in this many forks of this process"
-    )
-    parser.addoption("--without-long", action="store_true", help="leave out what tests/long_tests.txt lists")
 
 
 @pytest.fixture(scope="session")

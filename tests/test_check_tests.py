@@ -36,7 +36,7 @@ def _checked(folder: Path, modules: dict[str, str]) -> subprocess.CompletedProce
     (folder / "scripts").mkdir()
     script = shutil.copy(_SCRIPT, folder / "scripts")
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = process_group(name)\n")
-    (folder / "conftest.py").write_text("from tests.conftest import pytest_addoption, pytest_configure\n")
+    (folder / "conftest.py").write_text("from tests.run.options import pytest_addoption, pytest_configure\n")
     for name, text in modules.items():
         (folder / f"test_{name}.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "--processes=2", "-p", "no:asyncio"]

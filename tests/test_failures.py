@@ -27,7 +27,7 @@ def broken():
     raise RuntimeError("no such thing")
 """
 CONFTEST = """
-from tests.conftest import pytest_addoption, pytest_configure
+from tests.run.options import pytest_addoption, pytest_configure
 """
 BROKEN = """
 def pytest_runtest_logfinish(nodeid, location):

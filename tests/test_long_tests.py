@@ -3,8 +3,9 @@
 import ast
 
 import pytest
+from hypothesis import given, settings, strategies
 
-from tests.run.long_tests import LIST, read_list
+from tests.run.long_tests import LIST, MOST_EXAMPLES, limit_examples, read_list
 
 ROOT = LIST.parents[1]
 
@@ -26,6 +27,20 @@ def test_a_test_of_a_long_module_can_stay() -> None:
     assert [listed.is_long(name) for name in named] == [False, True, True, False]
     with pytest.raises(ValueError, match="no reason"):
         read_list(["a.py"])
+
+
+def test_a_property_test_tries_fewer_examples() -> None:
+    tried = []
+
+    @settings(max_examples=300, database=None)
+    @given(strategies.integers())
+    def property_test(number: int) -> None:
+        tried.append(number)
+
+    limit_examples(property_test)
+    property_test()
+
+    assert len(tried) == MOST_EXAMPLES
 
 
 def _exists(name: str) -> bool:

@@ -7,10 +7,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
 LIST = Path(__file__).parents[1] / "long_tests.txt"
+MOST_EXAMPLES = 50
+"""Examples of a property test that says how many it wants; `make check-all` tries all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +55,12 @@ class WithoutLongTests:
         if left_out:
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if not listed.is_long(item.nodeid)]
+        for item in items:
+            limit_examples(getattr(item, "obj", None))
+
+
+def limit_examples(test: Any) -> None:
+    """Let a property test try at most `MOST_EXAMPLES`. Hypothesis keeps the settings of a decorator in an attribute."""
+    chosen = getattr(test, "_hypothesis_internal_use_settings", None)
+    if isinstance(chosen, settings) and chosen.max_examples > MOST_EXAMPLES:
+        test._hypothesis_internal_use_settings = settings(chosen, max_examples=MOST_EXAMPLES)

@@ -1,0 +1,24 @@
+"""The options of a run and the plugins that they choose. Imports nothing of the product: tests of the run itself use it alone."""
+
+import pytest
+
+from tests.failures import FailureDigest
+from tests.run.controller import ForkedRun
+from tests.run.long_tests import WithoutLongTests
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the number of processes, and the choice of tests."""
+    parser.addoption(
+        "--processes", type=int, default=1, help="run the tests in this many forks of this process"
+    )
+    parser.addoption("--without-long", action="store_true", help="leave out what tests/long_tests.txt lists")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what the options choose."""
+    config.pluginmanager.register(FailureDigest(), "failure-digest")
+    if (processes := config.getoption("processes")) > 1:
+        config.pluginmanager.register(ForkedRun(processes), "forked-run")
+    if config.getoption("without_long"):
+        config.pluginmanager.register(WithoutLongTests(), "without-long-tests")
