@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.run.fork_child import run_child
-from tests.run.groups import group_name, grouped
+from tests.run.groups import group_name, grouped, record
 
 _SECONDS = "tests/seconds-of-groups"
 """Key of pytest's cache: what each group took in the last run."""
@@ -71,6 +71,8 @@ class ForkedRun:
             self._end()
         if (cache := getattr(config, "cache", None)) is not None:
             cache.set(_SECONDS, _stored(config) | self._seconds)
+        if config.option.record_seconds:
+            record(self._seconds)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         return True

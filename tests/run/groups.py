@@ -1,11 +1,16 @@
 """Which tests stay in one process, and which groups of them start first."""
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
-_STARTING = ("tests/attacks/", "tests/conformance/", "tests/docs/")
-"""Folders whose modules start platforms, browsers or the tools of others."""
+_RECORDED = Path(__file__).with_name("group_seconds.json")
+_RECORDED_FROM_S = 20
+_OF_A_TEST_S = 0.1
+"""What a test of a group without a figure is taken for."""
+
 _ONE_GROUP = ("tests/dashboard", "tests/services/cli", "tests/workers/management/operations")
 """Folders whose modules share a platform, or servers and a browser: in several processes each would start its own."""
 
@@ -22,21 +27,28 @@ def group_name(item: pytest.Item) -> str:
 def grouped(items: Sequence[pytest.Item], seconds: Mapping[str, float]) -> list[list[int]]:
     """Return groups of indexes of tests in the order in which they start; a group's tests keep their order.
 
-    `seconds` are what groups took before, by name. The longest start first, so that none of them ends alone. The time of a group
-    without a figure is guessed: marked groups share a server, and modules of some folders start platforms and browsers.
+    `seconds` are what groups took before, by name, of this checkout's last run; `group_seconds.json` has those of another
+    machine, for a fresh clone. The longest start first, so that none of them ends alone.
     """
+    known = recorded_seconds() | seconds
     groups: dict[str, list[int]] = {}
     for index, item in enumerate(items):
         groups.setdefault(group_name(item), []).append(index)
-    return sorted(groups.values(), key=lambda group: -_weight(items[group[0]], len(group), seconds))
+    return [
+        groups[name]
+        for name in sorted(groups, key=lambda name: -known.get(name, _OF_A_TEST_S * len(groups[name])))
+    ]
 
 
-def _weight(first: pytest.Item, count: int, seconds: Mapping[str, float]) -> float:
-    known = seconds.get(group_name(first))
-    if known is not None:
-        return known
-    if first.get_closest_marker("process_group"):
-        return 30.0 + count
-    if group_name(first) in _ONE_GROUP:
-        return 300.0 + count
-    return 10.0 + count if first.nodeid.startswith(_STARTING) else 0.02 * count
+def recorded_seconds() -> dict[str, float]:
+    """Return the recorded seconds of the groups that take longest."""
+    found: dict[str, float] = json.loads(_RECORDED.read_text())
+    return found
+
+
+def record(seconds: Mapping[str, float]) -> None:
+    """Record the seconds of a run's longest groups: `make check-tests ARGS=--record-seconds`."""
+    longest = sorted(
+        (name for name in seconds if seconds[name] >= _RECORDED_FROM_S), key=lambda name: -seconds[name]
+    )
+    _RECORDED.write_text(json.dumps({name: round(seconds[name]) for name in longest}, indent=1) + "\n")

@@ -12,6 +12,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--processes", type=int, default=1, help="run the tests in this many forks of this process"
     )
+    parser.addoption("--record-seconds", action="store_true", help="write tests/run/group_seconds.json anew")
     parser.addoption("--without-long", action="store_true", help="leave out what tests/long_tests.txt lists")
 
 
