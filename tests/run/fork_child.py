@@ -20,6 +20,8 @@ from typing import TextIO
 
 import pytest
 
+from tests.run.cpu_table import add_cpu_table
+
 PROCESS_NUMBER = "TESTS_PROCESS"
 """Environment variable: the number of this process in the run."""
 
@@ -53,6 +55,7 @@ def run_child(session: pytest.Session, number: int, control: socket.socket) -> N
         with control.makefile("w") as output, control.makefile("r") as orders:
             sender = ReportSender(session.config, output)
             session.config.pluginmanager.register(sender, "report-sender")
+            add_cpu_table(session.config)
             _run_groups(session, sender, orders)
         code = 0
     except BaseException as error:
