@@ -41,4 +41,4 @@ def add_cpu_table(config: pytest.Config) -> None:
         group = _GROUPS / f"headwater-tests-{os.getpid()}"
         group.mkdir()
         (group / "cgroup.procs").write_text(str(os.getpid()))
-        config.pluginmanager.register(CpuTable(group, Path(path).open("a")), "cpu-table")
+        config.pluginmanager.register(CpuTable(group, Path(path).open("a")), "cpu-table")  # noqa: SIM115  (until the process ends)
