@@ -1,5 +1,6 @@
 FROM python:3.13-slim AS build
 WORKDIR /build
+COPY scripts/setup scripts/pinned scripts/
 COPY pyproject.toml constraints.txt README.md LICENSE THIRD_PARTY_LICENSES.md CHANGELOG.md ./
 COPY deploy/grafana.json deploy/prometheus.yml deploy/
 COPY docs/*.md docs/
@@ -7,7 +8,7 @@ COPY schemas schemas
 COPY broker broker
 COPY services services
 COPY workers workers
-RUN python -m venv /opt/headwater && /opt/headwater/bin/pip install --no-cache-dir -c constraints.txt ".[telemetry]"
+RUN VENV=/opt/headwater UV_NO_CACHE=1 PIP_NO_CACHE_DIR=1 scripts/setup image
 
 FROM python:3.13-slim
 ENV PATH=/opt/headwater/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

@@ -59,6 +59,9 @@ class Request(Struct, frozen=True, array_like=True, tag="request"):
 SERVER_ORIGIN = "headwater-origin"
 """Header that the gateway adds to requests of administrators: scheme, host and port under which the client sent them."""
 
+ADMINISTRATOR_COOKIES = ("headwater_session", "__Host-headwater_session")
+"""Names of the cookie with an administrator's session, without TLS and with it. Only requests of administrators bring it to a pool."""
+
 STORAGE_URL = "headwater-storage-url"
 """Header that the gateway adds to POST requests of S3: the URL under which the client reaches storage."""
 

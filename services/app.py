@@ -37,7 +37,7 @@ from services.listening import open_ports
 from services.live_settings import EdgeSettingsFollower
 from services.mail_catcher.edge import MailCatcher, MailCatcherOptions
 from services.middleware.api_keys import GatewayKeys
-from services.middleware.limits import read_networks
+from services.middleware.proxy_trust import ProxyTrust
 from services.realtime.edge import RealtimeEdge
 from services.subscriptions.edge import GraphQLSocketEdge
 from services.supervisor.api_keys import keys_of
@@ -144,8 +144,8 @@ def open_objects(settings: Settings, calls: Calls) -> ObjectTransfers | None:
     keep_freed_memory()
     blobs = BlobStore.open(settings.storage, data_folder())
     minimum_rate = TransferLimits.of(settings.gateway)
-    trusted = read_networks(settings.gateway.trusted_proxies)
-    address = PublicAddress(settings.storage.public_url or settings.api.external_url, trusted)
+    trust = ProxyTrust.of(settings.gateway)
+    address = PublicAddress(settings.storage.public_url or settings.api.external_url, trust)
     resuming = ResumableUploads(calls, blobs, address, minimum_rate)
     compression = ResponseCompression(settings.gateway.compression)
     return ObjectTransfers(calls, blobs, resuming, minimum_rate, compression, address)

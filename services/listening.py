@@ -28,7 +28,7 @@ from services.gateway.connections.plain_port import PlainAnswers, hosts_of
 from services.gateway.connections.tls_port import TlsPort
 from services.gateway.direct.connection import DirectListener
 from services.gateway.edge import Edge
-from services.middleware.limits import read_networks
+from services.middleware.proxy_trust import ProxyTrust
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.ports import unbindable
 
@@ -96,8 +96,8 @@ async def _open_plain(
 async def _server(settings: Settings, answers: HttpAnswers) -> tuple[GatewayListener, web.ServerRunner]:
     """Return a server with the limits of the settings; its connections are its own."""
     gateway = settings.gateway
-    trusted = read_networks(gateway.trusted_proxies)
-    limits = ConnectionLimits(gateway.max_connections, gateway.max_connections_per_address, trusted)
+    uncounted = ProxyTrust.of(gateway).uncounted
+    limits = ConnectionLimits(gateway.max_connections, gateway.max_connections_per_address, uncounted)
     make = (
         partial(DirectListener, answers)
         if isinstance(answers, Edge) and STATE.tracing is None

@@ -6,6 +6,7 @@ checks in `auth_checks.py`, [storage] in `storage_checks.py`, [backup] in `backu
 """
 
 import ipaddress
+import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -27,6 +28,7 @@ _LEAST_RETENTION = 16 * MIB
 WITHOUT_SCHEMAS = ("public", "storage")
 """Exposed schemas where `api.schemas` is empty, as in the official tool."""
 _LEAST_LAG_S, _LONGEST_LAG_S = 0.01, 60.0
+_SHOWABLE = re.compile(r"[!-~]{16,200}")
 _LEAST_JWT_SECRET, _LEAST_DATA_SECRET = 16, 32
 """Characters of `auth.jwt_secret`, bytes of `api.jwt.secret`."""
 
@@ -75,7 +77,11 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
             management_password=db.management_password or None,
         ),
         broker=replace(broker, url=broker.url or None),
-        gateway=replace(gateway, metrics_token=gateway.metrics_token or None),
+        gateway=replace(
+            gateway,
+            metrics_token=gateway.metrics_token or None,
+            proxy_secret=gateway.proxy_secret or None,
+        ),
     )
     return normalized, [spelling.sentence(warning) for warning in warnings]
 
@@ -106,12 +112,15 @@ def _network_fault(gateway: Gateway) -> str | None:
             ipaddress.ip_network(text, strict=False)
         except ValueError:
             return f"{{gateway.trusted_proxies}} has '{text}', which is no network such as 10.0.0.0/8, and no address"
+    secret = gateway.proxy_secret
+    if secret and not _SHOWABLE.fullmatch(secret.reveal()):
+        return "{gateway.proxy_secret} must have 16 to 200 characters of ASCII, without spaces, as a header has them"
     return None
 
 
 def _unread_address_headers(settings: Settings) -> Iterator[str]:
     """Yield the settings that name a header with the client's address while no sender of such a header is trusted."""
-    if settings.gateway.trusted_proxies:
+    if settings.gateway.trusted_proxies or settings.gateway.proxy_secret is not None:
         return
     header = settings.auth.rate_limit.header.strip().lower()
     for key, value in (

@@ -68,6 +68,10 @@ class EdgeRuntime(Struct, frozen=True):
     """Addresses that functions may reach although they are blocked by default: metadata and link-local ones such as `169.254.169.254`, and ports of
     this machine's loopback such as `127.0.0.1:11434`. `127.0.0.1` without a port opens all of loopback but the broker.
     """
+    same_origin_pages: bool = False
+    """Pages that functions return run as the API's origin, with its cookies and storage, and with the dashboard's: whoever writes a function, or
+    finds a hole in its page, then acts as an administrator who opens it. Off: browsers give such pages an origin of their own.
+    """
     unsafe_without_sandbox: bool = False
     """Run functions even where only Deno's own permissions keep them from the platform's files and passwords: on a system without Landlock
     (Linux older than 5.13, macOS), unless headwater was started as root.

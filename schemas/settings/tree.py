@@ -275,7 +275,11 @@ class Gateway(Struct, frozen=True):
     max_in_flight: Count = 1024
     """Requests of one edge process that wait for one pool; one caller has three quarters of them at most. Beyond: 503."""
     trusted_proxies: list[str] = field(default_factory=list)
-    """Networks whose X-Forwarded-For is trusted."""
+    """Networks whose X-Forwarded-For is trusted. Name no network that programs of others belong to: hosted functions reach the gateway from 127.0.0.1."""
+    proxy_secret: Secret | None = None
+    """What a proxy shows in the header `Headwater-Proxy-Secret` so that its X-Forwarded-* count, from any address. With it a proxy on this machine's
+    loopback has to show it, even if `trusted_proxies` names loopback. Set by itself for projects among several.
+    """
     metrics_token: Secret | None = None
     """Bearer token for /metrics. The secret API key opens them, too."""
     rate_limit: RateLimit = field(default_factory=RateLimit)

@@ -22,6 +22,7 @@ from aiohttp import web
 from broker.observability.observations import Observation
 from broker.observability.observe import log_buffer, observe, traceback_of
 from broker.requests.call import Calls, PoolReply
+from schemas.client_networks import client_network
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import RateLimit, Settings, Tls
@@ -44,7 +45,8 @@ from services.gateway.root_page import RootPage
 from services.middleware import cors
 from services.middleware.api_keys import ApiKeyRejected
 from services.middleware.errors import error_response
-from services.middleware.limits import Buckets, read_networks
+from services.middleware.limits import Buckets
+from services.middleware.proxy_trust import ProxyTrust
 from services.middleware.request_id import request_id
 from services.realtime.edge import RealtimeEdge
 from services.subscriptions.edge import GraphQLSocketEdge
@@ -92,7 +94,7 @@ class Edge:
         self._rate_limit: RateLimit | None = None
         lines = log_buffer()
         self._access = AccessLines(lines) if lines is not None else None
-        self.trusted = read_networks(gateway.trusted_proxies)
+        self.trust = ProxyTrust.of(gateway)
         self._hsts = _hsts_headers(settings.api.tls)
         self.use(settings)
 
@@ -113,7 +115,7 @@ class Edge:
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, and leave its line in the log. Raises only when the client is gone."""
-        request = read_request(http, self.trusted, self.address_headers)
+        request = read_request(http, self.trust, self.address_headers)
         if self._access is None:
             return await self._answer(request)
         request.is_sampled = self._access.samples()
@@ -244,7 +246,7 @@ class Edge:
         A request without an API key counts by its access token, and one without either by its address: callers that have
         no key must not share one bucket.
         """
-        now, address = time.monotonic(), request.client_address()
+        now, address = time.monotonic(), client_network(request.client_address())
         wait = self._by_address.take(address, now)
         if not wait:  # a request that the address bucket rejects must not consume a token of the key bucket
             key = handler.api_key(request) or handler.authorization(request)

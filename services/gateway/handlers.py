@@ -14,9 +14,12 @@ A handler that needs no caller finds `request.caller` None and authenticates by 
 import time
 from collections.abc import Callable, Mapping
 
+from msgspec.structs import replace
+
 from broker.requests.call import Calls
 from broker.requests.open_calls import OpenCall
 from broker.subjects import Subject
+from schemas.active_documents import in_sandbox
 from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller
 from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import SERVER_ORIGIN, Request, Response
@@ -206,9 +209,11 @@ class FunctionHandler(ForwardHandler):
         caller_keys: CallerKeys,
         subject: Subject,
         functions: FunctionCaller,
+        *,
+        runs_pages: bool,
     ) -> None:
         super().__init__(policy, forwarder, caller_keys, subject)
-        self._functions = functions
+        self._functions, self._runs_pages = functions, runs_pages
 
     def options(self, request: GatewayRequest) -> Response | None:
         """Return None: a preflight goes to the function first."""
@@ -233,6 +238,8 @@ class FunctionHandler(ForwardHandler):
             answer = await calling
             if answer.chunks is not None and answer.response.status == 101:
                 return await run_websocket(request.http, answer, request.response_headers)
+            if not self._runs_pages:
+                answer.response = replace(answer.response, headers=in_sandbox(answer.response.headers))
             return answer
         try:
             answer = await calling
@@ -324,7 +331,12 @@ def build_handlers(
         HandlerName.GRAPHQL: graphql,
         HandlerName.AUTH: ForwardHandler(policies["auth"], forwarder, keys, subjects[HandlerName.AUTH]),
         HandlerName.FUNCTIONS: FunctionHandler(
-            policies["functions"], forwarder, keys, subjects[HandlerName.FUNCTIONS], functions
+            policies["functions"],
+            forwarder,
+            keys,
+            subjects[HandlerName.FUNCTIONS],
+            functions,
+            runs_pages=settings.edge_runtime.same_origin_pages,
         ),
     }
     handlers[HandlerName.MANAGEMENT] = ManagementHandler(

@@ -10,12 +10,12 @@ Keys are short hashes: they travel with every request, and show neither an API k
 """
 
 import hashlib
-import ipaddress
 from collections.abc import Callable
 
 import msgspec
 
 from schemas.caller import Caller, UserCaller
+from schemas.client_networks import client_network
 
 _CACHED = 10_000
 
@@ -60,21 +60,11 @@ class CallerKeys:
 
     def _learn_other(self, other: tuple[str, str, str]) -> str:
         kind, api_key, address = other
-        key = _hash(kind, api_key, network_of(address))
+        key = _hash(kind, api_key, client_network(address))
         if len(self._others) >= _CACHED:
             self._others.clear()
         self._others[other] = key
         return key
-
-
-def network_of(address: str) -> str:
-    """Return an IPv4 address as it is, and an IPv6 address as its /64 network. Pure."""
-    if ":" not in address:
-        return address
-    try:
-        return str(ipaddress.IPv6Network((address.partition("%")[0], 64), strict=False))
-    except ValueError:
-        return address
 
 
 def _hash(*parts: str) -> str:

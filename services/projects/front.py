@@ -6,7 +6,7 @@ Errors of its own are JSON with `code`, `message` and `hint`. It says nothing ab
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from aiohttp import web
@@ -30,9 +30,19 @@ _RETRY_S = 1
 class ServedProject:
     """A project that the front gateway serves."""
 
-    def __init__(self, lifecycle: ProjectLifecycle, public_url: str) -> None:
+    def __init__(
+        self, lifecycle: ProjectLifecycle, public_url: str, read_secret: Callable[[], str] = str
+    ) -> None:
         self.lifecycle, self.public_url = lifecycle, public_url
         self.connections = UpstreamConnections()
+        self._read_secret = read_secret
+        self._secret: tuple[int, str] = (0, "")
+
+    def proxy_secret(self, port: int) -> str:
+        """Return what the project's gateway at a port wants to be shown; it is read again after each start, which may have made a new one."""
+        if self._secret[0] != port or not self._secret[1]:
+            self._secret = (port, self._read_secret())
+        return self._secret[1]
 
     @property
     def is_full(self) -> bool:
@@ -114,7 +124,7 @@ class FrontGateway:
             port = lifecycle.port if lifecycle.state is SleepState.AWAKE else await lifecycle.reach()
         except ProjectUnavailable as unavailable:
             return error(503, unavailable.message, retry_after_s=unavailable.retry_after_s)
-        client = self._client(request, route, is_trusted=is_trusted)
+        client = self._client(request, route, project.proxy_secret(port), is_trusted=is_trusted)
         try:
             return await forward(
                 request,
@@ -142,7 +152,9 @@ class FrontGateway:
         except SmallBodyLate:
             return error(408, "The body of the request did not arrive in time")
 
-    def _client(self, request: web.BaseRequest, route: ProjectRoute, *, is_trusted: bool) -> ForwardedClient:
+    def _client(
+        self, request: web.BaseRequest, route: ProjectRoute, secret: str, *, is_trusted: bool
+    ) -> ForwardedClient:
         """Return what the project is told of its client: what a trusted proxy says, else what is seen here."""
         address, scheme = request.remote or "", self._scheme
         if is_trusted:
@@ -150,7 +162,7 @@ class FrontGateway:
             address = client_address(address, forwarded or None, self._trusted)
             proto = _last(request, "x-forwarded-proto").lower()
             scheme = proto if proto in ("http", "https") else scheme
-        return ForwardedClient(address, route.host, scheme, route.prefix)
+        return ForwardedClient(address, route.host, scheme, route.prefix, secret)
 
     def _unrouted(self, request: web.BaseRequest) -> web.Response:
         path = request.raw_path.partition("?")[0]

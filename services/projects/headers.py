@@ -7,10 +7,13 @@ Source: RFC 9110, 7.6; RFC 9112, 6.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from multidict import CIMultiDict
 
+from services.middleware.proxy_trust import PROXY_SECRET
+
+_SECRET = PROXY_SECRET.encode()
 _HOP_BY_HOP = frozenset(
     {
         b"connection",
@@ -41,6 +44,7 @@ _FORWARDING = frozenset(
         b"x-original-host",
         b"x-original-url",
         b"x-rewrite-url",
+        _SECRET,
     }
 )
 """Headers that speak for the client. Those of the request are dropped always; ours are made of what is known."""
@@ -58,12 +62,16 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class ForwardedClient:
-    """What the project is told of its client: address, the host and scheme that it used, and the prefix that was taken off the path."""
+    """What the project is told of its client: address, the host and scheme that it used, and the prefix that was taken off the path.
+
+    `proxy_secret` proves to the project's gateway that the front gateway says so.
+    """
 
     address: str
     host: str
     scheme: str
     prefix: str = ""
+    proxy_secret: str = field(default="", repr=False)
 
 
 def request_head(
@@ -87,6 +95,8 @@ def request_head(
             errors="surrogateescape"
         )
     )
+    if client.proxy_secret:
+        lines.append(b"%b: %b" % (_SECRET, client.proxy_secret.encode()))
     if client.prefix:
         lines.append(b"X-Forwarded-Prefix: %b" % client.prefix.encode())
     if length is not None:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from services.cli.s3_pair import with_s3_pair
+from services.supervisor.data_folder.proxy_secret import ensure_proxy_secret
 from services.supervisor.errors import SupervisorError
 from services.supervisor.launch import launch
 from services.supervisor.ports import LOOPBACK
@@ -54,16 +55,18 @@ class ErrorLines:
         """Do nothing."""
 
 
-def overrides_of(url: str, mail_key: str) -> dict[str, str]:
+def overrides_of(url: str, mail_key: str, proxy_secret: str) -> dict[str, str]:
     """Return the settings that the front gateway decides (pure). Free ports: those of the last start, if they still are free.
 
-    `mail_key`: the key of the mail catcher, which programs of other projects reach on loopback.
+    `mail_key`: the key of the mail catcher, which programs of other projects reach on loopback. `proxy_secret`: what the front gateway shows,
+    for these programs reach the project's gateway, too.
     """
     return {
         **dict.fromkeys(_FREE_PORTS, "0"),
         "HEADWATER_INBUCKET_KEY": mail_key,
         "HEADWATER_GATEWAY_HOST": LOOPBACK,
-        "HEADWATER_GATEWAY_TRUSTED_PROXIES": f"{LOOPBACK}/32",
+        "HEADWATER_GATEWAY_TRUSTED_PROXIES": "",
+        "HEADWATER_GATEWAY_PROXY_SECRET": proxy_secret,
         "HEADWATER_API_EXTERNAL_URL": url,
         "HEADWATER_API_TLS_ENABLED": "false",
         "HEADWATER_CERTIFICATES_DOMAINS": "",
@@ -83,9 +86,9 @@ def start_platform(task: PlatformTask, *, is_loaded: bool = False, closed_later:
         prepared = PreparedPrograms() if is_loaded else None
         try:
             choice = PartSelection()
-            project = load_project(
-                Path(task.folder), None, Path(task.data), overrides_of(task.url, secrets.token_urlsafe(24))
-            )
+            data = Path(task.data)
+            overrides = overrides_of(task.url, secrets.token_urlsafe(24), ensure_proxy_secret(data))
+            project = load_project(Path(task.folder), None, data, overrides)
             launch(with_s3_pair(project, choice), choice, report, prepared)
         except SupervisorError as error:
             report.warn(str(error))

@@ -42,6 +42,7 @@ from services.projects.routing import route_table
 from services.projects.starter import PlatformStarter
 from services.supervisor.binaries import headwater_version
 from services.supervisor.data_folder.folder import write_private
+from services.supervisor.data_folder.proxy_secret import read_proxy_secret
 from services.supervisor.errors import StartFailed, StartRefused, SupervisorError
 from services.supervisor.ports import is_free, unbindable
 from services.supervisor.report import Reporter
@@ -192,7 +193,7 @@ class ProjectsServer:
             lifecycle.due_at = note.moment
         except (OSError, msgspec.MsgspecError):
             pass  # it has not slept yet
-        return ServedProject(lifecycle, url)
+        return ServedProject(lifecycle, url, partial(read_proxy_secret, platform.data.path))
 
     def _platform(self, project: ServedProject) -> PlatformProcess:
         platform = project.lifecycle.platform

@@ -10,6 +10,8 @@ import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator
 
+from schemas.client_networks import client_network
+
 
 class TokenBucket:
     """Allows `per_s` events a second, on average over `over_s` seconds.
@@ -81,7 +83,7 @@ class SocketCounts:
     def add(self, key: str, address: str = "") -> tuple[Name, Name] | None:
         """Count a socket; return what `remove` takes, or None if a limit is reached."""
         digest = hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:16]
-        names = (("key", digest), ("address", address.encode(errors="surrogatepass")))
+        names = (("key", digest), ("address", client_network(address).encode(errors="surrogatepass")))
         if self.is_full or any(
             0 < most <= self._counts[name] for most, name in zip(self._bounds, names, strict=True)
         ):

@@ -36,7 +36,7 @@ _NOT_RUN = ("logs.tail",)
 """Operations that wait."""
 _JWT = re.compile(r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}")
 _READERS = ("supabase_read_only_user", "anon", "authenticated", "service_role", "postgres")
-"""Roles whose SQL is run by clients, readers and agents; the login of each is in `_login`."""
+"""Roles whose SQL is run by clients, readers and agents; the login of each is in `login_of`."""
 
 _READ_ALL = r"""
 \set ON_ERROR_STOP off
@@ -173,7 +173,7 @@ def _change(target: Platform, token: str, values: dict[str, object]) -> None:
     _operate(target, token, "settings.change", version=_version(target, token), values=values)
 
 
-def _login(target: Platform, role: str) -> str:
+def login_of(target: Platform, role: str) -> str:
     """Return the URL of the login that runs the SQL of a role."""
     kept = json.loads((target.data / "passwords.json").read_text())
     passwords = login_passwords(Settings(db=Db(management_password=Secret(kept[MANAGEMENT]))))
@@ -215,7 +215,7 @@ def _found(text: str, secrets: dict[str, str]) -> list[str]:
 
 def _all_that(target: Platform, role: str) -> str:
     """Return everything that a role reads by SQL."""
-    done = run_sql(_login(target, role), _READ_ALL.replace("{role}", role), check=False)
+    done = run_sql(login_of(target, role), _READ_ALL.replace("{role}", role), check=False)
     assert '"relname": "pg_class"' in done.stdout, done.stderr[:2000]
     assert "app.settings.jwt_exp" in done.stdout
     return done.stdout + done.stderr

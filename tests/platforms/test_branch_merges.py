@@ -141,6 +141,31 @@ def test_a_merge_that_the_rows_of_the_parent_forbid_changes_no_table(both: Mergi
     both.branch.psql("alter table notes drop constraint one_text")
 
 
+_NAMES = (
+    'a"; create role evil1; --', "b'; create role evil2; --", "c\n; create role evil3;\n--", "d$$; create role evil4; $$",
+    'e"."f', 'g\\"; create role evil5; --', "h%I%L%s", "i{}{0}", "j;\\c template1", "k\\! false", "-- l", "/* m",
+)  # fmt: skip
+"""Names and comments that would be statements, commands of psql, or placeholders, if a merge pasted them into a text."""
+
+
+def test_names_and_comments_of_a_hostile_branch_are_data(both: Merging):
+    for name in _NAMES:
+        quoted, text = '"{}"'.format(name.replace('"', '""')), name.replace("'", "''")
+        both.branch.psql(
+            f"create table public.{quoted} (id int primary key, {quoted} text default '{text}'); comment on table public.{quoted} is '{text}';"
+            f"create policy {quoted} on public.{quoted} using ({quoted} <> '{text}')"
+        )
+
+    both.run("merge", "work", "--yes")
+
+    roles = both.parent.psql("select count(*) from pg_roles where rolname like 'evil%'")
+    listed = both.parent.psql(
+        "select count(*) from pg_policies where schemaname = 'public' and policyname = tablename"
+    )
+    assert (roles.split()[2], listed.split()[2]) == ("0", str(len(_NAMES)))
+    assert "changed nothing" in both.run("diff", "work")[1]
+
+
 def test_stopped_databases_are_compared_too(both: Merging):
     both.branch.psql("create table late (id int)")
     assert both.branch.command("stop").returncode == 0

@@ -8,6 +8,7 @@ import shutil
 import signal
 import tempfile
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,7 @@ def server() -> Iterator[Server]:
         for name in ("one", "two"):
             started.command("add", name)
             prepare_data(started.data(name))
-        started.command("start", "--detach", "--port", str(started.port))
+        started.command("start", "--detach", "--port", str(started.port), "--trusted-proxy", "127.0.0.1")
         for name in ("one", "two"):
             started.command("wake", name)
             with psycopg.connect(started.values(name)["DB_URL"], autocommit=True) as connection:
@@ -143,6 +144,32 @@ async def test_each_project_answers_its_own_keys_at_its_host_and_its_path(
     assert crossed == [401, 401]
     assert server.values("one")["JWT_SECRET"] != server.values("two")["JWT_SECRET"]
     assert (server.root / "one" / ".env").stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_front_alone_names_the_clients_of_a_project(
+    server: Server, client: aiohttp.ClientSession
+) -> None:
+    """A hosted function reaches its project's own port, and others of the machine, from 127.0.0.1 as the front does."""
+    values, seen = server.values("one"), {}
+    own = f"http://127.0.0.1:{server.state('one')['ports']['api']}"
+    for way, url in (("front", "/one"), ("own port", own)):
+        email = f"{uuid.uuid4().hex}@example.com"
+        headers = {
+            "apikey": values["ANON_KEY"],
+            "X-Forwarded-For": "203.0.113.7",
+            "Headwater-Proxy-Secret": "guessed-guessed-guessed",
+        }
+        body = {"email": email, "password": "a long enough password"}
+        async with client.post(f"{url}/auth/v1/signup", json=body, headers=headers) as answer:
+            assert answer.status == 200, await answer.text()
+        with psycopg.connect(values["DB_URL"]) as connection:
+            row = connection.execute(
+                "select host(ip) from auth.sessions join auth.users on users.id = user_id where email = %s",
+                [email],
+            ).fetchone()
+        seen[way] = row[0] if row else None
+
+    assert seen == {"front": "203.0.113.7", "own port": "127.0.0.1"}
 
 
 async def test_many_first_requests_wake_a_sleeping_project_once(

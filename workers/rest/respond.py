@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from broker.requests.handler import StreamedResponse
+from schemas.active_documents import CONTENT_POLICY, SANDBOX, in_sandbox
 from schemas.http import Headers, Response
 from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.row_body import RowBody
@@ -24,6 +25,7 @@ from workers.rest.links import links, query_text
 from workers.rest.model import Bound, CallPlan, ReadPlan, RequestAction, RestPlan, RestResult, WritePlan
 
 _BODILESS = (204, 304)
+_OF_DOCUMENTS = ("content-type", CONTENT_POLICY)
 _VARY = ("vary", "Accept, Prefer, Range")
 _header_list = msgspec.json.Decoder(list[dict[str, str]])
 _STATUS = re.compile(r"[2-5][0-9]{2}")
@@ -179,7 +181,7 @@ def _typed(plan: RestPlan, dialect: Dialect) -> Headers:
     headers: Headers = [("content-type", spelled_type(plan.output.content_type, dialect))]
     if plan.request.negotiated_schema:
         headers.append(("content-profile", plan.request.schema))
-    return headers
+    return in_sandbox(headers)
 
 
 def _location(plan: WritePlan, result: RestResult) -> Headers:
@@ -229,6 +231,8 @@ def _overridden(status: int, headers: Headers, result: RestResult) -> tuple[int,
         overriding = _own_headers(result.headers)
         names = {name for name, _ in overriding}
         headers = [pair for pair in headers if pair[0] not in names] + overriding
+        if not names.isdisjoint(_OF_DOCUMENTS):
+            headers = in_sandbox([pair for pair in headers if pair != SANDBOX])
     if result.status is not None:
         if not _STATUS.fullmatch(result.status):
             raise BadResponseStatus

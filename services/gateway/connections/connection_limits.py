@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
+from schemas.client_networks import client_network
 from services.middleware.limits import Network, is_in_networks
 
 _LOG_EVERY_S = 60.0
@@ -44,7 +45,7 @@ class ConnectionLimits:
         if 0 < self._most <= self.count:
             self._refuse(address, "gateway.max_connections")
             return None
-        name = "" if is_in_networks(address, self._trusted) else address
+        name = "" if is_in_networks(address, self._trusted) else client_network(address)
         if name and 0 < self._most_of_address <= self._by_address[name]:
             self._refuse(address, "gateway.max_connections_per_address")
             return None

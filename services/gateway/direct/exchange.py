@@ -36,6 +36,7 @@ from services.gateway.requests.head_checks import is_valid_host
 from services.gateway.requests.request import GatewayRequest, first_headers, headers_of
 from services.gateway.requests.route_handler import ForwardHandler, Reply
 from services.gateway.requests.routes import HandlerName, route_of
+from services.gateway.requests.session_cookies import hide_session
 from services.middleware.api_keys import ApiKeyRejected
 from services.middleware.request_id import request_id
 
@@ -150,7 +151,7 @@ class DirectRequests:
         """Begin to answer a request that the parser has read; None if it takes the usual way."""
         if not payload.is_eof() or payload.exception() is not None or not _may_begin(message):
             return None
-        head = _head_of(message)
+        head = self._head_of(message)
         host = head.first.get("host")
         if "expect" in head.first or "upgrade" in head.first or (host and not is_valid_host(host)):
             return None
@@ -180,7 +181,7 @@ class DirectRequests:
 
     def note_gone(self, connection: DirectConnection, message: RawRequestMessage, started_at: float) -> None:
         """Leave the line of a request in the log whose client went away before its body was here."""
-        read = self._read(connection, message.method, message.path, _head_of(message))
+        read = self._read(connection, message.method, message.path, self._head_of(message))
         if read is not None:
             request, _ = read
             request.is_sampled = self._edge.samples()
@@ -224,7 +225,10 @@ class DirectRequests:
         handler = edge.handler_of(route)
         if not isinstance(handler, ForwardHandler):
             return None
-        headers, first = head
+        headers, first, shows_secret = head
+        if "cookie" in first:
+            headers = hide_session(route, headers)
+            first = first_headers(headers)
         request = GatewayRequest(
             cast(web.BaseRequest, ClientAddress(connection.address)),
             request_id(first.get("x-request-id")),
@@ -236,10 +240,14 @@ class DirectRequests:
             first,
             route,
             below,
-            edge.trusted,
-            edge.address_headers.get(route.area, ()),
+            edge.trust.networks_for(connection.address, is_shown=shows_secret),
+            () if shows_secret else edge.address_headers.get(route.area, ()),
         )
         return request, handler
+
+    def _head_of(self, message: RawRequestMessage) -> RequestHead:
+        headers = headers_of(message.raw_headers)
+        return RequestHead(headers, first_headers(headers), self._edge.trust.is_shown(message.raw_headers))
 
     def _identify(self, request: GatewayRequest, handler: ForwardHandler) -> bool:
         """Set the caller of a request; return False if its key or token is rejected, or may be once new keys are fetched."""
@@ -268,8 +276,3 @@ def _may_begin(message: RawRequestMessage) -> bool:
         # Lines that Connection names do not reach the pool, but the body would be read as they say.
         and all(value.lower() == "keep-alive" for value in message.headers.getall("connection", ()))
     )
-
-
-def _head_of(message: RawRequestMessage) -> RequestHead:
-    headers = headers_of(message.raw_headers)
-    return RequestHead(headers, first_headers(headers))

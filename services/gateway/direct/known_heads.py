@@ -33,6 +33,8 @@ class RequestHead(NamedTuple):
 
     headers: Headers
     first: dict[str, str]
+    shows_secret: bool = False
+    """Whether a line of the head shows `gateway.proxy_secret`."""
 
 
 class RecognizedRequest(NamedTuple):
@@ -83,7 +85,7 @@ class KnownPost(NamedTuple):
         headers[self.length_at] = (_LENGTH_NAME, text)
         first[_LENGTH_NAME] = text
         method, target = line[1].decode("ascii"), line[2].decode("ascii")
-        return RecognizedRequest(method, target, RequestHead(headers, first), body)
+        return RecognizedRequest(method, target, RequestHead(headers, first, self.head.shows_secret), body)
 
 
 def known_head(data: bytes, message: RawRequestMessage, head: RequestHead) -> KnownHead | KnownPost | None:

@@ -9,13 +9,14 @@ Source: docs/reference/storage.md, section 15.6.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from services.middleware.limits import Network, is_in_networks
+from services.middleware.limits import is_in_networks
+from services.middleware.proxy_trust import ProxyTrust
 
 PREFIX = "/storage/v1"
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")
@@ -29,13 +30,14 @@ class PublicAddress:
     """Where the storage is, for clients. `url` is what the operator says, empty if nothing."""
 
     url: str = ""
-    trusted: Sequence[Network] = ()
+    trust: ProxyTrust = field(default_factory=ProxyTrust)
 
     def of(self, request: web.BaseRequest, headers: Mapping[str, str]) -> str:
         """Return the URL of the storage, without a slash at its end. `headers` have names in lower case."""
         if self.url:
             return with_prefix(self.url)
-        is_trusted = is_in_networks(request.remote or "", self.trusted)
+        peer, is_shown = request.remote or "", self.trust.is_shown(request.raw_headers)
+        is_trusted = is_in_networks(peer, self.trust.networks_for(peer, is_shown=is_shown))
         return url_from_headers(headers, request.scheme, is_trusted=is_trusted)
 
 

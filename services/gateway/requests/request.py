@@ -10,13 +10,17 @@ from schemas.caller import Caller
 from schemas.http import Headers, header_values
 from schemas.settings.auth import Auth
 from services.gateway.requests.routes import GatewayRoute, route_of
+from services.gateway.requests.session_cookies import hide_session
 from services.middleware.limits import Network, client_address, is_in_networks
+from services.middleware.proxy_trust import PROXY_SECRET, ProxyTrust
 from services.middleware.request_id import request_id
 
 _HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
     "transfer-encoding", "upgrade",
 })  # fmt: skip
+_ENDS_HERE = _HOP_BY_HOP | {PROXY_SECRET}
+"""Headers of a request that nothing behind the gateway sees."""
 FRAMING = _HOP_BY_HOP | {"content-length", "server"}
 """Headers of a response that only the gateway sets."""
 UNSENDABLE = re.compile("[\0-\x08\x0a-\x1f\x7f]")
@@ -106,10 +110,14 @@ def address_headers_of(auth: Auth) -> tuple[str, ...]:
 
 def read_request(
     request: web.BaseRequest,
-    trusted: Sequence[Network],
+    trust: ProxyTrust,
     address_headers: Mapping[str, Sequence[str]] | None = None,
 ) -> GatewayRequest:
-    """Read the head of a request and find its route. `address_headers` are by area."""
+    """Read the head of a request and find its route. `address_headers` are by area.
+
+    A proxy that shows the secret names the client in X-Forwarded-For alone: it passes other headers on as its client sent them.
+    """
+    is_shown = trust.is_shown(request.raw_headers)
     headers = received_headers(request)
     first = first_headers(headers)
     target = request.raw_path
@@ -117,6 +125,9 @@ def read_request(
         target = request.rel_url.raw_path_qs
     path, _, query = target.partition("?")
     match = route_of(path, request.method)
+    if "cookie" in first:
+        headers = hide_session(match[0] if match else None, headers)
+        first = first_headers(headers)
     return GatewayRequest(
         http=request,
         id=request_id(first.get("x-request-id")),
@@ -128,8 +139,10 @@ def read_request(
         first=first,
         route=match[0] if match else None,
         below=match[1] if match else "",
-        trusted=trusted,
-        address_headers=address_headers.get(match[0].area, ()) if address_headers and match else (),
+        trusted=trust.networks_for(request.remote or "", is_shown=is_shown),
+        address_headers=(
+            address_headers.get(match[0].area, ()) if address_headers and match and not is_shown else ()
+        ),
     )
 
 
@@ -148,7 +161,7 @@ def _join_lines(first: dict[str, str], headers: Headers) -> None:
 
 
 def received_headers(request: web.BaseRequest) -> Headers:
-    """Return the client's headers, names in lower case, without hop-by-hop headers and those that Connection names."""
+    """Return the client's headers, names in lower case, without those that end here and those that Connection names."""
     return headers_of(request.raw_headers)
 
 
@@ -170,9 +183,9 @@ def headers_of(raw_headers: Sequence[tuple[bytes, bytes]]) -> Headers:
 
 
 def _cache_name(raw: bytes) -> str:
-    """Return a header's name in lower case, empty for hop-by-hop headers. Clients send few names, so they are cached."""
+    """Return a header's name in lower case, empty for headers that end here. Clients send few names, so they are cached."""
     name = raw.decode("latin-1").lower()
-    if name in _HOP_BY_HOP:
+    if name in _ENDS_HERE:
         name = ""
     if len(_header_names) < _MAX_CACHED_NAMES and len(raw) <= _MAX_CACHED_LENGTH:
         _header_names[raw] = name

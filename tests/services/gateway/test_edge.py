@@ -333,6 +333,15 @@ async def test_the_client_behind_a_trusted_proxy_is_limited_and_not_the_proxy(
     assert [reply.status for reply in replies] == [200, 200, 429, 429]
 
 
+async def test_addresses_of_one_network_of_ipv6_are_one_client(nats: NatsServer, pool: Pool) -> None:
+    limits = Gateway(trusted_proxies=["127.0.0.0/8"], rate_limit=BY_ADDRESS)
+    async with running_door(nats.url, limits) as door:
+        hops = ["2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:1::1"]
+        replies = [await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": each}) for each in hops]
+
+    assert [reply.status for reply in replies] == [200, 429, 200]
+
+
 async def test_forwarded_addresses_of_anyone_else_are_not_believed(nats: NatsServer, pool: Pool) -> None:
     limits = Gateway(rate_limit=RateLimit(per_address=0.01, per_address_burst=1))
     async with running_door(nats.url, limits) as door:

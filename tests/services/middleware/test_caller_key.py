@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from schemas.caller import AnonymousCaller, ServiceCaller, UserCaller
-from services.middleware.caller_key import CallerKeys, network_of
+from services.middleware.caller_key import CallerKeys
 
 
 def user(**claims: object) -> UserCaller:
@@ -47,8 +47,6 @@ def test_other_callers_count_by_kind_key_and_address() -> None:
 def test_an_ipv6_client_counts_with_its_network() -> None:
     assert key(AnonymousCaller(), address="2001:db8::1") == key(AnonymousCaller(), address="2001:db8::ffff:2")
     assert key(AnonymousCaller(), address="2001:db8::1") != key(AnonymousCaller(), address="2001:db8:0:1::1")
-    assert network_of("fe80::1%eth0") == "fe80::/64"
-    assert network_of("no address: really") == "no address: really"
 
 
 def test_a_key_shows_neither_the_api_key_nor_the_user() -> None:

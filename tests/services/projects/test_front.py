@@ -102,7 +102,7 @@ async def gate() -> AsyncIterator[Gate]:
         on_event=lambda *_: None,
     )
     front = FrontGateway(read_networks(["10.0.0.0/8"]), "http")
-    served = ServedProject(life, "http://shop.apps.test")
+    served = ServedProject(life, "http://shop.apps.test", lambda: "of the front")
     front.projects = {"shop": served}
     front.table = route_table([ProjectRecord("shop", "/s", 0.0)], "apps.test")
     server = GatewayListener(
@@ -360,6 +360,14 @@ async def test_a_client_that_asks_first_is_told_to_send_its_body(gate: Gate) -> 
     assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
     assert answer.endswith(b"\r\n\r\nok")
     assert b"Expect" not in gate.project.heads[0]
+
+
+async def test_the_front_shows_its_secret_and_no_secret_of_a_client(gate: Gate) -> None:
+    await gate.get("/shop/a", b"Headwater-Proxy-Secret: forged\r\nheadwater-proxy-secret: again\r\n")
+
+    [head] = gate.project.heads
+    lines = [line for line in head.split(b"\r\n") if line.lower().startswith(b"headwater-proxy-secret")]
+    assert lines == [b"headwater-proxy-secret: of the front"]
 
 
 async def test_only_trusted_proxies_speak_for_clients(gate: Gate) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.keys.secret import Secret
 from services.projects.keys import ensure_keys, read_project
 from services.projects.platform_process import platform_environment
 from services.projects.platform_start import overrides_of
@@ -61,11 +62,16 @@ def test_the_address_and_the_trust_of_the_front_gateway_win_over_the_projects_fi
     )
 
     settings = load_project(
-        tmp_path, None, tmp_path / ".headwater", overrides_of("http://shop.localhost:54330", "a key"), {}
+        tmp_path,
+        None,
+        tmp_path / ".headwater",
+        overrides_of("http://shop.localhost:54330", "a key", "shown-by-the-front"),
+        {},
     ).settings
 
     assert settings.gateway.host == "127.0.0.1"
-    assert list(settings.gateway.trusted_proxies) == ["127.0.0.1/32"]
+    assert list(settings.gateway.trusted_proxies) == []
+    assert settings.gateway.proxy_secret == Secret("shown-by-the-front")
     assert not settings.api.tls.enabled
     assert not settings.certificates.domains
     assert (settings.api.port, settings.api.external_url) == (0, "http://shop.localhost:54330")

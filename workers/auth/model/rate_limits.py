@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
+from schemas.client_networks import client_network
 from schemas.settings.auth import AuthRateLimits as Settings
 from schemas.settings.types import Quota
 from workers.auth.model import rejections
@@ -77,7 +78,7 @@ async def count_request(database: ConnectionPool, limit: RequestLimit, client: s
     """
     if limit.most <= 0 or not client:
         return
-    name, rate = f"{limit.name}:{client}"[:512], limit.most / limit.over_s
+    name, rate = f"{limit.name}:{client_network(client)}"[:512], limit.most / limit.over_s
     async with database.transaction((("search_path", "auth"),)) as transaction:
         if await transaction.rows(_SQL["take"], name, repr(rate), repr(limit.burst)):
             return

@@ -75,7 +75,7 @@ async def export(context: OperationContext, arguments: ExportRequest) -> Streame
     """Stream rows of a table or view as CSV, JSON or NDJSON, in any number. A file that breaks off is incomplete."""
     if arguments.format not in _CONTENT_TYPES:
         raise invalid_arguments("`format` must be csv, json or ndjson")
-    table = await describe_table(context, arguments.schema, arguments.table)
+    table = (await describe_table(context, arguments.schema, arguments.table)).readable()
     columns = chosen_columns(table, arguments.columns)
     if not columns:
         raise invalid_arguments("`columns` must name at least one column")

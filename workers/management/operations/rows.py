@@ -87,7 +87,7 @@ async def list_rows(context: OperationContext, arguments: PageRequest) -> TableP
 
 async def read(context: OperationContext, arguments: RowByKey) -> StoredRow:
     """Return one row with its whole values, for a cell that a page shows shortened."""
-    table = await describe_table(context, arguments.schema, arguments.table)
+    table = (await describe_table(context, arguments.schema, arguments.table)).readable()
     table.check_key()
     [rows] = await context.database.read(
         select_row(table, arguments.key), timeout_s=context.settings.statement_timeout_s

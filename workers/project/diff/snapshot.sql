@@ -259,6 +259,12 @@ with objects as (
         and defaclobjtype = (case what when 's' then 'S' else what end)),
       '{}'::pg_catalog.aclitem[]))
   where grantee <> owner
+  union
+  -- What the event trigger grants to readers (management/0008).
+  select name, parent, age, reader.oid, case what when 'n' then 'USAGE' else 'SELECT' end, false
+  from objects, pg_catalog.pg_roles as reader
+  where reader.rolname = 'supabase_read_only_user' and what <> 'f'
+    and exists (select from pg_catalog.pg_event_trigger where evtname = 'headwater_readers')
 ), differing as (
   select true as is_granted, * from (select * from actual except select * from usual) as more
   union all

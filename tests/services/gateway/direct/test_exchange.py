@@ -12,6 +12,7 @@ from broker.requests.serve import serve
 from broker.subjects import AUTH, POSITIONS
 from schemas.caller import ServiceCaller
 from schemas.http import Headers
+from schemas.keys.secret import Secret
 from schemas.positions import POSITION, CallerPosition
 from schemas.settings.tree import Gateway
 from services.gateway.direct import connection as direct_connection
@@ -383,6 +384,75 @@ def _arrived(reply: Reply) -> dict[str, object]:
     arrived = dict(reply.json())
     arrived["headers"] = [pair for pair in arrived["headers"] if pair[0] != "expect"]
     return arrived
+
+
+@pytest.fixture
+async def secret_door(nats: NatsServer) -> AsyncIterator[Door]:
+    """A gateway that trusts whoever shows a secret, with an auth pool that says what arrived."""
+    connection = await NatsConnection.open(nats.url, name="auth pool")
+    serving = await serve(connection, AUTH, echo, concurrency=4, queue=64)
+    gateway = Gateway(trusted_proxies=["127.0.0.0/8"], proxy_secret=Secret("shown-by-the-front"))
+    auth = {"enabled": True, "sb_forwarded_for_enabled": True}
+    try:
+        async with running_door(nats.url, gateway, auth=auth) as door:
+            yield door
+    finally:
+        await serving.stop()
+        await connection.close()
+
+
+_FORGED = {"X-Forwarded-For": "198.51.100.7", "Sb-Forwarded-For": "203.0.113.9"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "client"),
+    [
+        ({}, "127.0.0.1"),
+        ({"Headwater-Proxy-Secret": "guessed"}, "127.0.0.1"),
+        ({"Headwater-Proxy-Secret": "shown-by-the-front"}, "198.51.100.7"),
+        ({"Headwater-Proxy-Secret": "shown-by-the-front", "Connection": "keep-alive"}, "198.51.100.7"),
+    ],
+)
+async def test_a_program_on_this_machine_names_clients_only_if_it_shows_the_secret(
+    secret_door: Door, counts: Counts, shown: dict[str, str], client: str
+) -> None:
+    """The usual way, directly, and by a head that the connection repeats; the pool never sees the secret."""
+    request = head_of("GET", "/auth/v1/user", KEY | _FORGED | shown)
+    async with secret_door.connect() as wire:
+        replies = [
+            await asked(wire, head_of("GET", "/auth/v1/user", KEY | _FORGED | shown | _USUAL)),
+            await asked(wire, request),
+            await asked(wire, request),
+        ]
+
+    assert counts.direct == 2
+    for reply in replies:
+        arrived = _arrived(reply)
+        assert arrived["client"] == client
+        assert "headwater-proxy-secret" not in dict(arrived["headers"])
+
+
+@pytest.mark.parametrize(
+    ("cookies", "arrived"),
+    [
+        ("headwater_session=secret", []),
+        ("a=1; headwater_session=secret; b=2", ["a=1; b=2"]),
+        (" __Host-headwater_session=secret;a=1", ["a=1"]),
+        ("headwater_session = secret", []),
+        ("not_headwater_session=1; headwater_sessions=2", ["not_headwater_session=1; headwater_sessions=2"]),
+    ],
+)
+async def test_the_session_of_an_administrator_reaches_no_code_of_the_project(
+    auth_door: Door, counts: Counts, cookies: str, arrived: list[str]
+) -> None:
+    sent = KEY | {"Cookie": cookies}
+    async with auth_door.connect() as wire:
+        usual = await asked(wire, head_of("GET", "/auth/v1/user", sent | _USUAL))
+        direct = [await asked(wire, head_of("GET", "/auth/v1/user", sent)) for _ in range(2)]
+
+    assert counts.direct == 2
+    for reply in (usual, *direct):
+        assert [value for name, value in reply.json()["headers"] if name == "cookie"] == arrived
 
 
 @pytest.mark.parametrize("key", ["wrong", ""])

@@ -100,7 +100,7 @@ CHANGES = [
     "create function public.react() returns trigger language plpgsql as 'begin return new; end'; create trigger react after insert on auth.users for each row execute function public.react()",
     "drop index public.by_title; create unique index by_title on public.posts (lower(title)) where title is not null",
     "alter table public.posts add constraint long check (length(title) > 3), drop constraint posts_person_fkey",
-    "revoke all on public.posts from anon; grant select on public.people to supabase_read_only_user",
+    "revoke all on public.posts from anon, supabase_read_only_user; grant select on public.people to dashboard_user",
     "revoke execute on function public.twice(int) from public, anon",
     "comment on table public.posts is 'It''s'; comment on column public.posts.title is 't'",
     "alter publication supabase_realtime add table public.posts",

@@ -6,8 +6,8 @@ from where, and a look-up costs the same for an unregistered address. Source: do
 """
 
 import hmac
-import ipaddress
 
+from schemas.client_networks import client_network
 from workers.auth.model.rows import AuthUser
 from workers.database.transactions.interactive import Transaction, statement
 from workers.database.transactions.model import Statement
@@ -19,20 +19,11 @@ MOST = 40
 """Networks per user; a new one replaces the oldest. One from which a user with an email and a phone signs in counts twice."""
 
 _SQL = read_statements("workers.auth.accounts.codes", "networks.sql")
-_V6_BITS = 64
 
 
 def network_of(client: str) -> str:
     """Return the network of a client's address: an IPv4 address, or the first half of an IPv6 one."""
-    try:
-        address = ipaddress.ip_address(client)
-    except ValueError:
-        return "".join(sign for sign in client if sign.isalnum() or sign in ".:")[:64]
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return str(address.ipv4_mapped)
-        return str(ipaddress.ip_network((address, _V6_BITS), strict=False).network_address)
-    return str(address)
+    return "".join(sign for sign in client_network(client) if sign.isalnum() or sign in ".:")[:64]
 
 
 def network_hash(key: bytes, aud: str, address: str, client: str) -> str:

@@ -79,7 +79,7 @@ class TablePage(Struct, frozen=True):
 
 async def list_page(context: OperationContext, request: PageRequest) -> TablePage:
     """Return a page. Raises: ManagementError, DatabaseError."""
-    table = await describe_table(context, request.schema, request.table)
+    table = (await describe_table(context, request.schema, request.table)).readable()
     plan = _plan(context, table, request)
     reading = _Reading(
         context, None if request.view_as is None else await caller_settings(context, request.view_as)

@@ -1,6 +1,7 @@
 """What the catalog says about a table or view: its columns as an editor needs them, its key, its foreign keys."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from workers.database.transactions.interactive import decode_first, statement
 from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
@@ -24,7 +25,10 @@ class ReferencedColumn(Struct, frozen=True):
 
 
 class TableColumn(Struct, frozen=True):
-    """A column. `category` decides how it is edited; `default`, `generated` are expressions as SQL."""
+    """A column. `category` decides how it is edited; `default`, `generated` are expressions as SQL.
+
+    `is_readable`: whether the role of readers may read it. Columns of auth with secrets are not (management/0008).
+    """
 
     name: str
     type: str
@@ -34,6 +38,7 @@ class TableColumn(Struct, frozen=True):
     is_nullable: bool
     is_long: bool
     is_sortable: bool
+    is_readable: bool = True
     default: str | None = None
     generated: str | None = None
     identity: str | None = None
@@ -58,6 +63,17 @@ class DescribedTable(Struct, frozen=True):
     def sql(self) -> Sql:
         """The quoted name."""
         return qualified(self.schema, self.name)
+
+    def readable(self) -> "DescribedTable":
+        """Return the table with the columns that readers may read; without a key if that has others.
+
+        A table of which they may read nothing stays as it is: the server says why.
+        """
+        columns = [column for column in self.columns if column.is_readable]
+        if not columns or len(columns) == len(self.columns):
+            return self
+        names = {column.name for column in columns}
+        return replace(self, columns=columns, key=self.key if names.issuperset(self.key) else [])
 
     @property
     def has_version(self) -> bool:

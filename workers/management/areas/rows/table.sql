@@ -41,6 +41,7 @@ select pg_catalog.json_build_object(
       'is_domain', type.typtype operator(pg_catalog.=) 'd',
       'is_nullable', not attribute.attnotnull,
       'is_long', base.typlen operator(pg_catalog.<) 0,
+      'is_readable', pg_catalog.has_column_privilege(relation.oid, attribute.attnum, 'select'),
       'is_sortable', base.typcategory in ('A', 'E', 'R') or exists (
         select from pg_catalog.pg_opclass as class
         join pg_catalog.pg_am as method on method.oid operator(pg_catalog.=) class.opcmethod

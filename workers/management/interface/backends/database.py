@@ -8,8 +8,8 @@ Such code can change the password and the settings of its own login: PostgreSQL 
 each session of a person, and when the server rejects a login, and set again (`restore_login`). Separate logins for persons' SQL
 would not help: a trigger runs in the sessions of the pools too.
 
-The role of readers reads every table, so code of a project in their sessions does too: what the tables of administrators hold of
-use is encrypted or a digest with a key that the database does not have (identity/personal_data.py, identity/secrets.py).
+The role of readers reads what is the project's and no table of administrators. What these hold of use is encrypted or a digest with a key
+that the database does not have all the same, for dumps and copies (identity/personal_data.py, identity/secrets.py).
 """
 
 import asyncio
@@ -66,13 +66,13 @@ class ManagementDatabase:
     async def read(
         self, *statements: Statement, timeout_s: float, settings: Sequence[tuple[str, str]] = ()
     ) -> list[Rows]:
-        """Run statements that read, as a role that may read everything. Raises: DatabaseError, Disconnected, PoolTimeout."""
+        """Run statements that read, as the role of readers. Raises: DatabaseError, Disconnected, PoolTimeout."""
         return await self._run(READER, statements, timeout_s, settings)
 
     async def read_as_developer(self, *statements: Statement, timeout_s: float) -> list[Rows]:
         """Run statements that read, as role `postgres`: those that may call code of the project. Raises: as `read`.
 
-        The role of `read` may read tables that the author of such code may not, those of administrators among them.
+        The role of `read` passes row security, which the author of such code may not.
         """
         settings = [("role", ROLE_OF_LOGIN[DEVELOPER]), _timeout(timeout_s)]
         return await self._transact(DEVELOPER, TransactionSpec(settings, list(statements), read_only=True))

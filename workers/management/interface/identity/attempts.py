@@ -9,9 +9,9 @@ an owner out from afar. A link, a passkey and a recovery code cannot be guessed 
 `headwater admin reset` always opens the way in. Windows are 15 minutes where nothing else is said.
 """
 
-import ipaddress
 from collections.abc import Sequence
 
+from schemas.client_networks import client_network
 from workers.management.interface.errors import ManagementError
 from workers.management.interface.identity.own_pool import OwnPool
 from workers.management.interface.identity.personal_data import Lookup
@@ -27,7 +27,7 @@ _MOST_CHALLENGES = 100
 
 async def count_password(pool: OwnPool, email: str, address: str) -> list[Lookup]:
     """Count a password that is about to be checked; return the keys to forget if it is right. Raises: ManagementError (429)."""
-    name, network = email.strip().lower(), network_of(address)
+    name, network = email.strip().lower(), client_network(address)
     await count_network(pool, address)
     here, elsewhere = Lookup(f"email:{name}:{network}"), _elsewhere(name)
     is_known = await execute(pool, "is_known_network", Lookup(name), Lookup(network))
@@ -56,7 +56,7 @@ async def count_code(pool: OwnPool, administrator_id: str) -> None:
 
 async def count_challenge(pool: OwnPool, address: str) -> None:
     """Count a challenge for a client that is not signed in. Raises: ManagementError (429)."""
-    await _count(pool, Lookup(f"challenge:{network_of(address)}"), _MOST_CHALLENGES)
+    await _count(pool, Lookup(f"challenge:{client_network(address)}"), _MOST_CHALLENGES)
 
 
 async def forget(pool: OwnPool, keys: Sequence[Lookup]) -> None:
@@ -75,17 +75,8 @@ async def forget_administrator(pool: OwnPool, administrator_id: str, email: str)
     await forget(pool, [*_code_keys(administrator_id), _elsewhere(email.strip().lower())])
 
 
-def network_of(address: str) -> str:
-    """Return an IPv4 address, or the 64-bit prefix of an IPv6 one."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return address if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))
-
-
 def _of_network(address: str) -> Lookup:
-    return Lookup(f"network:{network_of(address)}")
+    return Lookup(f"network:{client_network(address)}")
 
 
 def _elsewhere(name: str) -> Lookup:

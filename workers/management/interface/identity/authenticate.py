@@ -5,14 +5,14 @@ address of this server, or `Sec-Fetch-Site` is `same-origin` (Fetch standard; OW
 A request with a token shows that by the token.
 """
 
-from schemas.http import SERVER_ORIGIN, Request, header
+from schemas.http import ADMINISTRATOR_COOKIES, SERVER_ORIGIN, Request, header
 from workers.management.interface.errors import ManagementError, not_signed_in
 from workers.management.interface.identity.model import Actor
 from workers.management.interface.identity.own_pool import OwnPool
 from workers.management.interface.identity.secrets import digest, is_token
 from workers.management.interface.identity.store import fetch_one
 
-COOKIE, SECURE_COOKIE = "headwater_session", "__Host-headwater_session"
+COOKIE, SECURE_COOKIE = ADMINISTRATOR_COOKIES
 CONFIRMED_S = 10 * 60.0
 """Seconds for which a proved password or factor allows operations that show secrets or destroy."""
 FACTOR_S = 10 * 60.0

@@ -1,7 +1,7 @@
 """Personal data of administrators as it is stored: encrypted, and looked up by keyed digests.
 
-The role of readers' SQL reads every table of the database (`pg_read_all_data`, as on hosted projects), and code of the project
-runs in its sessions. So addresses, networks and what the audit log says of accounts are stored as this module makes them:
+No role of the project reads these tables. Dumps, copies and replicas of the database have them, so addresses, networks and what the audit
+log says of accounts are stored as this module makes them:
 
     sealed text:<base64>   a text, AES-256-GCM
     sealed json:<base64>   a JSON document, in a JSON string

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from schemas.client_networks import client_network
 from workers.management.interface.errors import ManagementError
 from workers.management.interface.identity import attempts, passkeys, recovery, totp_factor
 from workers.management.interface.identity.model import Actor
@@ -183,5 +184,5 @@ async def _start(pool: OwnPool, login: _Login, method: str, client: ClientOrigin
 
 async def _note_success(pool: OwnPool, administrator_id: str, client: ClientOrigin) -> None:
     await execute(pool, "note_sign_in", administrator_id)
-    network = Lookup(attempts.network_of(client.address))
+    network = Lookup(client_network(client.address))
     await execute(pool, "remember_network", administrator_id, network)

@@ -148,7 +148,11 @@ class _ForeignKey(Struct):
 async def read(context: OperationContext, arguments: ProjectUserReference) -> ProjectUserDetails:
     """Return a user with identities, factors, sessions and recent audit entries."""
     user_id = required_uuid(arguments.id, "id")
-    users = await read_rows(context, ProjectUser, statement(_SQL["user"], user_id))
+    [passwords] = await context.database.read_as_developer(
+        statement(_SQL["has_password"], user_id), timeout_s=context.settings.statement_timeout_s
+    )
+    has_password = bool(passwords) and passwords[0][0] == b"t"
+    users = await read_rows(context, ProjectUser, statement(_SQL["user"], user_id, has_password))
     if not users:
         raise not_found(f"user {user_id}")
     return ProjectUserDetails(

@@ -2,7 +2,7 @@
 
 -- name: user
 select json_build_object('id', users.id, 'email', nullif(users.email, ''), 'phone', nullif(users.phone, ''),
-  'role', users.role, 'aud', users.aud, 'has_password', coalesce(users.encrypted_password, '') <> '',
+  'role', users.role, 'aud', users.aud, 'has_password', $2::boolean,
   'new_email', nullif(users.email_change, ''), 'new_phone', nullif(users.phone_change, ''),
   'created_at', users.created_at, 'updated_at', users.updated_at, 'last_sign_in_at', users.last_sign_in_at,
   'email_confirmed_at', users.email_confirmed_at, 'phone_confirmed_at', users.phone_confirmed_at,
@@ -27,8 +27,14 @@ select json_build_object('id', users.id, 'email', nullif(users.email, ''), 'phon
     select json_agg(json_build_object('id', session.id, 'created_at', session.created_at,
       'refreshed_at', session.refreshed_at at time zone 'UTC', 'not_after', session.not_after, 'aal', session.aal,
       'user_agent', session.user_agent, 'ip', host(session.ip), 'oauth_client_id', session.oauth_client_id))
-    from (select * from auth.sessions where sessions.user_id = users.id order by created_at desc limit 100) as session), '[]'))
+    from (select sessions.id, sessions.created_at, sessions.refreshed_at, sessions.not_after, sessions.aal, sessions.user_agent,
+        sessions.ip, sessions.oauth_client_id
+      from auth.sessions where sessions.user_id = users.id order by sessions.created_at desc limit 100) as session), '[]'))
 from auth.users where users.id = $1::uuid
+
+-- name: has_password
+-- As role postgres: readers do not read the column.
+select coalesce(encrypted_password, '') operator(pg_catalog.<>) '' from auth.users where id operator(pg_catalog.=) $1::pg_catalog.uuid
 
 -- name: foreign_keys
 -- What refers to the id of users; keys of partitions are those of their table.
