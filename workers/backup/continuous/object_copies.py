@@ -74,12 +74,14 @@ class ObjectCopies:
             return 0
         self._next_functions = time.monotonic() + _FUNCTIONS_EVERY_S
         new: list[str] = []
-        async for entry in self._blobs.list(FUNCTIONS):
-            name = f"functions/{int(entry.modified.timestamp() * 1000)}/{entry.place.name}"
-            if name not in self._functions and await self._copy_blob(entry.place, name):
-                self._functions.add(name)
-                new.append(name)
-        await self._lists.add(new)
+        try:
+            async for entry in self._blobs.list(FUNCTIONS):
+                name = f"functions/{int(entry.modified.timestamp() * 1000)}/{entry.place.name}"
+                if name not in self._functions and await self._copy_blob(entry.place, name):
+                    self._functions.add(name)
+                    new.append(name)
+        finally:
+            await self._lists.add(new)
         return len(new)
 
     async def compare(self, owner: asyncpg.Connection, now: float, before: float) -> int:
