@@ -36,6 +36,7 @@ from broker.blobs.errors import BlobMissing, BlobStoreFull, translate_disk_error
 from broker.blobs.model import BlobInfo, BlobSink, OpenBlob, ThreadRunner
 from broker.blobs.short_log import ShortLog
 from broker.blobs.short_log_recovery import restore_logs
+from broker.blobs.short_log_segment import FOLDER as LOG_FOLDER
 from broker.blobs.small_files import SmallFiles
 from broker.blobs.staged_bytes import StagedBytes
 
@@ -105,6 +106,11 @@ class DiskBlobs:
     def local_path(self, place: BlobPath) -> Path | None:
         """Return the path of the file, whether it exists or not."""
         return self._path(place)
+
+    @property
+    def log_folder(self) -> Path | None:
+        """The folder of the logs of short blobs, whether it exists or not."""
+        return self._root / LOG_FOLDER
 
     async def stat(self, place: BlobPath) -> BlobInfo:
         """Return size and time of the file."""

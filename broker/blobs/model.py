@@ -118,6 +118,11 @@ class BlobBackend(Protocol):
         """Return the path of a blob's file on the local disk; None in other stores."""
         ...
 
+    @property
+    def log_folder(self) -> Path | None:
+        """The folder of the logs of short blobs on the local disk; None in other stores."""
+        ...
+
     async def stat(self, place: BlobPath) -> BlobInfo:
         """Return size and time of a blob."""
         ...

@@ -98,6 +98,11 @@ class RemoteBlobs:
         """Return None: the blob is not on the local disk."""
         return None
 
+    @property
+    def log_folder(self) -> Path | None:
+        """None: short blobs are durable when the store has them."""
+        return None
+
     async def stat(self, place: BlobPath) -> BlobInfo:
         """Return size and time of a blob."""
         with translate_remote_errors("look up", place):

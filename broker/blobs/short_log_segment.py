@@ -9,12 +9,22 @@ import errno
 import fcntl
 import mmap
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 from broker.blobs.disk_files import sync_folder
-from broker.blobs.short_log_records import BLOCK, LoggedBlob, encode_record, header_block, new_generation
+from broker.blobs.short_log_mark import MarkFile, remove_mark
+from broker.blobs.short_log_records import (
+    BLOCK,
+    LoggedBlob,
+    SegmentHeader,
+    SegmentMark,
+    encode_record,
+    header_block,
+    new_generation,
+)
 
 FOLDER = "short-log"
 """The folder of the logs, inside of the folder of blobs. No blob has such a path."""
@@ -34,6 +44,8 @@ class ShortLogSegment:
         self.path, self._descriptor, self._size = path, descriptor, size
         self._generation = b""
         self._at = size
+        self._use = self._blobs = self._checksum = 0
+        self._mark: MarkFile | None = None
         self._buffer = mmap.mmap(-1, LARGEST_RECORD)  # aligned to a page, as the file demands
 
     @classmethod
@@ -47,6 +59,7 @@ class ShortLogSegment:
             for at in range(0, size, LARGEST_RECORD):
                 segment._write(0, min(LARGEST_RECORD, size - at), at)
             os.fsync(descriptor)
+            segment._mark = MarkFile.create(path)
             sync_folder(path.parent)
             segment.reset()
         except OSError:
@@ -56,33 +69,47 @@ class ShortLogSegment:
 
     def reset(self) -> None:
         """Give up all records."""
-        generation = new_generation()
-        self._buffer[:BLOCK] = header_block(generation)
+        header = SegmentHeader(new_generation(), self._use + 1, time.time())
+        self._buffer[:BLOCK] = header_block(header)
         self._write(_DURABLY, BLOCK, 0)
-        self._generation, self._at = generation, BLOCK
+        self._generation, self._use, self._at = header.generation, header.use, BLOCK
+        self._blobs = self._checksum = 0
+        self._count(0)
 
     def has_room(self, size: int) -> bool:
         """Return whether a record of some bytes fits."""
         return self._at + size <= self._size
 
     def append(self, blobs: Sequence[LoggedBlob]) -> None:
-        """Append a record durably. After an error the segment must not be written again."""
-        size = encode_record(memoryview(self._buffer), self._generation, blobs)
+        """Append a record durably and count it. After an error the segment must not be written again."""
+        size, checksum = encode_record(
+            memoryview(self._buffer), self._generation, blobs, self._blobs, self._checksum
+        )
         self._write(_DURABLY, size, self._at)
         self._at += size
+        self._checksum = checksum
+        self._count(len(blobs))
 
     def remove(self) -> None:
-        """Delete the file and close it."""
+        """Delete the file with its mark, and close it."""
         try:
+            remove_mark(self.path)
             self.path.unlink(missing_ok=True)
         finally:
             self.close()
 
     def close(self) -> None:
         """Close the file and leave it to whoever opens the folder next. A second call does nothing."""
+        if self._mark is not None:
+            self._mark.close()
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
+
+    def _count(self, blobs: int) -> None:
+        self._blobs += blobs
+        if self._mark is not None:
+            self._mark.write(SegmentMark(self._generation, self._use, self._blobs))
 
     def _write(self, flags: int, size: int, at: int) -> None:
         written = os.pwritev(self._descriptor, [memoryview(self._buffer)[:size]], at, flags)

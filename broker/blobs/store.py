@@ -121,6 +121,11 @@ class BlobStore:
         """Return the path of a blob on the local disk, whether it exists or not; None for an object store."""
         return self._backend.local_path(place)
 
+    @property
+    def log_folder(self) -> Path | None:
+        """The folder of the logs of short blobs and of notes about them, which may not exist; None for an object store."""
+        return self._backend.log_folder
+
     async def stat(self, place: BlobPath) -> BlobInfo:
         """Return a blob's size and time. Raises: BlobMissing."""
         return await self._backend.stat(place)

@@ -22,6 +22,7 @@ PROCESS_VARIABLES: dict[str, str] = {
     "HEADWATER_LISTEN_FDS": "Descriptors of the gateway's sockets, bound by the supervisor.",
     "HEADWATER_MIGRATE_URL": "Database URL of the owner, who may create roles and schemas.",
     "HEADWATER_NEXT_DUE_FILE": "File in which the scheduler writes when a schedule is due next; a server of projects reads it.",
+    "HEADWATER_PLATFORM": "Id, machine and data folder of a platform with an external database (JSON), which a second one is told.",
     "HEADWATER_POSTGRES_TOOLS": "Folder of pg_dump and its relatives, for a backup or restore.",
     "HEADWATER_PROCESS": "Name of a process, in its logs and metrics.",
     "HEADWATER_PROJECT_FOLDER": "Folder of migrations and seeds.",

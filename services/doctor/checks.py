@@ -19,6 +19,7 @@ from services.supervisor import addresses, nats
 from services.supervisor.binaries import postgres_version
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
 from services.supervisor.data_folder.state import PlatformState, running_state, uptime
+from services.supervisor.environment import superuser_url
 from services.supervisor.errors import SupervisorError
 from services.supervisor.postgres.cluster import SUPERUSER
 from services.supervisor.project.settings import Project, load_project
@@ -39,6 +40,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     warnings = [DoctorFinding("settings", FindingLevel.WARNING, warning) for warning in project.warnings]
     findings = [*warnings, machine.look_at_disk(folder.path), machine.look_at_keys(settings)]
     findings += machine.look_at_staging(settings, folder.path)
+    findings += machine.look_at_short_log(settings, folder.path)
     findings += log_store.look_at_log_store(settings, folder.path, is_running=state is not None)
     findings += look_at_archive(settings.backup, folder.path, is_running=state is not None)
     findings += machine.look_at_functions(settings, state.pid if state else None)
@@ -54,7 +56,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     folders = [*([project.config.parent] if project.config else []), project.root]
     findings += look_at_certificate(settings, folders, folder.path)
     findings += external.look_at_store(settings) + external.look_at_collector(settings)
-    url = _database_url(settings, folder, state)
+    url = _database_url(project, folder, state)
     return findings + (_look_at_database(project, url) if url else [machine.look_at_clock()])
 
 
@@ -124,16 +126,17 @@ async def _listens(host: str, port: int) -> bool:
         return False
 
 
-def _database_url(settings: Settings, folder: DataFolder, state: PlatformState | None) -> str:
+def _database_url(project: Project, folder: DataFolder, state: PlatformState | None) -> str:
     """Return the URL of the database's owner; empty if no database runs here."""
+    settings = project.settings
     if settings.db.url:
-        return settings.db.url.reveal()
+        return superuser_url(project, settings.db.url.reveal())
     if state is None:
         return ""
     if not state.ports.get(
         "db"
     ):  # an outside one that the platform was started with, by a variable that is not set here
-        return state.values.get("DB_URL", "")
+        return superuser_url(project, state.values.get("DB_URL", ""))
     password = ensure_passwords(folder, ["database"])[0]["database"]
     return addresses.database_url(SUPERUSER, password, state.ports["db"])
 

@@ -5,7 +5,9 @@ import shutil
 import time
 from pathlib import Path
 
-from broker.blobs.folder import folder_size, staging_folder
+from broker.blobs.folder import folder_size, staging_folder, store_folder
+from broker.blobs.short_log_notes import read_notes
+from broker.blobs.short_log_segment import FOLDER as LOG_FOLDER
 from broker.processes.confinement import (
     NO_CONFINEMENT,
     NO_CONFINEMENT_ADVICE,
@@ -25,6 +27,7 @@ from services.supervisor.ports import LOOPBACK, is_free
 _MIB = 1024 * 1024
 _LEAST_FREE, _SCARCE_FREE = 512 * _MIB, 4096 * _MIB
 _MUCH_STAGED = 0.8
+_NAMES_SHOWN = 10
 _BUILT = 1735689600.0
 """2025-01-01: a correct clock never shows an earlier time."""
 
@@ -94,6 +97,34 @@ def look_at_staging(settings: Settings, data: Path) -> list[DoctorFinding]:
         "platform; if so many uploads are meant to go on at once, raise storage.staging_limit: beyond it they get 507."
     )
     return [DoctorFinding(title, FindingLevel.WARNING, text, cure)]
+
+
+def look_at_short_log(settings: Settings, data: Path) -> list[DoctorFinding]:
+    """Return what replays of the log of short blobs found missing: by notes that stay until they are deleted."""
+    storage, title = settings.storage, "short uploads"
+    if not storage.enabled or storage.backend != "file":
+        return []
+    folder = store_folder(storage, data) / LOG_FOLDER
+    findings = []
+    for note in read_notes(folder):
+        if not (note.absent or note.damaged or note.lost_count):
+            continue
+        day = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(note.until))
+        text = f"replayed {day}: {note.absent:,} acknowledged records are missing, {note.damaged:,} bytes are damaged"
+        cure = f"The disk lost what it had confirmed: look at it and at its cache. Then delete {folder / note.log}.note."
+        if note.lost_count:
+            names = ", ".join(note.lost[:_NAMES_SHOWN])
+            text += f"; {note.lost_count:,} objects have lost their bytes: {names}"
+            if note.lost_count > _NAMES_SHOWN:
+                text += f", and more in {folder / note.log}.note"
+            cure = f"Upload them again, or bring them back from a backup. {cure}"
+        elif note.is_compared:
+            text += "; the objects of that time are whole"
+        else:
+            text += "; the objects of that time are compared when the platform runs"
+        level = FindingLevel.ERROR if note.lost_count else FindingLevel.WARNING
+        findings.append(DoctorFinding(title, level, text, cure))
+    return findings
 
 
 def look_at_clock(now: float | None = None, server: float | None = None) -> DoctorFinding:

@@ -1,9 +1,15 @@
 """Environment of the platform's Python children, and the passwords that only some of them get."""
 
+import secrets
+import socket
+
+import msgspec
+
 from broker.processes.setting_files import find_file
 from schemas.database_logins import configured_passwords, password_variables
+from schemas.platform_identity import VARIABLE, PlatformIdentity
 from services.supervisor.api_keys import ApiKeys
-from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
+from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, write_private
 from services.supervisor.data_folder.sealing_key import sealing_environment
 from services.supervisor.ports import Ports
 from services.supervisor.processes.plan import SEALING_KEY
@@ -15,6 +21,8 @@ _COMPUTED = (
     "NATS_URL",
     "HEADWATER_DB_URL",
     "HEADWATER_BROKER_URL",
+    "HEADWATER_MIGRATE_URL",
+    VARIABLE,
     "HEADWATER_DATA",
     "HEADWATER_CONFIG",
     "HEADWATER_PROJECT_FOLDER",
@@ -24,6 +32,8 @@ _COMPUTED = (
 """Variables that children get from the supervisor alone, never from its own environment."""
 
 _OWNER_PASSWORD = "HEADWATER_DB_PASSWORD"  # noqa: S105 - a name
+_PLATFORM_ID = "platform.id"
+_ID_BYTES = 16
 
 
 ARCHIVE_SECRETS = frozenset(
@@ -113,3 +123,31 @@ def login_environment(project: Project, folder: DataFolder) -> dict[str, str]:
     }
     own = {_OWNER_PASSWORD: settings.db.password.reveal(), **passwords}
     return {**own, **sealing_environment(project, folder)}
+
+
+def superuser_url(project: Project, url: str) -> str:
+    """Return the URL by which an external database is migrated: `HEADWATER_MIGRATE_URL` where it is set, else that of the settings.
+
+    No process but `migrate`, `archive` and commands gets it.
+    """
+    return project.environment.get("HEADWATER_MIGRATE_URL") or url
+
+
+def platform_variable(project: Project, folder: DataFolder) -> dict[str, str]:
+    """Return the variable that names this platform to an external database; nothing with the embedded one, which has one user.
+
+    Its id is made once and moves with the data folder.
+    """
+    settings = project.settings
+    if settings.db.url is None:
+        return {}
+    path = folder.path / _PLATFORM_ID
+    if not path.exists():
+        write_private(path, secrets.token_hex(_ID_BYTES).encode())
+    identity = PlatformIdentity(
+        path.read_text(errors="replace").strip(),
+        socket.gethostname(),
+        str(folder.path),
+        has_own_broker=settings.broker.url is None,
+    )
+    return {VARIABLE: msgspec.json.encode(identity).decode()}

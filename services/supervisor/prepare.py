@@ -20,7 +20,12 @@ from services.supervisor.api_keys import ApiKeys, keys_of
 from services.supervisor.archive import archive_variables, check_archive_settings, server_settings
 from services.supervisor.branches.record import RECORD
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, read_ports, write_private
-from services.supervisor.environment import children_environment, login_environment
+from services.supervisor.environment import (
+    children_environment,
+    login_environment,
+    platform_variable,
+    superuser_url,
+)
 from services.supervisor.ports import Ports, check_plain_port, choose_ports, requested_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
@@ -93,6 +98,8 @@ def prepare(
         links=replace(
             _links(project, ports, passwords, login_environment(project, folder), cluster),
             archive=archive_variables(project, folder, cluster),
+            outside_db=settings.db.url.reveal() if settings.db.url else "",
+            platform=platform_variable(project, folder),
         ),
         postgres=_postgres_server(cluster, ports) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,
@@ -205,7 +212,7 @@ def _links(
     if db.url:
         login, owner = (
             addresses.url_for_role(db.url.reveal(), db.authenticator, login_password),
-            db.url.reveal(),
+            superuser_url(project, db.url.reveal()),
         )
         project_db = ""
     else:

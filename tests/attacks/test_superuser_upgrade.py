@@ -4,6 +4,7 @@ The release before made the functions in schema extensions and the guard that as
 could plant what this one refuses. It is made as it was from that release's own files, in a database of the same server.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from schemas.database_logins import password_variables
+from schemas.settings.tree import Settings
 from tests.attacks.probe import Probe, powers, probe, run_sql, superuser_url
 from tests.platform import Platform, platform
 from tests.workers.database.released import apply_released
@@ -49,7 +52,7 @@ alter database {name} set session_replication_role = 'replica';
 
 @pytest.fixture(scope="module")
 def tenant() -> Iterator[Platform]:
-    """A platform of this module's own: passwords of its server are set from other settings."""
+    """A platform of this module's own."""
     with platform() as one:
         yield one
 
@@ -70,6 +73,12 @@ async def before(tenant: Platform) -> AsyncIterator[Probe]:
         run_sql(owner, f"drop database {_NAME} with (force)")
 
 
+def _passwords(tenant: Platform) -> dict[str, str]:
+    """Return the passwords of the platform's logins, which all databases of its server share: with others it would be cut off."""
+    passwords = json.loads((tenant.data / "passwords.json").read_text())
+    return {variable: passwords[role] for role, variable in password_variables(Settings()).items()}
+
+
 def _in(url: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{_NAME}"))
 
@@ -84,7 +93,7 @@ async def test_nothing_of_the_tenant_runs_while_its_database_is_brought_up_to_da
 
     done = subprocess.run(
         [sys.executable, "-P", "-m", "workers", *words],
-        env={"PATH": os.environ["PATH"], "HEADWATER_MIGRATE_URL": owner},
+        env={"PATH": os.environ["PATH"], "HEADWATER_MIGRATE_URL": owner, **_passwords(tenant)},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 

@@ -367,6 +367,9 @@ REASONS: dict[str, dict[str, str]] = {
         "int(match[2], 16)": PATTERN,
         "int(match[3])": PATTERN,
     },
+    "workers/backup/continuous/copy_lists.py": {
+        "int(text)": "twelve ASCII digits, looked at before",
+    },
     "workers/backup/continuous/moments.py": {
         "int(match['count'] or match['last'] or 1)": PATTERN,
         "int(match['high'], 16)": PATTERN,

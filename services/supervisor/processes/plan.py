@@ -107,7 +107,7 @@ class EmbeddedServer:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionUrls:
-    """URLs of the database and the broker, with passwords. `owner_db` may create roles and schemas."""
+    """URLs of the database and the broker, with passwords. `owner_db` is a superuser's: for migrations and backups alone."""
 
     db: str = field(repr=False)
     owner_db: str = field(repr=False)
@@ -121,6 +121,10 @@ class ConnectionUrls:
     """Passwords of all logins and the sealing key under the names of the settings; a pool gets those in `LOGINS`, `migrate` all."""
     archive: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables that the process of continuous backup gets alone: its key and the keys of its store."""
+    outside_db: str = field(default="", repr=False)
+    """The URL of an external database as the settings name it; empty with the embedded one."""
+    platform: Mapping[str, str] = field(default_factory=dict)
+    """With an external database, the variable that names this platform, for `migrate` alone."""
 
 
 def select_parts(edges: Iterable[str], pools: Iterable[str]) -> PartSelection:
@@ -202,7 +206,7 @@ class _Planner:
         return ChildPlan(
             "migrate",
             (*self.python, "-P", "-m", "workers", "migrate"),
-            {**self.environment, **links.passwords, **databases},
+            {**self.environment, **links.passwords, **databases, **links.platform},
             ReadySignal.EXIT,
             self._after("postgres"),
             stage=1,
@@ -286,7 +290,7 @@ def _functions(
     extra = {"HEADWATER_BROKER_URL": links.pool_broker}
     if key := links.passwords.get(SEALING_KEY):
         extra[SEALING_KEY] = key
-    url = links.project_db or (links.owner_db if settings.db.url else "")
+    url = links.project_db or links.outside_db
     if url and settings.edge_runtime.db_url is None:
         extra["HEADWATER_EDGE_RUNTIME_DB_URL"] = url
     folder = environment.get("HEADWATER_EDGE_RUNTIME_PATH")

@@ -17,7 +17,12 @@ from services.supervisor.api_keys import keys_of
 from services.supervisor.binaries import headwater_version, postgres_tool
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
 from services.supervisor.data_folder.state import PlatformState
-from services.supervisor.environment import children_environment, login_environment
+from services.supervisor.environment import (
+    children_environment,
+    login_environment,
+    platform_variable,
+    superuser_url,
+)
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports
 from services.supervisor.postgres.cluster import SUPERUSER
@@ -45,7 +50,9 @@ def work_environment(project: Project, folder: DataFolder, state: PlatformState)
         raise StartRefused("This platform runs no database, only edges. Name one that does with --data.")
     logins = login_environment(project, folder)
     if not ports.db:
-        return environment | logins | {"HEADWATER_DB_URL": url, "HEADWATER_MIGRATE_URL": url}
+        owner = superuser_url(project, url)
+        urls = {"HEADWATER_DB_URL": url, "HEADWATER_MIGRATE_URL": owner}
+        return environment | logins | urls | platform_variable(project, folder)
     password = ensure_passwords(folder, ["database"])[0]["database"]
     owner = addresses.database_url(SUPERUSER, password, ports.db)
     return (

@@ -1,7 +1,9 @@
 """Logs that a dead process or machine left: their blobs are there again before the store is used."""
 
+import os
 import shutil
 import sys
+import time
 from asyncio.subprocess import PIPE, create_subprocess_exec
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,12 +15,18 @@ from broker.blobs import short_log_recovery
 from broker.blobs.blob_names import BlobPath
 from broker.blobs.errors import BlobMissing, BlobStoreDown
 from broker.blobs.file_systems import overwrites_in_place
-from broker.blobs.short_log_records import BLOCK, LoggedBlob, header_block, new_generation
-from broker.blobs.short_log_recovery import ShortBlobsRestored, ShortLogDamaged, restore_logs
+from broker.blobs.short_log_notes import ShortLogNote, read_notes
+from broker.blobs.short_log_records import BLOCK, LoggedBlob, SegmentHeader, header_block, new_generation
+from broker.blobs.short_log_recovery import (
+    ShortBlobsRestored,
+    ShortLogDamaged,
+    ShortLogRecordsMissing,
+    restore_logs,
+)
 from broker.blobs.short_log_segment import FOLDER, LogFolderLock, ShortLogSegment
 from broker.blobs.store import BlobStore
 from schemas.settings.storage import Storage
-from tests.broker.blobs.short_logs import MIB, left_log, segment, short_blob
+from tests.broker.blobs.short_logs import MIB, left_log, left_mark, segment, short_blob
 
 KILLED = """
 import asyncio, os, sys
@@ -182,7 +190,55 @@ def test_damage_is_reported_and_the_rest_restored(tmp_path: Path, observed: list
 
     there = [(tmp_path / blob.place.name).exists() for blob in (first, damaged, last)]
     assert there == [True, False, True]
-    assert observed == [ShortLogDamaged(BLOCK), ShortBlobsRestored(2, 2)]
+    assert observed == [ShortLogDamaged(BLOCK), ShortLogRecordsMissing(1), ShortBlobsRestored(2, 2)]
+
+
+@pytest.mark.parametrize("harm", ["cut", "zeros", "gone"])
+def test_a_tail_that_was_acknowledged_and_lost_is_counted(
+    tmp_path: Path, observed: list[object], harm: str
+) -> None:
+    """The disk confirmed the records and did not have them after its power failed."""
+    (tmp_path / FOLDER).mkdir()
+    path = tmp_path / FOLDER / "x.log"
+    living = ShortLogSegment.create(path, LogFolderLock(tmp_path / FOLDER), MIB)
+    groups = [[short_blob() for _ in range(count)] for count in (4, 2, 3)]
+    for group in groups:
+        living.append(group)
+    living.close()
+    kept = len(segment(groups[0])) - 64 * 1024
+    match harm:
+        case "cut":
+            os.truncate(path, kept)
+        case "zeros":
+            content = path.read_bytes()
+            path.write_bytes(content[:kept] + bytes(len(content) - kept))
+        case "gone":
+            path.unlink()
+
+    restore_logs(tmp_path)
+
+    missing = 9 if harm == "gone" else 5
+    assert observed[0] == ShortLogRecordsMissing(missing)
+    assert [(tmp_path / blob.place.name).exists() for blob in groups[0]] == [harm != "gone"] * 4
+    (note,) = read_notes(tmp_path / FOLDER)
+    assert (note.log, note.absent, note.is_compared) == ("x", missing, False)
+    assert not list((tmp_path / FOLDER).glob("x.[lm]*"))
+
+
+def test_a_log_that_was_closed_in_order_lacks_nothing(tmp_path: Path, observed: list[object]) -> None:
+    """Its mark goes first: a process that is killed between the two has lost nothing."""
+    content = segment([short_blob()])
+    log = left_log(tmp_path, content)
+
+    restore_logs(tmp_path)
+    left_mark(log, 0, content)
+    restore_logs(tmp_path)
+
+    assert observed == [ShortBlobsRestored(1, 1)]
+    assert read_notes(tmp_path / FOLDER) == [
+        ShortLogNote(log.stem, 1_790_000_000.0, pytest.approx(time.time(), abs=600))
+    ]
+    assert not list((tmp_path / FOLDER).glob("*.mark"))
 
 
 def test_a_copied_log_changes_its_own_folder_alone(tmp_path: Path) -> None:
@@ -230,7 +286,7 @@ async def test_a_log_is_no_blob(tmp_path: Path) -> None:
 def test_an_unfinished_log_is_removed(tmp_path: Path, observed: list[object]) -> None:
     paths = [
         left_log(tmp_path, content)
-        for content in (b"", bytes(4 * BLOCK), header_block(new_generation()) + bytes(BLOCK))
+        for content in (b"", bytes(4 * BLOCK), header_block(SegmentHeader(new_generation())) + bytes(BLOCK))
     ]
 
     restore_logs(tmp_path)

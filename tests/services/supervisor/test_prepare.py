@@ -4,7 +4,7 @@ from dataclasses import asdict
 from schemas.settings.reading import load_settings
 from services.supervisor.api_keys import keys_of
 from services.supervisor.data_folder.folder import create_data_folder, read_ports
-from services.supervisor.environment import children_environment
+from services.supervisor.environment import children_environment, platform_variable
 from services.supervisor.ports import Ports
 from services.supervisor.prepare import prepare
 from services.supervisor.processes.forks import is_supported
@@ -90,6 +90,24 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     assert all(asdict(prepared.ports).values())
     assert not any(
         secret in " ".join(child.argv) for child in children.values() for secret in passwords.values()
+    )
+
+
+def test_a_superuser_of_its_own_migrates_an_outside_database_and_nothing_else_gets_it(open_tmp, notes):
+    superuser = "postgresql://supabase_admin:pw@127.0.0.1:5/d"
+    own = {"HEADWATER_MIGRATE_URL": superuser, "HEADWATER_DB_URL": "postgresql://postgres:pw@127.0.0.1:5/d"}
+    project = project_of(open_tmp, **own)
+    prepared = prepare(project, PartSelection(), create_data_folder(project.data), notes)
+    children = {child.name: child for child in prepared.plan}
+    platform = json.loads(children["migrate"].environment["HEADWATER_PLATFORM"])
+
+    assert [name for name, child in children.items() if superuser in child.environment.values()] == [
+        "migrate"
+    ]
+    assert children["functions"].environment["HEADWATER_EDGE_RUNTIME_DB_URL"] == own["HEADWATER_DB_URL"]
+    assert (platform["folder"], platform["has_own_broker"]) == (str(project.data), True)
+    assert platform == json.loads(
+        platform_variable(project, create_data_folder(project.data))["HEADWATER_PLATFORM"]
     )
 
 

@@ -9,8 +9,9 @@
     <id>/base/<time>/info                  written last: a base backup without it is not complete
     <id>/objects/<blob>                    the bytes of an object's version
     <id>/functions/<time>/<blob>           a deployed function, as of a moment (ms since 1970)
+    <id>/copies/<number>                   a list of files below `objects` and `functions` that were written (copy_lists.py)
     <id>/migrations                        the transactions that applied the project's migrations
-    <id>/inventory                         which of `covered`, `history`, `migrations` and `info` of base backups were written (inventory.py)
+    <id>/inventory                         which of `covered`, `history`, `migrations`, `copies` and `info` of base backups were written (inventory.py)
     <id>/deleted                           since when copied objects are named by no row
 
 An archive is one unbroken chain of the log on one timeline. Its id is the name of the replication slot, which no base backup contains: so a

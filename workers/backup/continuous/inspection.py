@@ -9,6 +9,7 @@ from schemas.recovery import ListedArchive
 from workers.backup.continuous.archive import ARCHIVES, BaseInfo, CoveredMoment, is_archive_id
 from workers.backup.continuous.base_files import check_link, read_base
 from workers.backup.continuous.base_links import links_of
+from workers.backup.continuous.copy_lists import missing_copies
 from workers.backup.continuous.inventory import missing_files
 from workers.backup.continuous.moments import MomentRejected
 from workers.backup.continuous.object_restore import verify_copy
@@ -76,6 +77,7 @@ async def _missing(content: ArchiveContent) -> list[str]:
     """Return which files were written and are gone."""
     archive = content.archive
     names = await missing_files(archive, has_inventory=content.info.has_inventory)
+    names += await missing_copies(archive)
     faults = [f"{archive.path(name)} is missing" for name in names]
     covered = await archive.read_struct("covered", CoveredMoment)
     if covered and content.pieces and covered.lsn > content.pieces[-1].end:

@@ -2,11 +2,11 @@
 
 Pieces of the log miss each other, for they are a chain; these files do not: without its `info` a base backup looks as if it had never been
 complete, and without `covered` or `migrations` an archive looks as if nothing had been noted yet. A name is added after its file was
-written and removed before the file is deleted, so an interruption never makes a whole archive look damaged. Archives of earlier
+written and removed before the file is deleted, so an interruption never makes a whole archive look damaged. Copies of objects are many and have lists of their own (copy_lists.py), which are noted here. Archives of earlier
 versions get an inventory of what they have when they are continued.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
@@ -44,6 +44,19 @@ async def forget(archive: Archive, names: Iterable[str]) -> None:
             await archive.write_struct(NAME, Inventory(sorted(set(stored.names) - gone)))
 
 
+async def exchange(archive: Archive, old: Collection[str], new: Collection[str]) -> None:
+    """Remove files that are about to be deleted, and add those that were written in their place. Raises: ArchiveStoreDown, SealBroken."""
+    async with archive.inventory_lock:
+        known = set(await noted(archive))
+        await archive.write_struct(NAME, Inventory(sorted(known - set(old) | set(new))))
+
+
+async def noted(archive: Archive) -> list[str]:
+    """Return the names of all files that were written. Raises: ArchiveStoreDown, SealBroken."""
+    stored = await archive.read_struct(NAME, Inventory)
+    return stored.names if stored is not None else []
+
+
 async def missing_files(archive: Archive, *, has_inventory: bool) -> list[str]:
     """Return the names of files that were written and are gone. Raises: ArchiveStoreDown, SealBroken."""
     stored, names = await archive.read_struct(NAME, Inventory), set(await _names(archive))
@@ -60,4 +73,6 @@ async def _names(archive: Archive) -> list[str]:
 
 
 def _is_noted(name: str) -> bool:
-    return name in _SINGLE or (name.startswith("base/") and name.endswith("/info"))
+    return (
+        name in _SINGLE or name.startswith("copies/") or (name.startswith("base/") and name.endswith("/info"))
+    )

@@ -17,6 +17,7 @@ from broker.blobs.blob_names import FUNCTIONS, BlobPath, blob
 from broker.blobs.errors import BlobMissing
 from broker.blobs.store import BlobStore
 from workers.backup.continuous.archive import Archive, ObjectDeletions
+from workers.backup.continuous.copy_lists import CopyLists
 from workers.backup.continuous.row_statements import STATEMENTS
 
 _OVERLAP = timedelta(seconds=90)
@@ -33,15 +34,21 @@ class ObjectCopies:
         self._archive, self._blobs = archive, blobs
         self._copied: set[str] = set()
         self._functions: set[str] = set()
+        self._lists = CopyLists(archive)
+        self._lost: set[str] = set()
+        """Copies of objects that lists have and the store has not."""
         self._since = datetime.fromtimestamp(0, UTC)
         self._next_look = self._next_functions = 0.0
 
     async def load(self) -> None:
-        """Read which copies exist. Raises: ArchiveStoreDown."""
+        """Read which copies exist, and list those that no list has yet. Raises: ArchiveStoreDown, SealBroken."""
         prefix = f"{self._archive.id}/"
         for folder, names in (("objects", self._copied), ("functions", self._functions)):
-            listed = await self._archive.store.list_files(f"{prefix}{folder}")
-            names.update(file.name.removeprefix(prefix) for file in listed)
+            stored = await self._archive.store.list_files(f"{prefix}{folder}")
+            names.update(file.name.removeprefix(prefix) for file in stored)
+        listed = await self._lists.load()
+        await self._lists.add((self._copied | self._functions) - listed)
+        self._lost = {name for name in listed - self._copied if name.startswith("objects/")}
 
     async def copy_new(self, owner: asyncpg.Connection) -> int:
         """Copy what is new, if it is time for a look; return the number. `owner` is a session of role postgres.
@@ -66,13 +73,16 @@ class ObjectCopies:
         if time.monotonic() < self._next_functions:
             return 0
         self._next_functions = time.monotonic() + _FUNCTIONS_EVERY_S
-        count = 0
-        async for entry in self._blobs.list(FUNCTIONS):
-            name = f"functions/{int(entry.modified.timestamp() * 1000)}/{entry.place.name}"
-            if name not in self._functions and await self._copy_blob(entry.place, name):
-                self._functions.add(name)
-                count += 1
-        return count
+        new: list[str] = []
+        try:
+            async for entry in self._blobs.list(FUNCTIONS):
+                name = f"functions/{int(entry.modified.timestamp() * 1000)}/{entry.place.name}"
+                if name not in self._functions and await self._copy_blob(entry.place, name):
+                    self._functions.add(name)
+                    new.append(name)
+        finally:
+            await self._lists.add(new)
+        return len(new)
 
     async def compare(self, owner: asyncpg.Connection, now: float, before: float) -> int:
         """Copy what is missing; delete the copies that no row has named since before `before`. Return the number of deleted ones.
@@ -83,24 +93,30 @@ class ObjectCopies:
         await self._copy((row["bucket_id"], row["version"]) for row in rows)
         live = {_object_name(blob(row["bucket_id"], row["version"])) for row in rows}
         earlier = await self._archive.read_struct("deleted", ObjectDeletions) or ObjectDeletions()
-        since = {name: earlier.since.get(name, now) for name in self._copied - live}
+        self._lost -= self._copied
+        since = {name: earlier.since.get(name, now) for name in (self._copied | self._lost) - live}
         gone = [name for name, moment in since.items() if moment < before]
+        await self._lists.drop(gone)
         await self._archive.store.delete([self._archive.path(name) for name in gone])
         self._copied.difference_update(gone)
+        self._lost.difference_update(gone)
         remaining = {name: moment for name, moment in since.items() if name not in gone}
         if remaining != earlier.since:
             await self._archive.write_struct("deleted", ObjectDeletions(remaining))
         return len(gone)
 
     async def _copy(self, versions: Iterable[tuple[str, str]]) -> int:
-        count = 0
-        for bucket, version in versions:
-            place = blob(bucket, version)
-            name = _object_name(place)
-            if name not in self._copied and await self._copy_blob(place, name):
-                self._copied.add(name)
-                count += 1
-        return count
+        new: list[str] = []
+        try:
+            for bucket, version in versions:
+                place = blob(bucket, version)
+                name = _object_name(place)
+                if name not in self._copied and await self._copy_blob(place, name):
+                    self._copied.add(name)
+                    new.append(name)
+        finally:
+            await self._lists.add([name for name in new if name not in self._lost])
+        return len(new)
 
     async def _copy_blob(self, place: BlobPath, name: str) -> bool:
         """Copy a blob; return False if it was deleted meanwhile."""

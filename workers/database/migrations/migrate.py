@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from schemas.database_logins import sharing_logins
+from schemas.platform_identity import PlatformIdentity, identity_of
 from schemas.settings.tree import Settings
 from workers.database.migrations.files import (
     SERIES,
@@ -33,6 +34,7 @@ from workers.database.migrations.files import (
     read_migrations,
     read_superseded,
 )
+from workers.database.migrations.platform_claim import claim_database
 from workers.database.migrations.settings_state import (
     compare_rows,
     find_changes,
@@ -65,6 +67,11 @@ parts together with their rows in the history, and the next run applies them aga
 _LOCK = 0x68656164  # "head": any number that no other lock uses
 _SEALED = "sealing_key"
 """The decision that says which keys encrypted the stored values."""
+_NEEDS_SUPERUSER = (
+    "The platform's migrations make event triggers, roles with REPLICATION and BYPASSRLS and their logins, which Postgres lets "
+    "a superuser do alone. Name one of this database in HEADWATER_MIGRATE_URL (postgresql://supabase_admin:password@host:5432/database): "
+    "it is used for migrations, backups and restores only, and the URL of the database stays as it is"
+)
 _QUERY_S = 30.0
 _WAIT_S = 120.0
 _PART_S = 120.0
@@ -112,9 +119,10 @@ async def migrate(
     report: Callable[[str], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
     resealing: Resealing | None = None,
+    platform: PlatformIdentity | None = None,
 ) -> list[SystemMigration]:
     """Apply missing migrations and return them. `url` is a superuser's; `report` gets the notices that migrations raise,
-    `warn` what the operator has to know or do.
+    `warn` what the operator has to know or do. `platform` is refused while another one works with the database.
 
     Raises: MigrationError; asyncpg.PostgresError or OSError when the database does not answer.
     """
@@ -122,6 +130,11 @@ async def migrate(
     connection = await _connect(url)
     sessions = MigrationSessions(connection, url, report)
     try:
+        if platform is not None:
+            await _prepare(connection, settings)
+            await prepare_history(connection)
+            key_ids = resealing.key_ids if resealing else ""
+            await claim_database(connection, settings, platform, key_ids, report)
         if await _is_current(connection, all_migrations, settings, resealing):
             return []
         connection.add_log_listener(lambda _, message: _report_raised(message, report))
@@ -187,9 +200,7 @@ async def _connect(url: str) -> asyncpg.Connection:
     try:
         return await connect_as_superuser(url)
     except NotSuperuser as error:
-        raise MigrationError(
-            f"{error}: HEADWATER_MIGRATE_URL must be the URL of a superuser, for the migrations only"
-        ) from None
+        raise MigrationError(f"{error}. {_NEEDS_SUPERUSER}") from None
     except TimeoutError:
         raise MigrationError("the server did not answer in time") from None
     except ValueError:  # the driver's text may contain a part of the password
@@ -330,9 +341,18 @@ def run(settings: Settings, environment: Mapping[str, str], resealing: Resealing
     if not url:
         print("headwater: migrate needs HEADWATER_MIGRATE_URL or HEADWATER_DB_URL", file=sys.stderr)
         return 2
+    # The embedded database, for which alone there is this variable, belongs to one data folder and needs no claim.
+    platform = None if environment.get("HEADWATER_PROJECT_URL") else identity_of(environment)
     try:
         applied = asyncio.run(
-            migrate(url, settings, report=_print_notice, warn=_print_warning, resealing=resealing)
+            migrate(
+                url,
+                settings,
+                report=_print_notice,
+                warn=_print_warning,
+                resealing=resealing,
+                platform=platform,
+            )
         )
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         print(f"headwater: the database could not be brought up to date: {error}", file=sys.stderr)

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
+from schemas.keys.sealing_keys import current_key_id
+from schemas.platform_identity import PlatformIdentity, identity_of
 from schemas.settings.tree import Settings
 from workers.database.migrations.files import MigrationError, MigrationPart, SystemMigration, read_migrations
 from workers.database.migrations.migrate import (
@@ -30,6 +32,7 @@ from workers.database.migrations.migrate import (
     run_part,
     unapplied,
 )
+from workers.database.migrations.platform_claim import claim_database
 from workers.database.migrations.settings_state import SettingsChange, find_changes, make_changes
 from workers.database.sessions.superuser import UnknownRole
 from workers.sql.files import read_statements
@@ -84,12 +87,21 @@ async def rehearse(
 
 
 async def upgrade(
-    url: str, settings: Settings, all_migrations: list[SystemMigration] | None = None
+    url: str,
+    settings: Settings,
+    all_migrations: list[SystemMigration] | None = None,
+    platform: PlatformIdentity | None = None,
 ) -> UpgradeReport:
-    """Apply the missing migrations, each part in a transaction of its own. Raises: as `rehearse`."""
+    """Apply the missing migrations, each part in a transaction of its own. Raises: as `rehearse`.
+
+    `platform` is refused while another one works with the database.
+    """
     all_migrations = read_migrations() if all_migrations is None else all_migrations
     async with open_for_migrations(url, settings) as sessions:
         await _missing(sessions.superuser, all_migrations)
+        if platform is not None:
+            await prepare_history(sessions.superuser)
+            await claim_database(sessions.superuser, settings, platform, current_key_id(settings.auth))
         before = await _read_objects(sessions.superuser)
         warnings: list[str] = []
         done = await bring_up_to_date(sessions, all_migrations, settings, warnings.append)
@@ -120,8 +132,11 @@ def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
     if not url:
         return _fail("HEADWATER_MIGRATE_URL or HEADWATER_DB_URL is needed.", REFUSED)
+    platform = None if environment.get("HEADWATER_PROJECT_URL") else identity_of(environment)
     try:
-        upgrade_report = asyncio.run((rehearse if is_dry else upgrade)(url, settings))
+        upgrade_report = asyncio.run(
+            rehearse(url, settings) if is_dry else upgrade(url, settings, platform=platform)
+        )
     except DatabaseTooNew as error:
         return _fail(str(error), REFUSED)
     except (MigrationError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:

@@ -77,7 +77,7 @@ _SINCE_17 = {"event_triggers": "off", "transaction_timeout": "0"}
 
 
 class NotSuperuser(Exception):
-    """The login of the URL is not a superuser. The text names it."""
+    """The login of the URL is not a superuser. The text names it and the attributes that it lacks."""
 
 
 class UnsafeSession(Exception):
@@ -222,7 +222,7 @@ async def _settled(connection: asyncpg.Connection, *, needs_superuser: bool) -> 
 
 def _check(row: asyncpg.Record, major: int, *, needs_superuser: bool) -> None:
     if needs_superuser and not row["is_superuser"]:
-        raise NotSuperuser(f"role {row['login']} is no superuser")
+        raise NotSuperuser(f"role {row['login']} is no superuser (it lacks {', '.join(row['lacks'])})")
     expected = {"role": row["login"], "search_path": FIXED["search_path"]}
     if row["is_superuser"]:
         expected["session_replication_role"] = "origin"

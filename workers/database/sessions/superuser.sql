@@ -17,6 +17,15 @@ select
   session_user::pg_catalog.text as login,
   current_user::pg_catalog.text as role,
   (select r.rolsuper from pg_catalog.pg_roles as r where r.rolname = session_user) as is_superuser,
+  array(
+    select attribute.name
+    from pg_catalog.pg_roles as r
+    cross join lateral (
+      values ('SUPERUSER', r.rolsuper), ('CREATEROLE', r.rolcreaterole), ('CREATEDB', r.rolcreatedb),
+        ('REPLICATION', r.rolreplication), ('BYPASSRLS', r.rolbypassrls)
+    ) as attribute (name, is_there)
+    where r.rolname = session_user and not attribute.is_there
+  ) as lacks,
   pg_catalog.current_setting('search_path') as search_path,
   pg_catalog.current_setting('session_replication_role') as session_replication_role,
   pg_catalog.current_setting('event_triggers', true) as event_triggers,

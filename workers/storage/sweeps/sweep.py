@@ -8,6 +8,7 @@
     uploads       expired resumable and multipart uploads (expired_uploads.py)
     renditions    cached renditions that are too old, or too many (renditions/cache_sweep.py)
     missing       rows without a blob, reported only (missing_blobs.py)
+    replayed      objects of the time of a log that a dead process left, compared with their files (replayed_logs.py)
     emptyings     buckets whose emptying a stopped worker has not finished (buckets/emptying.py)
 
 Blobs are removed before their tombstone: a worker that dies in between leaves work to repeat, never bytes that are
@@ -41,6 +42,7 @@ from workers.storage.model.observations import BlobsSwept, StagingSwept, SweepFa
 from workers.storage.renditions.cache_sweep import RenditionCacheLimits, sweep_renditions
 from workers.storage.sweeps.expired_uploads import sweep_multipart_uploads, sweep_resumable_uploads
 from workers.storage.sweeps.missing_blobs import MissingBlobsSearch
+from workers.storage.sweeps.replayed_logs import compare_replayed_logs
 
 _SQL = read_statements("workers.storage.sweeps", "sweep.sql")
 _SETTINGS = (("search_path", "storage"), ("statement_timeout", "60s"))
@@ -89,6 +91,7 @@ async def sweep_forever(
         count = await _try("tombstones", sweep_tombstones(database, blobs, float(settings.deleted_grace)))
         await _try("uploads", sweep_resumable_uploads(database, blobs))
         await _try("multipart uploads", sweep_multipart_uploads(database, blobs))
+        await _try("replayed logs", compare_replayed_logs(database, blobs))
         if loop.time() >= staged_at:
             await _try("staging", staging.sweep())
             staged_at = loop.time() + _STAGING_PAUSE_S * random.uniform(0.5, 1.5)

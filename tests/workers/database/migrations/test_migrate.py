@@ -383,8 +383,11 @@ async def test_a_login_without_the_rights_is_refused_with_its_name(database, pla
     await execute(platform_server.url(), "create role weak login password 'w'")
     url = platform_server.url("weak", "w", database.rpartition("/")[2])
 
-    with pytest.raises(MigrationError, match="role weak is no superuser"):
+    with pytest.raises(MigrationError, match="role weak is no superuser") as caught:
         await migrate(url, Settings())
+
+    assert "it lacks SUPERUSER, CREATEROLE, CREATEDB, REPLICATION, BYPASSRLS" in str(caught.value)
+    assert "Name one of this database in HEADWATER_MIGRATE_URL" in str(caught.value)
 
 
 @pytest.mark.parametrize(
