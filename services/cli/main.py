@@ -34,6 +34,7 @@ COMMANDS = (
     "profile",
     "storage",
     "capacity",
+    "completion",
     "version",
 )
 """Each is the name of a module of `services/cli`, and of the command in it."""

@@ -35,7 +35,10 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     help="Config file.  [default: supabase/config.toml in the project folder, if there]",
 )
 @click.option(
-    "--port", type=_PORT, help="Port of the API; 0 takes a free one. All other ports then are free ones too."
+    "--port",
+    type=_PORT,
+    help="Port of the API; 0 takes a free one. The other ports follow it: Postgres is N+1, the mail catcher N+3 and N+4, NATS N+7, or "
+    "free ones where those are taken or N is 0.",
 )
 @click.option("--db-port", type=_PORT, help="Port of the embedded Postgres.  [default: 54322]")
 @click.option("--nats-port", type=_PORT, help="Port of the embedded NATS server.  [default: 54328]")
@@ -77,6 +80,14 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     metavar="NAME",
     help=f"Worker pool to run, repeatable: {', '.join(plan.POOLS)}, none.  [default: all]",
 )
+@click.option(
+    "--accept-downgrade",
+    is_flag=True,
+    help="Start on data that a newer headwater has used; the refusal without it lists what is lost.",
+)
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Say why each section of config.toml that is not honoured is not."
+)
 @click.option("--detach", "-d", is_flag=True, help="Return when everything is ready, and leave it running.")
 def start(
     branch: str,
@@ -96,6 +107,8 @@ def start(
     nats_url: str | None,
     edge: tuple[str, ...],
     pool: tuple[str, ...],
+    accept_downgrade: bool,
+    verbose: bool,
     detach: bool,
 ) -> None:
     """Start the platform and show its addresses.
@@ -143,6 +156,8 @@ def start(
                 with_s3_pair(load_project(project, config, data, overrides, earlier=earlier), choice),
                 choice,
                 report,
+                accepts_downgrade=accept_downgrade,
+                is_verbose=verbose,
             )
         except SupervisorError as error:
             report.warn(str(error))

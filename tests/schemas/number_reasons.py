@@ -165,6 +165,9 @@ REASONS: dict[str, dict[str, str]] = {
     "services/supervisor/data_folder/starting.py": {
         "int(entry.name)": OWN,
     },
+    "services/supervisor/port_holder.py": {
+        "int(fields[1].rpartition(':')[2], 16)": OWN,
+    },
     "services/supervisor/ports.py": {
         "int(probe.getsockname()[1])": OWN,
     },
@@ -181,7 +184,7 @@ REASONS: dict[str, dict[str, str]] = {
         "map(int, numbers.groups())": PATTERN,
     },
     "services/supervisor/processes/forks.py": {
-        "int(await _read_all(pid_pipe))": OWN,
+        "int(await read_to_end(pid_pipe))": OWN,
         "int(pid)": OWN,
     },
     "services/supervisor/processes/identity.py": {

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from schemas.releases import release_number
 from services.supervisor.binaries import SHARED, postgres_version, reachable_postgres
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.errors import StartRefused
@@ -176,9 +177,15 @@ def server_pid(cluster: Cluster) -> int | None:
 def _check_version(cluster: Cluster) -> None:
     made_by = (cluster.data / "PG_VERSION").read_text().strip()
     if made_by != (ours := postgres_version().split(".")[0]):
+        is_newer = (release_number(made_by) or ()) > (release_number(ours) or ())
+        advice = (
+            "Start it with the headwater that made it, or a later one"
+            if is_newer
+            else "Dump it with the older version and restore it here"
+        )
         raise StartRefused(
             f"The database in {cluster.data} was made by Postgres {made_by}, and this is Postgres {ours}. "
-            f"Dump it with the older version and restore it here, or name another data folder with --data."
+            f"{advice}, or name another data folder with --data."
         )
 
 

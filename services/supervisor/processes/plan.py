@@ -121,6 +121,8 @@ class ConnectionUrls:
     """Passwords of all logins and the sealing key under the names of the settings; a pool gets those in `LOGINS`, `migrate` all."""
     archive: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables that the process of continuous backup gets alone: its key and the keys of its store."""
+    migration: Mapping[str, str] = field(default_factory=dict)
+    """Variables that `migrate` gets alone: the release whose data it brings up to date."""
 
 
 def select_parts(edges: Iterable[str], pools: Iterable[str]) -> PartSelection:
@@ -202,7 +204,7 @@ class _Planner:
         return ChildPlan(
             "migrate",
             (*self.python, "-P", "-m", "workers", "migrate"),
-            {**self.environment, **links.passwords, **databases},
+            {**self.environment, **links.passwords, **databases, **links.migration},
             ReadySignal.EXIT,
             self._after("postgres"),
             stage=1,

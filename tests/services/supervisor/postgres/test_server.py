@@ -82,12 +82,15 @@ def test_a_database_is_made_once_and_configured_each_time(folder, notes, open_tm
     assert [line for line in notes.lines if line.startswith("Making a new database")] == [notes.lines[-1]]
 
 
-def test_data_of_another_major_version_is_refused(folder, notes, open_tmp):
+@pytest.mark.parametrize(
+    ("made_by", "advice"), [(15, "Dump it with the older"), (19, "the headwater that made it")]
+)
+def test_data_of_another_major_version_is_refused(folder, notes, open_tmp, made_by, advice):
     cluster = open_cluster(folder, notes, shared=open_tmp / "shared")
     cluster.data.mkdir()
-    (cluster.data / "PG_VERSION").write_text("15\n")
+    (cluster.data / "PG_VERSION").write_text(f"{made_by}\n")
 
-    with pytest.raises(StartRefused, match="made by Postgres 15"):
+    with pytest.raises(StartRefused, match=f"made by Postgres {made_by}.*{advice}"):
         prepare_cluster(cluster, 5555, "secret", {}, notes)
 
 
