@@ -19,6 +19,7 @@ COMMANDS = (
     "migration",
     "seed",
     "gen",
+    "test",
     "doctor",
     "upgrade",
     "backup",

@@ -63,7 +63,10 @@ class DashboardBuild:
             log.close()
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGTERM)
+                    os.killpg(
+                        process.pid, signal.SIGKILL
+                    )  # a build leaves nothing behind but folders that the next one ignores
+                await process.communicate()
         if process.returncode == 0:
             report.info(f"Dashboard: built after {time.monotonic() - began:.1f} s")
         else:

@@ -1,5 +1,6 @@
 """When a platform of a clone builds its dashboard, and what it reports; the build itself is a small script here."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -63,3 +64,20 @@ def test_an_installed_package_has_nothing_to_build(tmp_path: Path) -> None:
 def _make_newer(path: Path) -> None:
     later = path.stat().st_mtime + 60
     os.utime(path, (later, later))
+
+
+async def test_a_stopped_platform_ends_its_build(clone: Path, notes, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = clone / "begun"
+    monkeypatch.setenv("BEGUN", str(begun))
+    (clone / "scripts" / "dashboard").write_text(
+        "import os, pathlib, time; pathlib.Path(os.environ['BEGUN']).write_text(str(os.getpid())); time.sleep(600)"
+    )
+    build = asyncio.create_task(DashboardBuild(clone).run(notes, clone / "dashboard.log"))
+    while not begun.exists() or not begun.read_text():
+        await asyncio.sleep(0)
+    build.cancel()
+    await asyncio.wait({build})
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)
+    assert notes.warnings == []
