@@ -64,6 +64,12 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     help="Use this Postgres (15 or newer) instead of the embedded one.  [env: HEADWATER_DB_URL]",
 )
 @click.option(
+    "--postgres",
+    metavar="DIR",
+    help="Run the machine's own Postgres 15 to 18 instead of the embedded one: the folder of its programs, such as "
+    "/usr/lib/postgresql/17/bin; later starts run it again, until one says `embedded`.  [env: HEADWATER_DB_BIN]",
+)
+@click.option(
     "--nats-url",
     metavar="URL",
     help="Use this NATS server instead of the embedded one.  [env: HEADWATER_BROKER_URL]",
@@ -104,6 +110,7 @@ def start(
     accept_terms: bool,
     contact: str | None,
     database_url: str | None,
+    postgres: str | None,
     nats_url: str | None,
     edge: tuple[str, ...],
     pool: tuple[str, ...],
@@ -141,6 +148,7 @@ def start(
         "HEADWATER_INBUCKET_SMTP_PORT": smtp_port,
         "HEADWATER_GATEWAY_HOST": host,
         "HEADWATER_DB_URL": database_url,
+        "HEADWATER_DB_BIN": postgres,
         "HEADWATER_BROKER_URL": nats_url,
         **_certificate_options(domain, contact, accept_terms=accept_terms),
     }

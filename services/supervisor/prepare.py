@@ -28,6 +28,8 @@ from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports, check_plain_port, choose_ports, requested_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
+from services.supervisor.postgres.programs import choose_programs, version_text
+from services.supervisor.postgres.system_user import may_reach
 from services.supervisor.processes.fork_plan import with_fork_server
 from services.supervisor.processes.forks import is_supported
 from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
@@ -146,7 +148,10 @@ def _open_database(
     """Find the embedded database and stop a server that still runs in it; None if this platform runs none."""
     if not needs_postgres(settings, choice):
         return None
+    choose_programs(folder, settings.db.bin)
     cluster = server.open_cluster(folder, report)
+    if not may_reach(cluster.user, cluster.programs / "postgres", mode=os.R_OK | os.X_OK):
+        raise StartRefused(f"The database server's user cannot run {cluster.programs / 'postgres'}.")
     stop_stray_server(cluster, report)  # before the ports are chosen: it may listen on one
     return cluster
 
@@ -258,7 +263,7 @@ def _postgres_server(cluster: Cluster, ports: Ports) -> EmbeddedServer:
     return EmbeddedServer(
         argv=(str(cluster.programs / "postgres"), "-D", str(cluster.data)),
         environment=server_environment(),
-        label=f"Postgres {binaries.postgres_version()} on 127.0.0.1:{ports.db}",
+        label=f"Postgres {version_text(cluster.programs)} on 127.0.0.1:{ports.db}",
         user=cluster.user,
     )
 

@@ -179,6 +179,9 @@ REASONS: dict[str, dict[str, str]] = {
         "int(code is not None)": NUMBER,
         "int(process.stop_signal)": NUMBER,
     },
+    "services/supervisor/postgres/programs.py": {
+        "int(version_text(programs).partition('.')[0])": PATTERN,
+    },
     "services/supervisor/postgres/server.py": {
         "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,
         "map(int, numbers.groups())": PATTERN,

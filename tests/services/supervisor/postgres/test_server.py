@@ -16,7 +16,7 @@ from services.supervisor.postgres.server import (
 )
 from services.supervisor.postgres.system_user import may_reach, server_user
 
-CLUSTER = Cluster(Path("/data/postgres"), Path("/programs"), None)
+CLUSTER = Cluster(Path("/data/postgres"), find_postgres(), None)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user of the server")
 
 
@@ -49,14 +49,14 @@ def test_a_server_setting_cannot_smuggle_in_another(extra):
 
 
 def test_a_socket_whose_path_is_too_long_is_left_out():
-    long = Cluster(Path("/" + "x" * 90), Path("/programs"), None)
+    long = Cluster(Path("/" + "x" * 90), find_postgres(), None)
 
     assert socket_folder(long) is None
     assert "unix_socket_directories = ''" in configuration(long, 5555, {})
 
 
 def test_only_the_status_line_of_the_right_process_means_ready(open_tmp):
-    cluster = Cluster(open_tmp, Path("/programs"), None)
+    cluster = Cluster(open_tmp, find_postgres(), None)
     cluster.data.mkdir()
     lines = ["7", "data", "1", "5555", "socket", "host", "key", "ready   "]
 
