@@ -52,13 +52,15 @@ def test_the_machines_own_server_is_made_served_compared_and_run_again(project: 
     with urllib.request.urlopen(request, timeout=60) as answer:
         rows = json.load(answer)
     difference = run("db diff", project)
+    branched = run("branch create copy", project)
     run("stop", project)
     embedded = run("start", project, *start, "--postgres", "embedded")
     again = run("start", project, *start, "--postgres", str(OUTSIDE))
     run("stop", project)
     plain = run("start", project, *start)
 
-    assert [started[0], made[0], again[0], plain[0]] == [0, 0, 0, 0], (started, made, again, plain)
+    codes = [done[0] for done in (started, made, branched, again, plain)]
+    assert codes == [0, 0, 0, 0, 0], (started, made, branched, again, plain)
     assert rows == [{"id": 7}]
     assert "create table public.rivers" in difference[1]
     assert embedded[0] == 2
