@@ -35,7 +35,7 @@ help:
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
 	@echo "make faults  kill, stop and rob parts of a platform under traffic, for MINUTES=10: what is lost, doubled, missed; SEED=1 repeats"
 	@echo "make mutation  small faults in the product: which of COUNT=100 do the tests see? SEED=1 repeats"
-	@echo "make dashboard  build the pages of the dashboard; make setup and make start do it where they are missing"
+	@echo "make dashboard  build the pages of the dashboard; make setup does it, and a platform of a clone in the background"
 	@echo "make docs    the documentation as a site, in build/docs"
 	@echo "make release wheel, source archive and bill of materials, in dist"
 	@echo "make bench   measure requests a second and CPU per request: BENCH=rest (default), auth, storage, images..."
@@ -46,7 +46,8 @@ help:
 
 setup: $(VENV)/.dev $(DASHBOARD)
 
-start: $(VENV)/.runtime $(DASHBOARD)
+# The platform builds a missing dashboard in the background (services/supervisor/dashboard_build.py).
+start: $(VENV)/.runtime
 	@exec $(BIN)/headwater start $(ARGS)
 
 test: $(VENV)/.dev

@@ -41,6 +41,7 @@ from services.middleware.proxy_trust import ProxyTrust
 from services.realtime.edge import RealtimeEdge
 from services.subscriptions.edge import GraphQLSocketEdge
 from services.supervisor.api_keys import keys_of
+from services.supervisor.binaries import headwater_version
 from services.supervisor.ports import LOOPBACK
 
 
@@ -83,7 +84,9 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     if objects is not None:
         process.on_drain(objects.close)
         objects.lookups.follow(connection)
-    health = Health(connection, calls, settings.gateway.metrics_token, pools_of(settings))
+    health = Health(
+        connection, calls, settings.gateway.metrics_token, pools_of(settings), headwater_version()
+    )
     sockets = (
         await RealtimeEdge.open(settings, connection, calls, keeper) if settings.realtime.enabled else None
     )

@@ -110,6 +110,7 @@ TOOLS = {
     "services/supervisor/project/work.py": "looks for pg_dump alone",
     "services/cli/dump.py": "tools as the project's own login",
     "services/cli/psql.py": "psql as the project's own login",
+    "services/cli/test.py": "psql with the files of the user, as the project's own login or that of a URL",
     "services/cli/main.py": "the name of the command psql: it runs no tool",
 }
 """Who runs the tools of libpq."""

@@ -31,6 +31,7 @@ PROCESS_VARIABLES: dict[str, str] = {
     "HEADWATER_READY_FD": "Pipe into which a process writes that it is ready, and its signs of life.",
     "HEADWATER_SERVICE_KEY": "Option --key of commands that work on a platform elsewhere.",
     "HEADWATER_SHADOW_URL": "Database URL of the temporary server on which migrations are compared.",
+    "HEADWATER_UPGRADED_FROM": "Release whose data the program of migrations brings up to date.",
     "HEADWATER_URL": "Option --url of commands that work on a platform elsewhere.",
     "HEADWATER_SEALING_KEY_PATH": "File with the sealing key, which continuous backup stores.",
     "HEADWATER_VAULT_KEY": "File with the key of the vault, which continuous backup stores.",

@@ -175,6 +175,10 @@ class Db(Struct, frozen=True):
 
     url: Secret | None = None
     """An external Postgres (>= 16; 15 with `trusted_project`). Unset: the embedded server. `DATABASE_URL` is not read."""
+    bin: str = ""
+    """Folder of the programs of the machine's own Postgres 15 to 18, such as `/usr/lib/postgresql/17/bin`, which is run instead of the
+    embedded server, with its extensions. Later starts of the data folder run it again; `embedded` takes the embedded one.
+    """
     trusted_project: bool = False
     """The authors of the project's SQL may do everything on the server. Postgres 15 is rejected without this, because there role `postgres`,
     which may create roles, can grant itself those that run programs and read files.

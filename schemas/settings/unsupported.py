@@ -5,12 +5,25 @@ really requests something. A section that is switched off requests nothing, nor 
 writes, or with the behaviour of this platform.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 _NOTHING = ("", None, False, "false")
 """Values that request nothing, whatever the key."""
+
+
+class NotHonouredWarning(str):
+    """A warning about a section of a file; `short` names only what is not honoured, for one line about all of them."""
+
+    short: str
+    source: str
+
+    def __new__(cls, text: str, short: str, source: str) -> "NotHonouredWarning":
+        """Create the warning."""
+        warning = super().__new__(cls, text)
+        warning.short, warning.source = short, source
+        return warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +115,28 @@ def is_unsupported(path: str) -> bool:
 
 def not_honoured(tree: Mapping[str, Any], source: str) -> list[str]:
     """Return a warning for each section of a file that requests something unsupported."""
-    lines = []
+    lines: list[str] = []
     for name, foreign in UNSUPPORTED_SECTIONS.items():
         if requested := list(_requested(_at(tree, name), foreign)):
             text = f"[{name}] in {source} is not honoured ({', '.join(requested)})"
-            lines.append(f"{text}: {foreign.why}. Instead: {foreign.instead}")
+            reason = f"{text}: {foreign.why}. Instead: {foreign.instead}"
+            lines.append(NotHonouredWarning(reason, f"[{name}]", source))
     return [*lines, *_key_warnings(tree, source)]
+
+
+def in_one_line(warnings: Iterable[str]) -> list[str]:
+    """Return warnings with those of sections that are not honoured as one, in the place of the first of them."""
+    lines: list[str] = []
+    short = [warning for warning in warnings if isinstance(warning, NotHonouredWarning)]
+    for warning in warnings:
+        if not isinstance(warning, NotHonouredWarning) or len(short) == 1:
+            lines.append(warning)
+        elif warning is short[0]:
+            names = ", ".join(each.short for each in short)
+            lines.append(
+                f"{warning.source} has what is not honoured: {names}. `headwater start -v` says why, and what to do instead."
+            )
+    return lines
 
 
 def _key_warnings(tree: Mapping[str, Any], source: str) -> Iterator[str]:
@@ -119,7 +148,9 @@ def _key_warnings(tree: Mapping[str, Any], source: str) -> Iterator[str]:
         if value is not None and not _is_usual(foreign, key, value):
             by_section.setdefault(section, []).append(f"{key}: {foreign.why}. Instead: {foreign.instead}")
     for section, reasons in by_section.items():
-        yield f"[{section}] in {source} has keys that are not honoured. {'; '.join(reasons)}"
+        text = f"[{section}] in {source} has keys that are not honoured. {'; '.join(reasons)}"
+        keys = ", ".join(f"{section}.{reason.partition(':')[0]}" for reason in reasons)
+        yield NotHonouredWarning(text, keys, source)
 
 
 def _requested(section: Any, foreign: UnsupportedKey, path: str = "") -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Check whether the installed files are still ours: other packages also install folders named `schemas` or `workers`."""
+"""Check whether the installed files are still ours."""
 
 import base64
 import hashlib
 from importlib import metadata
 from pathlib import Path
 
-_FOLDERS = ("services", "broker", "schemas", "workers")
+_FOLDER = "headwater"
 
 
 def overwritten_files(distribution: str = "headwater") -> list[str]:
@@ -14,7 +14,7 @@ def overwritten_files(distribution: str = "headwater") -> list[str]:
         files = metadata.files(distribution) or []
     except metadata.PackageNotFoundError:
         return []
-    return [str(file) for file in files if file.parts[0] in _FOLDERS and file.hash and not _is_intact(file)]
+    return [str(file) for file in files if file.parts[0] == _FOLDER and file.hash and not _is_intact(file)]
 
 
 def _is_intact(file: metadata.PackagePath) -> bool:

@@ -19,6 +19,7 @@ COMMANDS = (
     "migration",
     "seed",
     "gen",
+    "test",
     "doctor",
     "upgrade",
     "backup",
@@ -34,6 +35,7 @@ COMMANDS = (
     "profile",
     "storage",
     "capacity",
+    "completion",
     "version",
 )
 """Each is the name of a module of `services/cli`, and of the command in it."""

@@ -35,7 +35,10 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     help="Config file.  [default: supabase/config.toml in the project folder, if there]",
 )
 @click.option(
-    "--port", type=_PORT, help="Port of the API; 0 takes a free one. All other ports then are free ones too."
+    "--port",
+    type=_PORT,
+    help="Port of the API; 0 takes a free one. The other ports follow it: Postgres is N+1, the mail catcher N+3 and N+4, NATS N+7, or "
+    "free ones where those are taken or N is 0.",
 )
 @click.option("--db-port", type=_PORT, help="Port of the embedded Postgres.  [default: 54322]")
 @click.option("--nats-port", type=_PORT, help="Port of the embedded NATS server.  [default: 54328]")
@@ -61,6 +64,12 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     help="Use this Postgres (15 or newer) instead of the embedded one.  [env: HEADWATER_DB_URL]",
 )
 @click.option(
+    "--postgres",
+    metavar="DIR",
+    help="Run the machine's own Postgres 15 to 18 instead of the embedded one: the folder of its programs, such as "
+    "/usr/lib/postgresql/17/bin; later starts run it again, until one says `embedded`.  [env: HEADWATER_DB_BIN]",
+)
+@click.option(
     "--nats-url",
     metavar="URL",
     help="Use this NATS server instead of the embedded one.  [env: HEADWATER_BROKER_URL]",
@@ -76,6 +85,14 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     multiple=True,
     metavar="NAME",
     help=f"Worker pool to run, repeatable: {', '.join(plan.POOLS)}, none.  [default: all]",
+)
+@click.option(
+    "--accept-downgrade",
+    is_flag=True,
+    help="Start on data that a newer headwater has used; the refusal without it lists what is lost.",
+)
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Say why each section of config.toml that is not honoured is not."
 )
 @click.option("--detach", "-d", is_flag=True, help="Return when everything is ready, and leave it running.")
 def start(
@@ -93,9 +110,12 @@ def start(
     accept_terms: bool,
     contact: str | None,
     database_url: str | None,
+    postgres: str | None,
     nats_url: str | None,
     edge: tuple[str, ...],
     pool: tuple[str, ...],
+    accept_downgrade: bool,
+    verbose: bool,
     detach: bool,
 ) -> None:
     """Start the platform and show its addresses.
@@ -128,6 +148,7 @@ def start(
         "HEADWATER_INBUCKET_SMTP_PORT": smtp_port,
         "HEADWATER_GATEWAY_HOST": host,
         "HEADWATER_DB_URL": database_url,
+        "HEADWATER_DB_BIN": postgres,
         "HEADWATER_BROKER_URL": nats_url,
         **_certificate_options(domain, contact, accept_terms=accept_terms),
     }
@@ -143,6 +164,8 @@ def start(
                 with_s3_pair(load_project(project, config, data, overrides, earlier=earlier), choice),
                 choice,
                 report,
+                accepts_downgrade=accept_downgrade,
+                is_verbose=verbose,
             )
         except SupervisorError as error:
             report.warn(str(error))

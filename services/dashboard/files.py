@@ -56,11 +56,16 @@ _PAGE_HEADERS: Headers = [
     ("cache-control", "no-cache"),
 ]
 _FRAME = b'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Preview</title></head><body></body></html>\n'
-_NOT_BUILT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Headwater</title></head><body>
-<h1>The dashboard is not built</h1>
-<p>The platform runs. In a clone, <code>make dashboard</code> builds the dashboard; it needs the network once, for npm packages.
-Packages of a release contain it.</p></body></html>
+_NOT_BUILT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Headwater</title>
+<script src="{{root}}assets/_reload.js"></script></head><body>
+<h1>The dashboard is not built yet</h1>
+<p>The platform runs. One that was started from a clone builds its dashboard in the background, which takes some ten seconds and the
+network, for npm packages; this page reloads itself. If it stays, <code>headwater logs dashboard</code> says why, and
+<code>make dashboard</code> tries again. Packages of a release contain the dashboard.</p></body></html>
 """
+_RELOAD_NAME = "_reload.js"
+_RELOAD = b"setTimeout(() => location.reload(), 2000);\n"
+"""A reload keeps the fragment of the address, which signs the first owner in; `<meta http-equiv="refresh">` need not."""
 
 
 class DashboardFiles:
@@ -83,17 +88,21 @@ class DashboardFiles:
         return self._page(below, known_tags)
 
     def _page(self, below: str, known_tags: str) -> Response:
+        root = b"../" * (below.count("/") - 1) or b"./"
         try:
             page = (self._folder / "index.html").read_bytes()
         except OSError:
-            return Response(503, _PAGE_HEADERS, _NOT_BUILT)
-        depth = below.count("/") - 1
-        body = page.replace(ROOT_MARK, b"../" * depth or b"./")
+            return Response(503, _PAGE_HEADERS, _NOT_BUILT.replace(ROOT_MARK, root))
+        body = page.replace(ROOT_MARK, root)
         tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         headers = [*_PAGE_HEADERS, ("etag", tag)]
         return Response(304, headers) if tag in known_tags else Response(200, headers, body)
 
     def _asset(self, name: str, accept_encoding: str) -> Response:
+        if name == _RELOAD_NAME:
+            return Response(
+                200, [*_COMMON, ("content-type", _TYPES["js"]), ("cache-control", "no-cache")], _RELOAD
+            )
         match = _ASSET_NAME.fullmatch(name)
         qualities = parse_qualities(accept_encoding)
         coding, ending = next(

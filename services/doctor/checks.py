@@ -1,6 +1,7 @@
 """All checks of the doctor, in the order of their output."""
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from services.supervisor.data_folder.state import PlatformState, running_state, 
 from services.supervisor.environment import superuser_url
 from services.supervisor.errors import SupervisorError
 from services.supervisor.postgres.cluster import SUPERUSER
+from services.supervisor.postgres.programs import chosen_programs, version_text
 from services.supervisor.project.settings import Project, load_project
 from services.supervisor.project.work import project_of_state
 
@@ -46,7 +48,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     findings += machine.look_at_functions(settings, state.pid if state else None)
     findings += machine.look_at_logins(settings)
     findings += machine.look_at_sealing_key(settings)
-    findings.append(machine.look_at_folder(folder, postgres_version().partition(".")[0]))
+    findings.append(machine.look_at_folder(folder, _server_version(folder).partition(".")[0]))
     if state is None:
         findings += machine.look_at_ports(settings)
     else:
@@ -163,3 +165,11 @@ def _look_at_database(project: Project, url: str) -> list[DoctorFinding]:
         *database.look_at_facts(facts, realtime=project.settings.realtime.enabled),
         machine.look_at_clock(server=facts.now),
     ]
+
+
+def _server_version(folder: DataFolder) -> str:
+    """Return the version of the server that serves this folder; of the wheel's, if the machine's own does not run."""
+    programs = chosen_programs(folder)
+    with contextlib.suppress(SupervisorError):
+        return version_text(programs) if programs else postgres_version()
+    return postgres_version()

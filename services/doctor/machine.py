@@ -22,6 +22,7 @@ from services.doctor.finding import DoctorFinding, FindingLevel
 from services.supervisor.data_folder.folder import DataFolder, is_locked
 from services.supervisor.errors import SupervisorError
 from services.supervisor.exposure import development_secrets, is_loopback
+from services.supervisor.port_holder import port_holder
 from services.supervisor.ports import LOOPBACK, is_free
 
 _MIB = 1024 * 1024
@@ -213,8 +214,8 @@ def _port(label: str, host: str, port: int, option: str) -> DoctorFinding:
     return DoctorFinding(
         title,
         FindingLevel.ERROR,
-        f"{port} is in use by another program",
-        f"Stop that program (`ss -ltnp 'sport = :{port}'` names it), or choose another port with {option}.",
+        f"{port} is in use by {port_holder(port)}",
+        f"Stop that program, or choose another port with {option}.",
     )
 
 

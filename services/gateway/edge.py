@@ -164,7 +164,9 @@ class Edge:
             if len(response.body) >= self._compression.threshold or request.method == "HEAD":
                 response = await self._compression.compressed(request, response)
             elif response.status == 304:
-                response = with_known_tag(response, request.first.get("if-none-match"))
+                response = with_known_tag(
+                    response, request.first.get("if-none-match"), request.first.get("accept-encoding")
+                )
         except Exception as error:  # any failure becomes a response
             response = _error_response(request, error)
         return _sent(request, response)
@@ -200,7 +202,9 @@ class Edge:
         if len(response.body) >= self._compression.threshold:
             return self._compression.compressed_now(request, response)
         if response.status == 304:
-            return with_known_tag(response, request.first.get("if-none-match"))
+            return with_known_tag(
+                response, request.first.get("if-none-match"), request.first.get("accept-encoding")
+            )
         return response
 
     def samples(self) -> bool:

@@ -47,9 +47,12 @@ class Health:
         calls: Calls,
         metrics_token: Secret | None,
         pools: Sequence[str] = POOLS,
+        version: str = "",
     ) -> None:
+        """`version` is the release of headwater, which `/health/ready` names."""
         self._connection = connection
         self._calls = calls
+        self._version = version
         self._is_leaving = False
         self._token = metrics_token
         self._pools = tuple(pools)
@@ -99,7 +102,11 @@ class Health:
         answers = await asyncio.gather(*(self._ask(pool) for pool in self._pools))
         states |= dict(zip(self._pools, answers, strict=True)) | self._faults.reasons
         status = 200 if all(state == "ok" for state in states.values()) else 503
-        body = {"status": "ready" if status == 200 else "not ready", "parts": states}
+        body = {
+            "status": "ready" if status == 200 else "not ready",
+            "version": self._version,
+            "parts": states,
+        }
         return Response(status, [JSON], msgspec.json.encode(body))
 
     async def _ask(self, pool: str) -> str:

@@ -44,6 +44,7 @@ from services.supervisor.binaries import headwater_version
 from services.supervisor.data_folder.folder import write_private
 from services.supervisor.data_folder.proxy_secret import read_proxy_secret
 from services.supervisor.errors import StartFailed, StartRefused, SupervisorError
+from services.supervisor.port_holder import port_holder
 from services.supervisor.ports import is_free, unbindable
 from services.supervisor.report import Reporter
 
@@ -113,7 +114,7 @@ class ProjectsServer:
         await runner.setup()
         if not is_free(options.host, options.port):
             raise StartRefused(
-                f"Port {options.port} is in use by another program. Stop that program, or choose another port with --port."
+                f"Port {options.port} is in use by {port_holder(options.port)}. Stop that program, or choose another port with --port."
             )
         certificate: Certificate | None = None
         port: TlsPort | Site

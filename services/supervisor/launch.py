@@ -11,8 +11,11 @@ from typing import Any
 
 from broker.processes.backup_requests import backup_folder
 from broker.processes.mapped_files import release_file_pages
+from schemas.settings.unsupported import in_one_line
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.backups import BackupRunner
+from services.supervisor.dashboard_build import DashboardBuild
+from services.supervisor.data_folder.data_version import end_upgrade
 from services.supervisor.data_folder.folder import create_data_folder, lock_folder
 from services.supervisor.data_folder.state import (
     ChildState,
@@ -47,11 +50,18 @@ from services.supervisor.report import RecordingReporter, Reporter
 
 
 def launch(
-    project: Project, choice: PartSelection, report: Reporter, programs: PreparedPrograms | None = None
+    project: Project,
+    choice: PartSelection,
+    report: Reporter,
+    programs: PreparedPrograms | None = None,
+    *,
+    accepts_downgrade: bool = False,
+    is_verbose: bool = False,
 ) -> None:
     """Run a platform until a signal asks it to stop. Raises: StartRefused, StartFailed.
 
-    `programs` are forks of this process that become its first programs (`processes/prepared_programs.py`).
+    `programs` are forks of this process that become its first programs (`processes/prepared_programs.py`). `accepts_downgrade`: data of
+    a newer release is used all the same. `is_verbose`: each section of config.toml that is not honoured is reported with the reason.
     """
     began = time.monotonic()
     activated = activated_sockets()
@@ -60,11 +70,14 @@ def launch(
     lock = lock_folder(folder)
     report = RecordingReporter(report, LogFile(folder.logs / "supervisor.log"))
     try:
-        for warning in (*project.warnings, *exposure_warnings(project.settings)):
+        warnings = project.warnings if is_verbose else in_one_line(project.warnings)
+        for warning in (*warnings, *exposure_warnings(project.settings)):
             report.warn(warning)
         for line in outside_services(project):
             report.info(line)
-        prepared = prepare(project, choice, folder, report, activated.ports)
+        prepared = prepare(
+            project, choice, folder, report, activated.ports, accepts_downgrade=accepts_downgrade
+        )
         asyncio.run(_run(prepared, report, began, activated, programs))
         report.info("Stopped")
     except SupervisorError as error:
@@ -98,19 +111,26 @@ async def _run(
         forks=fork_server,
         programs=programs,
         inherited={"edges": passed_to_edges(listening, activated)},
+        is_upgrade=bool(prepared.upgraded_from),
+        before={"postgres": prepared.create_database} if prepared.create_database else {},
     )
     shown = dict(values)  # with the link of a first start, which is not written down
-    backups = asyncio.create_task(_backup_runner(prepared, report).run())
+    background = {asyncio.create_task(_backup_runner(prepared, report).run())}
 
     def on_ready() -> None:
         report.ready(shown, time.monotonic() - began)
+        end_upgrade(prepared.folder)
         release_file_pages()
+        build = DashboardBuild()
+        if prepared.ports.api and prepared.project.settings.dashboard.enabled and build.is_due():
+            background.add(asyncio.create_task(build.run(report, prepared.folder.logs / "dashboard.log")))
 
     try:
-        await supervisor.run(on_ready, _settler(prepared, report, shown))
+        await supervisor.run(on_ready, _settler(prepared, report, shown, fork_server))
     finally:
-        backups.cancel()
-        await asyncio.wait((backups,))
+        for task in background:
+            task.cancel()
+        await asyncio.wait(background)
         for opened in listening:
             opened.close()
 
@@ -170,7 +190,7 @@ def _backup_runner(prepared: PreparedPlatform, report: Reporter) -> BackupRunner
 
 
 def _settler(
-    prepared: PreparedPlatform, report: Reporter, shown: dict[str, str]
+    prepared: PreparedPlatform, report: Reporter, shown: dict[str, str], forks: ForkServer | None
 ) -> Callable[[], Coroutine[Any, Any, None]]:
     """Return what is done with all children running: buckets are loaded, and `shown` gets the link of a first start."""
     load_buckets = _bucket_loader(prepared, report)
@@ -180,7 +200,8 @@ def _settler(
             await load_buckets()
         state = read_state(prepared.folder)
         if prepared.is_new and state is not None and (studio := shown.get("STUDIO_URL")):
-            secret = await add_first_owner(work_environment(prepared.project, prepared.folder, state))
+            environment = work_environment(prepared.project, prepared.folder, state)
+            secret = await add_first_owner(environment, forks, prepared.folder.path)
             if secret is not None:
                 shown["STUDIO_URL"] = sign_in_address(studio, secret)
 

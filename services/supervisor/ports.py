@@ -11,8 +11,10 @@ from dataclasses import dataclass, fields
 
 from schemas.settings.tree import Settings
 from services.supervisor.errors import StartRefused
+from services.supervisor.port_holder import port_holder
 
 LOOPBACK = "127.0.0.1"
+_HIGHEST = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,51 +30,44 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class PortRequest:
-    """A requested port: `number` 0 is any free one; `label` and `option` appear in error texts."""
+    """A requested port: `number` 0 is any free one, `preferred` if that is free; `label` and `option` appear in error texts."""
 
     name: str
     label: str
     option: str
     host: str
     number: int
+    preferred: int = 0
 
 
 def requested_ports(
     settings: Settings, named: Collection[str], *, needed: Collection[str]
 ) -> list[PortRequest]:
-    """Return requests for the needed ports of api, db, nats, mail and smtp; `named` are those set by option or environment."""
-    defaults, mail = Settings(), settings.inbucket
-    others_run = "api" in named and settings.api.port != defaults.api.port
+    """Return requests for the needed ports of api, db, nats, mail and smtp; `named` are those set by option or environment.
 
-    def number(name: str, value: int, default: int) -> int:
-        is_fixed = name in named or value != default or not others_run
-        return value if is_fixed else 0
+    With another port of the API than the usual one, the ports that nothing names are preferred at their usual distance from it: with
+    8000 Postgres gets 8001, if that is free.
+    """
+    defaults, mail, api = Settings(), settings.inbucket, settings.api.port
+    others_run = "api" in named and api != defaults.api.port
+
+    def request(name: str, label: str, option: str, value: int, default: int) -> PortRequest:
+        if name in named or value != default or not others_run:
+            return PortRequest(name, label, option, LOOPBACK, value)
+        beside = api + default - defaults.api.port if api else 0
+        return PortRequest(name, label, option, LOOPBACK, 0, beside if beside <= _HIGHEST else 0)
 
     requests = [
-        PortRequest("api", "the API", "--port", settings.gateway.host, settings.api.port),
-        PortRequest(
-            "db", "Postgres", "--db-port", LOOPBACK, number("db", settings.db.port, defaults.db.port)
-        ),
-        PortRequest(
-            "nats",
-            "NATS",
-            "--nats-port",
-            LOOPBACK,
-            number("nats", settings.broker.port, defaults.broker.port),
-        ),
-        PortRequest(
-            "mail",
-            "the mail catcher",
-            "--mail-port",
-            LOOPBACK,
-            number("mail", mail.port, defaults.inbucket.port),
-        ),
-        PortRequest(
+        PortRequest("api", "the API", "--port", settings.gateway.host, api),
+        request("db", "Postgres", "--db-port", settings.db.port, defaults.db.port),
+        request("nats", "NATS", "--nats-port", settings.broker.port, defaults.broker.port),
+        request("mail", "the mail catcher", "--mail-port", mail.port, defaults.inbucket.port),
+        request(
             "smtp",
             "the mail catcher's SMTP",
             "--smtp-port",
-            LOOPBACK,
-            number("smtp", mail.smtp_port, defaults.inbucket.smtp_port),
+            mail.smtp_port,
+            defaults.inbucket.smtp_port,
         ),
     ]
     return [request for request in requests if request.name in needed]
@@ -95,7 +90,7 @@ def check_plain_port(host: str, port: int) -> None:
     """Check the port that redirects to https; 0 is none. Raises: StartRefused if it cannot be listened on."""
     if port and not is_free(host, port):
         raise StartRefused(
-            f"Port {port}, which redirects to https, is in use by another program. Stop that program, or choose another port with "
+            f"Port {port}, which redirects to https, is in use by {port_holder(port)}. Stop that program, or choose another port with "
             "api.tls.http_port (HEADWATER_API_TLS_HTTP_PORT); 0 is none."
         )
 
@@ -138,17 +133,26 @@ def _choose(request: PortRequest, earlier: int, chosen: Mapping[str, int], held:
     if request.number:
         if request.number not in held and not is_free(request.host, request.number):
             raise StartRefused(
-                f"Port {request.number} for {request.label} is in use by another program. "
+                f"Port {request.number} for {request.label} is in use by {port_holder(request.number)}. "
                 f"Stop that program, or choose another port with {request.option}."
             )
         return request.number
-    if earlier and earlier not in used and is_free(request.host, earlier):
-        return earlier
+    for wanted in (earlier, request.preferred):
+        if wanted and wanted not in used and _may_bind(request.host, wanted):
+            return wanted
     while True:  # the system may offer a port that another part just got
         with _bound(request.host, 0) as probe:
             free = int(probe.getsockname()[1])
         if free not in used:
             return free
+
+
+def _may_bind(host: str, port: int) -> bool:
+    """Return whether a port can be had that nobody named: one that needs more rights cannot."""
+    try:
+        return is_free(host, port)
+    except StartRefused:
+        return False
 
 
 def _bound(host: str, port: int) -> socket.socket:

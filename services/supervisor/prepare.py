@@ -6,19 +6,22 @@ settings that cannot work.
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 import msgspec
 
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, can_confine_functions
 from broker.subject_rights import authorization as rights_block
 from schemas.database_logins import password_variables
+from schemas.migration_names import equal_versions
 from schemas.settings.tree import Settings
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.api_keys import ApiKeys, keys_of
 from services.supervisor.archive import archive_variables, check_archive_settings, server_settings
 from services.supervisor.branches.record import RECORD
+from services.supervisor.data_folder.data_version import begin_use
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, read_ports, write_private
 from services.supervisor.environment import (
     children_environment,
@@ -26,9 +29,12 @@ from services.supervisor.environment import (
     platform_variable,
     superuser_url,
 )
+from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports, check_plain_port, choose_ports, requested_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
+from services.supervisor.postgres.programs import choose_programs, version_text
+from services.supervisor.postgres.system_user import may_reach
 from services.supervisor.processes.fork_plan import with_fork_server
 from services.supervisor.processes.forks import is_supported
 from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
@@ -65,6 +71,10 @@ class PreparedPlatform:
     plan: list[ChildPlan]
     is_new: bool = False
     """The embedded database was created by this start, or is that of a branch which starts for the first time."""
+    upgraded_from: str = ""
+    """The older release of headwater whose data this start upgrades."""
+    create_database: Callable[[], None] | None = None
+    """Creates the embedded database, if there is none; it blocks for a second, in which other children load their code."""
 
 
 def prepare(
@@ -73,13 +83,18 @@ def prepare(
     folder: DataFolder,
     report: Reporter,
     held_ports: Collection[int] = (),
+    *,
+    accepts_downgrade: bool = False,
 ) -> PreparedPlatform:
     """Prepare ports, passwords, the database and NATS, and plan the children. Raises: StartRefused, StartFailed.
 
-    `held_ports` are listened on already, by systemd for this platform.
+    `held_ports` are listened on already, by systemd for this platform. `accepts_downgrade`: data of a newer release is used all the same.
     """
     settings = project.settings
     check_archive_settings(settings)
+    _check_migrations(project)
+    ours = binaries.headwater_version()
+    older = begin_use(folder, ours, has_data=folder.ports.exists(), accepts_downgrade=accepts_downgrade)
     stop_leftovers(folder, report)
     _warn_of_unconfined_functions(settings, choice, report)
     cluster = _open_database(settings, choice, folder, report)
@@ -87,7 +102,7 @@ def prepare(
     ports = _choose_ports(project, choice, folder, report, held_ports)
     if ports.api:
         prepare_certificate(settings, folder, report)
-    passwords = _prepare_database(settings, cluster, ports, folder, report)
+    passwords, create_database = _prepare_database(settings, cluster, ports, folder, report)
     keys = keys_of(settings.auth)
     environment, python = children_environment(project, folder, ports, keys), (sys.executable,)
     plan = make_plan(
@@ -99,14 +114,23 @@ def prepare(
             _links(project, ports, passwords, login_environment(project, folder), cluster),
             archive=archive_variables(project, folder, cluster),
             outside_db=settings.db.url.reveal() if settings.db.url else "",
-            platform=platform_variable(project, folder),
+            migration=platform_variable(project, folder)
+            | ({"HEADWATER_UPGRADED_FROM": older} if older else {}),
         ),
         postgres=_postgres_server(cluster, ports) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,
     )
     if is_supported():
         plan = with_fork_server(plan, python, environment)
-    return PreparedPlatform(project, folder, ports, keys, cluster, plan, is_new)
+    return PreparedPlatform(project, folder, ports, keys, cluster, plan, is_new, older, create_database)
+
+
+def _check_migrations(project: Project) -> None:
+    """Raises: StartRefused if two migrations have the same version, which would stop the start when the database is there."""
+    folder = project.folder / "migrations"
+    names = sorted(path.name for path in folder.glob("*.sql")) if folder.is_dir() else []
+    if project.settings.db.migrations.enabled and (fault := equal_versions(names)):
+        raise StartRefused(fault)
 
 
 def _is_new_branch(folder: DataFolder) -> bool:
@@ -131,7 +155,10 @@ def _open_database(
     """Find the embedded database and stop a server that still runs in it; None if this platform runs none."""
     if not needs_postgres(settings, choice):
         return None
+    choose_programs(folder, settings.db.bin)
     cluster = server.open_cluster(folder, report)
+    if not may_reach(cluster.user, cluster.programs / "postgres", mode=os.R_OK | os.X_OK):
+        raise StartRefused(f"The database server's user cannot run {cluster.programs / 'postgres'}.")
     stop_stray_server(cluster, report)  # before the ports are chosen: it may listen on one
     return cluster
 
@@ -187,16 +214,24 @@ def _port_options(project: Project) -> dict[str, int]:
 
 def _prepare_database(
     settings: Settings, cluster: Cluster | None, ports: Ports, folder: DataFolder, report: Reporter
-) -> dict[str, str]:
-    """Create or configure the embedded database; return the passwords of the data folder."""
+) -> tuple[dict[str, str], Callable[[], None] | None]:
+    """Configure the embedded database; return the passwords of the data folder, and what creates the database if there is none.
+
+    Raises: StartRefused, StartFailed.
+    """
     names = [_DATABASE, *_NATS_USERS, *password_variables(settings)]
     passwords, new = ensure_passwords(folder, names)
-    if cluster:
-        lost_password = _DATABASE in new and cluster.exists  # before prepare_cluster, which creates it
-        server.prepare_cluster(cluster, ports.db, passwords[_DATABASE], server_settings(settings), report)
-        if lost_password:
-            server.renew_password(cluster, passwords[_DATABASE], report)
-    return passwords
+    if cluster is None:
+        return passwords, None
+    extra = server_settings(settings)
+    prepare = partial(server.prepare_cluster, cluster, ports.db, passwords[_DATABASE], extra, report)
+    if not cluster.exists:
+        server.configuration(cluster, ports.db, extra)  # what it rejects is rejected before anything starts
+        return passwords, prepare
+    prepare()
+    if _DATABASE in new:
+        server.renew_password(cluster, passwords[_DATABASE], report)
+    return passwords, None
 
 
 def _links(
@@ -235,7 +270,7 @@ def _postgres_server(cluster: Cluster, ports: Ports) -> EmbeddedServer:
     return EmbeddedServer(
         argv=(str(cluster.programs / "postgres"), "-D", str(cluster.data)),
         environment=server_environment(),
-        label=f"Postgres {binaries.postgres_version()} on 127.0.0.1:{ports.db}",
+        label=f"Postgres {version_text(cluster.programs)} on 127.0.0.1:{ports.db}",
         user=cluster.user,
     )
 

@@ -114,7 +114,7 @@ def _with_prepared_programs(launch: Callable[..., None]) -> Callable[..., None]:
     """Return a `launch` whose first programs of Python are forks of this process, made before it has a loop or threads."""
     execute = child.spawn
 
-    def launch_with_programs(*arguments: object) -> None:
+    def launch_with_programs(*arguments: object, **options: object) -> None:
         prepared = [_PreparedProgram() for _ in range(_PREPARED)]
 
         async def spawn(
@@ -125,7 +125,7 @@ def _with_prepared_programs(launch: Callable[..., None]) -> Callable[..., None]:
             return await execute(process, folder, output, passed)
 
         child.spawn = spawn
-        launch(*arguments)
+        launch(*arguments, **options)
 
     return launch_with_programs
 

@@ -137,7 +137,7 @@ def test_every_process_runs_with_its_command_and_its_own_secrets(manifests: list
         volumes = {volume["name"]: volume for volume in templates[name]["spec"]["volumes"]}
         mounted = {item["key"] for item in volumes["secrets"]["secret"]["items"]}
         read = set(re.findall(r"/run/secrets/([\w.]+)", json.dumps(container["env"])))
-        assert container["command"] == ["python", "-P", "-m", *row["command"]]
+        assert container["command"] == ["python", "-P", "-m", "headwater", *row["command"]]
         assert mounted == read
         assert mounted <= deployment_secrets(ServerAddresses()).keys()
         assert set(row.get("files", {}).values()) <= mounted

@@ -50,8 +50,8 @@ def test_only_keys_of_the_specification_are_used() -> None:
 def test_command_is_one_that_the_command_line_takes(name: str) -> None:
     words = OURS[name]["command"]
 
-    assert words[:3] == ["python", "-P", "-m"]
-    wing, *names = words[3:]
+    assert words[:4] == ["python", "-P", "-m", "headwater"]
+    wing, *names = words[4:]
     known = {"services": set(EDGES), "workers": {*POOLS, "archive", "migrate"}}[wing]
     assert names
     assert set(names) <= known
@@ -59,7 +59,7 @@ def test_command_is_one_that_the_command_line_takes(name: str) -> None:
 
 
 def test_every_pool_runs() -> None:
-    running = {word for service in OURS.values() for word in service["command"][4:]}
+    running = {word for service in OURS.values() for word in service["command"][5:]}
 
     assert running == {*POOLS, "archive", "migrate", "gateway"}
 

@@ -83,7 +83,7 @@ def test_a_unit_waits_for_ready_watches_and_lets_the_process_drain(name: str) ->
     assert service.getint("timeoutstopsec") > TABLE["drain_s"]
     assert 2 < service.getint("watchdogsec") <= TABLE["silent_s"]
     words = " ".join(row_of(name)["command"])  # type: ignore[arg-type]  # a list of words
-    assert service["execstart"] == f"/opt/headwater/bin/python -P -m {words}"
+    assert service["execstart"] == f"/opt/headwater/bin/python -P -m headwater {words}"
 
 
 def test_the_target_starts_two_of_each_process_and_the_migration() -> None:

@@ -28,7 +28,7 @@ def running_platform() -> Iterator[Platform]:
 
 
 def test_first_steps_do_what_they_say(running_platform: Platform) -> None:
-    walk(DOCS / "first-steps.md", running_platform, running_platform.data.parent)
+    walk(DOCS / "first-steps.md", running_platform, running_platform.data.parent, is_pasted=True)
 
 
 @pytest.mark.parametrize("name", ["rest", "accounts", "storage", "official-command-line", "mcp"])

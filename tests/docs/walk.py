@@ -103,19 +103,29 @@ class PageShell:
         raise AssertionError(f"the shell ended\n{''.join(lines)}")
 
 
-def walk(page: Path, running_platform: Platform, folder: Path, shell: str = "sh", **environment: str) -> None:
-    """Go through a page in a folder. `environment` is what the page says it expects."""
+def walk(
+    page: Path,
+    running_platform: Platform,
+    folder: Path,
+    shell: str = "sh",
+    *,
+    is_pasted: bool = False,
+    **environment: str,
+) -> None:
+    """Go through a page in a folder. `environment` is what the page says it expects; `is_pasted`: no time passes between its blocks."""
     todo = steps(page.read_text(encoding="utf-8"))
     assert todo, f"{page.name} has nothing to run"
     session = PageShell(folder, environment, shell)
     try:
         for step in todo:
-            take(step, session, running_platform, folder)
+            take(step, session, running_platform, folder, is_pasted=is_pasted)
     finally:
         session.close()
 
 
-def take(step: Step, session: PageShell, running_platform: Platform, folder: Path) -> str:
+def take(
+    step: Step, session: PageShell, running_platform: Platform, folder: Path, *, is_pasted: bool = False
+) -> str:
     """Save or run one block; return what it printed. A mere question is asked again while its answer is yet to come."""
     text = step.text.replace(LOCAL_URL, running_platform.values.get("API_URL", LOCAL_URL))
     if step.file:
@@ -134,7 +144,7 @@ def take(step: Step, session: PageShell, running_platform: Platform, folder: Pat
             break
         assert time.monotonic() < deadline, f"the page shows\n{step.shows}\nand not\n{output}\nfor\n{text}"
         time.sleep(0.2)
-    if "headwater psql" in text:
+    if "headwater psql" in text and not is_pasted:
         _let_time_pass(running_platform)
     return output
 

@@ -165,6 +165,9 @@ REASONS: dict[str, dict[str, str]] = {
     "services/supervisor/data_folder/starting.py": {
         "int(entry.name)": OWN,
     },
+    "services/supervisor/port_holder.py": {
+        "int(fields[1].rpartition(':')[2], 16)": OWN,
+    },
     "services/supervisor/ports.py": {
         "int(probe.getsockname()[1])": OWN,
     },
@@ -176,12 +179,15 @@ REASONS: dict[str, dict[str, str]] = {
         "int(code is not None)": NUMBER,
         "int(process.stop_signal)": NUMBER,
     },
+    "services/supervisor/postgres/programs.py": {
+        "int(version_text(programs).partition('.')[0])": PATTERN,
+    },
     "services/supervisor/postgres/server.py": {
         "int((cluster.data / 'postmaster.pid').read_text().splitlines()[0])": OWN,
         "map(int, numbers.groups())": PATTERN,
     },
     "services/supervisor/processes/forks.py": {
-        "int(await _read_all(pid_pipe))": OWN,
+        "int(await read_to_end(pid_pipe))": OWN,
         "int(pid)": OWN,
     },
     "services/supervisor/processes/identity.py": {

@@ -1,6 +1,7 @@
 """`python -P -m workers operate OPERATION`: one operation for the command line of the machine, without a session.
 
-The arguments are JSON on standard input, the result is JSON on standard output. Whoever runs it has the password of the pool's login,
+The arguments are JSON on standard input, or the word behind the operation, which other users of the machine can see; the result is JSON
+on standard output. Whoever runs it has the password of the pool's login,
 so the rights are those of an owner; changes are in the audit log, with the actor `command line`.
 Exit codes: 0 done, 1 refused or failed.
 """
@@ -35,9 +36,10 @@ DONE, FAILED = 0, 1
 
 def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[str]) -> int:
     """Run one operation and return the exit code."""
-    [operation] = arguments[:1] or [""]
+    operation, body, *_ = [*arguments, "", ""]
     try:
-        asyncio.run(_run(settings, operation, sys.stdin.buffer.read(), project_folder(environment)))
+        sent = body.encode() if len(arguments) > 1 else sys.stdin.buffer.read()
+        asyncio.run(_run(settings, operation, sent, project_folder(environment)))
     except ManagementError as error:
         print(str(error), file=sys.stderr)
         return FAILED

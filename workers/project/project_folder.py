@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from schemas.migration_names import MIGRATION_NAME, equal_versions
 from workers.project.errors import ProjectRejected, SplitRejected
 from workers.project.sql_splitter import ScriptStatement, SplitError, split
 
-_MIGRATION = re.compile(r"(\d+)_(.*)\.sql")
 _OLD_INIT = re.compile(r"(\d{14})_init\.sql")
 _OLDEST_INIT = "20211209"
 DECLARED = "schemas"
@@ -87,13 +87,14 @@ def read_migrations(folder: Path) -> tuple[list[ProjectMigration], list[str]]:
             notices.append(
                 f"{FOLDER}/migrations/{name} is older than the format of migrations and is skipped"
             )
-        elif match := _MIGRATION.fullmatch(name):
+        elif match := MIGRATION_NAME.fullmatch(name):
             migrations.append(ProjectMigration(match[1], match[2], path))
         else:
             notices.append(
                 f"{FOLDER}/migrations/{name} is skipped: the name of a migration is <digits>_<name>.sql"
             )
-    _check_versions(migrations)
+    if fault := equal_versions(migration.path.name for migration in migrations):
+        raise ProjectRejected(fault)
     return migrations, notices
 
 
@@ -145,17 +146,6 @@ def _sql_files(folder: Path) -> Iterable[Path]:
         (path for path in folder.iterdir() if path.name.endswith(".sql") and path.is_file()),
         key=lambda path: path.name,
     )
-
-
-def _check_versions(migrations: Iterable[ProjectMigration]) -> None:
-    before: dict[str, ProjectMigration] = {}
-    for migration in migrations:
-        other = before.setdefault(migration.version, migration)
-        if other is not migration:
-            raise ProjectRejected(
-                f"{FOLDER}/migrations/{other.path.name} and {migration.path.name} have the same version {migration.version}. "
-                "Give one of them another number."
-            )
 
 
 def _matching(folder: Path, patterns: Iterable[str], key: str) -> tuple[dict[str, Path], list[str]]:

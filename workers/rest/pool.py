@@ -28,5 +28,6 @@ async def serve_pool(resources: Resources) -> None:
     resources.cache.on_change(renew)
     resources.cache.on_config(renew)
     max_body = resources.settings.gateway.max_body
-    worker = RestWorker(resources.database, max_body, lambda: state, keyed_writes(resources, without_body))
+    keyed = keyed_writes(resources, without_body)
+    worker = RestWorker(resources.database, max_body, lambda: state, keyed, resources.cache.catch_up)
     await resources.serve(REST, worker.answer)

@@ -11,7 +11,7 @@ themselves do not depend on messages, on the reload of the configuration, or on 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -27,6 +27,7 @@ from workers.rest.batch import run_batch
 from workers.rest.conditional import execute_if, is_conditional
 from workers.rest.describe import describe
 from workers.rest.dialect import Dialect, dialect_of
+from workers.rest.errors.plan import NOT_IN_CATALOG
 from workers.rest.errors.response import FAILURES, error_response
 from workers.rest.execute import RestContext, RestTask, execute
 from workers.rest.keyed_writes import execute_keyed, run_with_key, takes_key
@@ -43,7 +44,10 @@ _READS = frozenset({"GET", "HEAD"})
 
 
 class RestWorker:
-    """Answers REST requests. `state` returns the current state; `max_body` limits request bodies, in bytes."""
+    """Answers REST requests. `state` returns the current state; `max_body` limits request bodies, in bytes.
+
+    `catch_up` waits for a read of the catalog that is due, and returns whether there is a new state.
+    """
 
     def __init__(
         self,
@@ -51,11 +55,13 @@ class RestWorker:
         max_body: int,
         state: Callable[[], RestState],
         keyed_writes: KeyedWrites | None = None,
+        catch_up: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._sessions = sessions
         self._max_body = max_body
         self._state = state
         self._keyed_writes = keyed_writes
+        self._catch_up = catch_up
 
     async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Every error of the interface is a response; only defects raise."""
@@ -105,7 +111,13 @@ class RestWorker:
         has_body = reads_body(parsed)
         sent = await body.read(self._max_body) if has_body else b""
         payload = parse_payload(parsed, sent) if has_body else None
-        planned = plan_and_query(state, key, parsed, payload)
+        try:
+            planned = plan_and_query(state, key, parsed, payload)
+        except NOT_IN_CATALOG:
+            if self._catch_up is None or not await self._catch_up():
+                raise
+            state = self._state()
+            planned = plan_and_query(state, key, parsed, payload)
         plan = planned.plan
         timing.mark("plan")
 

@@ -24,6 +24,12 @@ from services.gateway.objects.file_copy_threads import LONG_FILE, FileCopyThread
 from services.gateway.requests.compression import ResponseCompression, encoded_headers, weakened
 from services.gateway.requests.encoders import Encoder, encoded_piece
 from services.gateway.requests.forward import response_headers
+from services.gateway.compression import ResponseCompression, encoded_headers
+from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
+from services.gateway.encoders import Encoder, encoded_piece
+from services.gateway.file_copy import STALL_S, copy_to_socket
+from services.gateway.file_copy_threads import LONG_FILE, FileCopyThreads
+from services.gateway.forward import response_headers
 
 S3_PREFIX = "/storage/v1/s3"
 _SMALL = 64 * 1024
@@ -64,8 +70,12 @@ class BlobSender:
         """
         head = [*response.headers, *_validators(claim)]
         if is_unchanged(request_headers, claim.etag, claim.modified):
-            headers = [pair for pair in head if not pair[0].startswith(_OF_A_BODY)]
-            headers = weakened(headers, request_headers.get("if-none-match"))
+            # The tag and `Vary` of the 200 that the same request would have got (RFC 9110, 15.4.5).
+            coding = self._coding(
+                request, head, ByteRange(0, claim.size), request_headers.get("accept-encoding")
+            )
+            whole = head if coding is None else encoded_headers(head, coding)
+            headers = [pair for pair in whole if not pair[0].startswith(_OF_A_BODY)]
             return _without_body(304, headers, extra)
         try:
             requested = _requested(claim, request_headers, takes_range=_takes_range(request))

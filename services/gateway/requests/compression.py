@@ -164,8 +164,12 @@ def encoded_headers(headers: Headers, coding: str) -> Headers:
     return [*changed, ("content-encoding", coding), VARY]
 
 
-def with_known_tag(response: Response, condition: str | None) -> Response:
-    """Return a 304 with the tag as the client knows it (`weakened`)."""
+def with_known_tag(response: Response, condition: str | None, accept: str | None) -> Response:
+    """Return a 304 with the tag of the 200: as the client knows it (`weakened`), because the length of the body, which decides whether it
+    would be compressed, is unknown here. `accept` is the request's `Accept-Encoding`.
+    """
+    if preferred_coding(accept) == IDENTITY:
+        return response
     return msgspec.structs.replace(response, headers=weakened(response.headers, condition))
 
 

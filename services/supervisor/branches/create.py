@@ -44,6 +44,7 @@ from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartFailed, StartRefused
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster
+from services.supervisor.postgres.programs import choose_programs, chosen_programs
 from services.supervisor.postgres.running_server import running_server
 from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
 from services.supervisor.processes.plan import SEALING_KEY
@@ -130,6 +131,7 @@ def _copy(
     parent: DataFolder, draft: DataFolder, project: Project, lock: int, report: Reporter
 ) -> tuple[bool, CopiedFiles]:
     """Copy database and objects; return whether the parent ran, and what was copied."""
+    choose_programs(draft, str(chosen_programs(parent) or ""))
     cluster, copy = (
         server.open_cluster(parent, SilentReporter()),
         server.open_cluster(draft, SilentReporter()),

@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.supervisor.errors import StartFailed
+from services.supervisor.postgres.programs import major_version
 from services.supervisor.postgres.system_user import ServerUser, run_as
 
 SUPERUSER = "supabase_admin"
 DATABASE = "postgres"
 _DRAFT = "making"
 
+_FIRST_WITH_BUILTIN = 17
+_BUILTIN = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+"""Older versions sort by bytes too, and classify characters by the machine's C.UTF-8."""
 _CTYPES = ("C.UTF-8", "C.utf8", "en_US.UTF-8", "UTF-8")
 
 
@@ -118,8 +122,7 @@ def _initdb(cluster: Cluster, data: Path, password_file: Path) -> None:
         "--encoding=UTF8",
         "--locale=C",
         *([f"--lc-ctype={ctype}"] if ctype else []),
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
+        *(_BUILTIN if major_version(cluster.programs) >= _FIRST_WITH_BUILTIN else ()),
         "--no-instructions",
         "--no-sync",  # the first checkpoint syncs; a crash before it loses only an empty database
     ]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from services.supervisor.postgres.absent_extensions import absent_files, read_absent
 from services.supervisor.postgres.cluster import Cluster
+from services.supervisor.postgres.programs import extension_files_folder
 
 MADE_TRUSTED = frozenset({
     "autoinc", "bloom", "dblink", "dict_xsyn", "earthdistance", "insert_username", "intagg", "moddatetime",
@@ -68,7 +69,7 @@ def fill_extension_folder(cluster: Cluster) -> None:
     for left in (draft, old):
         shutil.rmtree(left, ignore_errors=True)
     draft.mkdir()
-    for name, content in extension_files(cluster.programs.parent / "share" / "extension"):
+    for name, content in extension_files(extension_files_folder(cluster.programs)):
         path = draft / name
         path.write_bytes(content)
         path.chmod(0o644)

@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from services.supervisor.binaries import SHARED, postgres_version, reachable_postgres
+from schemas.releases import release_number
+from services.supervisor.binaries import SHARED, reachable_postgres
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.errors import StartRefused
 from services.supervisor.postgres import database_home
@@ -21,6 +22,7 @@ from services.supervisor.postgres.cluster import (
     reset_password,
 )
 from services.supervisor.postgres.extensions import fill_extension_folder
+from services.supervisor.postgres.programs import chosen_programs, major_version, version_text
 from services.supervisor.postgres.system_user import may_reach, server_user
 from services.supervisor.postgres.vault_key import ensure_vault_key
 from services.supervisor.report import Reporter
@@ -40,6 +42,10 @@ host  replication supabase_admin 127.0.0.1/32  scram-sha-256
 host  replication supabase_admin ::1/128       scram-sha-256
 """
 
+FIRST_WITH_CONTROL_PATH = 18
+"""The first version that looks for extensions in a folder of ours; an older one has its own alone."""
+_FIRST_WITH_IO_WORKERS = 18
+_FIRST_WITH_SUMMARIES = 17
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?")
 
 
@@ -51,7 +57,7 @@ def open_cluster(folder: DataFolder, report: Reporter, *, shared: Path = SHARED)
     present_home = database_home.pointed_home(folder) or folder.postgres
     owner = (present_home / "data").stat().st_uid if (present_home / "data").exists() else None
     user = server_user(report.info, owner_uid=owner)
-    programs = reachable_postgres(user, report.info, shared)
+    programs = chosen_programs(folder) or reachable_postgres(user, report.info, shared)
     if user is None:
         home = folder.postgres
     elif not folder.postgres.exists() and (
@@ -90,7 +96,8 @@ def prepare_cluster(
     else:
         report.info(f"Making a new database in {cluster.data}")
         create_cluster(cluster, password)
-    fill_extension_folder(cluster)
+    if major_version(cluster.programs) >= FIRST_WITH_CONTROL_PATH:
+        fill_extension_folder(cluster)
     ensure_vault_key(cluster.home, cluster.user)
     (cluster.data / "postgresql.conf").write_text(configuration(cluster, port, extra), encoding="utf-8")
     (cluster.data / "pg_hba.conf").write_text(_ACCESS)
@@ -109,6 +116,7 @@ def socket_folder(cluster: Cluster) -> Path | None:
 
 def configuration(cluster: Cluster, port: int | None, extra: Mapping[str, str]) -> str:
     """Return the text of `postgresql.conf` (pure). `extra` are the user's own settings and come last."""
+    major = major_version(cluster.programs)
     settings = {
         "listen_addresses": "127.0.0.1",
         **({} if port is None else {"port": str(port)}),
@@ -122,11 +130,15 @@ def configuration(cluster: Cluster, port: int | None, extra: Mapping[str, str]) 
         "max_wal_size": "1GB",
         "min_wal_size": "80MB",
         "password_encryption": "scram-sha-256",
-        "extension_control_path": f"{cluster.extensions}:$system",
+        **(
+            {"extension_control_path": f"{cluster.extensions}:$system"}
+            if major >= FIRST_WITH_CONTROL_PATH
+            else {}
+        ),
         "shared_preload_libraries": "pg_stat_statements",
         "pg_stat_statements.track_utility": "off",  # texts of utility statements contain verifiers of passwords
-        "io_workers": "2",
-        "io_max_concurrency": "16",  # of each session; memory for 64 is set up otherwise, four times as much
+        # of each session: memory for 64 is set up otherwise, four times as much
+        **({"io_workers": "2", "io_max_concurrency": "16"} if major >= _FIRST_WITH_IO_WORKERS else {}),
         "timezone": "UTC",
         "log_timezone": "UTC",
         "log_destination": "stderr",
@@ -139,7 +151,11 @@ def configuration(cluster: Cluster, port: int | None, extra: Mapping[str, str]) 
             else {}
         ),
         "lc_messages": "C",
-        **extra,
+        **{
+            name: value
+            for name, value in extra.items()
+            if name != "summarize_wal" or major >= _FIRST_WITH_SUMMARIES
+        },
     }
     lines = [f"{_name(name)} = {_quoted(name, value)}" for name, value in settings.items()]
     head = "# Written by headwater at each start. Yours go to [db.settings] of config.toml, or to `alter system`."
@@ -175,10 +191,16 @@ def server_pid(cluster: Cluster) -> int | None:
 
 def _check_version(cluster: Cluster) -> None:
     made_by = (cluster.data / "PG_VERSION").read_text().strip()
-    if made_by != (ours := postgres_version().split(".")[0]):
+    if made_by != (ours := version_text(cluster.programs).split(".")[0]):
+        is_newer = (release_number(made_by) or ()) > (release_number(ours) or ())
+        advice = (
+            "Start it with the headwater that made it, or a later one"
+            if is_newer
+            else "Dump it with the older version and restore it here"
+        )
         raise StartRefused(
             f"The database in {cluster.data} was made by Postgres {made_by}, and this is Postgres {ours}. "
-            f"Dump it with the older version and restore it here, or name another data folder with --data."
+            f"{advice}, run a Postgres {made_by} of this machine with --postgres, or name another data folder with --data."
         )
 
 

@@ -114,7 +114,7 @@ class ForkServer:
             os.close(pid_pipe_end)
             os.close(order_file)
         try:
-            return ForkedProcess(int(await _read_all(pid_pipe)))
+            return ForkedProcess(int(await read_to_end(pid_pipe)))
         except (ValueError, OSError):
             raise ForkFailed from None
 
@@ -171,8 +171,8 @@ def _order_file(order: ForkOrder) -> int:
     return descriptor
 
 
-async def _read_all(pipe: int) -> bytes:
-    """Read a pipe to its end and close it."""
+async def read_to_end(pipe: int) -> bytes:
+    """Read a pipe to its end and close it. The loop reads it, so that nothing blocks."""
     loop = asyncio.get_running_loop()
     os.set_blocking(pipe, False)
     pieces: list[bytes] = []

@@ -102,6 +102,11 @@ def reason_in(tail: Iterable[str]) -> str:
     return lines[-1] if lines else "it said nothing"
 
 
+def is_nats_warning(line: bytes) -> bool:
+    """Return whether a line of nats-server is a warning, not an error (pure)."""
+    return b"[WRN]" in line
+
+
 def notice_in(line: bytes) -> str | None:
     """Return the step that a child reports to the user (JSON of level `notice`), or None (pure)."""
     if not line.startswith(b'{"level": "notice"'):

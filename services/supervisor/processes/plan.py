@@ -123,8 +123,8 @@ class ConnectionUrls:
     """Variables that the process of continuous backup gets alone: its key and the keys of its store."""
     outside_db: str = field(default="", repr=False)
     """The URL of an external database as the settings name it; empty with the embedded one."""
-    platform: Mapping[str, str] = field(default_factory=dict)
-    """With an external database, the variable that names this platform, for `migrate` alone."""
+    migration: Mapping[str, str] = field(default_factory=dict)
+    """Variables that `migrate` gets alone: with an external database the name of this platform, and the release whose data is upgraded."""
 
 
 def select_parts(edges: Iterable[str], pools: Iterable[str]) -> PartSelection:
@@ -206,7 +206,7 @@ class _Planner:
         return ChildPlan(
             "migrate",
             (*self.python, "-P", "-m", "workers", "migrate"),
-            {**self.environment, **links.passwords, **databases, **links.platform},
+            {**self.environment, **links.passwords, **databases, **links.migration},
             ReadySignal.EXIT,
             self._after("postgres"),
             stage=1,

@@ -23,7 +23,7 @@ from services.supervisor.nats_restart import NatsRestartPolicy
 from services.supervisor.processes.child import Child, Probe
 from services.supervisor.processes.child_states import ChildStates
 from services.supervisor.processes.forks import ForkServer, OrphanReaper
-from services.supervisor.processes.log_files import LogFile, notice_in, reason_in, warning_in
+from services.supervisor.processes.log_files import LogFile, is_nats_warning, notice_in, reason_in, warning_in
 from services.supervisor.processes.plan import LONG_LIFE_S, ChildPlan, ReadySignal, restart_delay
 from services.supervisor.processes.prepared_programs import PreparedPrograms
 from services.supervisor.processes.spawn import exit_text
@@ -56,8 +56,18 @@ class Supervisor:
         forks: ForkServer | None = None,
         programs: PreparedPrograms | None = None,
         inherited: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
+        *,
+        is_upgrade: bool = False,
+        before: Mapping[str, Callable[[], None]] | None = None,
     ) -> None:
-        """`inherited` are descriptors that a child's processes get, by its name and the variables that name them."""
+        """`inherited` are descriptors that a child's processes get, by its name and the variables that name them.
+
+        `is_upgrade`: warnings of nats-server stay in its log until the platform is ready: it warns about each file of an older format,
+        which it converts. `before` are functions that block and must have returned before a child's first start, by its name; they run
+        beside the loading of other children.
+        """
+        self._before = before or {}
+        self._hides_nats_warnings = is_upgrade
         self._nats_restart = nats_restart
         self._forks, self._programs = forks, programs
         self._orphans = OrphanReaper() if forks is not None else None
@@ -102,6 +112,7 @@ class Supervisor:
                 if self._programs is not None:
                     self._programs.close()
                 self._states.set_platform("running")
+                self._hides_nats_warnings = False
                 on_ready()
                 await self._until(self._stopping, keepers)
         finally:
@@ -150,6 +161,8 @@ class Supervisor:
         process = child.process
         if process.is_early:
             await child.load()
+        if process.name in self._before:
+            await asyncio.to_thread(self._before[process.name])
         for name in process.after:
             await self._ready[name].wait()
         self._states.set(child, "starting")
@@ -255,6 +268,8 @@ class Supervisor:
             if self._nats_restart is not None and name == "nats":
                 self._nats_restart.read_log_line(line)
             if self._stopping.is_set():
+                return
+            if name == "nats" and self._hides_nats_warnings and is_nats_warning(line):
                 return
             if warning := warning_in(line):
                 self._warn(f"{name}: {warning}")

@@ -84,7 +84,7 @@ async def test_a_refused_extension_says_so_where_extensions_are_listed(project: 
     [
         ("hypopg", "extensions"), ("index_advisor", "extensions"), ("plpgsql_check", "extensions"), ("pgaudit", "extensions"),
         ("wrappers", "extensions"), ("pg_repack", "extensions"), ("pg_tle", "pgtle"), ("pgsodium", "pgsodium"),
-        ("pg_graphql", "graphql"), ("pgtap", "extensions"),
+        ("pg_graphql", "graphql"),
     ],
 )  # fmt: skip
 async def test_a_name_is_made_with_a_notice_commented_and_dropped(

@@ -9,7 +9,12 @@ import pytest
 from schemas.settings.forms import KINDS, table_of_each
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings, SettingsError
-from schemas.settings.unsupported import UNSUPPORTED_KEYS, UNSUPPORTED_SECTIONS, is_unsupported
+from schemas.settings.unsupported import (
+    UNSUPPORTED_KEYS,
+    UNSUPPORTED_SECTIONS,
+    in_one_line,
+    is_unsupported,
+)
 from tests.rows import rows
 from tests.schemas.settings.test_tree import value_of
 
@@ -171,6 +176,18 @@ def test_keys_of_one_section_share_a_line() -> None:
 
     assert len(told) == 1
     assert all(name in told[0] for name in ("major_version", "health_timeout", "root_key"))
+
+
+def test_all_that_is_not_honoured_fits_one_line_in_the_place_of_the_first() -> None:
+    told = warnings_of('[studio]\nenabled = true\nport = 1\n[db]\nmajor_version = 15\nhealth_timeout = "1m"')
+
+    assert in_one_line(["a", *told, "b"]) == [
+        "a",
+        "config.toml has what is not honoured: [studio], db.major_version, db.health_timeout. `headwater start -v` says why, and what to "
+        "do instead.",
+        "b",
+    ]
+    assert in_one_line(told[:1]) == told[:1]
 
 
 def test_a_key_that_says_what_holds_anyway_is_not_told() -> None:

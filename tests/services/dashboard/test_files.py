@@ -74,11 +74,15 @@ def test_other_names_are_not_found(files: DashboardFiles, name: str) -> None:
     assert files.answer(f"/assets/{name}").status == 404
 
 
-def test_a_clone_says_how_to_build(tmp_path: Path) -> None:
-    answer = DashboardFiles(tmp_path / "none").answer("/")
+def test_a_clone_says_that_the_dashboard_comes_and_looks_again(tmp_path: Path) -> None:
+    files = DashboardFiles(tmp_path / "none")
+
+    answer = files.answer("/tables/x")
 
     assert answer.status == 503
     assert b"make dashboard" in answer.body
+    assert b'src="../assets/_reload.js"' in answer.body
+    assert files.answer("/assets/_reload.js").body.startswith(b"setTimeout")
 
 
 def test_the_frame_runs_no_script(files: DashboardFiles) -> None:

@@ -12,6 +12,7 @@ from schemas.faults import Fault, FaultReport
 from schemas.http import Response
 from schemas.keys.secret import Secret
 from services.gateway.health import Health
+from services.supervisor.binaries import headwater_version
 from tests.broker.server import NatsServer, running_server
 from tests.services.gateway.door import KEYS, Door, running_door
 from tests.services.gateway.pool import Pool, running_pool
@@ -37,7 +38,11 @@ async def test_the_platform_is_ready_when_its_pools_are(door: Door) -> None:
     reply = await door.ask("GET", "/health/ready", key=None)
 
     assert reply.status == 200
-    assert reply.json() == {"status": "ready", "parts": {"broker": "ok", "rest": "ok"}}
+    assert reply.json() == {
+        "status": "ready",
+        "version": headwater_version(),
+        "parts": {"broker": "ok", "rest": "ok"},
+    }
 
 
 async def test_proxies_are_told_of_the_gateway_alone(lonely: Door, lonely_nats: NatsServer) -> None:

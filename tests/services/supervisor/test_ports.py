@@ -1,4 +1,6 @@
+import os
 import socket
+import sys
 
 import pytest
 
@@ -32,8 +34,22 @@ def test_without_a_named_port_all_are_the_usual_ones():
     assert numbers(Settings()) == {"api": 54321, "db": 54322, "nats": 54328}
 
 
-def test_with_a_named_api_port_all_others_are_free_ones():
-    assert numbers(Settings(api=Api(port=7000)), {"api"}) == {"api": 7000, "db": 0, "nats": 0}
+@pytest.mark.parametrize(("api", "beside"), [(7000, [0, 7001, 7007]), (0, [0, 0, 0]), (65534, [0, 65535, 0])])
+def test_with_a_named_api_port_all_others_are_beside_it_or_free_ones(api, beside):
+    settings = Settings(api=Api(port=api))
+    wanted = requested_ports(settings, {"api"}, needed=EVERYTHING)
+
+    assert numbers(settings, {"api"}) == {"api": api, "db": 0, "nats": 0}
+    assert [each.preferred for each in wanted] == beside
+
+
+def test_a_port_beside_the_api_is_taken_unless_it_is_in_use(taken):
+    free = choose_ports([PortRequest("db", "Postgres", "--db-port", "127.0.0.1", 0)], {}).db
+    wanted = [PortRequest("db", "Postgres", "--db-port", "127.0.0.1", 0, free)]
+    in_use = [PortRequest("db", "Postgres", "--db-port", "127.0.0.1", 0, taken)]
+
+    assert choose_ports(wanted, {}).db == free
+    assert choose_ports(in_use, {}).db not in (0, taken)
 
 
 def test_the_usual_api_port_leaves_all_others_the_usual_ones():
@@ -50,8 +66,9 @@ def test_only_needed_ports_are_wanted():
     assert [wanted.name for wanted in requested_ports(Settings(), (), needed=["nats"])] == ["nats"]
 
 
-def test_a_port_in_use_is_refused_with_its_number_and_its_option(taken):
-    with pytest.raises(StartRefused, match=f"Port {taken} for the API is in use.*--port"):
+def test_a_port_in_use_is_refused_with_its_number_its_holder_and_its_option(taken):
+    holder = rf"by \S.* \(process {os.getpid()}\)" if sys.platform == "linux" else "by another program"
+    with pytest.raises(StartRefused, match=f"Port {taken} for the API is in use {holder}.*--port"):
         choose_ports([PortRequest("api", "the API", "--port", "127.0.0.1", taken)], {})
 
 

@@ -1,10 +1,14 @@
 import json
 from dataclasses import asdict
 
+import pytest
+
 from schemas.settings.reading import load_settings
 from services.supervisor.api_keys import keys_of
 from services.supervisor.data_folder.folder import create_data_folder, read_ports
 from services.supervisor.environment import children_environment, platform_variable
+from services.supervisor.environment import children_environment
+from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports
 from services.supervisor.prepare import prepare
 from services.supervisor.processes.forks import is_supported
@@ -129,3 +133,17 @@ def test_an_outside_database_is_used_as_two_roles(open_tmp, notes):
         == "postgresql://authenticator:postgres@127.0.0.1:5/d"
     )
     assert children["pools"].environment["HEADWATER_BROKER_URL"] == "nats://127.0.0.1:6"
+
+
+def test_two_migrations_of_one_version_are_refused_before_the_database_is_made(open_tmp, notes):
+    migrations = open_tmp / "supabase" / "migrations"
+    migrations.mkdir(parents=True)
+    for name in ("1_a.sql", "1_b.sql", "1.sql", "2_c.sql"):
+        (migrations / name).write_text("select 1")
+    project = project_of(open_tmp)
+    folder = create_data_folder(project.data)
+
+    with pytest.raises(StartRefused, match=r"1_a\.sql and 1_b\.sql have the same version 1\. Give"):
+        prepare(project, PartSelection(), folder, notes)
+
+    assert not folder.postgres.exists()

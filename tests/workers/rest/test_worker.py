@@ -5,9 +5,13 @@ import json
 import pytest
 
 from schemas.caller import AnonymousCaller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
-from schemas.http import header, header_values
+from schemas.http import Request, Response, header, header_values
 from schemas.settings.tree import Jwt
+from tests.workers.rest.bodies import Inline
 from tests.workers.rest.rest_pool import RestPool, rows, user
+from workers.database.schema_cache.catalog import Catalog
+from workers.rest.state import RestState
+from workers.rest.worker import RestWorker
 
 
 @pytest.mark.parametrize(
@@ -361,3 +365,32 @@ async def test_405_names_the_methods_that_are_allowed(
     answer = await rest_pool.send(method, target, {"name": "x"} if method == "PUT" else None)
 
     assert (answer.status, header(answer.headers, "allow")) == (405, allowed)
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("GET", "/rivers?select=name&id=eq.1", None),
+        ("POST", "/rpc/add_them", {"a": 2}),
+        ("POST", "/rivers", {"id": 77, "name": "Oder"}),
+    ],
+)
+async def test_a_name_that_the_next_catalog_has_is_looked_for_again(
+    trial: RestPool, method: str, target: str, body: object
+) -> None:
+    states = [RestState(trial.api, Catalog()), trial.state]
+    data = b"" if body is None else json.dumps(body).encode()
+    path, _, query = target.partition("?")
+    request = Request("test", method, path, query, [], ServiceCaller(), body=data)
+
+    async def catch_up() -> bool:
+        return len(states) > 1 and states.pop(0) is not None
+
+    answers = [
+        await RestWorker(trial.pool, 1 << 20, lambda: states[0], None, ask).answer(request, Inline(data))
+        for ask in (None, catch_up)
+    ]
+
+    assert isinstance(answers[0], Response)
+    assert answers[0].status == 404
+    assert answers[1].status < 300

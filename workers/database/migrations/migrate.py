@@ -335,6 +335,12 @@ def _print_warning(text: str) -> None:
     print(json.dumps({"level": "warning", "event": text}), flush=True)
 
 
+def _print_upgrade(older: str, applied: list[SystemMigration]) -> None:
+    """Print what an upgrade did, as the supervisor shows it at a start."""
+    ran = f"these migrations ran: {', '.join(map(str, applied))}" if applied else "no migration was needed"
+    print(json.dumps({"level": "notice", "event": f"Upgraded from {older}: {ran}"}), flush=True)
+
+
 def run(settings: Settings, environment: Mapping[str, str], resealing: Resealing | None = None) -> int:
     """Migrate the database of the settings; return the exit code: 0, or 1 or 2 with a sentence on stderr."""
     url = environment.get("HEADWATER_MIGRATE_URL") or (settings.db.url.reveal() if settings.db.url else "")
@@ -363,6 +369,8 @@ def run(settings: Settings, environment: Mapping[str, str], resealing: Resealing
             'them all: give each its own (docs/operations.md, "Many machines")',
             file=sys.stderr,
         )
+    if older := environment.get("HEADWATER_UPGRADED_FROM"):
+        _print_upgrade(older, applied)
     if applied:
         print(f"applied {len(applied)} system migrations, up to {applied[-1]}")
     return 0

@@ -47,6 +47,7 @@ _WINDOW_S = 0.1
 """Notifications within this time after a read share the next read."""
 _PROBE_S = 30.0
 """Interval of the check that an idle connection still answers."""
+_CATCH_UP_S = 2.0
 _CONNECT_S = _ANSWER_S = 10.0
 _FAILURES = (
     asyncpg.PostgresError,
@@ -84,6 +85,9 @@ class SchemaCache:
         """Whether the session has read the catalog."""
         self._wake = asyncio.Event()
         self._schema_requested = self._options_requested = True
+        self._is_reading = False
+        self._read_ended = asyncio.Event()
+        """Set at the end of the next read of the catalog, which then gets another one."""
         self._last_error: str | None = None
         self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         self._on_change: list[Callable[[Catalog], None]] = []
@@ -174,6 +178,20 @@ class SchemaCache:
         self._schema_requested |= schema
         self._options_requested |= options
         self._wake.set()
+
+    async def catch_up(self) -> bool:
+        """Wait, for at most 2 s, while a read of the catalog is due or under way; return whether there is a new catalog.
+
+        For a request that names what the current catalog does not have: a client may be faster than the read after its own change.
+        """
+        before, deadline = self._catalog.version, asyncio.get_running_loop().time() + _CATCH_UP_S
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                while self.is_following and (self._is_reading or self._schema_requested):
+                    await self._read_ended.wait()
+                    if self._last_error is not None:
+                        break
+        return self._catalog.version != before
 
     def _on_notification(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         match payload:
@@ -285,9 +303,14 @@ class SchemaCache:
             if not await self._read_options(connection):
                 self._options_requested = True
         if self._schema_requested:
-            self._schema_requested, self._has_read = False, True
-            if not await self._read_schema(connection):
-                self._schema_requested = True
+            self._schema_requested, self._is_reading, self._has_read = False, True, True
+            try:
+                if not await self._read_schema(connection):
+                    self._schema_requested = True
+            finally:
+                self._is_reading = False
+                ended, self._read_ended = self._read_ended, asyncio.Event()
+                ended.set()
         return self._last_error is None
 
     async def _read_options(self, connection: asyncpg.Connection) -> bool:

@@ -166,3 +166,7 @@ class RelationNotFound(RestError):
     def __init__(self, schema: str, relation: str, near: str | None) -> None:
         hint = f"Perhaps you meant the table '{schema}.{near}'" if near else None
         super().__init__(f"Could not find the table '{schema}.{relation}' in the schema cache", None, hint)
+
+
+NOT_IN_CATALOG = (NoRelationship, DatabaseFunctionNotFound, NoColumn, RelationNotFound)
+"""The errors that a newer catalog may not have."""

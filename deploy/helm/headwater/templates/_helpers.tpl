@@ -85,7 +85,7 @@ spec:
     - name: {{ .name }}
       image: {{ include "headwater.image" .root }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-      command: {{ concat (list "python" "-P" "-m") .process.command | toJson }}
+      command: {{ concat (list "python" "-P" "-m" "headwater") .process.command | toJson }}
       env:
         - { name: HEADWATER_ALIVE_FILE, value: /tmp/alive }
         - { name: HEADWATER_LOG_FORMAT, value: json }

@@ -117,6 +117,8 @@ async def test_what_the_client_has_is_not_sent_again(shop: Shop, client: aiohttp
         assert (answer.status, await answer.read()) == (304, b"")
         assert answer.headers["cache-control"] == "max-age=60"
         assert "content-length" not in answer.headers or answer.headers["content-length"] == "0"
+    async with client.get(shop.url + version, headers={"if-none-match": 'W/"tag"'}) as answer:
+        assert (answer.status, answer.headers["etag"]) == (304, '"tag"')  # a picture is never compressed
 
 
 async def test_a_row_without_its_blob_is_not_found_and_not_kept(

@@ -16,7 +16,7 @@ from services.supervisor.postgres.server import (
 )
 from services.supervisor.postgres.system_user import may_reach, server_user
 
-CLUSTER = Cluster(Path("/data/postgres"), Path("/programs"), None)
+CLUSTER = Cluster(Path("/data/postgres"), find_postgres(), None)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes the user of the server")
 
 
@@ -49,14 +49,14 @@ def test_a_server_setting_cannot_smuggle_in_another(extra):
 
 
 def test_a_socket_whose_path_is_too_long_is_left_out():
-    long = Cluster(Path("/" + "x" * 90), Path("/programs"), None)
+    long = Cluster(Path("/" + "x" * 90), find_postgres(), None)
 
     assert socket_folder(long) is None
     assert "unix_socket_directories = ''" in configuration(long, 5555, {})
 
 
 def test_only_the_status_line_of_the_right_process_means_ready(open_tmp):
-    cluster = Cluster(open_tmp, Path("/programs"), None)
+    cluster = Cluster(open_tmp, find_postgres(), None)
     cluster.data.mkdir()
     lines = ["7", "data", "1", "5555", "socket", "host", "key", "ready   "]
 
@@ -82,12 +82,15 @@ def test_a_database_is_made_once_and_configured_each_time(folder, notes, open_tm
     assert [line for line in notes.lines if line.startswith("Making a new database")] == [notes.lines[-1]]
 
 
-def test_data_of_another_major_version_is_refused(folder, notes, open_tmp):
+@pytest.mark.parametrize(
+    ("made_by", "advice"), [(15, "Dump it with the older"), (19, "the headwater that made it")]
+)
+def test_data_of_another_major_version_is_refused(folder, notes, open_tmp, made_by, advice):
     cluster = open_cluster(folder, notes, shared=open_tmp / "shared")
     cluster.data.mkdir()
-    (cluster.data / "PG_VERSION").write_text("15\n")
+    (cluster.data / "PG_VERSION").write_text(f"{made_by}\n")
 
-    with pytest.raises(StartRefused, match="made by Postgres 15"):
+    with pytest.raises(StartRefused, match=f"made by Postgres {made_by}.*{advice}"):
         prepare_cluster(cluster, 5555, "secret", {}, notes)
 
 

@@ -254,3 +254,16 @@ async def test_output_goes_to_the_log_and_warnings_to_the_reporter(supervised, f
 
     assert (folder.logs / "talker.log").read_text() == "plain\nx FATAL:  trouble\n"
     assert "talker: trouble" in notes.warnings
+
+
+@pytest.mark.parametrize("is_upgrade", [True, False])
+async def test_warnings_of_nats_stay_in_its_log_while_old_data_is_upgraded(
+    supervised, folder, notes, is_upgrade
+):
+    lines = "print('[7] [WRN] old format'); print('[7] [ERR] trouble', flush=True)"
+    run = supervised(python("nats", f"{lines}; {SERVE}"), is_upgrade=is_upgrade)
+    await run.running()
+    await run.stop()
+
+    assert "old format" in (folder.logs / "nats.log").read_text()
+    assert notes.warnings == (["nats: trouble"] if is_upgrade else ["nats: old format", "nats: trouble"])

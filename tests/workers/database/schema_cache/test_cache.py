@@ -388,3 +388,16 @@ async def test_a_request_that_comes_during_a_failing_attempt_shortens_the_pause_
         await watched.cache.close()
         await address.close()
         listener.close()
+
+
+async def test_who_needs_a_newer_catalog_waits_for_the_read_that_is_due(database):
+    async with loaded(database) as watched:
+        await watched.next_catalog()
+        nothing_is_due = await within(watched.cache.catch_up())
+        await execute(database, "create table second (id int)")
+        watched.cache.request_reload(options=False)
+
+        is_newer = await within(watched.cache.catch_up())
+
+        assert (nothing_is_due, is_newer) == (False, True)
+        assert ("public", "second") in watched.cache.catalog.relations

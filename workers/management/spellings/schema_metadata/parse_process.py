@@ -6,6 +6,7 @@ A process that crashes, or exceeds its limits of time and memory, is answered as
 import asyncio
 import sys
 from asyncio.subprocess import PIPE
+from pathlib import Path
 
 import msgspec
 
@@ -14,6 +15,8 @@ from workers.management.spellings.schema_metadata.errors import MetadataError, b
 MAX_INPUT_BYTES = 256 * 1024
 """Longest SQL that is parsed. A tree is some fifty times as long, so longer trees are read than written."""
 _MODULE = "workers.management.spellings.schema_metadata.parse_tree"
+_ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).resolve().parents[4])}
+"""The folder of our packages alone."""
 REJECTED = 3
 """Exit code with which the output is the message of an error."""
 _TIMEOUT_S = 20.0
@@ -41,7 +44,16 @@ async def _run(step: str, data: bytes, crashed: str) -> bytes:
     try:
         async with asyncio.timeout(_TIMEOUT_S), _slots:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-m", _MODULE, step, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}
+                sys.executable,
+                "-P",
+                "-s",
+                "-m",
+                _MODULE,
+                step,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                env=_ENVIRONMENT,
             )
             try:
                 output, _ = await process.communicate(data)

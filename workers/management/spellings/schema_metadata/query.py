@@ -40,8 +40,9 @@ class QueryRunner:
         text = query_text(request.body)
         body = cast("dict[str, object]", request.body)
         parameters = body.get("parameters")
-        seconds = self._seconds(request)
-        limits = QueryLimits(MAX_RESULT_BYTES, MAX_RESULT_ROWS, seconds)
+        statement_s = self._seconds(request, "statementTimeoutSecs")
+        seconds = self._seconds(request, "queryTimeoutSecs") or self.timeout_s
+        limits = QueryLimits(MAX_RESULT_BYTES, MAX_RESULT_ROWS, min(seconds, self.timeout_s), statement_s)
         try:
             async with asyncio.timeout(self.timeout_s), self.database.place():
                 url = await self.database.session_url(DEVELOPER)
@@ -58,15 +59,12 @@ class QueryRunner:
             raise MetadataError(408, "Query read timeout", {"message": "Query read timeout"}) from None
         return rows_as_json(result)
 
-    def _seconds(self, request: MetadataRequest) -> float:
-        """Return the time limit: the shortest of the setting's and those that the request names. 0 names none."""
-        limits = [self.timeout_s]
-        for name in ("statementTimeoutSecs", "queryTimeoutSecs"):
-            text = request.query.get(name, "")
-            if text and not _SECONDS.fullmatch(text):
-                raise bad_request(f"querystring/{name} must be a number of seconds")
-            limits.append(float(text or 0) or self.timeout_s)
-        return min(limits)
+    def _seconds(self, request: MetadataRequest, name: str) -> float:
+        """Return a time limit that the request names; 0 for none. Raises: MetadataError."""
+        text = request.query.get(name, "")
+        if text and not _SECONDS.fullmatch(text):
+            raise bad_request(f"querystring/{name} must be a number of seconds")
+        return float(text or 0)
 
 
 def query_text(body: object) -> str:

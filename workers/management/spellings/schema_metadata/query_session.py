@@ -34,11 +34,14 @@ _COPY = frozenset({pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """Most bytes and rows of all results of a query, and the longest time in seconds."""
+    """Most bytes and rows of all results of a query, and the longest time in seconds; `statement_s` is that of a statement, which the
+    server ends with an error of its own, 0 for none.
+    """
 
     bytes: int
     rows: int
     seconds: float
+    statement_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -76,7 +79,7 @@ async def run_query(
 
     Raises: QueryRejected, ResultTooLarge, CopyRejected, Disconnected, TimeoutError after `limits.seconds`.
     """
-    async with asyncio.timeout(limits.seconds), _session(url) as connection:
+    async with asyncio.timeout(limits.seconds), _session(url, limits.statement_s) as connection:
         try:
             return await _results(connection.pgconn, text, parameters, limits)
         except BaseException:
@@ -85,8 +88,11 @@ async def run_query(
 
 
 @asynccontextmanager
-async def _session(url: str) -> AsyncIterator["psycopg.AsyncConnection[tuple[object, ...]]"]:
-    options = " ".join(f"-c {name}={_escaped(value)}" for name, value in _SETTINGS.items())
+async def _session(
+    url: str, statement_s: float
+) -> AsyncIterator["psycopg.AsyncConnection[tuple[object, ...]]"]:
+    limit = {"statement_timeout": f"{statement_s * 1000:.0f}"} if statement_s else {}
+    options = " ".join(f"-c {name}={_escaped(value)}" for name, value in (_SETTINGS | limit).items())
     try:
         connection = await psycopg.AsyncConnection.connect(
             url,

@@ -192,7 +192,16 @@ async def test_time_limits_of_queries(ours: Ours) -> None:
         "POST", "/query?queryTimeoutSecs=0.2", {"query": "set statement_timeout = 0; select pg_sleep(60)"}
     )
 
+    status, cancelled = await ours.send(
+        "POST", "/query?statementTimeoutSecs=0.2&queryTimeoutSecs=0", {"query": "select pg_sleep(60)"}
+    )
+
     assert late == (408, {"error": "Query read timeout", "message": "Query read timeout"})
+    assert (status, cancelled["message"], cancelled["code"]) == (
+        400,
+        "canceling statement due to statement timeout",
+        "57014",
+    )
     async with connected(ours.superuser_url) as connection:
         running = "select count(*) from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid() and state = 'active'"
         while await connection.fetchval(running):
