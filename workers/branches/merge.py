@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import asyncpg
+import msgspec
 
 from schemas.branches import CompareTask, MergedBranch, MergeTask, SchemaComparison
 from schemas.settings.tree import Settings
@@ -63,6 +64,7 @@ async def compare_branch(task: CompareTask) -> SchemaComparison:
 
 async def merge_branch(task: MergeTask, settings: Settings) -> MergedBranch:
     """Merge a branch into its parent. Raises: BranchRejected, ProjectError, MigrationError, the driver's errors."""
+    await _settle_killed(task)
     sides = await _read_sides(task.base, task.branch_url, task.parent_url)
     if sides.conflicts:
         lines = "\n".join(f"  {conflict}" for conflict in sides.conflicts)
@@ -76,8 +78,10 @@ async def merge_branch(task: MergeTask, settings: Settings) -> MergedBranch:
     fetched = await _missing_files(task.branch_url, sides.new_versions, files)
     scripts = _scripts(sides.new_versions, files, fetched)
     rest = await _try_on_shadow(task.shadow_url, settings, files, sides, scripts)
-    written = _write(folder, task.name, fetched, rest)
+    written = _new_name(folder, task.name, fetched) if rest else ""
     names = [*fetched, *([written] if written else [])]
+    _note_path(task).write_bytes(msgspec.json.encode(_MergeNote(names, written, rest)))
+    _write(folder, fetched, written, rest)
     versions = [*sides.new_versions, *(name.partition("_")[0] for name in names if name == written)]
     try:
         applied = await _apply(task.parent_url, sides, folder, settings, versions)
@@ -88,6 +92,7 @@ async def merge_branch(task: MergeTask, settings: Settings) -> MergedBranch:
         ) from None
     if written:
         await _mark(task.branch_url, written, rest)
+    _note_path(task).unlink()
     schema = await read_schema(task.branch_url, sides.schemas)
     return MergedBranch(sorted(fetched), applied, written, schema)
 
@@ -170,19 +175,49 @@ async def _record_nothing(_: list[str]) -> None:
     """The shadow has no history."""
 
 
-def _write(folder: Path, name: str, fetched: dict[str, str], rest: Sequence[str]) -> str:
-    """Write the files of a merge into the project folder; return the name of the new migration, empty without one."""
-    for file_name, text in fetched.items():
-        write_migration(folder, file_name, text)
-    if not rest:
-        return ""
+class _MergeNote(msgspec.Struct, frozen=True):
+    """What a merge is about to write and to apply: lies beside the base schema while it is at work."""
+
+    names: list[str]
+    written: str
+    rest: list[str]
+
+
+def _note_path(task: MergeTask) -> Path:
+    return Path(task.base).with_name("merging.json")
+
+
+async def _settle_killed(task: MergeTask) -> None:
+    """Remove what a killed merge wrote and did not apply, and note in the branch what it applied."""
+    path = _note_path(task)
+    if not path.exists():
+        return
+    note = msgspec.json.decode(path.read_bytes(), type=_MergeNote)
+    removed = await _remove_unapplied(task.parent_url, Path(task.folder), note.names)
+    if note.written and note.written not in removed:
+        async with open_project_connection(task.branch_url) as project:
+            applied = await history.applied_versions(project.connection)
+        if note.written.partition("_")[0] not in applied:
+            await _mark(task.branch_url, note.written, note.rest)
+    path.unlink()
+
+
+def _new_name(folder: Path, name: str, fetched: dict[str, str]) -> str:
+    """Return the name of a new migration, whose version no file has."""
     versions = {path.name.partition("_")[0] for path in (folder / "migrations").glob("*.sql")}
+    versions |= {file.partition("_")[0] for file in fetched}
     now = datetime.now(UTC)
     while (version := now.strftime(_VERSION)) in versions:
         now += timedelta(seconds=1)
-    written = f"{version}_{file_part(name)}.sql"
-    write_migration(folder, written, text_of(rest))
-    return written
+    return f"{version}_{file_part(name)}.sql"
+
+
+def _write(folder: Path, fetched: dict[str, str], written: str, rest: Sequence[str]) -> None:
+    """Write the files of a merge into the project folder."""
+    for file_name, text in fetched.items():
+        write_migration(folder, file_name, text)
+    if written:
+        write_migration(folder, written, text_of(rest))
 
 
 async def _apply(

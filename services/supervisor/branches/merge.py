@@ -1,6 +1,7 @@
 """Compare a branch with its parent, and merge it. A database that is stopped is started for the time of it."""
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ import msgspec
 from schemas.branches import CompareTask, MergedBranch, MergeTask, SchemaComparison
 from services.supervisor import addresses
 from services.supervisor.archive import server_settings
+from services.supervisor.branches.names import branches_folder
 from services.supervisor.branches.record import BASE_SCHEMA
 from services.supervisor.branches.worker_step import run_step
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, lock_folder, write_private
@@ -43,15 +45,27 @@ def merge_into_parent(
             f"A merge writes migrations, and there is no project folder {folder}. Make one with `headwater init`, or name it with --project."
         )
     with (
+        _one_merge(parent) as lock,
         _both_databases(parent, branch, project) as (parent_url, branch_url),
         shadow_server(parent, project.settings.db.shadow_port, report) as shadow_url,
     ):
         base = branch.path / BASE_SCHEMA
         task = MergeTask(parent_url, branch_url, shadow_url, str(base), str(folder), name)
-        merged = run_step(project, task, MergedBranch)
+        merged = run_step(project, task, MergedBranch, lock=lock)
     if merged.schema is not None:
         write_private(base, msgspec.json.encode(merged.schema))
     return merged
+
+
+@contextlib.contextmanager
+def _one_merge(parent: DataFolder) -> Iterator[int]:
+    """Wait until no other merge into a platform is at work, and yield the lock, which the step holds too if this process is killed."""
+    descriptor = os.open(branches_folder(parent) / ".merging", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
