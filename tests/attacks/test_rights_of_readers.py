@@ -59,6 +59,7 @@ _READ = (
     "select * from hostile_reading.parts_1",
     "select * from auth.of_the_project",
     "select * from pg_catalog.pg_stat_activity",
+    "select min(applied_at) from headwater.migrations",
 )
 _PROJECT = """
 set client_min_messages = warning;

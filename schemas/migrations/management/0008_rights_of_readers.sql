@@ -137,5 +137,9 @@ begin
   end loop;
 end $$;
 
+-- When the platform was made, for `project.describe`.
+grant usage on schema headwater to supabase_read_only_user;
+grant select (applied_at) on headwater.migrations to supabase_read_only_user;
+
 -- Last, so that a reader is at no time without the rights above.
 revoke pg_read_all_data from supabase_read_only_user cascade;

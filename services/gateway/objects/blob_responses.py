@@ -21,15 +21,9 @@ from schemas.http_dates import http_date
 from services.gateway.objects.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
 from services.gateway.objects.file_copy import STALL_S, copy_to_socket
 from services.gateway.objects.file_copy_threads import LONG_FILE, FileCopyThreads
-from services.gateway.requests.compression import ResponseCompression, encoded_headers, weakened
+from services.gateway.requests.compression import ResponseCompression, encoded_headers
 from services.gateway.requests.encoders import Encoder, encoded_piece
 from services.gateway.requests.forward import response_headers
-from services.gateway.compression import ResponseCompression, encoded_headers
-from services.gateway.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
-from services.gateway.encoders import Encoder, encoded_piece
-from services.gateway.file_copy import STALL_S, copy_to_socket
-from services.gateway.file_copy_threads import LONG_FILE, FileCopyThreads
-from services.gateway.forward import response_headers
 
 S3_PREFIX = "/storage/v1/s3"
 _SMALL = 64 * 1024

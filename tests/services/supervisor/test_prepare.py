@@ -7,7 +7,6 @@ from schemas.settings.reading import load_settings
 from services.supervisor.api_keys import keys_of
 from services.supervisor.data_folder.folder import create_data_folder, read_ports
 from services.supervisor.environment import children_environment, platform_variable
-from services.supervisor.environment import children_environment
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports
 from services.supervisor.prepare import prepare
