@@ -42,7 +42,8 @@ def _checked(folder: Path, modules: dict[str, str]) -> subprocess.CompletedProce
     command = [sys.executable, "-m", "pytest", "--processes=2", "-p", "no:asyncio"]
     return subprocess.run(
         [sys.executable, script, *command],
-        env={**os.environ, "PYTHONPATH": str(_SCRIPT.parents[1])},
+        # In a root of its own: pytest closes the folder of all runs to other users when it starts, under this run's servers.
+        env={**os.environ, "PYTHONPATH": str(_SCRIPT.parents[1]), "PYTEST_DEBUG_TEMPROOT": str(folder)},
         capture_output=True,
         text=True,
         check=False,

@@ -122,7 +122,12 @@ def run(folder: Path, conftest: str, *arguments: str, **modules: str) -> str:
             *arguments,
         ],
         cwd=folder,
-        env={"PYTHONPATH": str(Path(__file__).parents[1]), "PATH": "/usr/bin:/bin"},
+        # In a root of its own: pytest closes the folder of all runs to other users when it starts, under this run's servers.
+        env={
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PATH": "/usr/bin:/bin",
+            "PYTEST_DEBUG_TEMPROOT": str(folder),
+        },
         capture_output=True,
         text=True,
         errors="replace",
