@@ -93,8 +93,9 @@ class ChangeStream:
 
 async def start_term(changes: ChangeStream, ask: Ask, url: str) -> TermStart:
     """Make slot and stream consistent. Raises: ReplicationImpossible, StreamLost, Unavailable, DatabaseError, LeadershipLost."""
-    server = await read_server(ask)
+    # The stream first: what another leader stores in between would seem to come after the end of the log.
     state = await changes.ready()
+    server = await read_server(ask)
     slot = await read_slot(ask, changes.slot, server.database)
     other, common = await _compare_histories(server, state, changes.slot, url)
     stream = await stream_of(ask, changes.slot)
