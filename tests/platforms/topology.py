@@ -83,7 +83,7 @@ class Part:
 
     def _start(self) -> None:
         if self.argv[0] == sys.executable:
-            words = self.argv[self.argv.index("-m") + 1 :]
+            words = self.argv[self.argv.index("headwater") + 1 :]  # python -P -m headwater workers rest
             self.process = start_loaded(words, self.environment, self.log.parent, self.log)
             return
         with self.log.open("ab") as log:
