@@ -51,4 +51,6 @@ def test_a_folder_of_an_earlier_release_starts_and_is_whole(unpacked: Path) -> N
     findings = json.loads(
         headwater("doctor", "--json", "--data", str(data), "--project", str(unpacked)).stdout
     )
-    assert [finding for finding in findings if finding["level"] == "error"] == []
+    # Of a stopped platform the doctor looks at the usual ports, which others may have.
+    of_data = [finding for finding in findings if not finding["title"].startswith("port of")]
+    assert [finding for finding in of_data if finding["level"] == "error"] == []
