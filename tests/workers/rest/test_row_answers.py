@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from broker.requests.handler import RequestBody, StreamedResponse
 from schemas.http import Headers, Request, Response, header
 from schemas.settings.tree import Api
+from tests.workers.database.connections import until
 from tests.workers.database.introspection_fixtures import as_role, catalog_of, fresh_database, login_role
 from tests.workers.rest.bodies import Inline
 from tests.workers.rest.rest_pool import GRANTS, LOGIN, OPTIONS, SCHEMA, SERVICE, RestPool, user
@@ -238,4 +239,4 @@ async def test_an_answer_beyond_a_bound_is_an_error_in_clear_words(
 
     assert (read.status, json.loads(read.body)["code"]) == (status, code)
     assert (wrote.status, json.loads(wrote.body)["code"]) == (status, code)
-    assert space.used == 0
+    await until(lambda: space.used == 0)  # the end of a broken connection gives it back
