@@ -76,7 +76,7 @@ def db(
     while watch:
         before = newest_change(watched)
         while newest_change(watched) == before:
-            time.sleep(_LOOK_S)
+            time.sleep(_LOOK_S)  # files are compared: no library for notifications is needed for one folder
         click.echo()
         code = _run(database, named, root, form, junit)
     sys.exit(code)

@@ -62,7 +62,7 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class ForwardedClient:
-    """What the project is told of its client: address, the host and scheme that it used, and the prefix that was taken off the path.
+    """What the project receives about its client: address, the host and scheme that it used, and the prefix that was taken off the path.
 
     `proxy_secret` proves to the project's gateway that the front gateway says so.
     """

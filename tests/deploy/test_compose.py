@@ -51,8 +51,8 @@ def test_command_is_one_that_the_command_line_takes(name: str) -> None:
     words = OURS[name]["command"]
 
     assert words[:4] == ["python", "-P", "-m", "headwater"]
-    wing, *names = words[4:]
-    known = {"services": set(EDGES), "workers": {*POOLS, "archive", "migrate"}}[wing]
+    package, *names = words[4:]
+    known = {"services": set(EDGES), "workers": {*POOLS, "archive", "migrate"}}[package]
     assert names
     assert set(names) <= known
     assert len(names) == 1 or not set(names) & {*ALONE, "migrate"}

@@ -85,4 +85,4 @@ def _finding(platform: Platform) -> dict[str, str]:
         if told and "are compared when" not in told[0]["told"]:
             return told[0]
         assert time.monotonic() < deadline, findings
-        time.sleep(1)
+        time.sleep(1)  # a poll of a command

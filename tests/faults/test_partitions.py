@@ -1,4 +1,4 @@
-"""NATS or Postgres cannot be reached, and nobody is told: packets vanish, connections stay open. Then the link is back, or slow.
+"""NATS or Postgres cannot be reached, without any error: packets vanish, connections stay open. Then the link is back, or slow.
 
 What was acknowledged is stored once, what was refused is not, every request ends, and all heals. `FAULTS_LONG=1`: longer silences.
 """
