@@ -15,6 +15,7 @@ from broker.blobs.file_systems import overwrites_in_place
 from broker.blobs.short_log_records import BLOCK
 from tests.faults.killed_platform import killed_platform
 from tests.platform import Platform
+from tests.run.memory_folder import on_disk
 
 pytestmark = [pytest.mark.process_group("lying disk"), pytest.mark.timeout(300)]
 
@@ -33,7 +34,7 @@ def _send(platform: Platform, path: str, data: bytes, kind: str = "text/plain") 
 
 
 def test_what_a_disk_lost_after_it_was_acknowledged_is_counted_and_named() -> None:
-    with killed_platform() as place:
+    with on_disk(), killed_platform() as place:
         if not overwrites_in_place(place.folder):
             pytest.skip("the folder of the tests is on a file system where no log is written")
         platform = place.start()

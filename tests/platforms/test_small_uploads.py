@@ -9,6 +9,7 @@ import pytest
 
 from tests.platform import Platform, platform
 from tests.platforms.storage_requests import PATIENCE_S, Storehouse, open_storehouse
+from tests.run.memory_folder import on_disk
 
 pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout(180)]
 
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.process_group("running_platform"), pytest.mark.timeout
 @pytest.fixture(scope="module")
 def running_platform() -> Iterator[Platform]:
     """A platform with default settings."""
-    with platform() as one:
+    with on_disk(), platform() as one:
         yield one
 
 

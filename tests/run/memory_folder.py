@@ -5,17 +5,20 @@ that alone was a sixth of all CPU time (ext4 without a journal looks for inodes 
 `/dev/shm` does not serve: Deno reads nothing below `/dev`. `TMPDIR=/tmp make test` has them on the disk.
 """
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 
 _NEEDED = 12 << 30
 """Bytes of memory that are available before a run: 5 GB were used at most, and the servers and browsers need theirs."""
+DISK = "TESTS_DISK"
+"""Variable that names the folder for temporary files on the disk, for tests of what is done on real file systems alone."""
 _NAME = re.compile(r"headwater-run-(\d+)")
 
 
@@ -27,6 +30,7 @@ def use_memory(variables: MutableMapping[str, str]) -> Callable[[], None] | None
     """
     if sys.platform != "linux" or "TMPDIR" in variables or os.geteuid() != 0 or _available() < _NEEDED:
         return None
+    variables[DISK] = tempfile.gettempdir()
     _delete_left_over(Path(tempfile.gettempdir()))
     folder = Path(tempfile.gettempdir(), f"headwater-run-{os.getpid()}")
     folder.mkdir(exist_ok=True)
@@ -57,3 +61,17 @@ def _delete(folder: Path) -> None:
     """Take a folder off at once; its memory is free when the last process that uses it ends."""
     subprocess.run(["umount", "--lazy", folder], capture_output=True, check=False)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def on_disk() -> Iterator[None]:
+    """Have temporary files of a block made on the disk, as the log of short uploads is not written elsewhere."""
+    if DISK not in os.environ:
+        yield
+        return
+    before = tempfile.tempdir, os.environ["TMPDIR"]
+    os.environ["TMPDIR"] = tempfile.tempdir = os.environ[DISK]
+    try:
+        yield
+    finally:
+        tempfile.tempdir, os.environ["TMPDIR"] = before
