@@ -3,6 +3,9 @@
 A position (LSN) is a number of bytes; Postgres writes it as two hexadecimal numbers, `16/B374D848`. The token of the header
 `Headwater-Position` is `<position in hexadecimal>.<milliseconds>`: after these milliseconds every replica that may be read
 contains the write. Clients do not read it. `x` in place of the position says that a caller wrote, and that the position is unknown.
+
+`Headwater-Txid` is the id of the transaction that wrote, 32 bits in decimal: what `select pg_current_xact_id()::xid` gives inside of it,
+and what changes of `/sync/v1` carry in `headers.txids`. Source: docs/rest-additions.md, "Which transaction wrote".
 """
 
 from msgspec import Struct
@@ -11,6 +14,8 @@ from schemas.numbers import parse_hex_number, parse_whole_number
 
 POSITION = "headwater-position"
 """Header of a response to a write; a client, or the gateway for it, sends it back with a read that must see the write."""
+TRANSACTION_ID = "headwater-txid"
+"""Header of a response to a request that wrote; absent where nothing was written, or all was rolled back."""
 UNREACHABLE = 2**64 - 1
 """Position of a write whose position is unknown, or of a token that cannot be read: no replica ever contains it."""
 

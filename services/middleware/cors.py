@@ -25,7 +25,7 @@ _REFERENCE = {
 _EVERYWHERE = (
     "ETag", "Link", "Preference-Applied", "Content-Location", "Content-Range", "Content-Profile", "Content-Encoding",
     "Content-Disposition", "Accept-Ranges", "Location", "Retry-After", "Server-Timing", "Allow", "WWW-Authenticate",
-    "Warning", "Vary", "Date", "x-request-id", "Idempotency-Replayed", "Headwater-Position",
+    "Warning", "Vary", "Date", "x-request-id", "Idempotency-Replayed", "Headwater-Position", "Headwater-Txid",
 )  # fmt: skip
 _LIMITS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 _ADDED = {

@@ -20,7 +20,7 @@ from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.database.transactions.session_reset import session_reset_statements
-from workers.database.transactions.settings_statement import UNLOCK
+from workers.database.transactions.settings_statement import TRANSACTION_ID, UNLOCK
 from workers.graphql.compilation import CompiledField, CompiledOperation, StatementTemplate
 from workers.graphql.errors import GraphQLFailure, StaleSchema
 from workers.graphql.query.writes import RAISED_ERROR
@@ -32,6 +32,7 @@ _UNDO_FIELD = (
     Statement(f"select {UNLOCK}"),
 )
 """Undo what a reading field has left: the savepoint undoes settings and cursors; session locks are released explicitly."""
+_TRANSACTION_ID = Statement(f"select {TRANSACTION_ID}")
 Settings = Sequence[tuple[str, str]]
 Value = bytes | LongValue
 BoundStatements = dict[int, tuple[Statement, ...]]
@@ -45,6 +46,8 @@ class OperationOutcome:
     fields: Sequence[CompiledField]
     values: dict[int, Value] = field(default_factory=dict)
     failures: dict[int, GraphQLFailure] = field(default_factory=dict)
+    transaction_id: bytes | None = None
+    """Of a mutation that wrote: 32 bits in decimal."""
 
     def refusal(self, *, is_mutation: bool) -> list[GraphQLFailure]:
         """Return the failures to report for an operation that cannot be executed; none for one that can, if only in part.
@@ -109,7 +112,7 @@ async def execute(
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """The fields of a mutation as one transaction: either all of them are committed, or none."""
+    """The fields of a mutation as one transaction: either all of them are committed, or none. The last statement returns its id."""
 
     statements: "list[Statement]"
     owners: "list[_StatementOwner]"
@@ -123,9 +126,11 @@ class Mutation:
 
     def take(self, results: Sequence[Rows], outcome: OperationOutcome) -> None:
         """Record the values of the fields; the last statement of a field returns its value."""
-        for owner, rows in zip(self.owners, results, strict=True):
+        *answers, identified = results
+        for owner, rows in zip(self.owners, answers, strict=True):
             if owner.is_of_field:
                 outcome.values[owner.number] = _value_or_null(rows[0][0])
+        outcome.transaction_id = identified[0][0]
 
     def fail(self, error: DatabaseError, outcome: OperationOutcome) -> None:
         """Record an error at the field that failed. Raises: StaleSchema."""
@@ -135,7 +140,8 @@ class Mutation:
 
 def mutation_from(bound: BoundStatements, context: TransactionContext) -> Mutation:
     """Return the transaction of a mutation's fields."""
-    return Mutation(*_isolated_statements(bound, context, may_write=True), context)
+    statements, owners = _isolated_statements(bound, context, may_write=True)
+    return Mutation([*statements, _TRANSACTION_ID], owners, context)
 
 
 async def _write(

@@ -4,6 +4,7 @@ import msgspec
 
 from broker.requests.handler import StreamedResponse
 from schemas.http import Request, Response
+from schemas.positions import TRANSACTION_ID
 from workers.database.errors import DatabaseError
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import TransactionEnd, TransactionSpec
@@ -59,9 +60,9 @@ async def execute_keyed(
 
 def without_body(stored: StoredAnswer) -> Response:
     """Return the answer to a repeated request whose first answer was too long to be stored."""
-    return msgspec.structs.replace(
-        failure_response([GraphQLFailure(NOT_STORED, "ANSWER_NOT_STORED")]), status=stored.status
-    )
+    answer = failure_response([GraphQLFailure(NOT_STORED, "ANSWER_NOT_STORED")])
+    written = [pair for pair in stored.headers if pair[0] == TRANSACTION_ID]
+    return msgspec.structs.replace(answer, status=stored.status, headers=[*answer.headers, *written])
 
 
 def rejected_key(error: IdempotencyError) -> RejectedRequest:

@@ -10,6 +10,7 @@ import msgspec
 
 from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Response
+from schemas.positions import TRANSACTION_ID
 from workers.database.protocol.long_value import LongValue
 from workers.graphql.errors import GraphQLFailure
 from workers.graphql.execute import OperationOutcome
@@ -41,7 +42,10 @@ def respond(outcome: OperationOutcome, *, is_mutation: bool) -> Response | Strea
     out = head if long is None else tail
     out.append(b'},"errors":' + _errors(failures) + b"}" if failures else b"}}")
     if long is None:
-        return Response(200, list(_HEADERS), b"".join(head))
+        headers = list(_HEADERS)
+        if outcome.transaction_id is not None:
+            headers.append((TRANSACTION_ID, outcome.transaction_id.decode()))
+        return Response(200, headers, b"".join(head))
     return _streamed(b"".join(head), long, b"".join(tail))
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from broker.requests.handler import StreamedResponse
 from schemas.http import Headers, Request, Response
+from schemas.positions import TRANSACTION_ID
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionRunner, TransactionSpec
 from workers.database.transactions.session_reset import session_reset_statements
@@ -112,11 +113,14 @@ class _Batch:
         self._extra_results = (0, 0)
         self.number = 0
         """Number of the operation under way."""
+        self._transaction_id: str | None = None
         self.answers: list[bytes] = []
 
     def response(self) -> Response:
         """Return the answer of all operations, when they are done."""
         headers = [_JSON, ("vary", "Accept, Prefer, Range")]
+        if self._transaction_id is not None:
+            headers.append((TRANSACTION_ID, self._transaction_id))
         return Response(200, headers, b"[" + b",".join(self.answers) + b"]")
 
     def answering(self, results: list[Rows]) -> Finished | Sequence[Statement]:
@@ -186,6 +190,9 @@ class _Batch:
         assert task is not None  # an operation is under way
         before, after = self._extra_results
         result = task.result(results[before : len(results) - after])
+        if not self.is_kept:
+            result = msgspec.structs.replace(result, transaction_id=None)
+        self._transaction_id = result.transaction_id or self._transaction_id
         response = respond(task.plan, result, task.values, self._dialect)
         if isinstance(
             response, StreamedResponse

@@ -236,6 +236,7 @@ def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) 
     total, page_total, headers, status = row[:4]
     location: tuple[str | None, ...] = ()
     inserted = edges = None
+    transaction_id = None
     is_guarded = False
     if len(row) > 5:
         further = dict(zip(prepared.columns[4:-1], row[4:-1], strict=True))
@@ -244,6 +245,7 @@ def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) 
         inserted = None if count is None else int(count)
         edges = _edges(further.get(OutputColumn.EDGES))
         is_guarded = further.get(OutputColumn.GUARDED) == b"t"
+        transaction_id = _text(further.get(OutputColumn.TRANSACTION_ID))
     return RestResult(
         body=long or row[-1] or b"",
         page_total=int(page_total or 0),
@@ -252,8 +254,9 @@ def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) 
         inserted=inserted,
         edges=edges,
         is_guarded=is_guarded,
-        headers=None if headers is None else headers.decode(),
-        status=None if status is None else status.decode(),
+        headers=_text(headers),
+        status=_text(status),
+        transaction_id=transaction_id,
     )
 
 
@@ -266,6 +269,7 @@ def _gathered(task: RestTask, rows: GatheredRows) -> RestResult:
     before = frame.before
     location: tuple[str | None, ...] = ()
     inserted = edges = None
+    transaction_id = None
     is_guarded = False
     if len(row) > 4:
         further = dict(zip(prepared.columns[3:], row[4:], strict=True))
@@ -274,6 +278,7 @@ def _gathered(task: RestTask, rows: GatheredRows) -> RestResult:
         inserted = None if count is None else int(count)
         edges = _edges(further.get(OutputColumn.EDGES))
         is_guarded = further.get(OutputColumn.GUARDED) == b"t"
+        transaction_id = _text(further.get(OutputColumn.TRANSACTION_ID))
         if OutputColumn.PREFIX in further:
             before = (further[OutputColumn.PREFIX] or b"") + b"\n"
     counted = None if total is None else int(total)
@@ -287,9 +292,14 @@ def _gathered(task: RestTask, rows: GatheredRows) -> RestResult:
         inserted=inserted,
         edges=edges,
         is_guarded=is_guarded,
-        headers=None if headers is None else headers.decode(),
-        status=None if status is None else status.decode(),
+        headers=_text(headers),
+        status=_text(status),
+        transaction_id=transaction_id,
     )
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode()
 
 
 def _edges(data: bytes | None) -> PageEdges | None:

@@ -51,7 +51,7 @@ def run_with_key(
 
 def takes_key(plan: RestPlan, method: str) -> bool:
     """Return whether a request changes anything that is kept."""
-    return method not in ("GET", "HEAD") and not plan.read_only and plan.end is not TransactionEnd.ROLLBACK
+    return method not in ("GET", "HEAD") and plan.may_write
 
 
 async def execute_keyed(

@@ -13,6 +13,7 @@ import msgspec
 from broker.requests.handler import StreamedResponse
 from schemas.active_documents import CONTENT_POLICY, SANDBOX, in_sandbox
 from schemas.http import Headers, Response
+from schemas.positions import TRANSACTION_ID
 from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.row_body import RowBody
 from workers.database.schema_cache.catalog import Returns
@@ -102,6 +103,8 @@ def _answer(plan: RestPlan, result: RestResult, values: Sequence[str], fixed: Fi
         case WritePlan():
             status, headers, body = _write(plan, result, fixed)
     headers += fixed.behind
+    if result.transaction_id is not None:
+        headers.append((TRANSACTION_ID, result.transaction_id))
     if result.headers is not None or result.status is not None:
         status, headers = _overridden(status, headers, result)
     return status, headers, body

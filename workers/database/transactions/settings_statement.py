@@ -9,6 +9,8 @@ from functools import lru_cache
 
 _MAX_PER_CALL = 90  # a function takes at most 100 arguments
 UNLOCK = "pg_catalog.pg_advisory_unlock_all()"
+TRANSACTION_ID = "pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.xid::pg_catalog.text"
+"""The id of the transaction, 32 bits as in the log; NULL where it has not written. Evaluated behind what writes."""
 
 
 @lru_cache(maxsize=512)

@@ -133,6 +133,11 @@ class PlanBase(Struct, frozen=True, kw_only=True):
     """(name, alias) of embeds that were referenced by name although they have an alias."""
     returns_rows: bool = True
 
+    @property
+    def may_write(self) -> bool:
+        """Return whether it may change what is kept: `Prefer: tx=rollback` keeps nothing."""
+        return not self.read_only and self.end is not TransactionEnd.ROLLBACK
+
 
 class ReadPlan(PlanBase, frozen=True, kw_only=True):
     """A read of a relation."""

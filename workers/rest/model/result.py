@@ -24,6 +24,7 @@ class OutputColumn(StrEnum):
     INSERTED = "inserted"
     EDGES = "edges"
     GUARDED = "guarded"
+    TRANSACTION_ID = "transaction_id"
     PREFIX = "prefix"
     """What stands before the first row of a body that is given row by row: the names of the columns, in CSV."""
 
@@ -81,6 +82,8 @@ class RestResult(Struct, frozen=True):
     """Rows may be hidden from the caller, so the planner's estimate for the conditions must not be shown."""
     headers: str | None = None
     status: str | None = None
+    transaction_id: str | None = None
+    """Of a transaction that wrote and is committed: 32 bits in decimal."""
 
 
 class RestOptions(Struct, frozen=True):

@@ -9,6 +9,7 @@ from operator import itemgetter
 from msgspec.structs import replace
 
 from workers.database.schema_cache.catalog import Returns
+from workers.database.transactions.settings_statement import TRANSACTION_ID
 from workers.rest.model import (
     ALL_ROWS,
     BodyShape,
@@ -195,6 +196,8 @@ def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
             columns.append((OutputColumn.INSERTED, _INSERTED_ROWS))
     if edges is not None:
         columns.append((OutputColumn.EDGES, edges))
+    if plan.may_write and plan.output.explain is None:
+        columns.append((OutputColumn.TRANSACTION_ID, _TRANSACTION_ID))
     if plan.counts_by_plan and plan.output.explain is None:
         columns.append((OutputColumn.GUARDED, _guard(plan)))
     # An execution plan lists them, and its readers look for the body where it has always been.
@@ -208,6 +211,7 @@ def _setting(name: str) -> Sql:
 
 _HEADERS, _STATUS = _setting("response.headers"), _setting("response.status")
 _INSERTED_ROWS = _setting(INSERTED)
+_TRANSACTION_ID = raw(TRANSACTION_ID)
 _CONSTANT = {
     (name, id(value)): constant(concat(value, _AS[name]))
     for name, value in (
@@ -215,6 +219,7 @@ _CONSTANT = {
         (OutputColumn.PAGE_TOTAL, _COUNT),
         (OutputColumn.HEADERS, _HEADERS),
         (OutputColumn.STATUS, _STATUS),
+        (OutputColumn.TRANSACTION_ID, _TRANSACTION_ID),
     )
 }
 """The columns that most answers have, with their names; found by the identity of a fragment of this module."""
@@ -223,6 +228,7 @@ _AFTER_INSERT_COLUMNS = {
     OutputColumn.PAGE_TOTAL: raw("0::bigint"),
     OutputColumn.HEADERS: _HEADERS,
     OutputColumn.STATUS: _STATUS,
+    OutputColumn.TRANSACTION_ID: _TRANSACTION_ID,
     OutputColumn.BODY: raw("null::text"),
 }
 _AFTER_INSERT = RestStatement(
