@@ -73,7 +73,7 @@ def test_an_example_gives_what_the_page_says(
 
     assert answer.status == int(expected.first.split()[1]), body
     for name, value in expected.headers.items():
-        assert answer.headers[name] == value
+        assert answer.headers[name] if value == "..." else answer.headers[name] == value
     if expected.body:
         assert _agrees(json.loads(expected.body), json.loads(body)), body
     else:

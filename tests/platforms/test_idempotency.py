@@ -135,6 +135,9 @@ async def test_every_kind_of_write_is_carried_out_once(kind: str, server: Sender
     assert first.status in (200, 201), first.body
     assert "errors" not in first.body
     assert (again.status, again.body, again.is_replay) == (first.status, first.body, True)
+    assert again.headers["Headwater-Txid"] == first.headers["Headwater-Txid"]
+    row = f"select xmin::text::int8 from tallies where name = '{key}'"
+    assert first.headers["Headwater-Txid"] == str(await number(server.running_platform, row))
     assert await tally(server.running_platform, key) == 1
 
 
