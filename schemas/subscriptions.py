@@ -34,6 +34,11 @@ class LiveQueryPlan(Struct, frozen=True, tag="live"):
     """A query that runs again when one of these tables changes."""
 
     tables: list[TableName]
+    """Those that the query reads."""
+    further: list[TableName] = []
+    """Those that only row policies and functions read for it; one whose changes the edge cannot follow makes it `is_repeated`."""
+    is_repeated: bool = False
+    """It runs also from time to time, because a policy or a function reads what is not published."""
 
 
 class OldColumn(Struct, frozen=True, array_like=True):

@@ -40,6 +40,8 @@ from services.middleware.api_keys import GatewayKeys
 from services.middleware.proxy_trust import ProxyTrust
 from services.realtime.edge import RealtimeEdge
 from services.subscriptions.edge import GraphQLSocketEdge
+from services.subscriptions.live_reads import LiveReads
+from services.subscriptions.live_service import open_live_queries
 from services.supervisor.api_keys import keys_of
 from services.supervisor.binaries import headwater_version
 from services.supervisor.ports import LOOPBACK
@@ -94,10 +96,16 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
         process.on_drain(sockets.close)
     feed = sockets.feed if sockets is not None else None
     is_subscribed = settings.graphql.enabled and settings.graphql.subscriptions.enabled
-    subscriptions = GraphQLSocketEdge(settings, calls, keeper, feed) if is_subscribed else None
+    live = None
+    if feed is not None:
+        live, close_live = await open_live_queries(settings.graphql.subscriptions, feed, connection)
+        process.on_drain(close_live)
+    subscriptions = GraphQLSocketEdge(settings, calls, keeper, feed, live) if is_subscribed else None
     if subscriptions is not None:
         process.on_drain(subscriptions.close)
-    edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions)
+    live_reads = LiveReads(settings.api.live, calls, live, settings.gateway.request_timeout)
+    process.on_drain(live_reads.close)
+    edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions, live_reads)
     edge.recent_writes.follow(connection)
     follower = EdgeSettingsFollower(SettingsBase(settings, environment_variables()), calls, edge.use)
     await follower.start(connection)
@@ -107,6 +115,7 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
         process.on_drain(sockets.drain)  # runs first: the server waits until its sockets are closed
     if subscriptions is not None:
         process.on_drain(subscriptions.drain)  # likewise
+    process.on_drain(live_reads.drain)
     _leave_proxies_first(process, settings, health, server)
 
 

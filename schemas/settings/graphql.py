@@ -15,6 +15,8 @@ class Subscriptions(Struct, frozen=True):
     """Accept WebSockets; switched off, an upgrade is answered 501."""
     debounce: Duration = Duration(0.05)
     """How long after a change a live query waits for more before it runs again."""
+    repeat: Duration = Duration(5)
+    """Pause between runs of a live query whose policies or functions read a table that is not published; 0: it runs for changes of others alone."""
     max_runs: Count = 8
     """Live queries that one edge process runs at a time."""
     max_sockets: Amount = 20_000

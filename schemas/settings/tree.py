@@ -22,6 +22,7 @@ from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
 from schemas.settings.idempotency import Idempotency as Idempotency
+from schemas.settings.live_reads import Live as Live
 from schemas.settings.log import Log
 from schemas.settings.management import Management
 from schemas.settings.observability import Observability as Observability
@@ -131,6 +132,7 @@ class Api(Struct, frozen=True):
     app_settings: dict[str, str] = field(default_factory=dict)
     """Extra `app.settings.*` of each transaction."""
     idempotency: Idempotency = field(default_factory=Idempotency)
+    live: Live = field(default_factory=Live)
 
 
 class Pooler(Struct, frozen=True):

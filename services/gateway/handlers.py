@@ -47,6 +47,7 @@ from services.middleware.caller_key import CallerKeys
 from services.middleware.errors import error_response
 from services.realtime import edge as realtime
 from services.subscriptions.edge import GraphQLSocketEdge, is_subscribing
+from services.subscriptions.live_reads import LiveReads, LiveRequest, is_live
 
 _READS = ("GET", "HEAD")
 _ALLOW = ("allow", "GET, HEAD, OPTIONS")
@@ -138,6 +139,40 @@ class DataHandler(ForwardHandler):
         if not self.recent_writes.is_empty:
             key = self._caller_key(request, "")
             request.headers = self.recent_writes.with_position(request.headers, key)
+
+
+class RestHandler(DataHandler):
+    """REST: reads that want events are served by the live reads of this edge to their end."""
+
+    live_reads: LiveReads | None = None
+
+    def message_body(self, request: GatewayRequest, body: bytes) -> MessageBody | None:
+        """Return the body of a request for the pool; None for a live read."""
+        if request.method == "GET" and is_live(request.first.get("accept")):
+            return None
+        return MessageBody(body)
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Send the request to the pool, or serve a live read."""
+        if request.method == SUBSCRIBE:
+            return gateway_error(request, 405, "Read live by GET with Accept: text/event-stream")
+        if self.live_reads is None or request.method != "GET" or not is_live(request.first.get("accept")):
+            return await super().handle(request)
+        assert request.caller is not None  # authenticated before
+        address = request.client_address()
+        return await self.live_reads.serve(
+            LiveRequest(
+                request.http,
+                request.below,
+                without_key(request.query),
+                request.headers,
+                request.caller,
+                self._caller_key(request, address),
+                address,
+                request.first.get("last-event-id", ""),
+                request.response_headers,
+            )
+        )
 
 
 class GraphQLHandler(DataHandler):
@@ -306,6 +341,7 @@ def build_handlers(
     sockets: realtime.RealtimeEdge | None,
     subscriptions: GraphQLSocketEdge | None,
     recent_writes: RecentWrites,
+    live_reads: LiveReads | None = None,
 ) -> Mapping[HandlerName, RouteHandler]:
     """Return a handler for every name that a route has; that of an interface which is switched off answers 501."""
     gateway = settings.gateway
@@ -317,13 +353,14 @@ def build_handlers(
     subjects = {route.handler: route.subject for route in ROUTES}
     graphql = GraphQLHandler(policies["graphql"], forwarder, keys, subjects[HandlerName.GRAPHQL])
     graphql.subscriptions = subscriptions
-    rest = DataHandler(
+    rest = RestHandler(
         policies["rest"],
         forwarder,
         keys,
         subjects[HandlerName.REST],
         sends_client=False,  # the hottest path does not use the client's address
     )
+    rest.live_reads = live_reads
     graphql.recent_writes = rest.recent_writes = recent_writes
     functions = FunctionCaller(calls, settings.edge_runtime, limits)
     handlers: dict[HandlerName, RouteHandler] = {

@@ -6,7 +6,6 @@ precedence. Source: docs/graphql-subscriptions.md.
 """
 
 import asyncio
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 
@@ -14,10 +13,8 @@ from aiohttp import web
 
 from broker.observability.observe import gauge
 from broker.requests.call import Calls
-from schemas.caller import RejectedCaller, UserCaller
+from schemas.caller import RejectedCaller
 from schemas.http import Headers, Response
-from schemas.keys.token_claims import FAR_S
-from schemas.numbers import read_json_number
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD
 from services.gateway.functions import is_websocket_request
@@ -28,6 +25,7 @@ from services.middleware.caller_key import CallerKeys
 from services.middleware.errors import error_response
 from services.realtime.changes.interface import Feed
 from services.realtime.limits import SocketCounts
+from services.subscriptions.callers import expiry_of, is_forwarded
 from services.subscriptions.live_queries import LiveQueries
 from services.subscriptions.pool_queries import OperationCaller, OperationQueries
 from services.subscriptions.socket import (
@@ -37,33 +35,26 @@ from services.subscriptions.socket import (
     GraphQLSocketServices,
     GraphQLSocketStatistics,
 )
-from services.subscriptions.table_watches import TableWatches
 
 AREA, PREFIX = "graphql", "/graphql/v1"
 _DRAIN_S = 5.0
-_LEAST_S = 0.01
-"""Least seconds from a change to the run of a query: a commit is in the log a moment before other transactions see it."""
-_FORWARDED = "x-"
-_NOT_FORWARDED = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port", "x-real-ip",
-    "x-api-key", "x-request-id"})  # fmt: skip
 
 
 class GraphQLSocketEdge:
     """The subscription edge of one process. Without row changes, `feed` is None."""
 
-    def __init__(self, settings: Settings, calls: Calls, keeper: Authenticator, feed: Feed | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        calls: Calls,
+        keeper: Authenticator,
+        feed: Feed | None,
+        live: LiveQueries | None,
+    ) -> None:
         self._settings = settings.graphql.subscriptions
         self._keeper = keeper
         queries = OperationQueries(calls, settings.gateway.request_timeout, self._settings.max_unsent)
-        self._watches = None if feed is None else TableWatches(feed)
-        self._live = (
-            None
-            if self._watches is None
-            else LiveQueries(
-                queries, self._watches, max(float(self._settings.debounce), _LEAST_S), self._settings.max_runs
-            )
-        )
-        self._services = GraphQLSocketServices(queries, self._live, feed, self._settings)
+        self._services = GraphQLSocketServices(queries, live, feed, self._settings)
         self._statistics = GraphQLSocketStatistics()
         self._sockets: set[GraphQLSocket] = set()
         self._counts = SocketCounts(self._settings.max_sockets, 0, self._settings.max_sockets_per_address)
@@ -80,7 +71,7 @@ class GraphQLSocketEdge:
         counted = self._counts.add("", address)
         if counted is None:
             return error_response(AREA, 429, "Too many sockets", headers=[("retry-after", "5")])
-        headers = [(name, value) for name, value in first.items() if _is_forwarded(name)]
+        headers = [(name, value) for name, value in first.items() if is_forwarded(name)]
 
         async def admit(payload: dict[str, object]) -> AdmittedCaller:
             return await self._admit(payload, first, key, headers, address)
@@ -106,8 +97,6 @@ class GraphQLSocketEdge:
 
     async def close(self) -> None:
         """Close the edge. The sockets must be gone."""
-        if self._live is not None:
-            await self._live.close()
         for remove in self._gauges:
             remove()
 
@@ -134,12 +123,8 @@ class GraphQLSocketEdge:
             raise CallerRejected(error.message) from None
         if isinstance(caller, RejectedCaller):
             raise CallerRejected(caller.message)
-        expiry = caller.decoded().get("exp") if isinstance(caller, UserCaller) else None
-        expires_at = read_json_number(expiry, least=0, most=FAR_S)
         caller_key = self._caller_keys.key_of(caller, key, lambda: address)
-        return AdmittedCaller(
-            OperationCaller(caller, headers, caller_key), math.inf if expires_at is None else expires_at
-        )
+        return AdmittedCaller(OperationCaller(caller, headers, caller_key), expiry_of(caller))
 
     def _register_gauges(self) -> Iterator[Callable[[], None]]:
         prefix, statistics = "headwater_graphql_", self._statistics
@@ -158,22 +143,11 @@ class GraphQLSocketEdge:
         yield gauge(
             prefix + "slow_sockets", "Sockets closed so far for reading slowly.", lambda: statistics.slow
         )
-        if (live := self._live) is not None:
-            yield gauge(prefix + "live_queries", "Different live queries.", lambda: live.size)
-            yield gauge(prefix + "live_runs", "Runs of live queries so far.", lambda: live.runs)
-        if (watches := self._watches) is not None:
-            yield gauge(
-                prefix + "watched_tables", "Tables that live queries depend on.", lambda: watches.tables
-            )
 
 
 def is_subscribing(request: web.BaseRequest) -> bool:
     """Return whether a request is for this edge: an upgrade, or the method that edges use for the pool."""
     return is_websocket_request(request) or request.method == METHOD
-
-
-def _is_forwarded(name: str) -> bool:
-    return name.startswith(_FORWARDED) and name not in _NOT_FORWARDED
 
 
 def _credentials(payload: Mapping[str, object]) -> dict[str, str]:

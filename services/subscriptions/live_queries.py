@@ -1,49 +1,39 @@
-"""Live queries: run once, and again after their tables changed; a result is sent if it differs from the one before.
+"""Live queries of GraphQL and REST: run once, and again after their tables changed; a result is sent if it differs from the one before.
 
 Theory. Equal queries of equal callers are one query and run once for all. A run starts some milliseconds after the first change
 and serves all changes up to its start. A query has one run at a time, and all queries together have `max_runs`. A client that
 joins a running query gets the result of a run that starts after it joined, so it never sees less than what was there when it
-subscribed.
+subscribed. After a change of the schema (tables, policies, grants) a query asks anew which tables it depends on, and runs again.
+A query that depends on what cannot be followed runs again every `repeat_s` seconds.
 """
 
 import asyncio
 import contextlib
 import hashlib
 from collections.abc import Callable
-from typing import Protocol
 
 from broker.backoff import Backoff
-from broker.codec import encode
 from broker.observability.observe import observe, traceback_of
 from schemas.errors import ApiError
-from schemas.subscriptions import TableName
+from schemas.subscriptions import LiveQueryPlan, TableName
+from services.subscriptions.live_source import LiveQueryListener, LiveSource
 from services.subscriptions.observations import LiveQueryWaits, SubscriptionCrashed
-from services.subscriptions.pool_queries import OperationCaller, OperationQueries, OperationRejected
+from services.subscriptions.pool_queries import OperationRejected
 from services.subscriptions.protocol import errors_of
 from services.subscriptions.table_watches import TableWatches
 
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 3.0
 
 
-class LiveQueryListener(Protocol):
-    """Receives the results of a live query. Must not block."""
-
-    def result(self, result: bytes) -> None:
-        """Receive a result: the JSON of an execution result."""
-        ...
-
-    def failed(self, errors: bytes) -> None:
-        """Handle that the query ended with errors, a JSON list."""
-        ...
-
-
 class LiveQueries:
     """The live queries of this process."""
 
     def __init__(
-        self, pool: OperationQueries, watches: TableWatches, debounce_s: float, max_runs: int
+        self, watches: TableWatches, debounce_s: float, max_runs: int, repeat_s: float = 0.0
     ) -> None:
-        self._pool, self._watches, self._debounce_s = pool, watches, debounce_s
+        self.watches, self._debounce_s = watches, debounce_s
+        self.repeat_s = repeat_s
+        """Seconds between runs of a query that depends on what cannot be followed; 0: it does not run again for that."""
         self._run_slots = asyncio.Semaphore(max_runs)
         self._queries: dict[bytes, _Query] = {}
         self.runs = 0
@@ -55,15 +45,23 @@ class LiveQueries:
         return len(self._queries)
 
     def follow(
-        self, caller: OperationCaller, operation: bytes, tables: list[TableName], listener: LiveQueryListener
+        self, source: LiveSource, listener: LiveQueryListener, plan: LiveQueryPlan | None = None
     ) -> Callable[[], None]:
-        """Send a listener the results of a query, the current one first; return a function that ends this."""
-        key = hashlib.sha256(encode([caller.caller, caller.headers, operation, tables])).digest()
+        """Send a listener the results of a query, the current one first; return a function that ends this.
+
+        `plan` is that of the query where it is known already.
+        """
+        key = source.key
         query = self._queries.get(key)
         if query is None:
-            query = self._queries[key] = _Query(self, caller, operation, tables, key)
+            query = self._queries[key] = _Query(self, source, key, plan)
         query.join(listener)
         return lambda: query.leave(listener)
+
+    def renew(self) -> None:
+        """Let every query look again for its tables and run: the schema changed."""
+        for query in self._queries.values():
+            query.renew()
 
     async def close(self) -> None:
         """Stop all queries."""
@@ -74,23 +72,42 @@ class LiveQueries:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def run(self, query: "_Query") -> bytes:
-        """Run a query as soon as fewer than `max_runs` run. Raises: OperationRejected, ApiError."""
+        """Run a query as soon as fewer than `max_runs` run, behind a new plan if it needs one. Raises: OperationRejected, ApiError."""
         async with self._run_slots:
+            if query.is_stale:
+                await self.watch(query, await query.source.plan())
             query.start_run()
             self.runs += 1
-            return await self._pool.run(query.caller, query.operation)
+            return await query.source.run()
 
-    async def watch(self, query: "_Query") -> None:
-        """Watch the tables of a query. Raises: OperationRejected, ApiError."""
-        for table in query.tables:
-            await self._watches.watch(table, query.touch)
+    async def watch(self, query: "_Query", plan: LiveQueryPlan) -> None:
+        """Watch the tables of a plan instead of those that the query had. Raises: OperationRejected, ApiError."""
+        query.is_stale, query.is_repeated = False, plan.is_repeated
+        before, tables = query.tables, list[TableName]()
+        try:
+            for table in plan.tables:
+                await self.watches.watch(table, query.touch)
+                tables.append(table)
+            for table in plan.further:
+                with contextlib.suppress(OperationRejected):
+                    await self.watches.watch(table, query.touch)
+                    tables.append(table)
+        except BaseException:
+            query.is_stale = True
+            for table in set(tables).difference(before):
+                self.watches.leave(table, query.touch)
+            raise
+        query.tables = tables
+        query.is_repeated = query.is_repeated or len(tables) < len(plan.tables) + len(plan.further)
+        for table in set(before).difference(tables):
+            self.watches.leave(table, query.touch)
 
     def forget(self, query: "_Query") -> None:
         """Remove a query and stop watching its tables; the same operation creates a new query."""
         if self._queries.get(query.key) is query:
             del self._queries[query.key]
         for table in query.tables:
-            self._watches.leave(table, query.touch)
+            self.watches.leave(table, query.touch)
 
     async def pause(self, wake: asyncio.Event) -> None:
         """Wait `debounce_s` for more changes, or until a new listener joins."""
@@ -103,15 +120,12 @@ class LiveQueries:
 class _Query:
     """One query of one caller, for all its listeners."""
 
-    def __init__(
-        self,
-        all: LiveQueries,
-        caller: OperationCaller,
-        operation: bytes,
-        tables: list[TableName],
-        key: bytes,
-    ) -> None:
-        self.caller, self.operation, self.tables, self.key = caller, operation, tables, key
+    def __init__(self, all: LiveQueries, source: LiveSource, key: bytes, plan: LiveQueryPlan | None) -> None:
+        self.source, self.key, self._plan = source, key, plan
+        self.tables: list[TableName] = []
+        self.is_stale = False
+        """It has to ask again for the tables that it depends on."""
+        self.is_repeated = False
         self._all = all
         self._listeners: dict[LiveQueryListener, None] = {}
         self._waiting: set[LiveQueryListener] = set()
@@ -142,6 +156,11 @@ class _Query:
         """Run again after a change."""
         self._changed.set()
 
+    def renew(self) -> None:
+        """Ask again for the tables, and run."""
+        self.is_stale = True
+        self._changed.set()
+
     def start_run(self) -> None:
         """Start a run: changes from now on need another one."""
         self._changed.clear()
@@ -151,12 +170,10 @@ class _Query:
 
     async def _live(self) -> None:
         try:
-            await self._all.watch(self)
+            await self._all.watch(self, self._plan or await self.source.plan())
             backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S, jitter=0.3)
             while True:
-                await self._changed.wait()
-                if not self._waiting:
-                    await self._all.pause(self._joined)
+                await self._wait()
                 try:
                     result = await self._all.run(self)
                 except ApiError as error:
@@ -168,12 +185,21 @@ class _Query:
                     backoff.reset()
                     self._send(result)
         except OperationRejected as rejected:
-            self._end(rejected.errors)
+            self._end(rejected)
         except ApiError as error:
-            self._end(errors_of(str(error), "UNAVAILABLE"))
+            self._end(OperationRejected(errors_of(str(error), "UNAVAILABLE")))
         except Exception as error:  # no other task would report it
             observe(SubscriptionCrashed(traceback_of(error)))
-            self._end(errors_of("Internal error"))
+            self._end(OperationRejected(errors_of("Internal error")))
+
+    async def _wait(self) -> None:
+        """Wait until a run is due."""
+        repeat_s = self._all.repeat_s if self.is_repeated else 0.0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(repeat_s or None):
+                await self._changed.wait()
+        if self._changed.is_set() and not self._waiting:
+            await self._all.pause(self._joined)
 
     def _send(self, result: bytes) -> None:
         """Send a result to all listeners, or if it is unchanged, to those that are still without one."""
@@ -185,13 +211,14 @@ class _Query:
 
     def _reject_new(self, error: ApiError) -> None:
         """Send an error to listeners that are still without a result; the others wait for the next run."""
-        listeners, self._underway = self._underway, set()
+        listeners, self._underway = self._underway | self._waiting, set()
+        self._waiting.clear()
         for listener in listeners:
-            listener.failed(errors_of(str(error), "UNAVAILABLE"))
+            listener.failed(OperationRejected(errors_of(str(error), "UNAVAILABLE")))
 
-    def _end(self, errors: bytes) -> None:
+    def _end(self, rejected: OperationRejected) -> None:
         listeners = list(self._listeners)
         self._listeners.clear()
         self._all.forget(self)
         for listener in listeners:
-            listener.failed(errors)
+            listener.failed(rejected)

@@ -1,6 +1,7 @@
 """Queries of a socket's operations to the GraphQL pool (`schemas/subscriptions.py`)."""
 
 import contextlib
+import hashlib
 import secrets
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from schemas import subscriptions
 from schemas.caller import Caller
 from schemas.errors import Unavailable
 from schemas.http import Headers, Request, Response, header
-from schemas.subscriptions import RowsAnswer, RowsQuery, SubscriptionPlan
+from schemas.subscriptions import LiveQueryPlan, OperationErrors, RowsAnswer, RowsQuery, SubscriptionPlan
 from services.subscriptions.protocol import errors_of
 
 _PASSING = frozenset({502, 503, 504})
@@ -22,11 +23,11 @@ _read_rows = msgspec.msgpack.Decoder(RowsAnswer).decode
 
 
 class OperationRejected(Exception):
-    """The operation ends with these errors, a JSON list."""
+    """The operation ends with these errors, a JSON list. `response`: what a client of HTTP gets instead."""
 
-    def __init__(self, errors: bytes) -> None:
+    def __init__(self, errors: bytes, response: Response | None = None) -> None:
         super().__init__("the operation is refused")
-        self.errors = errors
+        self.errors, self.response = errors, response
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,33 @@ class OperationCaller:
     headers: Headers
     caller_key: str = ""
     """Key by which its share of the workers is counted (services/middleware/caller_key.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLSource:
+    """A live query of GraphQL: its operation as the client sent it."""
+
+    queries: "OperationQueries"
+    caller: OperationCaller
+    operation: bytes
+
+    @property
+    def key(self) -> bytes:
+        """Return a digest of the operation and its caller."""
+        return hashlib.sha256(encode([self.caller.caller, self.caller.headers, self.operation])).digest()
+
+    async def plan(self) -> LiveQueryPlan:
+        """Return the tables to follow. Raises: OperationRejected, Unavailable, DeadlineExceeded."""
+        plan = await self.queries.plan(self.caller, self.operation)
+        if isinstance(plan, OperationErrors):
+            raise OperationRejected(plan.errors)
+        if not isinstance(plan, LiveQueryPlan):
+            raise OperationRejected(errors_of("The field is no longer one of Query"))
+        return plan
+
+    async def run(self) -> bytes:
+        """Return the JSON of the execution result. Raises: as `plan`."""
+        return await self.queries.run(self.caller, self.operation)
 
 
 class _Answer(msgspec.Struct):

@@ -21,7 +21,12 @@ from services.realtime.protocol.websocket import text_frame
 from services.subscriptions import protocol
 from services.subscriptions.live_queries import LiveQueries
 from services.subscriptions.observations import SlowSubscriber, SubscriptionCrashed
-from services.subscriptions.pool_queries import OperationCaller, OperationQueries, OperationRejected
+from services.subscriptions.pool_queries import (
+    GraphQLSource,
+    OperationCaller,
+    OperationQueries,
+    OperationRejected,
+)
 from services.subscriptions.protocol import Complete, Init, MessageRejected, Ping, Subscribe
 from services.subscriptions.row_changes import RowChanges
 
@@ -235,8 +240,8 @@ class GraphQLSocket:
                 send(result)
             case OperationErrors(errors):
                 raise OperationRejected(errors)
-            case LiveQueryPlan(tables):
-                await self._live_query(caller, operation, tables, send)
+            case LiveQueryPlan() as plan:
+                await self._live_query(caller, operation, plan, send)
             case RowChangesPlan() as plan:
                 await self._changes(json_id, caller, operation, plan, send)
 
@@ -244,15 +249,16 @@ class GraphQLSocket:
         self,
         caller: OperationCaller,
         operation: bytes,
-        tables: list[tuple[str, str]],
+        plan: LiveQueryPlan,
         send: Callable[[bytes], None],
     ) -> None:
         if self._services.live is None:
             raise OperationRejected(protocol.errors_of(_NO_CHANGES))
         listener = _Listener(send)
-        leave = self._services.live.follow(caller, operation, tables, listener)
+        source = GraphQLSource(self._services.queries, caller, operation)
+        leave = self._services.live.follow(source, listener, plan)
         try:
-            raise OperationRejected(await listener.over)
+            raise await listener.over
         finally:
             leave()
 
@@ -326,9 +332,9 @@ class _Listener:
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self.result = send
-        self.over: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.over: asyncio.Future[OperationRejected] = asyncio.get_running_loop().create_future()
 
-    def failed(self, errors: bytes) -> None:
+    def failed(self, rejected: OperationRejected) -> None:
         """Handle that the query ended."""
         if not self.over.done():
-            self.over.set_result(errors)
+            self.over.set_result(rejected)

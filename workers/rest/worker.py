@@ -20,6 +20,7 @@ import msgspec
 from broker.requests.handler import RequestBody, StreamedResponse
 from schemas.caller import AnonymousCaller
 from schemas.http import Headers, Request, Response, header
+from schemas.subscriptions import METHOD as SUBSCRIBE
 from workers.database.transactions.model import TransactionRunner
 from workers.idempotency.writes import KeyedWrites
 from workers.request_context.identity import RequestIdentity
@@ -31,6 +32,7 @@ from workers.rest.errors.plan import NOT_IN_CATALOG
 from workers.rest.errors.response import FAILURES, error_response
 from workers.rest.execute import RestContext, RestTask, execute
 from workers.rest.keyed_writes import execute_keyed, run_with_key, takes_key
+from workers.rest.live import live_plan
 from workers.rest.model import ApiRequest, ReadPlan, RequestAction
 from workers.rest.options import allowed_methods, with_allow
 from workers.rest.parse.payload import parse_payload
@@ -91,6 +93,8 @@ class RestWorker:
         dialect: Dialect,
         timing: "Timing",
     ) -> Response | StreamedResponse:
+        if request.method == SUBSCRIBE:
+            return await live_plan(state, request, self._sessions)
         if request.method == "POST" and request.path in ("", "/"):
             data = await body.read(self._max_body)
             run_keyed = run_with_key(self._keyed_writes, request, identity, data)

@@ -21,6 +21,7 @@ from schemas.http import Response
 from schemas.subscriptions import LiveQueryPlan, OperationErrors, RowsAnswer, RowsQuery, SubscriptionPlan
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError
+from workers.database.followed_tables import NotFollowed, followed_tables
 from workers.database.transactions.model import TransactionSpec
 from workers.graphql.errors import GraphQLFailure, MalformedRequest
 from workers.graphql.execute import (
@@ -30,6 +31,7 @@ from workers.graphql.execute import (
     execute,
     failure_from,
 )
+from workers.graphql.model import Name
 from workers.graphql.parse.body import GraphQLRequest
 from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.plan.inputs import PlanDependencies
@@ -38,7 +40,7 @@ from workers.graphql.respond import respond
 from workers.graphql.role import CachedOperation, RoleState, store_bounded
 from workers.graphql.subscriptions.changes import ChangesPlan, plan_changes
 from workers.graphql.subscriptions.operation import LiveQuery, TableChanges, classify_subscription
-from workers.graphql.subscriptions.tables import published_tables, tables_in_plans
+from workers.graphql.subscriptions.tables import names_in_plans
 from workers.request_context.identity import RequestIdentity
 
 _MOST_CACHED = 1000
@@ -113,8 +115,8 @@ class SubscriptionQueries:
         if isinstance(classified, TableChanges):
             plan = plan_changes(classified, subscription.identity, subscription.request.variables)
             await _check(subscription)
-            tables = await published_tables([plan.description.table], self._pool)
-            if plan.description.table not in tables:
+            live = await self._followed([plan.description.table], [])
+            if plan.description.table not in live.tables:
                 raise GraphQLFailure(
                     "The changes of this partitioned table are published as those of its partitions:"
                     " alter publication supabase_realtime set (publish_via_partition_root = true);",
@@ -136,9 +138,13 @@ class SubscriptionQueries:
         roots = [
             field.work for field in planned.fields if not isinstance(field.work, str | IntrospectionQuery)
         ]
-        return LiveQueryPlan(
-            await published_tables(tables_in_plans(roots, subscription.role.schema), self._pool)
-        )
+        return await self._followed(*names_in_plans(roots, subscription.role.schema))
+
+    async def _followed(self, relations: Sequence[Name], functions: Sequence[Name]) -> LiveQueryPlan:
+        try:
+            return await followed_tables(relations, functions, self._pool)
+        except NotFollowed as error:
+            raise GraphQLFailure(str(error), error.code) from None
 
     def _query(self, subscription: SubscriptionRequest) -> CachedOperation:
         """Return the query of a live query. Its field may depend on variables (`@skip`), so these are in the cache key."""

@@ -32,6 +32,14 @@ class NotAcceptable(RestError):
         super().__init__(f"None of these media types are available: {', '.join(types)}")
 
 
+class NotLive(RestError):
+    """A read cannot be live: HW400 says what cannot be followed, HW406 that its media type is not JSON."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code, self.status = code, int(code[2:])
+
+
 class NotEmbedded(RestError):
     """A filter, order or limit names a resource that `select` does not embed."""
 
