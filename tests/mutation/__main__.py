@@ -2,7 +2,8 @@
 
 Faults are spread over the packages by their lines. A fault is seen if a test that `scripts/affected` names fails; tests of
 whole platforms are not run for it, so a fault that only they see counts as unseen. Results are added to `--results` as lines of
-JSON; what stands there already is not tried again, so a run that was stopped goes on.
+JSON; what stands there already is not tried again, so a run that was stopped goes on. With `--wide` a fault that was not seen is tried
+once more, by all tests of its area and the conformance cases of it.
 """
 
 import argparse
@@ -38,6 +39,9 @@ def main() -> None:
         default=120,
         help="seconds for one fault; a run that lasts longer has not seen it",
     )
+    parser.add_argument(
+        "--wide", action="store_true", help="try what was not seen with all tests of its area"
+    )
     parser.add_argument("--results", type=Path, default=Path("build/mutation.jsonl"))
     options = parser.parse_args()
     options.results.parent.mkdir(parents=True, exist_ok=True)
@@ -47,18 +51,19 @@ def main() -> None:
         shutil.copytree(ROOT, copy, ignore=_IGNORED, symlinks=True)
         for path, fault in chosen_faults(options.count, options.seed):
             name = f"{path}:{fault.start}:{fault.kind}:{fault.text[:40]}"
-            if name not in done:
-                done[name] = {
-                    "fault": name,
-                    "line": _line(path, fault),
-                    **_try(copy, path, fault, options.limit),
-                }
-                with options.results.open("a") as file:
-                    file.write(json.dumps(done[name]) + "\n")
-                print(
-                    f"{done[name]['outcome']:8} {done[name]['seconds']:5.0f} s  {done[name]['line']}",
-                    flush=True,
-                )
+            known = done.get(name)
+            if known is not None and not (
+                options.wide and known["outcome"] != "seen" and not known.get("is_wide")
+            ):
+                continue
+            tests = _area_tests(path) if options.wide else _near_tests(path)
+            tried = _try(copy, path, fault, tests, options.limit)
+            done[name] = {"fault": name, "line": _line(path, fault), "is_wide": options.wide, **tried}
+            with options.results.open("a") as file:
+                file.write(json.dumps(done[name]) + "\n")
+            print(
+                f"{done[name]['outcome']:8} {done[name]['seconds']:5.0f} s  {done[name]['line']}", flush=True
+            )
     _print_table(list(done.values()))
 
 
@@ -82,14 +87,28 @@ def chosen_faults(count: int, seed: int) -> Iterator[tuple[Path, Fault]]:
             yield path.relative_to(ROOT), choice.choice(faults)
 
 
-def _try(copy: Path, path: Path, fault: Fault, limit_s: float) -> dict[str, object]:
-    """Return what the tests make of a fault."""
+def _near_tests(path: Path) -> list[str]:
+    """Return the tests that a change of a file can break, without those of whole platforms."""
+    command = [sys.executable, ROOT / "scripts" / "affected", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def _area_tests(path: Path) -> list[str]:
+    """Return the tests of a file's area, and the conformance cases whose name begins with it."""
+    package, area = path.parts[:2]
+    folder = Path("tests", package, area)
+    found = [folder if (ROOT / folder).is_dir() else Path("tests", package)]
+    found += [
+        path.relative_to(ROOT) for path in sorted((ROOT / "tests" / "conformance").glob(f"test_{area}*.py"))
+    ]
+    return [str(path) for path in found]
+
+
+def _try(copy: Path, path: Path, fault: Fault, tests: list[str], limit_s: float) -> dict[str, object]:
+    """Return what tests make of a fault."""
     target = copy / path
     source = target.read_text(encoding="utf-8")
     begun = time.monotonic()
-    tests = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "affected", str(path)], capture_output=True, text=True, check=True
-    ).stdout.split()
     target.write_text(fault.apply(source), encoding="utf-8")
     try:
         code = _run(copy, tests, limit_s) if tests else NO_TESTS

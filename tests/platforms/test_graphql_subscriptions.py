@@ -141,6 +141,27 @@ async def test_views_functions_variables_and_fragments_can_be_live(
         await talk.until(lambda: '"7"' in json.dumps(talk.results("function")), "the function")
 
 
+async def test_a_right_that_another_table_gives_brings_a_new_result(
+    lamps: Platform, database: asyncpg.Connection
+) -> None:
+    await add(database, 1, BOB)
+    await database.execute(
+        "create table keeper (person uuid primary key); grant select on keeper to authenticated"
+    )
+    await database.execute(
+        "create policy kept on lamp for select to authenticated using (exists (select from keeper where person = auth.uid()))"
+    )
+    try:
+        async with admitted(lamps, token(lamps, sub=ADA)) as talk:
+            await talk.live("q", LAMPS)
+            await database.execute("insert into keeper values ($1)", ADA)
+            await talk.until(lambda: ids(talk.results("q")[-1]) == ["1"])
+            await database.execute("drop policy kept on lamp")  # not a change of any row
+            await talk.until(lambda: ids(talk.results("q")[-1]) == [])
+    finally:
+        await database.execute("drop policy if exists kept on lamp; drop table keeper")
+
+
 async def test_equal_queries_of_equal_callers_run_together(
     lamps: Platform, database: asyncpg.Connection
 ) -> None:
