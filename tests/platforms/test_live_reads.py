@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -248,3 +249,23 @@ async def test_what_cannot_be_live_is_refused_before_the_stream(
     ):
         assert answer.status == status
         assert message in (await answer.json())["message"]
+
+
+async def test_the_example_of_the_page_follows_a_read(boats: Platform, database: asyncpg.Connection) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "live-reads.md").read_text()
+    example = page.split("```js\n")[1].split("```")[0]
+    headers = json.dumps({"apikey": boats.values["SERVICE_ROLE_KEY"]})
+    program = f"""{example}
+await follow({json.dumps(boats.url + BOATS)}, {headers}, (rows) => {{ console.log(JSON.stringify(rows)); return rows.length !== 1 }})
+"""
+    node = await asyncio.create_subprocess_exec(
+        "node", "--input-type=module", "-e", program, stdout=asyncio.subprocess.PIPE
+    )
+    assert node.stdout is not None
+    seen = json.loads(await node.stdout.readline())
+    await database.execute("delete from boat where id < 3")
+    last = (await node.stdout.read()).splitlines()[-1]
+
+    assert [row["id"] for row in seen] == [1, 2, 3]
+    assert [row["id"] for row in json.loads(last)] == [3]
+    assert await node.wait() == 0

@@ -20,7 +20,7 @@ from workers.database.schema_cache.catalog import (
     Relationship,
 )
 from workers.database.transactions.model import TransactionRunner
-from workers.rest.errors.plan import NotLive
+from workers.rest.errors.plan import NotLive, NotLiveMedia
 from workers.rest.model import BodyShape, PlannedField, RelationRead, RequestAction, RestPlan
 from workers.rest.parse.query import shape_of
 from workers.rest.parse.request import is_call_path
@@ -31,19 +31,19 @@ _SHAPES = frozenset({BodyShape.ARRAY, BodyShape.SINGLE})
 
 
 async def live_plan(state: RestState, request: Request, sessions: TransactionRunner) -> Response:
-    """Return the tables to follow for a read, packed. Raises: the errors of parse and plan, NotLive, DatabaseError."""
+    """Return the tables to follow for a read, packed. Raises: the errors of parse and plan, NotLive, NotLiveMedia, DatabaseError."""
     shape, _ = shape_of(request.query, is_call=is_call_path(request.path))
     key, parsed = parse(state, "GET", request.path, shape, request.headers)
     if parsed.action not in (RequestAction.READ, RequestAction.CALL):
-        raise NotLive("Only reads of relations and function calls can be live", "HW400")
+        raise NotLive("Only reads of relations and function calls can be live")
     plan = plan_and_query(state, key, parsed, None).plan
     if plan.output.explain is not None or plan.output.shape not in _SHAPES:
-        raise NotLive("A live read answers in JSON: name application/json beside text/event-stream", "HW406")
+        raise NotLiveMedia
     relations, functions = names_in_plan(plan)
     try:
         live = await followed_tables(relations, functions, sessions)
     except NotFollowed as error:
-        raise NotLive(str(error), "HW400") from None
+        raise NotLive(str(error)) from None
     return Response(200, [("content-type", MEDIA_TYPE)], msgspec.msgpack.encode(live))
 
 

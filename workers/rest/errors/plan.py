@@ -33,11 +33,18 @@ class NotAcceptable(RestError):
 
 
 class NotLive(RestError):
-    """A read cannot be live: HW400 says what cannot be followed, HW406 that its media type is not JSON."""
+    """A read cannot be live, because of what it reads."""
 
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
-        self.code, self.status = code, int(code[2:])
+    code, status = "HW400", 400
+
+
+class NotLiveMedia(RestError):
+    """A read cannot be live in its media type."""
+
+    code, status = "HW406", 406
+
+    def __init__(self) -> None:
+        super().__init__("A live read answers in JSON: name application/json beside text/event-stream")
 
 
 class NotEmbedded(RestError):
