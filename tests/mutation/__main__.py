@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,9 @@ from tests.mutation.sql_faults import sql_faults
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("services", "broker", "schemas", "workers")
 TESTS_FAILED, NO_TESTS, KILLED = 1, 5, -1
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
+_MOST_LEFT_OUT = 5
+"""Tests that fail without the fault too, before a fault counts as seen by any failure."""
 _IGNORED = shutil.ignore_patterns(".venv", "node_modules", "*_cache", "build", "dist", ".hypothesis")
 
 
@@ -105,35 +109,52 @@ def _area_tests(path: Path) -> list[str]:
 
 
 def _try(copy: Path, path: Path, fault: Fault, tests: list[str], limit_s: float) -> dict[str, object]:
-    """Return what tests make of a fault."""
+    """Return what tests make of a fault; a test that fails without it as well does not see it."""
     target = copy / path
     source = target.read_text(encoding="utf-8")
     begun = time.monotonic()
-    target.write_text(fault.apply(source), encoding="utf-8")
-    try:
-        code = _run(copy, tests, limit_s) if tests else NO_TESTS
-    finally:
-        target.write_text(source, encoding="utf-8")
-    outcome = {0: "unseen", NO_TESTS: "untested", KILLED: "too long"}.get(code, "seen")
-    return {"outcome": outcome, "seconds": round(time.monotonic() - begun, 1), "tests": len(tests)}
-
-
-def _run(copy: Path, tests: list[str], limit_s: float) -> int:
-    """Run tests until one fails; return pytest's exit code."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout=60", *tests]
-    with subprocess.Popen(
-        command,
-        cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy), "TESTS_FAST": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
+    left_out: list[str] = []
+    while True:
+        target.write_text(fault.apply(source), encoding="utf-8")
         try:
-            return process.wait(limit_s)
+            code, failed = _run(copy, tests, left_out, limit_s) if tests else (NO_TESTS, "")
+        finally:
+            target.write_text(source, encoding="utf-8")
+        if not failed or len(left_out) >= _MOST_LEFT_OUT or _run(copy, [failed], [], limit_s)[0] == 0:
+            break
+        left_out.append(failed)
+    outcome = {0: "unseen", NO_TESTS: "untested", KILLED: "too long"}.get(code, "seen")
+    return {
+        "outcome": outcome,
+        "seconds": round(time.monotonic() - begun, 1),
+        "tests": len(tests),
+        "seen_by": failed,
+    }
+
+
+def _run(copy: Path, tests: list[str], left_out: list[str], limit_s: float) -> tuple[int, str]:
+    """Run tests until one fails; return pytest's exit code and the test that failed, empty where none did or it has no name."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", "--timeout=60"]
+    command += [f"--deselect={name}" for name in left_out] + tests
+    with (
+        tempfile.TemporaryFile("w+") as output,
+        subprocess.Popen(
+            command,
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": str(copy), "TESTS_FAST": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+            stdout=output,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 15)
-            return KILLED
+            return KILLED, ""
+        output.seek(0)
+        found = _FAILED.search(output.read())
+    return code, found[1] if found else ""
 
 
 def _line(path: Path, fault: Fault) -> str:

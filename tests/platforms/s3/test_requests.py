@@ -260,8 +260,8 @@ def test_a_part_is_read_by_its_number(s3: Any, in_parts: dict[str, str]) -> None
     assert (second["ContentLength"], second["PartsCount"]) == (5 * MIB, 3)
     assert second["ResponseMetadata"]["HTTPStatusCode"] == 206
     assert "PartsCount" not in s3.head_object(**in_parts)
-    assert refused(s3.get_object, **in_parts, PartNumber=4)[:2] == (416, "InvalidPartNumber")
-    assert refused(s3.head_object, **in_parts, PartNumber=4)[0] == 416
+    assert refused(s3.get_object, **in_parts, PartNumber=4)[:2] == (400, "InvalidPart")
+    assert refused(s3.head_object, **in_parts, PartNumber=4)[0] == 400
     assert refused(s3.get_object, **in_parts, PartNumber=0)[:2] == (400, "InvalidArgument")
     assert refused(s3.get_object, **in_parts, PartNumber=1, Range="bytes=0-1")[:2] == (400, "InvalidRequest")
 
@@ -275,7 +275,7 @@ def test_an_object_without_parts_is_its_first_part(s3: Any, bucket: str, in_part
 
     assert (first["Body"].read(), first["ContentRange"]) == (b"abc", "bytes 0-2/3")
     assert "PartsCount" not in first
-    assert refused(s3.get_object, Bucket=bucket, Key="x", PartNumber=2)[:2] == (416, "InvalidPartNumber")
+    assert refused(s3.get_object, Bucket=bucket, Key="x", PartNumber=2)[:2] == (400, "InvalidPart")
     assert s3.get_object(Bucket=bucket, Key="empty", PartNumber=1)["Body"].read() == b""
     assert s3.head_object(Bucket=bucket, Key="copy", PartNumber=1)["ContentLength"] == 10 * MIB + 7
 
@@ -463,3 +463,16 @@ def test_a_key_has_at_most_1024_bytes(s3: Any, bucket: str) -> None:
     too_long = refused(s3.put_object, Bucket=bucket, Key="\u00e9" * 512 + "x", Body=b"")
 
     assert too_long[:2] == (400, "KeyTooLongError")
+
+
+def test_lists_take_an_empty_token_and_a_prefix_that_cannot_be_printed(s3: Any, bucket: str) -> None:
+    for key in ("a", "b", "d"):
+        s3.put_object(Bucket=bucket, Key=key, Body=b"x")
+
+    first = s3.list_objects_v2(Bucket=bucket, ContinuationToken="", MaxKeys=2)
+    rest = s3.list_objects_v2(Bucket=bucket, ContinuationToken=first["NextContinuationToken"])
+    lists = [each(Bucket=bucket, Prefix="\x0a") for each in (s3.list_objects, s3.list_objects_v2)]
+
+    assert first["ContinuationToken"] == ""
+    assert [entry["Key"] for entry in first["Contents"] + rest["Contents"]] == ["a", "b", "d"]
+    assert [(found["Prefix"], found.get("Contents")) for found in lists] == [("\n", None)] * 2

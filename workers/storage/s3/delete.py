@@ -1,7 +1,8 @@
 """DeleteObject and DeleteObjects, with conditions on the state of each object.
 
 An object is deleted first and its condition is checked on the row that the statement returned, in the same transaction:
-what was compared is what was deleted. If a condition is false the deletion is rolled back.
+what was compared is what was deleted. If a condition is false the deletion is rolled back. A missing object is deleted already: no
+condition on its state fails.
 Source: docs/reference/storage.md, section 10; DeleteObject and DeleteObjects of the Amazon S3 API reference.
 """
 
@@ -99,21 +100,20 @@ async def _delete_all(
     if not deleted:
         await read_rules(context, request.storage_request, request.bucket)
     protected = set(msgspec.json.decode(rows[0][0] or b"[]", type=list[str]))
-    missing = {name: None for name in remaining if name not in deleted and name not in protected}
-    return errors | _failed(remaining, missing) | {name: access_denied() for name in protected}
+    return errors | {name: access_denied() for name in protected}
 
 
 async def _delete_named(
     transaction: Transaction, bucket: str, conditions: Conditions
-) -> dict[str, ObjectRow | None]:
+) -> dict[str, ObjectRow]:
     """Delete objects behind a savepoint and return their rows by name."""
     listed = msgspec.json.encode(list(conditions))
     _, rows = await transaction.run(statement(_SAVEPOINT), statement(SQL["delete_many"], bucket, listed))
     return {row.name: row for row in msgspec.json.decode(rows[0][0] or b"[]", type=list[ObjectRow])}
 
 
-def _failed(conditions: Conditions, states: Mapping[str, ObjectRow | None]) -> dict[str, StorageError]:
-    """Return the errors of the names whose object, None for a missing one, is not as its condition demands."""
+def _failed(conditions: Conditions, states: Mapping[str, ObjectRow]) -> dict[str, StorageError]:
+    """Return the errors of the names whose object is not as its condition demands."""
     errors: dict[str, StorageError] = {}
     for name, row in states.items():
         condition = conditions[name]

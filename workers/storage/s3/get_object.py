@@ -40,8 +40,8 @@ def _part(request: S3Request, row: ObjectRow, runs: list[tuple[int, int]]) -> tu
     number = part_number(request)
     span = part_span(runs or [(row.size, 1)], number)
     if span is None:
-        message = "The requested partnumber is not satisfiable"
-        raise S3Error("InvalidPartNumber", message, 416, PartNumberRequested=str(number))
+        message = "The object has no such part: it may not have been uploaded"
+        raise S3Error("InvalidPart", message, 400, PartNumberRequested=str(number))
     return span
 
 

@@ -74,9 +74,11 @@ async def first_version(context: StorageContext, request: S3Request) -> Response
     marker, spelled = request.parameter("marker"), key_encoding_of(request)
     most, delimiter = request.number("max-keys", MOST, most=MOST), request.parameter("delimiter")
     page = await _page(context, request, most, marker, "", has_owners=True)
+    prefix = request.parameter("prefix")
     head: list[xml.Item] = [
         ("Name", request.bucket),
-        ("Prefix", spelled(request.parameter("prefix"))),
+        # boto decodes the other names of the first version, not this one: it is as it was sent, unless XML has no such character.
+        ("Prefix", prefix if _is_readable(prefix) else spelled(prefix)),
         ("Marker", spelled(marker)),
         *([("NextMarker", spelled(page.last))] if page.is_truncated else []),
         *_common(delimiter, most, page, spelled),
@@ -89,15 +91,13 @@ async def second_version(context: StorageContext, request: S3Request) -> Respons
     after, spelled = request.parameter("start-after"), key_encoding_of(request)
     most, delimiter = request.number("max-keys", MOST, most=MOST), request.parameter("delimiter")
     token = request.parameter("continuation-token")
-    if request.has("continuation-token") and not token:
-        raise invalid_argument("The continuation token provided is incorrect")
     has_owners = request.parameter("fetch-owner").lower() == "true"
     over = read_token(token) if token else ""
     page = await _page(context, request, most, after, over, has_owners=has_owners)
     head: list[xml.Item] = [
         ("Name", request.bucket),
         ("Prefix", spelled(request.parameter("prefix"))),
-        *([("ContinuationToken", token)] if token else []),
+        *([("ContinuationToken", token)] if request.has("continuation-token") else []),
         *([("NextContinuationToken", token_of(page.last))] if page.is_truncated else []),
         ("KeyCount", len(page.entries)),
         *([("StartAfter", spelled(after))] if after else []),
@@ -121,6 +121,13 @@ async def versions(context: StorageContext, request: S3Request) -> Response:
         *_common(delimiter, most, page, spelled),
     ]
     return xml.xml_response("ListVersionsResult", [*head, *_entries(page, spelled, is_versioned=True)])
+
+
+def _is_readable(text: str) -> bool:
+    """Return whether XML 1.0 keeps each character of a text as it is."""
+    return all(
+        character in "\t\n" or " " <= character < "\ufffe" or character > "\uffff" for character in text
+    )
 
 
 def token_of(name: str) -> str:
