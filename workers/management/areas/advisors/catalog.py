@@ -33,6 +33,7 @@ def catalog_statements(settings: Settings, rules: tuple[AdvisorRule, ...] = CATA
     lists = {
         "platform": [*PLATFORM_SCHEMAS, *_SYSTEM_SCHEMAS],
         "exposed": settings.api.schemas or _EMPTY_SCHEMAS,
+        "slots": [settings.realtime.slot_name],
     }
     value = msgspec.json.encode(lists).decode()
     return [

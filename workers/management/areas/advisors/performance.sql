@@ -112,3 +112,25 @@ select json_build_object('schema', estimate.schema, 'name', estimate.name, 'type
 from estimates as estimate
 where (estimate.relpages - estimate.needed_pages) * 8192 > 20 * 1024 * 1024
   and estimate.needed_pages < 0.3 * estimate.relpages
+
+-- name: invalid_index
+-- One that is being built is invalid, too: it is left out as long as its statement runs.
+select json_build_object('schema', entry.schema, 'name', entry.name, 'type', 'table', 'part', entry.index,
+  'detail', format('Index %s is invalid: its creation did not end. Changes maintain it, no query uses it', entry.quoted_index),
+  'fix', case when entry.is_needed then format('reindex index %s;', entry.quoted_index)
+    else format('drop index %s;', entry.quoted_index) end,
+  'metadata', json_build_object('index', entry.index))
+from indexes as entry
+join pg_catalog.pg_index as state on state.indexrelid = entry.oid
+where not (state.indisvalid and state.indisready) and not entry.is_partitioned
+  and not exists (select from pg_catalog.pg_stat_progress_create_index as build where build.index_relid = entry.oid)
+
+-- name: unused_replication_slot
+select json_build_object('schema', '', 'name', slot.slot_name, 'type', 'replication slot',
+  'detail', format('Replication slot %I has no reader and holds back %s of the log', slot.slot_name,
+    pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), slot.restart_lsn))),
+  'fix', format('select pg_drop_replication_slot(%L);', slot.slot_name),
+  'metadata', json_build_object('slot', slot.slot_name, 'bytes', pg_wal_lsn_diff(pg_current_wal_lsn(), slot.restart_lsn)))
+from pg_catalog.pg_replication_slots as slot, input
+where not slot.active and not slot.temporary and slot.restart_lsn is not null and not pg_is_in_recovery()
+  and not input.lists -> 'slots' ? slot.slot_name::text

@@ -84,6 +84,29 @@ SECURITY_RULES = (
         "rls_policy_always_true", _WARN, "Policy that allows every change",
         "An expression that is always true lets every client of the role insert, change or delete all rows. Name the rows instead.",
     ),
+    _security(
+        "public_bucket_allows_listing", _WARN, "Public bucket that clients may list",
+        "Objects of a public bucket are read by their addresses without any policy. A policy that shows all of them lets clients find "
+        "every name. Drop it, or show each client its own.",
+    ),
+    _security(
+        "pg_graphql_anon_table_exposed", _WARN, "Table in GraphQL for everyone",
+        "Whoever has the public key can read names of the table and its columns by introspection, also where policies hide every row.",
+    ),
+    _security(
+        "pg_graphql_authenticated_table_exposed", _WARN, "Table in GraphQL for every user",
+        "Every signed-in user can read names of the table and its columns by introspection, also where policies hide every row.",
+    ),
+    _security(
+        "anon_security_definer_function_executable", _WARN, "Function with its owner's rights for everyone",
+        "A security definer function passes over the policies of its caller, and it is served at /rest/v1/rpc. Postgres lets everyone execute "
+        "new functions. Functions that policies call need no right of anon.",
+    ),
+    _security(
+        "authenticated_security_definer_function_executable", _WARN, "Function with its owner's rights for every user",
+        "A security definer function passes over the policies of its caller, and it is served at /rest/v1/rpc. Let it check who calls, or "
+        "keep it in a schema that is not served.",
+    ),
 )  # fmt: skip
 
 PERFORMANCE_RULES = (
@@ -115,6 +138,14 @@ PERFORMANCE_RULES = (
         "table_bloat", _INFO, "Table with much unused space",
         "Space of deleted rows was not given back. The fix writes the table anew and locks it meanwhile; `vacuum full` does the same "
         "outside of a migration.",
+    ),
+    _performance(
+        "invalid_index", _WARN, "Invalid index",
+        "A `create index concurrently` that fails leaves its index behind: changes maintain it, no query uses it, and a unique one may refuse rows.",
+    ),
+    _performance(
+        "unused_replication_slot", _WARN, "Replication slot without a reader",
+        "The server keeps its log from where the slot stands, until the disk is full. Drop it if its reader does not come back.",
     ),
 )  # fmt: skip
 

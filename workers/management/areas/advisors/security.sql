@@ -176,3 +176,62 @@ where policy.has_row_security and policy.is_permissive and policy.command <> 'r'
   and (policy.roles = '{0}' or policy.roles && (select array_agg(role.oid) from api_roles as role))
   and (policy.command in ('w', 'd', '*') and policy.qual ~ '^\(*(true|1 = 1|''(\w*)''::text = ''\2''::text)\)*$'
     or policy.command in ('a', 'w', '*') and policy.with_check ~ '^\(*(true|1 = 1|''(\w*)''::text = ''\2''::text)\)*$')
+
+-- name: public_bucket_allows_listing
+-- A policy lists a bucket if it allows reads of every object, or of every object of that bucket.
+select json_build_object('schema', 'storage', 'name', 'objects', 'type', 'table', 'part', policy.polname,
+  'detail', format('Policy %I of storage.objects lets clients list all objects of the public bucket %s; objects of a public bucket are read'
+    ' by their addresses without it', policy.polname, bucket.id),
+  'fix', format('drop policy %I on storage.objects;', policy.polname),
+  'metadata', json_build_object('bucket', bucket.id, 'policy', policy.polname))
+from pg_catalog.pg_policy as policy
+join storage.buckets as bucket on bucket.public
+where policy.polrelid = to_regclass('storage.objects') and policy.polpermissive and policy.polcmd in ('r', '*')
+  and (policy.polroles = '{0}' or policy.polroles && (select array_agg(role.oid) from api_roles as role))
+  and pg_get_expr(policy.polqual, policy.polrelid) in ('true', format('(bucket_id = %L::text)', bucket.id))
+
+-- name: pg_graphql_anon_table_exposed
+select json_build_object('schema', relation.schema, 'name', relation.name, 'type', relation.type,
+  'detail', format('Anyone with the public key sees %s %s in the schema of GraphQL', relation.type, relation.quoted),
+  'fix', format('revoke select on %s from public, anon;', relation.quoted))
+from served as relation
+where has_any_column_privilege('anon', relation.oid, 'select')
+  and exists (select from pg_catalog.pg_extension where extname = 'pg_graphql')
+
+-- name: pg_graphql_authenticated_table_exposed
+select json_build_object('schema', relation.schema, 'name', relation.name, 'type', relation.type,
+  'detail', format('Every signed-in user sees %s %s in the schema of GraphQL', relation.type, relation.quoted),
+  'fix', format('revoke select on %s from public, authenticated;', relation.quoted))
+from served as relation
+where has_any_column_privilege('authenticated', relation.oid, 'select')
+  and exists (select from pg_catalog.pg_extension where extname = 'pg_graphql')
+
+-- name: anon_security_definer_function_executable
+select json_build_object('schema', schema.nspname, 'name', function.proname, 'type', 'function',
+  'part', pg_get_function_identity_arguments(function.oid),
+  'detail', format('Anyone with the public key may call %I.%I(%s), which runs with the rights of its owner',
+    schema.nspname, function.proname, pg_get_function_identity_arguments(function.oid)),
+  'fix', format('revoke execute on function %I.%I(%s) from public, anon;', schema.nspname, function.proname,
+    pg_get_function_identity_arguments(function.oid)))
+from pg_catalog.pg_proc as function
+join project_schemas as schema on schema.oid = function.pronamespace
+where function.prosecdef and function.prokind = 'f' and function.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+  and schema.oid in (select exposed.oid from exposed_schemas as exposed) and has_function_privilege('anon', function.oid, 'execute')
+  and not exists (
+    select from pg_catalog.pg_depend as part
+    where part.classid = 1255 and part.objid = function.oid and part.deptype = 'e')
+
+-- name: authenticated_security_definer_function_executable
+select json_build_object('schema', schema.nspname, 'name', function.proname, 'type', 'function',
+  'part', pg_get_function_identity_arguments(function.oid),
+  'detail', format('Every signed-in user may call %I.%I(%s), which runs with the rights of its owner',
+    schema.nspname, function.proname, pg_get_function_identity_arguments(function.oid)),
+  'fix', format('revoke execute on function %I.%I(%s) from public, authenticated;', schema.nspname, function.proname,
+    pg_get_function_identity_arguments(function.oid)))
+from pg_catalog.pg_proc as function
+join project_schemas as schema on schema.oid = function.pronamespace
+where function.prosecdef and function.prokind = 'f' and function.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+  and schema.oid in (select exposed.oid from exposed_schemas as exposed) and has_function_privilege('authenticated', function.oid, 'execute')
+  and not exists (
+    select from pg_catalog.pg_depend as part
+    where part.classid = 1255 and part.objid = function.oid and part.deptype = 'e')

@@ -1,5 +1,5 @@
 -- What the statements of security.sql and performance.sql begin with. $1 is a JSON object of lists of schemas: `platform` (those of
--- the platform and of Postgres) and `exposed` (those that the interfaces serve). search_path is pg_catalog, so no operator or
+-- the platform and of Postgres), `exposed` (those that the interfaces serve) and `slots` (replication slots of the platform). search_path is pg_catalog, so no operator or
 -- function of a project is called. Policies and indexes are materialized: the planner expects one row behind the filters of some rules,
 -- and would compare each with every relation (2000 tables: 4 s). A statement returns rows of one JSON value: schema, name, type, part, detail, fix, metadata.
 

@@ -37,6 +37,13 @@ FAULTS: Mapping[str, str] = {
     "rls_policy_always_true": """create table public.always (id int primary key);
         alter table public.always enable row level security;
         create policy anything on public.always for update to authenticated using (true) with check (true)""",
+    "pg_graphql_anon_table_exposed": "create extension if not exists pg_graphql; create table public.introspected (id int primary key)",
+    "pg_graphql_authenticated_table_exposed": """create extension if not exists pg_graphql;
+        create table public.introspected (id int primary key); revoke select on public.introspected from anon""",
+    "anon_security_definer_function_executable": """create function public."Whose rights"(a int) returns int
+        language sql security definer set search_path = '' as 'select a'""",
+    "authenticated_security_definer_function_executable": """create function public.for_users(a int) returns int
+        language sql security definer set search_path = '' as 'select a'""",
     "unindexed_foreign_keys": """create table public.target (id int, "Sub" int, primary key (id, "Sub"));
         create table public.referring (id int primary key, target int, "Sub" int,
           constraint "to target" foreign key (target, "Sub") references public.target)""",

@@ -26,7 +26,7 @@ async def project(visitor: Client) -> AsyncIterator[asyncpg.Connection]:
     await connection.execute(f"{PREPARATION}; set role postgres")
     yield connection
     await connection.execute(
-        "drop extension if exists isn cascade; drop extension if exists seg cascade; drop server if exists elsewhere cascade;"
+        "drop extension if exists isn cascade; drop extension if exists seg cascade; drop extension if exists pg_graphql; drop server if exists elsewhere cascade;"
         " do $$ declare name text; begin"
         "  for name in select format('drop %s if exists %s cascade', case relkind when 'v' then 'view'"
         "    when 'm' then 'materialized view' when 'f' then 'foreign table' else 'table' end, oid::regclass)"
@@ -75,7 +75,12 @@ async def test_a_fault_is_found_and_its_fix_ends_it(
 
 
 def test_every_rule_has_a_fault_that_is_tried() -> None:
-    tried_otherwise = {"insecure_queue_exposed_in_api"}
+    tried_otherwise = {
+        "insecure_queue_exposed_in_api",
+        "public_bucket_allows_listing",
+        "invalid_index",
+        "unused_replication_slot",
+    }
 
     assert {rule.name for rule in CATALOG_RULES} == set(FAULTS) | tried_otherwise
 
@@ -101,6 +106,62 @@ async def test_a_queue_is_found_if_clients_reach_queues(
         assert f"q_{name}" not in {row["object"] for row in await _findings(serving, rule)}
     finally:
         await project.execute("drop extension pgmq cascade")
+
+
+async def test_a_public_bucket_that_clients_may_list_is_found(
+    owner: Client, project: asyncpg.Connection
+) -> None:
+    rule, bucket = "public_bucket_allows_listing", f"public-{uuid.uuid4().hex[:8]}"
+    await project.execute(
+        f"""insert into storage.buckets (id, name, public) values ('{bucket}', '{bucket}', true);
+        create policy "All of it" on storage.objects for select to anon using (bucket_id = '{bucket}');
+        create policy "Own" on storage.objects for select using (bucket_id = '{bucket}' and owner_id = 'a')"""
+    )
+    try:
+        [finding] = await _findings(owner, rule)
+
+        assert finding["metadata"] == {"bucket": bucket, "policy": "All of it"}
+        await project.execute(finding["fix"])
+        assert await _findings(owner, rule) == []
+    finally:
+        await project.execute(
+            'drop policy if exists "All of it" on storage.objects; drop policy "Own" on storage.objects'
+        )
+        await project.execute("set storage.allow_delete_query = true")
+        await project.execute("delete from storage.buckets where id = $1", bucket)
+
+
+async def test_an_index_whose_creation_failed_is_found(owner: Client, project: asyncpg.Connection) -> None:
+    await project.execute(
+        "create table public.doubled (id int primary key, a int); insert into public.doubled values (1, 1), (2, 1)"
+    )
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await project.execute("create unique index concurrently left_behind on public.doubled (a)")
+
+    [finding] = await _findings(owner, "invalid_index")
+
+    assert (finding["object"], finding["part"]) == ("doubled", "left_behind")
+    await project.execute(finding["fix"])
+    assert await _findings(owner, "invalid_index") == []
+
+
+async def test_a_slot_without_a_reader_is_found(
+    visitor: Client, owner: Client, project: asyncpg.Connection
+) -> None:
+    del project
+    connection = await asyncpg.connect(visitor.superuser_url)
+    await connection.execute("select pg_create_physical_replication_slot('forgotten', true)")
+    try:
+        [finding] = await _findings(owner, "unused_replication_slot")
+
+        assert (finding["object"], finding["metadata"]["slot"]) == ("forgotten", "forgotten")
+        await connection.execute(finding["fix"])
+        assert await _findings(owner, "unused_replication_slot") == []
+    finally:
+        await connection.execute(
+            "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = 'forgotten'"
+        )
+        await connection.close()
 
 
 def test_every_rule_is_in_the_documentation() -> None:
