@@ -133,4 +133,4 @@ select json_build_object('schema', '', 'name', slot.slot_name, 'type', 'replicat
   'metadata', json_build_object('slot', slot.slot_name, 'bytes', pg_wal_lsn_diff(pg_current_wal_lsn(), slot.restart_lsn)))
 from pg_catalog.pg_replication_slots as slot, input
 where not slot.active and not slot.temporary and slot.restart_lsn is not null and not pg_is_in_recovery()
-  and not input.lists -> 'slots' ? slot.slot_name::text
+  and not input.lists -> 'slots' ? slot.slot_name::text and slot.slot_name !~ '^headwater_'
