@@ -6,6 +6,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -394,6 +395,26 @@ async def test_findings_of_the_advisors_have_the_members_of_the_official_interfa
         (lint["name"], lint["metadata"]["name"]) for lint in performance["lints"]
     }
     assert {category for lint in performance["lints"] for category in lint["categories"]} == {"PERFORMANCE"}
+
+
+async def test_buckets_are_listed_beyond_a_page(api: Client) -> None:
+    connection = await asyncpg.connect(api.superuser_url)
+    await connection.execute(
+        "insert into storage.buckets (id, name) select 'b' || n, 'b' || n from generate_series(1000, 1119) n"
+    )
+    reader = await _with_token(api, Right.READER)
+    try:
+        buckets = await _get(reader, f"/v1/projects/{await _ref(reader)}/storage/buckets")
+    finally:
+        await connection.execute(
+            "set storage.allow_delete_query = true; delete from storage.buckets where id like 'b1%'"
+        )
+        await connection.close()
+
+    assert [bucket["id"] for bucket in buckets if bucket["id"].startswith("b1")] == [
+        f"b{n}" for n in range(1000, 1120)
+    ]
+    assert set(buckets[0]) == {"id", "name", "owner", "created_at", "updated_at", "public"}
 
 
 async def test_bodies_are_bounded_and_must_be_json(api: Client) -> None:

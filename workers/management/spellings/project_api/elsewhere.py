@@ -97,7 +97,6 @@ _HERE = (
     "DELETE /v1/projects/{ref}/database/migrations",
     "GET PATCH /v1/projects/{ref}/database/migrations/{version}",
     "GET /v1/projects/{ref}/database/openapi",
-    "GET /v1/projects/{ref}/storage/buckets",
     "GET /v1/snippets",
     "GET /v1/snippets/{id}",
     "POST /v2/projects/{ref}/advisors/run",

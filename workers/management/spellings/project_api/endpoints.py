@@ -7,7 +7,15 @@ the function `deploy`.
 from urllib.parse import unquote
 
 from workers.management.interface.errors import ManagementError, not_found
-from workers.management.spellings.project_api import advisors, database, functions, logs, projects, settings
+from workers.management.spellings.project_api import (
+    advisors,
+    database,
+    functions,
+    logs,
+    projects,
+    settings,
+    storage,
+)
 from workers.management.spellings.project_api.call import ProjectEndpoint
 from workers.management.spellings.project_api.elsewhere import NOT_SERVED
 
@@ -19,6 +27,7 @@ ENDPOINTS = (
     *settings.ENDPOINTS,
     *advisors.ENDPOINTS,
     *logs.ENDPOINTS,
+    *storage.ENDPOINTS,
 )
 
 _Pattern = tuple[str, ...]
