@@ -49,3 +49,14 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
 
     assert [each for each in fetched if _ABROAD.match(each)] == []
     assert [each for each in styles if re.search(r"@import|url\(['\"]?(https?:)?//", each)] == []
+
+
+def test_language_models_find_every_page_in_two_texts(site: Path) -> None:
+    listed = (site / "llms.txt").read_text(encoding="utf-8")
+    whole = (site / "llms-full.txt").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([\w-]+\.html)\): \S", listed)
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name != "index.md"]
+
+    assert sorted(links) == sorted(f"{path.stem}.html" for path in pages)
+    assert all((site / link).is_file() for link in links)
+    assert all(path.read_text(encoding="utf-8").strip() in whole for path in pages)
