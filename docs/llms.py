@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _TREE = re.compile(r"```\{toctree\}\n((?::[a-z]+:[^\n]*\n)+)\n(.*?)```", re.DOTALL)
+_INCLUDE = re.compile(r"```\{include\} (\S+)")
 _CAPTION = re.compile(r":caption: (.+)")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
@@ -21,12 +22,19 @@ def write_texts(source: Path, target: Path) -> None:
     for caption, names in sections(index):
         listed.append(f"## {caption}\n")
         for name in names:
-            page = (source / f"{name}.md").read_text(encoding="utf-8")
+            page = _text(source / f"{name}.md")
             listed.append(f"- [{_title(page)}]({name}.html): {first_sentence(page)}")
             whole.append(page.strip() + "\n")
         listed.append("")
     (target / "llms.txt").write_text("\n".join(listed), encoding="utf-8")
     (target / "llms-full.txt").write_text("\n".join(whole), encoding="utf-8")
+
+
+def _text(path: Path) -> str:
+    """Return a page, or the file that it includes as a whole."""
+    text = path.read_text(encoding="utf-8")
+    included = _INCLUDE.match(text)
+    return (path.parent / included[1]).read_text(encoding="utf-8") if included else text
 
 
 def sections(index: str) -> Iterator[tuple[str, list[str]]]:
