@@ -1,6 +1,7 @@
-"""What live queries know of a caller: when its token expires, and which of its headers policies see. Pure."""
+"""What live queries know of a caller: its credentials, when its token expires, and which of its headers policies see. Pure."""
 
 import math
+from collections.abc import Mapping
 
 from schemas.caller import Caller, UserCaller
 from schemas.keys.token_claims import FAR_S
@@ -21,3 +22,11 @@ def expiry_of(caller: Caller) -> float:
 def is_forwarded(name: str) -> bool:
     """Return whether policies see a header (name in lower case) as `request.headers`."""
     return name.startswith(_FORWARDED) and name not in _NOT_FORWARDED
+
+
+def credentials_of(payload: Mapping[str, object]) -> dict[str, str]:
+    """Return the credentials in a payload by their names in lower case; those inside `headers` count as well."""
+    inner = payload.get("headers")
+    both = {**(inner if isinstance(inner, dict) else {}), **payload}
+    texts = {str(name).lower(): value for name, value in both.items() if isinstance(value, str) and value}
+    return {name: value for name, value in texts.items() if name in ("apikey", "authorization")}

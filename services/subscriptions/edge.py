@@ -25,7 +25,7 @@ from services.middleware.caller_key import CallerKeys
 from services.middleware.errors import error_response
 from services.realtime.changes.interface import Feed
 from services.realtime.limits import SocketCounts
-from services.subscriptions.callers import expiry_of, is_forwarded
+from services.subscriptions.callers import credentials_of, expiry_of, is_forwarded
 from services.subscriptions.live_queries import LiveQueries
 from services.subscriptions.pool_queries import OperationCaller, OperationQueries
 from services.subscriptions.socket import (
@@ -109,7 +109,7 @@ class GraphQLSocketEdge:
         address: str,
     ) -> AdmittedCaller:
         """Return the caller of a socket. Raises: CallerRejected."""
-        credentials = _credentials(payload)
+        credentials = credentials_of(payload)
         key = credentials.get("apikey") or key
         authorization = credentials.get("authorization") or first.get("authorization")
         match = route_of(PREFIX)
@@ -148,11 +148,3 @@ class GraphQLSocketEdge:
 def is_subscribing(request: web.BaseRequest) -> bool:
     """Return whether a request is for this edge: an upgrade, or the method that edges use for the pool."""
     return is_websocket_request(request) or request.method == METHOD
-
-
-def _credentials(payload: Mapping[str, object]) -> dict[str, str]:
-    """Return the credentials in a payload by their names in lower case; those inside `headers` count as well."""
-    inner = payload.get("headers")
-    both = {**(inner if isinstance(inner, dict) else {}), **payload}
-    texts = {str(name).lower(): value for name, value in both.items() if isinstance(value, str) and value}
-    return {name: value for name, value in texts.items() if name in ("apikey", "authorization")}

@@ -19,6 +19,8 @@ ON = Backup(continuous=True, path="/mnt/backups", key=Secret(KEY))
 def test_the_defaults_and_a_folder_are_right() -> None:
     assert backup_fault(Backup()) is None
     assert backup_fault(ON) is None
+    # Amazon's own address needs no endpoint.
+    assert backup_fault(msgspec.structs.replace(ON, backend="s3", s3=S3(bucket="b"))) is None
     assert missing_secret(ON) is None
 
 
