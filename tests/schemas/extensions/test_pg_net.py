@@ -108,7 +108,8 @@ async def test_the_roles_of_the_api_may_send_and_look_at_nothing(
 ):
     async with connected(bootstrapped.url("authenticator", PASSWORD, name)) as caller:
         await caller.execute(f"set role {role}")
-        assert await caller.fetchval("select net.http_post('http://h')") == 1
+        for number, method in enumerate(("post", "get", "delete"), start=1):
+            assert await caller.fetchval(f"select net.http_{method}('http://h')") == number
         for attempt in (
             "select * from net.http_request_queue",
             "select * from net._http_response",
@@ -119,7 +120,7 @@ async def test_the_roles_of_the_api_may_send_and_look_at_nothing(
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await caller.execute(attempt)
 
-    assert len(await queued(project)) == 1
+    assert len(await queued(project)) == 3
 
 
 async def test_an_answer_is_collected_when_it_is_there(project: asyncpg.Connection):
