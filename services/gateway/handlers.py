@@ -27,7 +27,7 @@ from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
 from services.dashboard.files import PREFIX, DashboardFiles
 from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
-from services.gateway.health import METRICS, Health
+from services.gateway.health import METRICS, OFFICIAL_METRICS, Health, basic_password
 from services.gateway.health import PATHS as HEALTH_PATHS
 from services.gateway.objects.storage_handlers import ResumableUploadHandler, S3Handler, StorageHandler
 from services.gateway.objects.transfers import ObjectTransfers
@@ -88,12 +88,13 @@ class UnroutedHandler(RouteHandler):
             request.path,
             peer,
             authorization,
-            has_secret_key=request.path == METRICS and self._has_secret_key(request, authorization),
+            has_secret_key=request.path in (METRICS, OFFICIAL_METRICS)
+            and self._has_secret_key(request, authorization),
         )
 
     def _has_secret_key(self, request: GatewayRequest, authorization: str | None) -> bool:
         """Return whether the secret API key is sent, as the key or as a bearer token."""
-        sent = (request.api_key(), authorization)
+        sent = (request.api_key(), authorization, basic_password(authorization))
         keys = self._authenticator.keys
         return any(
             isinstance(keys.holder(without_bearer(text), time.time()), ServiceCaller) for text in sent if text

@@ -1,6 +1,8 @@
 """Health and metrics of the platform, as the gateway sees it."""
 
 import asyncio
+import base64
+import binascii
 import hmac
 import ipaddress
 from collections.abc import Sequence
@@ -19,12 +21,15 @@ from services.gateway.requests.routes import POOLS
 from services.middleware.errors import JSON, error_response
 
 METRICS = "/metrics"
+OFFICIAL_METRICS = "/customer/v1/privileged/metrics"
+"""The same under the address of hosted projects, for scrapers that are set up for these."""
 PATHS = frozenset(
     {
         "/health/live",
         "/health/gateway",
         "/health/ready",
         METRICS,
+        OFFICIAL_METRICS,
         "/rest-admin/v1/live",
         "/rest-admin/v1/ready",
     }
@@ -76,7 +81,11 @@ class Health:
                 return Response(200)
             case "/rest-admin/v1/ready":
                 return Response(200 if await self._ask("rest") == "ok" else 503)
-        return await self._metrics(authorization, has_secret_key=has_secret_key)
+        response = await self._metrics(authorization, has_secret_key=has_secret_key)
+        if path == OFFICIAL_METRICS and response.status == 403:
+            message = "Metrics are for Basic authentication as service_role with the secret API key"
+            return error_response("", 401, message, headers=[("www-authenticate", 'Basic realm="metrics"')])
+        return response
 
     def leave(self) -> None:
         """Report from now on that this edge is not ready: it is about to stop, and proxies should use other edges."""
@@ -138,6 +147,18 @@ class Health:
         if self._token is None or authorization is None:
             return False
         return hmac.compare_digest(authorization.encode(), f"Bearer {self._token.reveal()}".encode())
+
+
+def basic_password(authorization: str | None) -> str | None:
+    """Return the password of Basic authentication, whoever is named; None for anything else. Source: RFC 7617."""
+    scheme, _, encoded = (authorization or "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        _, _, password = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return password
 
 
 def _is_loopback(peer: str) -> bool:

@@ -1,6 +1,7 @@
 """Health, readiness and metrics, and who may see them."""
 
 import asyncio
+import base64
 
 import pytest
 
@@ -154,6 +155,35 @@ async def test_metrics_are_for_the_secret_key_also_from_this_machine(
     door: Door, headers: dict[str, str], status: int
 ) -> None:
     reply = await door.ask("GET", "/metrics", headers, key=None)
+
+    assert reply.status == status
+    assert (b"# TYPE headwater_calls_in_flight gauge" in reply.body) == (status == 200)
+
+
+def _basic(password: str, name: str = "service_role") -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        (_basic(KEYS.service_role_key), 200),
+        (_basic(KEYS.secret_key), 200),
+        (f"Bearer {KEYS.secret_key}", 200),
+        (_basic(KEYS.anon_key), 401),
+        (_basic(KEYS.publishable_key), 401),
+        (_basic(""), 401),
+        ("Basic", 401),
+        ("Basic \u20ac", 401),
+        ("Basic /w==", 401),
+        (None, 401),
+    ],
+)
+async def test_scrapers_of_hosted_projects_find_the_metrics_where_they_look(
+    door: Door, authorization: str | None, status: int
+) -> None:
+    headers = {} if authorization is None else {"authorization": authorization}
+    reply = await door.ask("GET", "/customer/v1/privileged/metrics", headers, key=None)
 
     assert reply.status == status
     assert (b"# TYPE headwater_calls_in_flight gauge" in reply.body) == (status == 200)
