@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import binascii
 import hmac
 import ipaddress
 from collections.abc import Sequence
@@ -156,7 +155,7 @@ def basic_password(authorization: str | None) -> str | None:
         return None
     try:
         _, _, password = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # not base64, or no text
         return None
     return password
 
