@@ -73,6 +73,8 @@ class DiffTask(Struct, frozen=True, tag="diff"):
 
     schemas: list[str] = []
     against: Literal["auto", "database", "declared"] = "auto"
+    renames: list[str] = []
+    """Each `[schema.]table=new` or `[schema.]table.column=new`."""
 
 
 Task = (

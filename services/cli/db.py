@@ -80,8 +80,17 @@ def reset(data: Path | None, project: Path | None, up_to: str | None, no_seed: b
     "--against", type=click.Choice(["auto", "database", "declared"]), default="auto", show_default=True,
     help="What is wanted: the declared schema where the project has one, else the database.",
 )  # fmt: skip
+@click.option(
+    "--rename", "renames", multiple=True, metavar="OLD=NEW",
+    help="A table or column that was renamed, not dropped: todos=tasks, todos.title=heading. Repeatable.",
+)  # fmt: skip
 def diff(
-    data: Path | None, project: Path | None, schemas: tuple[str, ...], name: str | None, against: str
+    data: Path | None,
+    project: Path | None,
+    schemas: tuple[str, ...],
+    name: str | None,
+    against: str,
+    renames: tuple[str, ...],
 ) -> None:
     """Show as SQL what the migrations lack to make the wanted schema.
 
@@ -91,13 +100,16 @@ def diff(
     \b
     headwater db diff
     headwater db diff -f add_posts
+    headwater db diff --rename todos.title=heading
 
     \b
     Exit codes: 0 compared, 1 a file failed, or nothing runs; 2 the folder cannot be used
     """
     chosen = [name.strip() for one in schemas for name in one.split(",") if name.strip()]
     task = DiffTask(
-        chosen, "database" if against == "database" else "declared" if against == "declared" else "auto"
+        chosen,
+        "database" if against == "database" else "declared" if against == "declared" else "auto",
+        list(renames),
     )
     with tempfile.TemporaryFile("w+", encoding="utf-8") as difference:
         code = work(data, project, task, output=difference.fileno() if name else None)

@@ -118,6 +118,15 @@ def test_a_difference_becomes_a_migration(project):
     assert repaired.returncode == 0, repaired.stderr
     assert project.run("db", "push").returncode == 0
 
+    project.psql("alter table public.found rename id to number")
+    asked = project.run("db", "diff")
+    renamed = project.run("db", "diff", "--rename", "found.id=number")
+    project.psql("alter table public.found rename number to id")
+
+    assert "--rename 'public.found.id=number'" in asked.stderr
+    assert renamed.stdout.strip() == 'alter table public.found rename column id to "number";'
+    assert project.run("db", "diff", "--rename", "nothing=x").returncode == 2
+
 
 def _last(project):
     return max(path.name.partition("_")[0] for path in project.root.glob("supabase/migrations/*.sql"))

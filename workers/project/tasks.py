@@ -29,6 +29,7 @@ from schemas.settings.tree import Settings
 from workers.database.migrations.migrate import MigrationError
 from workers.project import history, lint, migration_list
 from workers.project.diff.model import NOT_COMPARED
+from workers.project.diff.renames import parse_rename
 from workers.project.diff.shadow_comparison import difference
 from workers.project.diff.snapshot import project_schemas
 from workers.project.errors import ProjectError, ProjectRejected
@@ -197,12 +198,15 @@ async def _lint(task: LintTask, settings: Settings, urls: ProjectUrls) -> int:
 async def _diff(task: DiffTask, settings: Settings, folder: Path, urls: ProjectUrls) -> int:
     files = _read_files(folder, settings)
     result = await difference(
-        urls, settings, folder, files, _print, schemas=task.schemas, against=task.against
-    )
+        urls, settings, folder, files, _print,
+        schemas=task.schemas, against=task.against, renames=[parse_rename(text) for text in task.renames],
+    )  # fmt: skip
     for statement in result.statements:
         print(f"{statement};\n")
     if not result.statements:
         _print("No difference was found")
+    for rename in result.likely_renames:
+        _print(f"Was it renamed? To keep its rows: headwater db diff --rename '{rename}'")
     for problem in result.problems:
         _print(f"Look at this: {problem}")
     _print(f"Not compared: {NOT_COMPARED}")

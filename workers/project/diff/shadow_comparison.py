@@ -19,6 +19,7 @@ from workers.database.migrations.migrate import migrate
 from workers.project import history
 from workers.project.diff.compare import compare
 from workers.project.diff.model import Snapshot
+from workers.project.diff.renames import Rename, likely_renames, rename_statement
 from workers.project.diff.snapshot import project_schemas, read_snapshot
 from workers.project.errors import ProjectRejected
 from workers.project.project_connection import (
@@ -41,13 +42,15 @@ class Difference:
 
     statements: list[str]
     problems: list[str]
+    likely_renames: list[str]
+    """What is dropped and created anew although it looks like one thing, in the form of `--rename`."""
 
 
 async def difference(
     urls: ProjectUrls, settings: Settings, folder: Path, files: ProjectFiles, report: Report,
-    *, schemas: Sequence[str], against: str,
+    *, schemas: Sequence[str], against: str, renames: Sequence[Rename] = (),
 ) -> Difference:  # fmt: skip
-    """Return what the migrations lack. Raises: ProjectError, MigrationError, the driver's errors."""
+    """Return what the migrations lack; `renames` are done first. Raises: ProjectError, MigrationError, the driver's errors."""
     if not urls.shadow:
         raise ProjectRejected("HEADWATER_SHADOW_URL is needed: a superuser of a server that may be emptied")
     declared, notices = read_declared(folder, settings.db.migrations.schema_paths)
@@ -71,8 +74,14 @@ async def difference(
         await apply_migrations(project, files.migrations, lambda _: None, keep_roles=True)
         seen = list(schemas) or sorted({*names, *await project_schemas(project.connection)})
         current = await read_snapshot(project.connection, seen)
+        renaming: list[str] = []
+        for rename in renames:
+            renaming.append(rename_statement(rename, current))
+            await project.connection.execute(renaming[-1])
+            current = await read_snapshot(project.connection, seen)
         statements = compare(current, expected)
-        return Difference(statements, await _try_statements(project, statements, expected, seen))
+        problems = await _try_statements(project, statements, expected, seen)
+        return Difference([*renaming, *statements], problems, likely_renames(current, expected))
 
 
 async def _declared(
