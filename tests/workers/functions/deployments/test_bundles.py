@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schemas.functions.deployments import MOST_FILES, MOST_UNPACKED
 from schemas.settings.functions import FunctionSettings
 from tests.fuzz.mutate import near
-from tests.workers.functions.bundling import archive, bundle, hello
+from tests.workers.functions.bundling import archive, bundle, hello, with_sums
 from workers.functions.deployments.bundles import BundleRejected, read_bundle, unpack
 
 MANIFEST = ("manifest.json", b'{"name": "a"}')
@@ -33,16 +33,6 @@ def header(kind: bytes, name: str, size: int = 0, more: bytes = b"") -> bytes:
 
 def extended(records: bytes, kind: bytes = b"x") -> bytes:
     return header(kind, "x", len(records)) + records + bytes(-len(records) % 512)
-
-
-def with_sums(data: bytes) -> bytes:
-    """Correct the checksum of every header of an archive, so that other errors in it are reached."""
-    blocks = [data[at : at + 512] for at in range(0, len(data), 512)]
-    for place, block in enumerate(blocks):
-        if block[257:262] == b"ustar" and len(block) == 512:
-            total = sum(block[:148] + b" " * 8 + block[156:])
-            blocks[place] = block[:148] + b"%06o\0 " % total + block[156:]
-    return b"".join(blocks)
 
 
 def after_manifest(members: bytes) -> bytes:

@@ -85,7 +85,7 @@ class CsvParser:
         self._rest = text[end:]
         if len(self._rest) > MAX_RECORD:
             raise UnreadableFile(self._line, "A record is too long: a closing quote may be missing")
-        first, self._line = self._line, self._line + text.count("\n", 0, end)
+        first, self._line = self._line, self._line + _line_ends(text, end)
         reader = csv.reader(io.StringIO(text[:end], newline=""), delimiter=self._delimiter, strict=True)
         begun = 0
         try:
@@ -131,6 +131,11 @@ def _whole_lines(text: str, begin: int) -> int:
         quotes -= text.count('"', before + 1, end + 1)
         end = before
     return end + 1 if end >= begin else 0
+
+
+def _line_ends(text: str, end: int) -> int:
+    """Return the number of line ends before a place, as the library counts them: also those of a carriage return alone."""
+    return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
 
 
 class NdjsonParser:
