@@ -1,6 +1,5 @@
 """Imports of rows: CSV, JSON and NDJSON give the same records in pieces of any length, or the same error; a record is one JSON object."""
 
-import json
 from random import Random
 
 import msgspec
@@ -52,10 +51,8 @@ def _check(case: bytes) -> None:
     whole = _parsed(format_name, text, len(text) + 1)
     for record in whole:
         if isinstance(record, ImportedRecord):
-            decoded = msgspec.json.decode(record.text)
-            assert isinstance(decoded, dict)
+            decoded = msgspec.json.decode(record.text, type=dict[str, msgspec.Raw])
             assert set(decoded) == set(record.names), "a name that was not looked at"
-            json.loads(record.text)
         else:
             assert isinstance(record, RecordError | str)
     for piece in (1, 3, 17):

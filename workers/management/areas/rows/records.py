@@ -70,7 +70,8 @@ class TextDecoder:
 class CsvParser:
     """CSV (RFC 4180) whose first line names the columns. `json_columns`: columns whose fields are JSON.
 
-    A record may contain line ends in quotes: text is cut at a line end behind an even number of quotes.
+    A record may contain line ends in quotes: text is cut at a line end behind an even number of quotes. So a quote inside of a field that does
+    not begin with one is an error: the library would take it as a sign of the field, Postgres as the begin of a quoted part.
     """
 
     def __init__(self, delimiter: str, null_text: str, json_columns: frozenset[str]) -> None:
@@ -78,6 +79,9 @@ class CsvParser:
         self._rest = ""
         self._line = 1
         self._names: tuple[str, ...] | None = None
+        sign = re.escape(delimiter)
+        field = rf'(?:"[^"]*+(?:""[^"]*+)*+"|[^"{sign}\r\n]*+)'
+        self._records = re.compile(rf"(?:(?!\Z){field}(?:{sign}{field})*+(?:\r\n|\r|\n|\Z))*+")
 
     def feed(self, text: str, *, is_last: bool) -> Iterator[Parsed]:
         begin, text = len(self._rest), self._rest + text
@@ -85,8 +89,10 @@ class CsvParser:
         self._rest = text[end:]
         if len(self._rest) > MAX_RECORD:
             raise UnreadableFile(self._line, "A record is too long: a closing quote may be missing")
-        first, self._line = self._line, self._line + _line_ends(text, end)
-        reader = csv.reader(io.StringIO(text[:end], newline=""), delimiter=self._delimiter, strict=True)
+        matched = self._records.match(text[:end])
+        good = matched.end() if matched else 0
+        first, self._line = self._line, self._line + _line_ends(text, good)
+        reader = csv.reader(io.StringIO(text[:good], newline=""), delimiter=self._delimiter, strict=True)
         begun = 0
         try:
             for fields in reader:
@@ -95,6 +101,8 @@ class CsvParser:
                     yield from self._record(fields, line)
         except csv.Error as error:
             raise UnreadableFile(first + begun, f"This is not CSV: {error}") from None
+        if good < end:
+            raise UnreadableFile(self._line, "This is not CSV: a field with a quote in it must stand in quotes")
 
     def _record(self, fields: list[str], line: int) -> Iterator[Parsed]:
         if self._names is None:
