@@ -102,7 +102,9 @@ class CsvParser:
         except csv.Error as error:
             raise UnreadableFile(first + begun, f"This is not CSV: {error}") from None
         if good < end:
-            raise UnreadableFile(self._line, "This is not CSV: a field with a quote in it must stand in quotes")
+            raise UnreadableFile(
+                self._line, "This is not CSV: a field with a quote in it must stand in quotes"
+            )
 
     def _record(self, fields: list[str], line: int) -> Iterator[Parsed]:
         if self._names is None:
