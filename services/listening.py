@@ -28,6 +28,7 @@ from services.gateway.connections.plain_port import PlainAnswers, hosts_of
 from services.gateway.connections.tls_port import TlsPort
 from services.gateway.direct.connection import DirectListener
 from services.gateway.edge import Edge
+from services.gateway.requests.transfer_rate import TransferLimits
 from services.middleware.proxy_trust import ProxyTrust
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.ports import unbindable
@@ -109,6 +110,7 @@ async def _server(settings: Settings, answers: HttpAnswers) -> tuple[GatewayList
         max_headers=gateway.max_headers,
         header_timeout=gateway.header_timeout,
         keepalive_timeout=gateway.keepalive_timeout,
+        transfer=TransferLimits.of(gateway),
     )
     runner = web.ServerRunner(server, handle_signals=False)
     await runner.setup()

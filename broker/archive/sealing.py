@@ -105,6 +105,8 @@ class FileOpener:
                 return b""
             self._cipher = self._read_header()
         content = bytearray()
+        if self._is_complete and data:
+            raise self._not_whole()
         while (frame := self._next_frame(self._cipher)) is not None:
             try:
                 content += self._decompressor.decompress(frame) if frame else b""
@@ -115,7 +117,10 @@ class FileOpener:
     def finish(self) -> None:
         """Check that the file was complete. Raises: SealBroken."""
         if not self._is_complete or self._input or not self._decompressor.eof:
-            raise SealBroken(f"{self._name} is damaged: it was cut off, or something was added")
+            raise self._not_whole()
+
+    def _not_whole(self) -> SealBroken:
+        return SealBroken(f"{self._name} is damaged: it was cut off, or something was added")
 
     def _read_header(self) -> AESGCM:
         header = bytes(self._input[:_HEADER_SIZE])
@@ -156,14 +161,6 @@ def seal(name: str, key: bytes, data: Buffer) -> bytes:
     """Return a whole file, sealed."""
     sealer = FileSealer(name, key)
     return sealer.feed(data) + sealer.finish()
-
-
-def unseal(name: str, keys: Sequence[bytes], data: bytes) -> bytes:
-    """Return the content of a whole file. Raises: SealBroken."""
-    opener = FileOpener(name, keys)
-    content = opener.feed(data)
-    opener.finish()
-    return content
 
 
 def key_id(key: bytes) -> bytes:

@@ -13,6 +13,7 @@ from broker.archive.model import ArchiveFileMissing as ArchiveFileMissing
 from broker.archive.model import ArchiveStoreDown as ArchiveStoreDown
 from broker.archive.model import StoredFile
 from broker.archive.remote_store import RemoteStore
+from broker.archive.sealing import FileOpener
 from broker.blobs.connect import connect
 from schemas.settings.backup import Backup
 from schemas.settings.tree import SettingsError
@@ -49,6 +50,13 @@ def open_archive_store(settings: Backup) -> ArchiveStore:
         raise SettingsError(f"[backup] names no usable store: {type(error).__name__}") from None
 
 
-async def read_whole(store: ArchiveStore, name: str) -> bytes:
-    """Return the content of a small file. Raises: ArchiveFileMissing, ArchiveStoreDown."""
-    return b"".join([piece async for piece in store.read(name)])
+async def read_unsealed(store: ArchiveStore, name: str, keys: Sequence[bytes]) -> bytes:
+    """Return the content of a small sealed file. Raises: ArchiveFileMissing, ArchiveStoreDown, SealBroken.
+
+    It is opened while it arrives, so that a store that sends something else, without an end, takes no more memory than a frame.
+    """
+    opener, content = FileOpener(name, keys), bytearray()
+    async for piece in store.read(name):
+        content += opener.feed(piece)
+    opener.finish()
+    return bytes(content)

@@ -261,7 +261,8 @@ class Gateway(Struct, frozen=True):
     body_timeout: Seconds = 30.0
     """Longest pause between two pieces of a body."""
     body_rate: Rate = 100.0
-    """Minimum transfer rate of a body in bytes a second, over `body_rate_window`; slower ones get 408. 0: no minimum."""
+    """Minimum transfer rate of a body in bytes a second, over `body_rate_window`; slower ones get 408. Clients that read a response more slowly are
+    disconnected. 0: no minimum."""
     body_rate_window: Seconds = 60.0
     """Seconds over which the rate of a body is measured; a body that arrives within them is not measured."""
     handshake_timeout: Seconds = 10.0

@@ -23,6 +23,7 @@ from services.gateway.connections.certificate import Certificate
 from services.gateway.connections.connection_limits import ConnectionLimits
 from services.gateway.connections.listener import GatewayListener, Site
 from services.gateway.connections.tls_port import TlsPort
+from services.gateway.requests.transfer_rate import TransferLimits
 from services.middleware.limits import read_networks
 from services.projects.control import ControlServer
 from services.projects.front import FrontGateway, ServedProject
@@ -52,6 +53,7 @@ _TEND_S = 1.0
 _MEASURE_S = 60.0
 _MAX_URL, _MAX_HEADERS = 32 * 1024, 32 * 1024
 _HEADER_S, _KEEPALIVE_S, _HANDSHAKE_S = 30.0, 75.0, 10.0
+_TRANSFER = TransferLimits(pause_s=30.0, rate=100.0, window_s=60.0)
 _MOST_CONNECTIONS, _MOST_OF_ADDRESS = 16384, 1024
 _DRAIN_S = 10.0
 
@@ -109,6 +111,7 @@ class ProjectsServer:
             max_headers=_MAX_HEADERS,
             header_timeout=_HEADER_S,
             keepalive_timeout=_KEEPALIVE_S,
+            transfer=_TRANSFER,
         )
         runner = web.ServerRunner(server, handle_signals=False)
         await runner.setup()

@@ -1,5 +1,6 @@
 """Hosted functions that look at, signal or start processes; that fill memory, the disk, or the number of processes."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -38,6 +39,24 @@ DISK = """Deno.serve(async () => {
   await tried("temporary", () => Deno.makeTempFile()); await tried("folder", () => Deno.makeTempDir()); await tried("here", () => Deno.mkdir("./made"));
   return Response.json(got);
 });"""
+WASM = """const kept: unknown[] = []; Deno.serve(() => {
+  for (;;) { const one = new WebAssembly.Memory({ initial: 2048, maximum: 65536, shared: true }); new Uint8Array(one.buffer).fill(1); kept.push(one) } });"""
+NATIVE = """Deno.serve(async () => {
+  const got: Record<string, string> = {};
+  const tried = async (name: string, make: () => unknown) => { try { got[name] = String(await make()) } catch { /* refused */ } };
+  const { createRequire } = await import("node:module"); const require = createRequire(import.meta.url);
+  for (const path of ["./addon.node", "./node_modules/evil/addon.node", "evil", ...LIBRARIES]) {
+    await tried("require " + path, () => require(path));
+    await tried("dlopen " + path, () => { (process as any).dlopen({ exports: {} }, path); return "loaded" });
+    await tried("ffi " + path, () => Deno.dlopen(path, {}));
+  }
+  await tried("sqlite", async () => { const { DatabaseSync } = await import("node:sqlite");
+    new DatabaseSync(":memory:", { allowExtension: true } as any).loadExtension("./addon.node"); return "loaded" });
+  await tried("heap", async () => (await import("node:v8")).writeHeapSnapshot());
+  await tried("inspector", async () => { (await import("node:inspector")).open(0, "127.0.0.1"); return "open" });
+  const { default: cluster } = await import("node:cluster"); try { (cluster as any).fork() } catch { /* refused */ }
+  return Response.json(got);
+});"""
 UNSTABLE = '{"unstable": ["kv", "ffi", "worker-options", "raw-imports"]}'
 ENVIRONMENT = "Deno.serve(() => Response.json(Deno.env.toObject()));"
 
@@ -66,11 +85,29 @@ def test_memory_and_threads_without_end_end_their_own_process_alone(hosting: Hos
     assert hosting.deploy("frugal", "Deno.serve(() => new Response('x'));")[0] == 200
 
     assert hosting.deploy("forks", THREADS)[0] == 200
+    assert hosting.deploy("wasm", WASM)[0] == 200
 
     # 546 where the look at its memory finds it first, 500 where the system refuses it more before that
     assert hosting.call("hungry")[0] in (500, 546)
     assert hosting.call("forks")[0] in (500, 546)
+    assert hosting.call("wasm")[0] in (500, 546)
     assert hosting.call("frugal")[0] == 200
+
+
+def test_native_code_of_a_package_is_not_loaded(hosting: Hosting) -> None:
+    """A bundle may hold a library, as a package of npm has it: whatever loads one is closed."""
+    library = Path("/bin/true").read_bytes()
+    libraries = [str(path) for path in Path("/usr/lib").rglob("libz.so.1")] or ["libc.so.6"]
+    files = {
+        "index.ts": NATIVE.replace("LIBRARIES", json.dumps(libraries)).encode(),
+        "addon.node": library,
+        "node_modules/evil/package.json": b'{"name": "evil", "main": "addon.node"}',
+        "node_modules/evil/addon.node": library,
+    }
+    assert hosting.deploy_bytes("native", files)[0] == 200
+
+    assert hosting.call("native") == (200, "{}")
+    assert all(not process.children() for process in hosting.processes())
 
 
 def test_nothing_is_left_on_the_disk(hosting: Hosting) -> None:

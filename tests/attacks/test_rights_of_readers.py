@@ -6,13 +6,14 @@ The role of readers has rights table by table (migration management/0008).
 import uuid
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from tests.attacks.probe import run_sql, superuser_url
 from tests.attacks.test_secret_search import login_of
 from tests.platform import Platform
 
-_READER = "supabase_read_only_user"
+_READER, _COPIER = "supabase_read_only_user", "supabase_etl_admin"
 _REFUSED = (
     "select rolpassword from pg_authid",
     "select passwd from pg_shadow",
@@ -127,6 +128,26 @@ def test_a_reader_reads_no_secret(project: Platform, sql: str) -> None:
 
 def test_a_reader_reads_what_is_the_projects_and_what_is_no_secret(project: Platform) -> None:
     assert {sql: error for sql in _READ if "ERROR" in (error := _as_reader(project, sql))} == {}
+
+
+def test_a_program_that_copies_the_project_reads_what_readers_read(project: Platform) -> None:
+    """Role supabase_etl_admin is a member of theirs; it has no password until the operator gives it one."""
+    with psycopg.connect(superuser_url(project), autocommit=True) as copier:
+        copier.execute(f"set session authorization {_COPIER}")
+        answers = {sql: _answer(copier, sql) for sql in (*_REFUSED, *_READ)}
+
+    assert {sql for sql in _REFUSED if "permission denied" not in answers[sql]} == set()
+    assert {sql: answers[sql] for sql in _READ if answers[sql]} == {}
+
+
+def _answer(connection: psycopg.Connection[tuple[object, ...]], sql: str) -> str:
+    """Return the error of a statement, empty without one."""
+    try:
+        for statement in sql.split("; "):
+            connection.execute(statement)
+    except psycopg.Error as error:
+        return str(error)
+    return ""
 
 
 def test_every_column_of_the_platform_that_holds_a_secret_is_closed_to_readers(target: Platform) -> None:

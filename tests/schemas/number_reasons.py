@@ -88,6 +88,10 @@ REASONS: dict[str, dict[str, str]] = {
     "schemas/changes.py": {
         "int(part, 16)": PATTERN,
     },
+    "schemas/functions/archive_reading.py": {
+        "int(digits)": "bytes that are five ASCII digits at most, looked at in the same line",
+        "int(digits, 8)": "bytes without any but the digits 0 to 7, of a field of 12",
+    },
     "schemas/images/reading.py": {
         "float(text)": PATTERN,
         "int(value)": NUMBER,
@@ -118,6 +122,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
+    },
+    "services/gateway/connections/send_rate.py": {
+        "int(_BYTES_ACKED.unpack_from(info, _AT)[0])": NUMBER,
     },
     "services/gateway/direct/exchange.py": {
         "int(length)": "at most five decimal digits",

@@ -12,7 +12,7 @@ import msgspec
 from broker.blobs.blob_names import FUNCTIONS, OBJECTS, BlobPath, blob, parse_path
 from broker.blobs.errors import BlobMissing
 from broker.blobs.store import BlobStore
-from workers.backup.manifest import BLOBS, INDEX, BackupBlob, BackupError, close_safely, write_safely
+from workers.backup.manifest import BLOBS, INDEX, BackupBlob, BackupError, close_safely, file_of, write_safely
 
 _CONCURRENCY = 8
 _REPORT_EVERY = 500
@@ -95,7 +95,7 @@ async def _load(store: BlobStore, one: BackupBlob, folder: Path) -> None:
                 return
     hashed = hashlib.sha256()
     try:
-        file = await store.run((folder / BLOBS / one.name).open, "rb")
+        file = await store.run(file_of(folder, f"{BLOBS}/{one.name}").open, "rb")
     except OSError as error:
         raise BackupError(f"{folder / BLOBS / one.name} cannot be read: {error.strerror}") from None
     try:

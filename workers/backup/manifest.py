@@ -145,14 +145,29 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def file_of(folder: Path, name: str) -> Path:
+    """Return the path of a file of a backup, which may be from elsewhere. Raises: BackupError if it is no file, or lies outside.
+
+    A link of a hostile backup would name any file of this machine, and a pipe would never end.
+    """
+    path = folder / name
+    if not path.exists():
+        raise BackupError(f"{path} cannot be read: it is missing.")
+    if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+        raise BackupError(
+            f"{path} is no file of the backup: copy the backup with the files that its links name."
+        )
+    return path
+
+
 def read_manifest(folder: Path) -> BackupManifest:
     """Read the manifest and check that the backup's files are complete. Raises: BackupError."""
-    try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=BackupManifest)
-    except FileNotFoundError:
+    if not (folder / MANIFEST).exists():
         raise BackupError(
             f"{folder} is no backup, or one that was interrupted: it has no {MANIFEST}. Nothing was changed."
-        ) from None
+        )
+    try:
+        manifest = msgspec.json.decode(file_of(folder, MANIFEST).read_bytes(), type=BackupManifest)
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BackupError(f"{folder / MANIFEST} cannot be read: {error}") from None
     if manifest.format != FORMAT:
@@ -161,7 +176,7 @@ def read_manifest(folder: Path) -> BackupManifest:
         )
     for name, expected in manifest.files.items():
         try:
-            actual = describe_file(folder / name)
+            actual = describe_file(file_of(folder, name))
         except OSError as error:
             raise BackupError(f"{folder / name} cannot be read: {error.strerror}") from None
         if actual != expected:
@@ -172,6 +187,6 @@ def read_manifest(folder: Path) -> BackupManifest:
 def read_index(folder: Path) -> list[BackupBlob]:
     """Return the blobs of a backup. Raises: BackupError."""
     try:
-        return msgspec.json.Decoder(BackupBlob).decode_lines((folder / INDEX).read_bytes())
+        return msgspec.json.Decoder(BackupBlob).decode_lines(file_of(folder, INDEX).read_bytes())
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise BackupError(f"{folder / INDEX} cannot be read: {error}") from None

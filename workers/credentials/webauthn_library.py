@@ -6,6 +6,7 @@ Sources: docs/reference/auth.md, sections 9.2, 9.3 and 10; WebAuthn Level 3, sec
 from uuid import UUID
 
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from webauthn import (
     generate_authentication_options,
     generate_registration_options,
@@ -46,6 +47,7 @@ from workers.credentials.webauthn_credentials import (
 )
 
 _MAX_TEXT = 64 * 1024
+_LEAST_RSA_BITS = 2048
 _MAX_ID_BYTES, _MAX_KEY_BYTES = 1023, 2048
 _ALGORITHMS = [
     COSEAlgorithmIdentifier.ECDSA_SHA_256,
@@ -131,7 +133,9 @@ def verify_creation(party: RelyingParty, challenge: bytes, credential: JsonObjec
             expected_origin=list(party.origins),
             supported_pub_key_algs=_ALGORITHMS,
         )
-        decoded_public_key_to_cryptography(decode_credential_public_key(verified.credential_public_key))
+        _reject_weak(
+            decoded_public_key_to_cryptography(decode_credential_public_key(verified.credential_public_key))
+        )
         is_eligible = verified.credential_device_type is CredentialDeviceType.MULTI_DEVICE
         aaguid = UUID(verified.aaguid)
     except _MALFORMED as error:
@@ -207,6 +211,12 @@ def _checked(party: RelyingParty, credential: JsonObject) -> JsonObject:
         raise ValueError("the response is too long")
     reject_foreign_page(party, _bytes(members, "clientDataJSON"))
     return members
+
+
+def _reject_weak(key: object) -> None:
+    """Raise for an RSA key that can be factored: an authenticator that makes such keys protects nothing. Raises: ValueError."""
+    if isinstance(key, RSAPublicKey) and key.key_size < _LEAST_RSA_BITS:
+        raise ValueError("the key is too short")
 
 
 def _without_attestation(attestation: bytes) -> bytes:

@@ -21,9 +21,11 @@ from broker.observability.observe import observe, traceback_of
 from broker.observability.tracing import STATE
 from broker.processes.inherited_sockets import InheritedSockets
 from services.gateway.connections.connection_limits import ConnectionLimits
+from services.gateway.connections.send_rate import SendRate
 from services.gateway.edge import RequestCrashed
 from services.gateway.request_spans import trace_requests
 from services.gateway.requests.head_checks import answer_in_http11, is_unknown_method
+from services.gateway.requests.transfer_rate import TransferLimits
 
 _SPARE = 4096
 """Characters by which the parser's limit exceeds `max_url`: within them the refusal has the shape of its area."""
@@ -60,6 +62,7 @@ class GatewayListener(web.Server):
         max_headers: int,
         header_timeout: float,
         keepalive_timeout: float,
+        transfer: TransferLimits,
     ) -> None:
         super().__init__(
             edge.handle if STATE.tracing is None else trace_requests(STATE.tracing, edge.handle),
@@ -74,6 +77,7 @@ class GatewayListener(web.Server):
         self._edge = edge
         self.connections_open = connections
         self._header_timeout = header_timeout
+        self.transfer = transfer
         self.is_leaving = False
 
     def leave(self) -> None:
@@ -143,7 +147,7 @@ class Site(web.TCPSite):
 class ConnectionHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_edge", "_head_timer", "_header_timeout", "_is_open", "_listener", "entered")
+    __slots__ = ("_edge", "_head_timer", "_header_timeout", "_is_open", "_listener", "_send_rate", "entered")
 
     def __init__(
         self, server: GatewayListener, edge: HttpAnswers, header_timeout: float, **options: Any
@@ -154,6 +158,7 @@ class ConnectionHandler(web.RequestHandler):
         self._header_timeout = header_timeout
         self._head_timer: asyncio.TimerHandle | None = None
         self._is_open = False
+        self._send_rate = SendRate(server.transfer)
         self.entered: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -199,6 +204,16 @@ class ConnectionHandler(web.RequestHandler):
         is_idle = not waiter.done() if waiter is not None else self._request_count == 0
         return is_idle and not self._messages
 
+    def pause_writing(self) -> None:
+        """Wait with what is sent: the client does not take it. It has to go on doing so."""
+        super().pause_writing()
+        self._send_rate.pause(self.transport)
+
+    def resume_writing(self) -> None:
+        """Go on with what is sent."""
+        self._send_rate.resume()
+        super().resume_writing()
+
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
@@ -216,6 +231,7 @@ class ConnectionHandler(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
+        self._send_rate.resume()
         self._leave()
         super().connection_lost(exc)
 

@@ -1,14 +1,21 @@
 """Sealed files: what goes in comes out, and whatever was changed is detected."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from broker.archive.sealing import FileOpener, FileSealer, SealBroken, seal, unseal
+from broker.archive.sealing import FileOpener, FileSealer, SealBroken, seal
 
 KEY, OTHER = os.urandom(32), os.urandom(32)
 _HEADER = 48
+
+
+def unseal(name: str, keys: Sequence[bytes], data: bytes) -> bytes:
+    opener = FileOpener(name, keys)
+    content = opener.feed(data)
+    opener.finish()
+    return content
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 1024 * 1024, 3 * 1024 * 1024 + 7])

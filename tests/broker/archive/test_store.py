@@ -16,7 +16,6 @@ from broker.archive.store import (
     ArchiveStore,
     ArchiveStoreDown,
     open_archive_store,
-    read_whole,
 )
 from schemas.keys.secret import Secret
 from schemas.settings.backup import Backup
@@ -88,6 +87,10 @@ async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
 
 async def _names(store: ArchiveStore, folder: str) -> list[str]:
     return [file.name for file in await store.list_files(folder)]
+
+
+async def read_whole(store: ArchiveStore, name: str) -> bytes:
+    return b"".join([piece async for piece in store.read(name)])
 
 
 async def test_a_file_is_stored_read_replaced_and_deleted(store: ArchiveStore) -> None:

@@ -1,14 +1,19 @@
 """Keys that change while the door is open: ours by the file, foreign ones by their issuer. Real broker, real issuer."""
 
 import asyncio
+import base64
+import hmac
+import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
 import pytest_asyncio
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from broker.events import publish_event
 from broker.nats.connection import NatsConnection
@@ -29,9 +34,9 @@ from services.keys.platform_keys import PlatformKeys
 from services.keys.third_party_keys import ThirdPartyKeys
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import NatsServer, running_server
-from tests.services.keys.issuer import KEYS, Issuer, pair
+from tests.services.keys.issuer import KEYS, Issuer, pair, running_issuer
 
-OWN = keys_of(Auth())
+OWN, SECRET, OWN_ISSUER = keys_of(Auth()), Auth().jwt_secret.reveal(), Auth().external_url
 REST, AUTH = "/rest/v1/items", "/auth/v1/user"
 
 
@@ -115,6 +120,59 @@ async def test_firebase_tokens_must_be_for_the_project(nats: NatsServer, issuer:
         assert isinstance(
             await ask(keeper, REST, issuer.token(iss=issuer.url + "/theirs", aud="mine")), RejectedCaller
         )
+
+
+async def test_no_issuer_speaks_for_another_nor_for_us(nats: NatsServer, issuer: Issuer) -> None:
+    """Two issuers whose keys have the same id; the first is hostile."""
+    issuer.key = pair("same", "RS256")
+    issuer.publish()
+    async with running_issuer() as victim:
+        victim.key = pair("same", "RS256")
+        victim.publish()
+        places = {
+            "workos": IssuerTemplate("{issuer_url}"),
+            "firebase": IssuerTemplate(victim.url + "/{project_id}", victim.url + KEYS, "{project_id}"),
+        }
+        trusted = ThirdParty(workos=WorkOs(True, issuer.url), firebase=Firebase(True, "mine"))
+        claims = {"iss": victim.url + "/mine", "aud": "mine", "sub": "victim"}
+        public = issuer.key.private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        ours = OWN_ISSUER
+        forged = {
+            "another's issuer": issuer.key.token(**claims),
+            "ours": issuer.key.token(iss=ours, sub="victim"),
+            "no issuer": issuer.key.token(sub="victim"),
+            "another slash": issuer.key.token(iss=issuer.url + "/"),
+            "our secret, its issuer": jwt.encode({"iss": issuer.url, "exp": 1 << 40}, SECRET, "HS256"),
+            "its public key as a secret": _keyed(public, {"iss": issuer.url, "exp": 1 << 40}),
+            "a key in the head": jwt.encode(
+                claims,
+                issuer.key.private,
+                "RS256",
+                {"kid": "same", "jwk": issuer.key.public, "jku": issuer.url + KEYS},
+            ),
+            "the first of two names": _signed_text(
+                issuer, f'{{"iss":"{issuer.url}","exp":9999999999,"iss":"{claims["iss"]}","aud":"mine"}}'
+            ),
+        }
+        async with door(nats, places=places, third_party=trusted) as (keeper, _):
+            assert isinstance(await ask(keeper, REST, victim.token(**claims)), UserCaller)
+            for path in (REST, "/graphql/v1", "/storage/v1/object/x", "/realtime/v1/api"):
+                answers = {name: await ask(keeper, path, token) for name, token in forged.items()}
+                assert {name for name, caller in answers.items() if isinstance(caller, UserCaller)} == set()
+
+
+def _keyed(secret: bytes, claims: dict[str, Any]) -> str:
+    """Sign by HMAC whatever the secret is: the library refuses a public key."""
+    parts = ({"alg": "HS256", "kid": "same"}, claims)
+    text = ".".join(
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts
+    )
+    mac = hmac.digest(secret, text.encode(), "sha256")
+    return f"{text}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
+
+
+def _signed_text(issuer: Issuer, claims: str) -> str:
+    return jwt.api_jws.encode(claims.encode(), issuer.key.private, "RS256", {"kid": issuer.key.id})
 
 
 async def test_a_key_that_the_issuer_has_just_begun_to_use_is_learnt_by_the_first_request(

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from services.gateway.connections.connection_limits import ConnectionLimits
 from services.gateway.connections.listener import GatewayListener
+from services.gateway.requests.transfer_rate import TransferLimits
 from services.middleware.limits import read_networks
 from services.projects.front import FrontGateway, ServedProject
 from services.projects.idleness import IdleReport
@@ -106,7 +107,13 @@ async def gate() -> AsyncIterator[Gate]:
     front.projects = {"shop": served}
     front.table = route_table([ProjectRecord("shop", "/s", 0.0)], "apps.test")
     server = GatewayListener(
-        front, ConnectionLimits(0, 0), max_url=8192, max_headers=8192, header_timeout=30, keepalive_timeout=30
+        front,
+        ConnectionLimits(0, 0),
+        max_url=8192,
+        max_headers=8192,
+        header_timeout=30,
+        keepalive_timeout=30,
+        transfer=TransferLimits(30, 100, 60),
     )
     runner = web.ServerRunner(server, handle_signals=False)
     await runner.setup()

@@ -194,6 +194,7 @@ BAD_KEYS = {
     "unknown curve": cbor2.dumps({**_EC, -1: 99}),
     "too long": cbor2.dumps({**_EC, 99: bytes(4000)}),
     "a bomb": bomb(40),
+    "a short RSA key": cbor2.dumps({1: 3, 3: -257, -1: b"\xff" * 128, -2: b"\x01\x00\x01"}),
     "short ed25519": cbor2.dumps({1: 1, 3: -8, -1: 6, -2: b"x"}),
     "something behind": cbor2.dumps(_EC) + b"\x00",
 }

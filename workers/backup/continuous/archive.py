@@ -28,13 +28,14 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from broker.archive.sealing import SealBroken, seal, unseal
-from broker.archive.store import ArchiveFileMissing, ArchiveStore, read_whole
+from broker.archive.sealing import SealBroken, seal
+from broker.archive.store import ArchiveFileMissing, ArchiveStore, read_unsealed
 
 SLOT_PREFIX = "headwater_archive_"
 ARCHIVES = "archives"
 _ID = re.compile(SLOT_PREFIX + r"[0-9a-f]{12}")
-_PIECE = re.compile(r"([0-9A-F]{16})-([0-9A-F]{16})-([0-9]{1,16})", re.ASCII)
+_PIECE = re.compile(r"([0-9A-F]{16})-([0-9A-F]{16})-([0-9]{1,14})", re.ASCII)
+"""A store may name anything: of 14 digits every moment is one that can be written (before the year 5139)."""
 _T = TypeVar("_T", bound=Struct)
 
 
@@ -140,7 +141,7 @@ class Archive:
 
     async def read(self, name: str) -> bytes:
         """Return the content of a small file. Raises: ArchiveFileMissing, ArchiveStoreDown, SealBroken."""
-        return unseal(self.path(name), self.keys, await read_whole(self.store, self.path(name)))
+        return await read_unsealed(self.store, self.path(name), self.keys)
 
     async def write_struct(self, name: str, value: Struct) -> None:
         """Store a value. Raises: ArchiveStoreDown."""

@@ -51,7 +51,7 @@ async def restore_functions(archive: Archive, store: BlobStore, until: float) ->
     prefix = f"{archive.id}/functions/"
     for file in await archive.store.list_files(f"{archive.id}/functions"):
         milliseconds, _, name = file.name.removeprefix(prefix).partition("/")
-        if milliseconds.isdigit() and int(milliseconds[:16]) <= until * 1000:
+        if milliseconds.isascii() and milliseconds.isdigit() and int(milliseconds[:16]) <= until * 1000:
             latest[name] = max(latest.get(name, (0, "")), (int(milliseconds[:16]), file.name))
     count = 0
     for name, (_, path) in latest.items():

@@ -9,8 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from broker.archive.sealing import unseal
-from broker.archive.store import ArchiveFileMissing, read_whole
+from broker.archive.store import ArchiveFileMissing, read_unsealed
 from workers.backup.continuous.archive import Archive, WalPiece, segment_name
 from workers.backup.continuous.base_files import read_base
 from workers.backup.continuous.combined_base import write_combined
@@ -63,7 +62,7 @@ def check_room(files: RecoveryFiles, folder: Path) -> None:
 
 async def read_piece(archive: Archive, piece: WalPiece) -> bytes:
     """Return a piece of the log. Raises: SealBroken, ArchiveFileMissing, ArchiveStoreDown."""
-    content = unseal(piece.name, archive.keys, await read_whole(archive.store, piece.name))
+    content = await read_unsealed(archive.store, piece.name, archive.keys)
     if len(content) != piece.end - piece.start:
         raise MomentRejected(f"{piece.name} has {len(content)} bytes, not those of its name.")
     return content

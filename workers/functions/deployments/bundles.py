@@ -5,20 +5,17 @@ verified, paths that lead out of its folder are rejected, and the limits of `sch
 unpacked (a small archive may expand to gigabytes).
 """
 
-import gzip
 import hashlib
-import io
 import os
 import shutil
-import tarfile
 import tempfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from schemas.functions.archive_reading import ArchiveRejected, archive_files, unzipped
 from schemas.functions.deployments import (
     FUNCTION_NAME,
     MANIFEST,
@@ -30,7 +27,6 @@ from schemas.functions.deployments import (
 
 _LONGEST_PATH = 512
 _LONGEST_MANIFEST = 64 * 1024
-_PIECE = 256 * 1024
 
 
 class BundleRejected(Exception):
@@ -49,13 +45,10 @@ def read_bundle(data: bytes, name: str) -> Bundle:
     """Read and validate a bundle of one function. Raises: BundleRejected."""
     if len(data) > MOST_PACKED:
         raise BundleRejected(f"the bundle is longer than {MOST_PACKED} bytes")
-    files: dict[str, bytes] = {}
     try:
-        with tarfile.open(fileobj=io.BytesIO(_decompress(data)), mode="r:") as archive:
-            for path, content in _members(archive):
-                files[path] = content
-    except (tarfile.TarError, EOFError, ValueError) as error:
-        raise BundleRejected(f"the bundle is not an archive: {error}") from None
+        files = dict(_checked_files(archive_files(unzipped(data, MOST_UNPACKED), MOST_FILES)))
+    except ArchiveRejected as error:
+        raise BundleRejected(f"the bundle is not an acceptable archive: {error}") from None
     manifest = _manifest(files.pop(MANIFEST, b""))
     if manifest.name != name or not FUNCTION_NAME.fullmatch(name):
         raise BundleRejected(f"the bundle belongs to the function {manifest.name[:80]!r}")
@@ -97,39 +90,20 @@ def unpack(
     return bundle.manifest
 
 
-def _decompress(data: bytes) -> bytes:
-    """Return the uncompressed archive; stop at the size limit."""
-    pieces, size = [], 0
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            while piece := file.read(_PIECE):
-                size += len(piece)
-                if size > MOST_UNPACKED:
-                    raise BundleRejected(f"the bundle unpacks to more than {MOST_UNPACKED} bytes")
-                pieces.append(piece)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BundleRejected(f"the bundle is not a .tar.gz: {error}") from None
-    return b"".join(pieces)
-
-
-def _members(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+def _checked_files(members: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    """Yield files by paths that stay below their folder, each of which can be written beside the others. Raises: BundleRejected."""
     seen: set[str] = set()
     folders: set[str] = set()
-    for count, member in enumerate(archive):
-        if count >= MOST_FILES:
-            raise BundleRejected(f"the bundle has more than {MOST_FILES} files")
-        if member.isdir():
-            continue
-        path = _checked_path(member.name)
-        if not member.isfile() or path in seen:
-            raise BundleRejected(f"{path} is not a regular file, or is there twice")
+    for name, content in members:
+        path = _checked_path(name)
+        if path in seen:
+            raise BundleRejected(f"{path} is there twice")
         seen.add(path)
         parents = {str(parent) for parent in PurePosixPath(path).parents} - {"."}
         if path in folders or not parents.isdisjoint(seen):
             raise BundleRejected(f"{path} would be a file and a folder at the same time")
         folders |= parents
-        file = archive.extractfile(member)
-        yield path, file.read() if file else b""
+        yield path, content
 
 
 def _checked_path(name: str) -> str:

@@ -1,21 +1,27 @@
 """Any one file of an archive is deleted or changed: `--verify` names it, or the restore is equal byte for byte."""
 
 import asyncio
+import contextlib
 import hashlib
 import io
 import json
 import shutil
 import tarfile
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.archive.sealing import SealBroken
+from broker.archive.folder_store import FolderStore
+from broker.archive.model import StoredFile
+from broker.archive.sealing import SealBroken, key_id
 from broker.archive.store import ArchiveFileMissing, open_archive_store
+from broker.blobs.store import BlobStore
 from schemas.settings.backup import Backup
+from schemas.settings.storage import Storage
 from workers.backup.continuous import inventory
 from workers.backup.continuous.archive import (
     Archive,
@@ -28,6 +34,8 @@ from workers.backup.continuous.archive import (
 )
 from workers.backup.continuous.copy_lists import CopyLists
 from workers.backup.continuous.inspection import inspect
+from workers.backup.continuous.moments import MomentRejected
+from workers.backup.continuous.object_restore import restore_functions
 from workers.backup.continuous.recovery_files import fetch_files
 from workers.backup.continuous.recovery_plan import plan_recovery
 from workers.database.sessions.replication import lsn_text
@@ -36,6 +44,7 @@ KEYS = [bytes(range(32))]
 ID = "headwater_archive_0123456789ab"
 BEGAN, NOW = 1_795_000_000.0, 1_795_009_000.0
 SEGMENT = 1024 * 1024
+_DAMAGES = ["delete", "flip", "cut", "exchange", "append"]
 _BASES = (1, 3)
 _FILES = {"PG_VERSION": b"18\n", "base/1/2": b"rows of a table" * 500, "global/pg_control": b"\x00\x01" * 300}
 _PIECE = 1000
@@ -124,10 +133,16 @@ def _restored(folder: Path) -> tuple[object, dict[str, bytes]]:
         }
 
 
-def _damage(path: Path, how: str, at: int) -> None:
+def _damage(folder: Path, name: Path, how: str, at: int) -> None:
+    path = folder / name
     content = bytearray(path.read_bytes())
     if how == "delete":
         path.unlink()
+    elif how == "exchange":  # the content of another file of the archive
+        others = sorted(other for other in folder.rglob("*") if other.is_file() and other != path)
+        path.write_bytes(others[at % len(others)].read_bytes())
+    elif how == "append":
+        path.write_bytes(content + content[: 1 + at % len(content)])
     elif how == "flip":
         content[at % len(content)] ^= 0xFF
         path.write_bytes(content)
@@ -136,14 +151,14 @@ def _damage(path: Path, how: str, at: int) -> None:
 
 
 @settings(max_examples=60)
-@given(number=st.integers(0, 10**6), how=st.sampled_from(["delete", "flip", "cut"]), at=st.integers(0, 10**6))
+@given(number=st.integers(0, 10**6), how=st.sampled_from(_DAMAGES), at=st.integers(0, 10**6))
 def test_a_damage_of_any_one_file_is_named_or_the_restore_is_equal(whole, number, how, at):
     original, names = whole
     name = names[number % len(names)]
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "archive"
         shutil.copytree(original, folder)
-        _damage(folder / name, how, at)
+        _damage(folder, name, how, at)
 
         faults = _faults(folder)
 
@@ -158,6 +173,72 @@ def test_a_damage_of_any_one_file_is_named_or_the_restore_is_equal(whole, number
         else:
             shown = name.parent.name if name.parts[1] == "base" else str(name)
             assert shown in faults, faults
+
+
+_HOSTILE_NAMES = [
+    "wal/0000000000000000-FFFFFFFFFFFFFFFF-9999999999999999",
+    "wal/0000000000001770-0000000000001F40-99999999999999",
+    "wal/0000000000001770-0000000000001771-0",
+    "wal/../../../../outside",
+    "base/../../outside/info",
+    "base/base9/info",
+    "objects/../../../outside",
+    "functions/9999999999999999/functions/../../outside",
+    "functions/\u00b2/functions/echo",
+    "functions/1/functions/active",
+    "copies/999999999999",
+]
+
+
+class HostileStore(FolderStore):
+    """Lists what is not there, and sends it without an end."""
+
+    sent = 0
+
+    async def list_files(self, folder: str) -> list[StoredFile]:
+        hostile = [f"{ID}/{name}" for name in _HOSTILE_NAMES]
+        names = [
+            name
+            for name in [*hostile, "archives/../x", "archives/headwater_archive_0"]
+            if name.startswith(folder)
+        ]
+        return sorted([*await super().list_files(folder), *(StoredFile(name, -1) for name in names)])
+
+    async def read(self, name: str) -> AsyncIterator[bytes]:
+        if ".." not in name and not name.endswith(tuple(_HOSTILE_NAMES)):
+            async for piece in super().read(name):
+                yield piece
+            return
+        while True:
+            self.sent += 1
+            assert self.sent < 100, "it is read without an end"
+            yield b"HWARCH1\n" + key_id(KEYS[0]) + bytes(1024 * 1024)
+
+
+@pytest.mark.parametrize("hides", [False, True])
+async def test_a_hostile_store_names_and_sends_what_it_likes_and_nothing_is_written_elsewhere(
+    whole, tmp_path, hides
+):
+    folder, target = tmp_path / "archive", tmp_path / "in" / "target"
+    shutil.copytree(whole[0], folder)
+    target.mkdir(parents=True)
+    if hides:
+        shutil.rmtree(folder / ID / "wal")
+    store, blobs = HostileStore(folder), BlobStore.open(Storage(path=str(tmp_path / "blobs")), tmp_path)
+    refusals = (SealBroken, ArchiveFileMissing, MomentRejected)
+    with contextlib.suppress(*refusals):
+        await inspect(store, KEYS, verify=True, report=lambda _: None)
+    for moment in ("latest", "before migration 1", "lsn 0/1500", "transaction 777"):
+        with contextlib.suppress(*refusals):
+            files = await plan_recovery(store, KEYS, moment, "", NOW)
+            await fetch_files(files, target, lambda _: None)
+    with contextlib.suppress(*refusals):
+        await restore_functions(Archive(store, KEYS, ID), blobs, NOW)
+    await blobs.close()
+
+    assert store.sent > 0
+    assert {path.name for path in tmp_path.iterdir()} <= {"archive", "in", "blobs"}
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["target"]
 
 
 @pytest.mark.parametrize("lost", ["info", "covered", "migrations", "base"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schemas.functions.deployments import MOST_FILES, MOST_UNPACKED
 from schemas.settings.functions import FunctionSettings
 from tests.fuzz.mutate import near
-from tests.workers.functions.bundling import archive, bundle, hello
+from tests.workers.functions.bundling import archive, bundle, hello, with_sums
 from workers.functions.deployments.bundles import BundleRejected, read_bundle, unpack
 
 MANIFEST = ("manifest.json", b'{"name": "a"}')
@@ -22,7 +22,42 @@ def link(kind: bytes) -> tarfile.TarInfo:
     return info
 
 
+def header(kind: bytes, name: str, size: int = 0, more: bytes = b"") -> bytes:
+    """Return a header block of any kind; `more` are the bytes from position 345 on."""
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, size
+    block = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    block[345 : 345 + len(more)] = more
+    return with_sums(bytes(block))
+
+
+def extended(records: bytes, kind: bytes = b"x") -> bytes:
+    return header(kind, "x", len(records)) + records + bytes(-len(records) % 512)
+
+
+def after_manifest(members: bytes) -> bytes:
+    """Return a bundle whose manifest is followed by these blocks."""
+    whole = gzip.decompress(archive([MANIFEST]))
+    return gzip.compress(whole[:1024] + members + bytes(1024))
+
+
+GIBIBYTE_OF_ZEROS = bytes(41) + b"00000000000\0" + b"00000000001\0" + bytes(72) + b"\0" + b"10000000000\0"
+NAMED = header(b"0", "functions/a/x")
+
 HOSTILE = {
+    "a sparse file": after_manifest(
+        header(b"S", "functions/a/x", 1, GIBIBYTE_OF_ZEROS) + b"a".ljust(512, b"\0")
+    ),
+    "a sparse file of an extended header": after_manifest(
+        extended(b"22 GNU.sparse.major=1\n" + b"34 GNU.sparse.realsize=1073741824\n") + NAMED
+    ),
+    "a size of an extended header": after_manifest(extended(b"16 size=9999999\n") + NAMED),
+    "a path of an extended header": after_manifest(extended(b"17 path=../../xy\n") + NAMED),
+    "a path for all": after_manifest(extended(b"11 path=ab\n", b"g") + NAMED),
+    "records that are none": after_manifest(extended(b"1" * 60_000) + NAMED),
+    "a long extended header": after_manifest(extended(b"70000 comment=".ljust(69_999) + b"\n") + NAMED),
+    "a size below nothing": after_manifest(with_sums(NAMED[:124] + b"\xff" * 12 + NAMED[136:])),
+    "a continued file": after_manifest(header(b"7", "functions/a/x")),
     "no archive": b"nonsense",
     "cut": hello("a", "x")[:-20],
     "no manifest": archive([("functions/a/index.ts", b"")]),
@@ -69,16 +104,6 @@ TAR_WORDS = [
 ]
 
 
-def with_sums(data: bytes) -> bytes:
-    """Correct the checksum of every header of an archive, so that other errors in it are reached."""
-    blocks = [data[at : at + 512] for at in range(0, len(data), 512)]
-    for place, block in enumerate(blocks):
-        if block[257:262] == b"ustar" and len(block) == 512:
-            total = sum(block[:148] + b" " * 8 + block[156:])
-            blocks[place] = block[:148] + b"%06o\0 " % total + block[156:]
-    return b"".join(blocks)
-
-
 @given(near([PLAIN], TAR_WORDS).map(with_sums).map(gzip.compress) | near([PACKED]) | st.binary())
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
@@ -103,6 +128,20 @@ def test_a_bundle_is_unpacked_completely_and_only_its_user_can_read_it(tmp_path:
     assert (tmp_path / "one").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "one" / "assets" / "x.html").stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["one"]
+
+
+def test_names_of_any_length_and_kind_come_back() -> None:
+    names = [f"functions/a/{'d/' * n}\u00fc{n}" for n in (0, 40, 80, 200)]
+    files = {name: name for name in names}
+
+    assert read_bundle(bundle("a", files), "a").files == {name: name.encode() for name in names}
+
+
+def test_many_headers_of_one_file_are_read_one_after_the_other() -> None:
+    """The library reads each of them within the one before."""
+    chain = (header(b"L", "l", 2) + b"x".ljust(512, b"\0")) * 5_000
+
+    assert read_bundle(after_manifest(chain + NAMED), "a").files == {"x": b""}
 
 
 def test_a_bundle_with_another_digest_is_not_unpacked(tmp_path: Path) -> None:

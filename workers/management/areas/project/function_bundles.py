@@ -17,10 +17,13 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from schemas.functions.archive_reading import ArchiveRejected, archive_files, unzipped
 from schemas.functions.deployments import MANIFEST, MOST_FILES, MOST_UNPACKED
 from workers.management.interface.errors import ManagementError, invalid_arguments
 
 _FOLDER = "functions/"
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""LZMA takes the memory that an archive names: up to 4 GiB for one byte."""
 _MOST_LINES = 2000
 """Lines of a file that is compared; the time of a comparison grows with their square."""
 _MOST_DIFFERENCE = 256 * 1024
@@ -65,6 +68,8 @@ def read_zip(archive: str) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(base64.b64decode(archive, validate=True))) as opened:
             members = [member for member in opened.infolist() if not member.is_dir()]
+            if any(member.compress_type not in _METHODS for member in members):
+                raise invalid_arguments("The archive must be stored or deflated")
             if len(members) > MOST_FILES:
                 raise invalid_arguments(f"The archive has more than {MOST_FILES} files")
             if (
@@ -80,7 +85,7 @@ def read_zip(archive: str) -> dict[str, bytes]:
                 if member.filename in contents:
                     raise invalid_arguments(f"The file {member.filename[:80]!r} is there twice")
                 contents[member.filename] = content
-    except (binascii.Error, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:  # fmt: skip
+    except (binascii.Error, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, IndexError, OSError, ValueError) as error:  # fmt: skip
         if isinstance(error, ManagementError):
             raise
         raise invalid_arguments(f"`zip` is not a zip archive in base64: {error}") from None
@@ -125,19 +130,11 @@ def make_bundle(name: str, settings: object, contents: Mapping[str, bytes]) -> b
 def read_contents(bundle: bytes) -> dict[str, bytes]:
     """Return the files of a bundle that the platform stored. Raises: ManagementError (502) if it cannot be read."""
     try:
-        with (
-            gzip.GzipFile(fileobj=io.BytesIO(bundle)) as unzipped,
-            tarfile.open(fileobj=unzipped, mode="r|") as archive,
-        ):
-            return {
-                member.name: file.read()
-                for member in archive
-                if member.isfile()
-                and member.name != MANIFEST
-                and (file := archive.extractfile(member)) is not None
-            }
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        contents = dict(archive_files(unzipped(bundle, MOST_UNPACKED), MOST_FILES))
+    except ArchiveRejected as error:
         raise ManagementError(502, "unreadable", f"The stored bundle cannot be read: {error}") from None
+    contents.pop(MANIFEST, None)
+    return contents
 
 
 def differences(

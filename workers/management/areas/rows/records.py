@@ -16,6 +16,7 @@ import msgspec
 
 MAX_RECORD = 1024 * 1024
 """Characters of the longest record."""
+csv.field_size_limit(MAX_RECORD)  # the library's own limit is shorter than fields that an export writes
 
 
 class ImportedRecord(NamedTuple):
@@ -69,7 +70,8 @@ class TextDecoder:
 class CsvParser:
     """CSV (RFC 4180) whose first line names the columns. `json_columns`: columns whose fields are JSON.
 
-    A record may contain line ends in quotes: text is cut at a line end behind an even number of quotes.
+    A record may contain line ends in quotes: text is cut at a line end behind an even number of quotes. So a quote inside of a field that does
+    not begin with one is an error: the library would take it as a sign of the field, Postgres as the begin of a quoted part.
     """
 
     def __init__(self, delimiter: str, null_text: str, json_columns: frozenset[str]) -> None:
@@ -77,15 +79,20 @@ class CsvParser:
         self._rest = ""
         self._line = 1
         self._names: tuple[str, ...] | None = None
+        sign = re.escape(delimiter)
+        field = rf'(?:"[^"]*+(?:""[^"]*+)*+"|[^"{sign}\r\n]*+)'
+        self._records = re.compile(rf"(?:(?!\Z){field}(?:{sign}{field})*+(?:\r\n|\r|\n|\Z))*+")
 
     def feed(self, text: str, *, is_last: bool) -> Iterator[Parsed]:
-        text = self._rest + text
-        end = len(text) if is_last else _whole_lines(text)
+        begin, text = len(self._rest), self._rest + text
+        end = len(text) if is_last else _whole_lines(text, begin)
         self._rest = text[end:]
         if len(self._rest) > MAX_RECORD:
             raise UnreadableFile(self._line, "A record is too long: a closing quote may be missing")
-        first, self._line = self._line, self._line + text.count("\n", 0, end)
-        reader = csv.reader(io.StringIO(text[:end], newline=""), delimiter=self._delimiter, strict=True)
+        matched = self._records.match(text[:end])
+        good = matched.end() if matched else 0
+        first, self._line = self._line, self._line + _line_ends(text, good)
+        reader = csv.reader(io.StringIO(text[:good], newline=""), delimiter=self._delimiter, strict=True)
         begun = 0
         try:
             for fields in reader:
@@ -94,6 +101,10 @@ class CsvParser:
                     yield from self._record(fields, line)
         except csv.Error as error:
             raise UnreadableFile(first + begun, f"This is not CSV: {error}") from None
+        if good < end:
+            raise UnreadableFile(
+                self._line, "This is not CSV: a field with a quote in it must stand in quotes"
+            )
 
     def _record(self, fields: list[str], line: int) -> Iterator[Parsed]:
         if self._names is None:
@@ -121,15 +132,20 @@ class CsvParser:
         return f"{json.dumps(name)}:{json.dumps(field)}"
 
 
-def _whole_lines(text: str) -> int:
-    """Return the length of the whole records at the beginning of a text."""
-    end = text.rfind("\n")
+def _whole_lines(text: str, begin: int) -> int:
+    """Return the length of the whole records at the beginning of a text; none ends before `begin`, so that is not searched again."""
+    end = text.rfind("\n", begin)
     quotes = text.count('"', 0, end + 1)
-    while end >= 0 and quotes % 2:
-        before = text.rfind("\n", 0, end)
+    while end >= begin and quotes % 2:
+        before = max(begin - 1, text.rfind("\n", begin, end))
         quotes -= text.count('"', before + 1, end + 1)
         end = before
-    return end + 1
+    return end + 1 if end >= begin else 0
+
+
+def _line_ends(text: str, end: int) -> int:
+    """Return the number of line ends before a place, as the library counts them: also those of a carriage return alone."""
+    return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
 
 
 class NdjsonParser:
@@ -156,10 +172,11 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 class JsonParser:
-    """A JSON array of objects."""
+    """A JSON array of objects. A record that is not whole is read again when it has twice as many characters: pieces may be short."""
 
     def __init__(self) -> None:
         self._rest = ""
+        self._next_try = 0
         self._line = 1
         self._is_begun = self._is_over = False
         self._decoder = json.JSONDecoder(parse_float=str, parse_int=str)
@@ -175,11 +192,16 @@ class JsonParser:
             if self._is_over or text[at] == "[":
                 at += 1
                 continue
+            is_bounded = not is_last and len(text) - at <= MAX_RECORD
+            if is_bounded and len(text) - at < self._next_try:
+                break
             end = self._end_of_value(text, at)
             if end is None:
-                if is_last or len(text) - at > MAX_RECORD:
+                if not is_bounded:
                     raise UnreadableFile(self._line, "This is not JSON, or the file ends within a record")
+                self._next_try = 2 * (len(text) - at)
                 break
+            self._next_try = 0
             yield json_record(self._line, text[at:end])
             self._line += text.count("\n", at, end)
             at = end

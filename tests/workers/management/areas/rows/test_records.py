@@ -90,3 +90,29 @@ def test_a_quote_that_does_not_end_is_an_error_before_memory_is_full() -> None:
 
     with pytest.raises(UnreadableFile):
         _parse(_csv(), text, 65536)
+
+
+def test_a_field_may_be_as_long_as_a_record() -> None:
+    [record] = _parse(_csv(), f"a\n{'x' * 500_000}\n", 65_536)
+
+    assert isinstance(record, ImportedRecord)
+    assert json.loads(record.text) == {"a": "x" * 500_000}
+
+
+def test_a_record_in_short_pieces_is_not_read_again_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever sends single bytes would have a megabyte parsed a million times."""
+    tries = 0
+    parser = JsonParser()
+    whole = parser._end_of_value
+
+    def counted(text: str, at: int) -> int | None:
+        nonlocal tries
+        tries += 1
+        return whole(text, at)
+
+    monkeypatch.setattr(parser, "_end_of_value", counted)
+    text = '[{"a":[' + "1," * 5000 + "1]}]"
+    records = [record for sign in text for record in parser.feed(sign, is_last=False)]
+
+    assert len([*records, *parser.feed("", is_last=True)]) == 1
+    assert tries < 20
