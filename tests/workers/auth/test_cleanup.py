@@ -149,6 +149,19 @@ async def test_without_the_switch_only_counters_and_nonces_are_swept(auth_pool: 
     await auth_pool.admin.execute("delete from auth.flow_state where id = $1", mark)
 
 
+async def test_the_audit_log_is_kept_for_ever_or_for_its_retention(auth_pool: AuthPool):
+    await auth_pool.admin.execute(
+        "insert into auth.audit_log_entries (id, payload, created_at, ip_address) "
+        "select gen_random_uuid(), '{}', now() - make_interval(hours => hours), 'cleanup' from unnest(array[1, 3]) hours"
+    )
+
+    await sweep(auth_pool.having(**SWEPT).context)
+    assert await count(auth_pool, "audit_log_entries", "ip_address = 'cleanup'") == 2
+
+    await sweep(auth_pool.having(audit_log__retention=7200.0).context)
+    assert await count(auth_pool, "audit_log_entries", "ip_address = 'cleanup'") == 1
+
+
 async def test_rows_in_somebodys_hands_are_skipped(auth_pool: AuthPool):
     signed = await auth_pool.sign_up()
     session = uuid.UUID(signed.session_id)
