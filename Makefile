@@ -21,7 +21,7 @@ DASHBOARD_SOURCES := $(shell find services/dashboard/web \( -name node_modules -
 
 .DEFAULT_GOAL := help
 .PHONY: help setup start test test-fast test-affected test-postgres check check-all check-code check-pages check-tests \
-  check-postgres check-release fuzz faults mutation docs bench release clean dashboard
+  check-postgres check-release fuzz faults soak mutation docs bench release clean dashboard
 
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
@@ -34,6 +34,7 @@ help:
 	@echo "make check-all  that with the long tests, three versions of Postgres, fuzzers and faults: before a release"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
 	@echo "make faults  kill, stop and rob parts of a platform under traffic, for MINUTES=10: what is lost, doubled, missed; SEED=1 repeats"
+	@echo "make soak    two hours (MINUTES=120) of mixed traffic: memory, descriptors, disk and tables are held to their bounds"
 	@echo "make mutation  small faults in the product: which of COUNT=100 do the tests see? SEED=1 repeats"
 	@echo "make dashboard  build the pages of the dashboard; make setup does it, and a platform of a clone in the background"
 	@echo "make docs    the documentation as a site, in build/docs"
@@ -122,6 +123,9 @@ fuzz: $(VENV)/.dev
 
 mutation: $(VENV)/.dev
 	$(BIN)/python -m tests.mutation --count $(or $(COUNT),100) --seed $(or $(SEED),1) $(ARGS)
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m tests.faults.soak --minutes $(or $(MINUTES),120) $(ARGS)
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.campaign --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(ARGS)

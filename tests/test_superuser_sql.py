@@ -19,6 +19,7 @@ PROGRAMS = sorted(
 OPENS_SUPERUSERS = "workers/database/sessions/superuser.py"
 OPENS_OTHERS = {
     "workers/database/schema_cache/cache.py": "the interface's login",
+    "workers/database/connection_pool/silence_watch.py": "the login of the pool that it watches",
     "workers/database/connection_pool/stall_watch.py": "the login of the pool that it watches",
     "workers/database/sessions/leadership.py": "the scheduler's login, and that of the reader of the log",
     "workers/database/protocol/connecting.py": "the interface's login, and those of the pools",

@@ -35,6 +35,7 @@ from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Api, Settings, SettingsError
 from workers.database.connection_pool.open_connections import PoolEvent, PoolEventKind
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.connection_pool.silence_watch import SilenceWatch
 from workers.database.connection_pool.stall_watch import StallWatch
 from workers.database.protocol.row_body import BodySpace
 from workers.database.replicas.read_routing import ReplicaReads
@@ -312,10 +313,14 @@ def _close_with(process: ManagedProcess, pool: ConnectionPool, url: str) -> None
             login=login,
         ),
     )
-    watch = asyncio.create_task(StallWatch(pool, url, process.fail).run(), name="stall watch")
+    watches = (
+        asyncio.create_task(StallWatch(pool, url, process.fail).run(), name="stall watch"),
+        asyncio.create_task(SilenceWatch(pool, url).run(), name="silence watch"),
+    )
 
     async def close() -> None:
-        watch.cancel()
+        for watch in watches:
+            watch.cancel()
         for remove in gauges:
             remove()
         await pool.close()

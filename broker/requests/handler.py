@@ -63,13 +63,18 @@ class RequestBody:
 
 @dataclass(frozen=True, slots=True)
 class StreamedResponse:
-    """A response whose body is sent while it is produced. `size`: its bytes, or -1 where unknown."""
+    """A response whose body is sent while it is produced. `size`: its bytes, or -1 where unknown.
+
+    `is_stored`: the whole body is on this machine's disk, so that sending it takes no work, no memory and no connection of the
+    database. Such an answer gives up its place among the running requests (`broker/requests/serve.py`).
+    """
 
     status: int
     headers: Headers
     chunks: AsyncIterator[bytes]
     reason: str = ""
     size: int = -1
+    is_stored: bool = False
 
 
 Handler = Callable[[Request, RequestBody], Awaitable[Response | StreamedResponse]]

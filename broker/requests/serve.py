@@ -10,7 +10,9 @@
 - `ApiError` is turned into its response here and nowhere else. Any other exception becomes a 500 that shows the
   request id.
 - A body longer than `INLINE_LIMIT` is sent as chunks (`broker/requests/body.py`). The request counts as running until
-  it is sent.
+  it is sent, unless its body is stored as a whole (`StreamedResponse.is_stored`): then it moves to one of `concurrency`
+  places for sending, shared in the same way, so that clients that read slowly do not keep other requests of their caller
+  from running. Without a free place it goes on counting as running, which bounds the answers that are being sent.
 - The member announces itself to edges before it subscribes to requests, and replies to the roll call with the
   requests it holds (`broker/requests/roll_call.py`). Its own subject `member.<name>` tells edges whether its
   connection is open, and takes requests that are addressed to it by name while another member is silent.
@@ -75,6 +77,8 @@ class _ServedRequest:
     cancel_reason: str = ""
     """Why it is cancelled; empty while it is not."""
     is_started: bool = False
+    is_sending: bool = False
+    """Whether it has moved from the running requests to those whose stored answer is being sent."""
     failure: str = ""
     """Why it was answered with a status of 500 or more, for the log."""
     started_at: float = 0.0
@@ -123,6 +127,7 @@ class PoolMember:
         self._connection = connection
         self._handler = handler
         self._queue: FairQueue[_ServedRequest] = FairQueue(concurrency, queue)
+        self._sending: FairQueue[_ServedRequest] = FairQueue(concurrency, 0)
         self._longest_wait = longest_wait
         self._loop = asyncio.get_running_loop()
         self._held: dict[str, _ServedRequest] = {}
@@ -146,6 +151,12 @@ class PoolMember:
                 "headwater_pool_waiting",
                 "Requests that wait to be started.",
                 lambda: self._queue.waiting,
+                pool=self.pool,
+            ),
+            gauge(
+                "headwater_pool_sending",
+                "Requests that are done, and whose stored answer is being sent.",
+                lambda: self._sending.used,
                 pool=self.pool,
             ),
         ]
@@ -252,8 +263,25 @@ class PoolMember:
         self._sweep_timer = self._loop.call_later(_SWEEP_S, self._sweep)
 
     def _finish(self, done: _ServedRequest) -> None:
-        """Release the slot of a request that is over, and start waiting requests that fit now."""
+        """Release the place of a request that is over, and start waiting requests that fit now."""
         now = self._loop.time()
+        if done.is_sending:
+            self._sending.release(done.request.caller_key, done.started_at, now)
+        else:
+            self._release_slot(done, now)
+        if self._queue.used == 0 and self._sending.used == 0:
+            self._is_idle.set()
+
+    def _move_to_sending(self, held: _ServedRequest) -> None:
+        """Let other requests run while the stored answer of this one is sent, if a place for sending is free."""
+        now = self._loop.time()
+        if self._sending.take(held.request.caller_key, now):
+            held.is_sending = True
+            self._release_slot(held, now)
+            held.started_at = now
+
+    def _release_slot(self, done: _ServedRequest, now: float) -> None:
+        """Release the slot of a request that has stopped working, and start waiting requests that fit now."""
         self._queue.release(done.request.caller_key, done.started_at, now)
         while self._queue.waiting and (entry := self._queue.next(now)) is not None:
             held = entry.item
@@ -264,8 +292,6 @@ class PoolMember:
             else:
                 observe_wait(self.pool, now - held.since)
                 self._start(held, now, is_first=False)
-        if self._queue.used == 0:
-            self._is_idle.set()
 
     # Running handlers
 
@@ -328,19 +354,21 @@ class PoolMember:
                 self._reply(held.reply, response)
                 return response.status
             response = streamed(response)
-        await self._send(held.reply, request.id, response)
+        await self._send(held, response)
         return response.status
 
-    async def _send(self, reply: str, id: str, answer: StreamedResponse) -> None:
+    async def _send(self, held: _ServedRequest, answer: StreamedResponse) -> None:
+        if answer.is_stored:
+            self._move_to_sending(held)
         sender = bodies.BodySender(self._connection)
         stream = BodyStream(sender.subject, answer.size)
-        self._reply(reply, Response(answer.status, answer.headers, b"", answer.reason, stream))
+        self._reply(held.reply, Response(answer.status, answer.headers, b"", answer.reason, stream))
         try:
             await sender.send(answer.chunks)
         except bodies.BodyBroken:
             pass  # observed where it broke; the edge knows it as well
         except Exception as error:  # last resort: the source of the body is the handler's code
-            observe(HandlerFailed(self.pool, id, repr(error), traceback_of(error)))
+            observe(HandlerFailed(self.pool, held.request.id, repr(error), traceback_of(error)))
 
     def _reply(self, reply: str, response: Response) -> None:
         try:

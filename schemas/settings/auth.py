@@ -165,6 +165,8 @@ class AuditLog(Struct, frozen=True):
 
     disable_postgres: bool = False
     """Write audit entries to the log only."""
+    retention: Duration = Duration(0)
+    """How long entries are stored in the table; 0: for ever. Each sign-in and each refresh adds one of some 400 bytes."""
 
 
 class Auth(Struct, frozen=True):

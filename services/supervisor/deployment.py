@@ -64,6 +64,9 @@ def nats_secrets(users: dict[str, str], cluster: str, addresses: ServerAddresses
         "cluster {",
         "  name: headwater",
         f"  port: {addresses.cluster_port}",
+        # A server that falls silent is left within six seconds. Until then the others hand it every second request; by default 90 s.
+        '  ping_interval: "2s"',
+        "  ping_max: 2",
         f"  authorization {{ user: cluster, password: {json.dumps(cluster)} }}",
         f"  routes: {json.dumps(routes)}",
         "}",

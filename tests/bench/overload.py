@@ -1,9 +1,9 @@
 """Far more clients than a platform can serve at once: what waits, what is refused, and what memory it takes.
 
-    python -m tests.bench.overload [--connections 3000] [--slow-readers 200] [--seconds 20]
+    python -m tests.bench.overload [--connections 3000] [--slow-readers 200] [--slow-mb 4] [--seconds 20]
 
 It starts a platform of its own. Every connection sends one read after the other, each as soon as the answer to the one before has
-come, all as one caller; slow readers ask for 4 MB and take 64 KB a second of it. A client at another address reads beside them. The table has the answers by status with their p50 and p99, and the
+come, all as one caller; slow readers ask for `--slow-mb` each (sockets and windows take up 4 at once) and take 64 KB a second of it. A client at another address reads beside them. The table has the answers by status with their p50 and p99, and the
 memory that each process has alone before, at most, and ten seconds after the end. Exit code 1: a process was replaced, or answers
 are missing.
 """
@@ -28,7 +28,7 @@ _SCHEMA = """
 create table public.shelf (id int primary key, name text);
 insert into public.shelf select n, 'row ' || n from generate_series(1, 1000) n;
 create table public.long (id int primary key, body text);
-insert into public.long select n, repeat('x', 40000) from generate_series(1, 100) n;
+insert into public.long select n, repeat('x', 40000) from generate_series(1, 1000) n;
 grant select on public.shelf, public.long to anon, service_role;
 notify pgrst;
 """
@@ -110,9 +110,10 @@ async def show_refusal(one: Platform, end: float, reasons: Counter[str]) -> None
                         reasons[text[:200]] += 1
 
 
-async def read_slowly(one: Platform, end: float) -> int:
-    """Ask for 4 MB and take them slowly; return how many bytes were taken."""
-    request = http("GET", "/rest/v1/long", f"127.0.0.1:{one.port}", {"apikey": one.values["ANON_KEY"]})
+async def read_slowly(one: Platform, end: float, megabytes: int) -> int:
+    """Ask for a long answer and take it slowly; return how many bytes were taken."""
+    path = f"/rest/v1/long?limit={25 * megabytes}"
+    request = http("GET", path, f"127.0.0.1:{one.port}", {"apikey": one.values["ANON_KEY"]})
     taken = 0
     with contextlib.suppress(OSError):
         reader, writer = await asyncio.open_connection("127.0.0.1", one.port, limit=_TAKEN)
@@ -124,14 +125,14 @@ async def read_slowly(one: Platform, end: float) -> int:
     return taken
 
 
-async def overload(one: Platform, connections: int, slow: int, seconds: float) -> int:
+async def overload(one: Platform, connections: int, slow: int, slow_mb: int, seconds: float) -> int:
     """Run it and print the table; return the exit code."""
     memory, answers = Memory(one), Answers()
     memory.before, running = memory.look(), pids(one)
     end = time.monotonic() + seconds
     watching = asyncio.ensure_future(memory.watch())
     began = time.process_time()
-    slow_ones = [asyncio.ensure_future(read_slowly(one, end)) for _ in range(slow)]
+    slow_ones = [asyncio.ensure_future(read_slowly(one, end, slow_mb)) for _ in range(slow)]
     beside = Answers()
     bystander = Caller("another address", {"apikey": one.values["ANON_KEY"]}, "127.0.0.2")
     reading = asyncio.ensure_future(read_fast(one, bystander, seconds, beside))
@@ -172,12 +173,17 @@ def main() -> int:
     )
     parser.add_argument("--connections", type=int, default=3000)
     parser.add_argument("--slow-readers", type=int, default=200)
+    parser.add_argument(
+        "--slow-mb", type=int, default=4, help="megabytes of a slow reader's answer, 40 at most"
+    )
     parser.add_argument("--seconds", type=float, default=20)
     options = parser.parse_args()
     with platform(environment=MANY_CLIENTS) as one:
         one.psql(_SCHEMA)
         one.wait_for_catalog("long")
-        return asyncio.run(overload(one, options.connections, options.slow_readers, options.seconds))
+        return asyncio.run(
+            overload(one, options.connections, options.slow_readers, options.slow_mb, options.seconds)
+        )
 
 
 if __name__ == "__main__":

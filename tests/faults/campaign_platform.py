@@ -81,13 +81,15 @@ class CampaignPlatform:
 
 
 @contextlib.asynccontextmanager
-async def running_platform(receivers: Receivers, logs: Path | None = None) -> AsyncIterator[CampaignPlatform]:
+async def running_platform(
+    receivers: Receivers, logs: Path | None = None, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[CampaignPlatform]:
     """Start the platform of a campaign with its schema, and remove it at the end; its logs are copied to `logs`."""
     folder = Path(tempfile.mkdtemp(prefix="headwater-faults-"))
     folder.chmod(0o755)  # the system user of the database passes through it
     disk = _mounted(folder / "disk")
     _write_project(folder)
-    place = CampaignPlatform(folder, disk, _UNLIMITED | receivers.environment)
+    place = CampaignPlatform(folder, disk, {**_UNLIMITED, **receivers.environment, **(environment or {})})
     try:
         await place.start()
         await asyncio.to_thread(_prepare, place.platform, receivers)

@@ -130,17 +130,21 @@ async def _queue(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
 
 
 async def _ticks(database: asyncpg.Connection) -> JobCounts:
-    runs = [
-        JobRun(*row)
-        for row in await database.fetch(
-            "select runid, job_pid, start_time, coalesce(status = 'succeeded', false) from cron.job_run_details"
-        )
-    ]
-    ticks = [Tick(*row) for row in await database.fetch("select run, pid, at from public.ticks")]
+    # One snapshot: the job goes on, and a row of a run that began between two statements would belong to no run.
+    async with database.transaction(isolation="repeatable_read", readonly=True):
+        runs = [
+            JobRun(*row)
+            for row in await database.fetch(
+                "select runid, job_pid, start_time, coalesce(status = 'succeeded', false) from cron.job_run_details"
+            )
+        ]
+        ticks = [Tick(*row) for row in await database.fetch("select run, pid, at from public.ticks")]
     lost, doubled = compare_runs(runs, ticks)
     started = [run.start for run in runs if run.start is not None]
     seconds = (max(started) - min(started)).total_seconds() if started else 0
     remark = f"{len(runs)} runs begun in {seconds:.0f} s"
+    if lost or doubled:
+        remark += f"; lost {[run for run in runs if run.id in lost]}, doubled {[tick for tick in ticks if tick.id in doubled]}"
     return JobCounts("runs of a job each second", len(ticks), lost, doubled, remark=remark)
 
 

@@ -93,20 +93,27 @@ def outcomes(
     successes = {kind: _successes(ledger, kind) for kind in TIMED}
     for window, outcome, until in zip(windows, result, [*begins[1:], ended], strict=True):
         for kind, times in successes.items():
-            outcome.pauses[kind] = longest_pause(times, window.began, until, ended)
-            if not any(window.ended < time <= until for time in times):
+            is_healed = any(window.ended < time <= until for time in times)
+            outcome.pauses[kind] = longest_pause(times, window.began, until, ended, is_healed=is_healed)
+            if not is_healed:
                 outcome.unhealed.append(kind)
     return result
 
 
-def longest_pause(successes: Sequence[float], began: float, until: float, ended: float) -> float:
-    """Return the longest time without a success that touches the time between two moments, in its whole length.
+def longest_pause(
+    successes: Sequence[float], began: float, until: float, ended: float, *, is_healed: bool
+) -> float:
+    """Return the longest time without a success that belongs to the time between two moments, in its whole length.
 
-    A pause that goes on when the next fault begins is not cut there. `ended` is the end of the campaign.
+    A pause that goes on when the next fault begins is not cut there; after one that has healed, it is that of the next fault.
+    `ended` is the end of the campaign.
     """
     before = [time for time in successes if time <= began]
     moments = [before[-1] if before else began, *(time for time in successes if time > began), ended]
-    return max(later - earlier for earlier, later in pairwise(moments) if earlier < until)
+    pauses = [(earlier, later) for earlier, later in pairwise(moments) if earlier < until]
+    if is_healed and len(pauses) > 1 and pauses[-1][1] > until:
+        pauses.pop()
+    return max(later - earlier for earlier, later in pauses)
 
 
 def _count(operation: Operation, outcome: Outcome, stored: StoredData) -> None:

@@ -76,9 +76,10 @@ def test_rows_are_counted_with_the_fault_before_them() -> None:
 
 
 def test_the_longest_pause_is_not_cut_where_the_next_fault_begins() -> None:
-    assert longest_pause([0.0, 1.0, 4.0, 5.0], 0.5, 4.5, 6.0) == 3.0
-    assert longest_pause([1.0, 250.0], 10.0, 35.0, 260.0) == 249.0
-    assert longest_pause([], 2.0, 9.0, 20.0) == 18.0
+    assert longest_pause([0.0, 1.0, 4.0, 5.0], 0.5, 4.5, 6.0, is_healed=True) == 3.0
+    assert longest_pause([1.0, 250.0], 10.0, 35.0, 260.0, is_healed=False) == 249.0
+    assert longest_pause([], 2.0, 9.0, 20.0, is_healed=False) == 18.0
+    assert longest_pause([0.0, 1.0, 2.0, 12.0], 0.5, 2.1, 20.0, is_healed=True) == 1.0, "the next fault's"
 
 
 def test_a_campaign_in_which_something_did_not_heal_has_failed() -> None:

@@ -111,6 +111,8 @@ class Topology:
     parts: dict[str, Part] = field(default_factory=dict)
     edges: list[str] = field(default_factory=list)
     nats_http: dict[str, str] = field(default_factory=dict)
+    nats_ports: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Ports of each NATS server: for clients, for the other servers, for its health."""
     _turn: int = 0
 
     @property
@@ -184,7 +186,7 @@ async def running_topology() -> AsyncIterator[Topology]:
                     [f"127.0.0.1:{route}" for _, route, _ in ports.values()],
                 )
                 secrets = deployment_secrets(places) | {"migrate_url": database.url}
-                one = Topology(folder, secrets, database, s3)
+                one = Topology(folder, secrets, database, s3, nats_ports=ports)
                 (folder / "secrets").mkdir()
                 for name, text in secrets.items():
                     (folder / "secrets" / name).write_text(text)

@@ -1,6 +1,6 @@
 """Deletes expired rows, 100 of each kind at a time, so that no delete holds its locks for long.
 
-Counters of rate limits, and records of what must not be used twice, are always swept; the rest if
+Counters of rate limits, and records of what must not be used twice, are always swept, the audit log if it has a retention; the rest if
 `auth.db_cleanup_enabled` is set. Every worker process may sweep at any time: `for update skip locked` passes over rows that
 another one is deleting. Source: docs/reference/auth.md, section 8.5.
 """
@@ -63,6 +63,8 @@ async def sweep(context: AuthContext) -> int:
 def _statements(context: AuthContext) -> Iterator[tuple[str, tuple[str, ...]]]:
     settings = context.settings
     yield from ((name, ()) for name in _ALWAYS)
+    if settings.audit_log.retention:
+        yield "audit_entries", (repr(float(settings.audit_log.retention)),)
     if not settings.db_cleanup_enabled:
         return
     yield from ((name, ()) for name in _EXPIRED)

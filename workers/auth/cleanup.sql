@@ -89,8 +89,18 @@ delete from auth.saml_assertions where ctid in (
 ) returning 1
 
 -- name: rate_limits
+-- Rows of the future were written by a clock that was set back since: a window or a wait of theirs would last until it has caught up.
 delete from auth.rate_limits where name in (
-  select name from auth.rate_limits where updated_at < now() - interval '24 hours' limit $1::int for update skip locked
+  select name from auth.rate_limits
+  where updated_at < now() - interval '24 hours' or updated_at > now() + interval '1 minute'
+  limit $1::int for update skip locked
+) returning 1
+
+-- name: audit_entries
+-- The oldest rows stand first in the table, so that a batch is found at its beginning, without an index that each entry would write.
+delete from auth.audit_log_entries where id in (
+  select id from auth.audit_log_entries where created_at < now() - make_interval(secs => $2::float8)
+  limit $1::int for update skip locked
 ) returning 1
 
 -- name: anonymous_users

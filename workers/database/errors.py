@@ -3,6 +3,8 @@
     Exception
     ├── DatabaseError   the server rejected a statement (or would have): SQLSTATE and all fields it sent
     ├── Disconnected    no connection to the server could be opened, or it broke before the answer arrived
+    │   ├── SessionEnded    nothing of the exchange was committed
+    │   └── ServerSilent    the server answers nothing, and may still receive what was sent
     └── PoolTimeout     no connection became free in the time that the request may wait; nothing was done
         └── PoolBusy    none would become free in that time, so the request failed at once
 
@@ -66,6 +68,13 @@ class SessionEnded(Disconnected):
 
     Transactions that had not begun run on another connection (`transactions/repeat.py`): a session that was terminated while it
     was idle (`pg_terminate_backend`) fails no request.
+    """
+
+
+class ServerSilent(Disconnected):
+    """The server answered neither this exchange nor a new connection, so the pool gave up its connections (silence_watch.py).
+
+    What was sent may still arrive and be committed.
     """
 
 

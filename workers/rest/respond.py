@@ -81,7 +81,7 @@ def respond(
         if conditions is not None:
             status, headers, content = tagged(plan, status, headers, content, conditions)
         return Response(status, headers, content)
-    return StreamedResponse(status, headers, body, size=body.size)
+    return StreamedResponse(status, headers, body, size=body.size, is_stored=isinstance(body, RowBody))
 
 
 Answer = tuple[int, Headers, bytes | LongValue | RowBody]

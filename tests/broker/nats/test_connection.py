@@ -2,11 +2,13 @@ import asyncio
 
 import pytest
 
+import broker.nats.connection
 from broker.nats.connection import NatsConnection
 from broker.nats.protocol import MessageTooLong, NatsMessage
 from schemas.errors import Unavailable
 from tests.broker.conftest import Open
 from tests.broker.server import NatsServer, free_port, running_server
+from tests.faults.silent_way import silent_way
 
 
 async def _until(connection: NatsConnection, is_connected: bool) -> None:
@@ -142,6 +144,22 @@ async def test_another_server_of_the_list_takes_over(connect: Open) -> None:
         connection.publish("over", b"")
 
         await asyncio.wait_for(got.wait(), 60)
+
+
+async def test_a_silent_server_of_several_is_left_sooner_than_the_only_one(
+    monkeypatch: pytest.MonkeyPatch, nats: NatsServer, connect: Open
+) -> None:
+    monkeypatch.setattr(broker.nats.connection, "_PING_CLUSTER_S", 0.1)
+    async with silent_way("127.0.0.1", nats.port) as way:
+        alone = await connect(f"nats://127.0.0.1:{way.port}")
+        one_of_two = await connect(f"nats://127.0.0.1:{way.port},{nats.url}")
+
+        way.silence()
+        await _until(one_of_two, is_connected=False)
+        await _until(one_of_two, is_connected=True)
+
+        assert alone.is_connected
+        way.mend()
 
 
 async def test_draining_handles_what_has_arrived_and_sends_what_is_due(

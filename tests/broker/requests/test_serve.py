@@ -1,12 +1,13 @@
 import asyncio
 import math
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import exposition
 from broker.requests.call import Calls, PoolReply
 from broker.requests.current_request import CURRENT
-from broker.requests.handler import RequestBody
+from broker.requests.handler import RequestBody, StreamedResponse
 from broker.requests.serve import PoolMember, _ServedRequest, serve
 from broker.subjects import Subject
 from schemas.errors import ApiError, Unavailable
@@ -48,9 +49,11 @@ class Scene:
     def gate(self, id: str) -> asyncio.Event:
         return self.gates.setdefault(id, asyncio.Event())
 
-    async def answer(self, request: Request, _: RequestBody) -> Response:
+    async def answer(self, request: Request, _: RequestBody) -> Response | StreamedResponse:
         self.begun.append(request.id)
         match request.path:
+            case "/stored":
+                return StreamedResponse(200, [], self.body_of(request.id), is_stored=True)
             case "/refuse":
                 raise Teapot("short and stout")
             case "/crash":
@@ -60,6 +63,10 @@ class Scene:
             case "/huge":
                 return Response(200, [("x-long", "a" * 2_000_000)])
         return Response(200, [], request.id.encode())
+
+    async def body_of(self, id: str) -> AsyncIterator[bytes]:
+        await self.gate(id).wait()
+        yield id.encode()
 
     async def until_begun(self, *ids: str) -> None:
         async with asyncio.timeout(60):
@@ -78,7 +85,7 @@ async def make_scene(url: str, name: str, connect: Open, concurrency: int = 1, q
     subject = Subject(f"serve-{name}.request", f"serve-{name}")
     scenes: list[Scene] = []
 
-    async def answer(request: Request, body: RequestBody) -> Response:
+    async def answer(request: Request, body: RequestBody) -> Response | StreamedResponse:
         return await scenes[0].answer(request, body)
 
     serving = await serve(worker, subject, answer, concurrency=concurrency, queue=queue)
@@ -151,6 +158,29 @@ async def test_one_caller_leaves_places_at_work_and_in_the_queue_for_others(
         scene.gate(f"a{number}").set()
     statuses = [answer.response.status for answer in await asyncio.gather(*flood)]
     assert statuses == [200] * 6 + [503] * 14
+
+
+async def test_stored_answers_that_are_read_slowly_leave_their_callers_places_at_work(
+    nats: NatsServer, connect: Open
+) -> None:
+    scene = await make_scene(nats.url, "stored", connect, concurrency=4, queue=4)
+    slow = [await scene.ask(f"slow{number}", "/stored", caller_key="a") for number in range(3)]
+
+    others = [scene.ask(f"quick{number}", "/", caller_key="a") for number in range(3)]
+    assert [answer.response.status for answer in await asyncio.gather(*others)] == [200] * 3
+
+    # No place for sending is left to this caller: what it asks for further is sent from places at work, so all is bounded.
+    slow += [await scene.ask(f"slow{number}", "/stored", caller_key="a") for number in range(3, 6)]
+    waiting = scene.ask("waiting", "/", caller_key="a")
+    await scene.until_waiting(1)
+    draining = asyncio.ensure_future(scene.serving.drain(timeout=20))
+    for number in range(6):
+        scene.gate(f"slow{number}").set()
+    for number, reply in enumerate(slow):
+        assert reply.chunks is not None
+        assert b"".join([chunk async for chunk in reply.chunks]) == b"slow%d" % number
+    assert (await waiting).response.body == b"waiting"
+    assert await draining is True
 
 
 async def test_callers_that_wait_are_begun_in_turn(nats: NatsServer, connect: Open) -> None:

@@ -2,8 +2,10 @@ import uuid
 
 import pytest
 
+from schemas.client_networks import client_network
 from tests.workers.auth.auth_pool import AuthPool
 from workers.auth.cleanup import sweep
+from workers.auth.model.rate_limits import RequestLimit, count_request
 
 SWEPT = {"db_cleanup_enabled": True, "enable_anonymous_sign_ins": True}
 
@@ -147,6 +149,40 @@ async def test_without_the_switch_only_counters_and_nonces_are_swept(auth_pool: 
 
     assert await count(auth_pool, "flow_state", "provider_type = 'kept'") == 1
     await auth_pool.admin.execute("delete from auth.flow_state where id = $1", mark)
+
+
+async def test_the_audit_log_is_kept_for_ever_or_for_its_retention(auth_pool: AuthPool):
+    await auth_pool.admin.execute(
+        "insert into auth.audit_log_entries (id, payload, created_at, ip_address) "
+        "select gen_random_uuid(), '{}', now() - make_interval(hours => hours), 'cleanup' from unnest(array[1, 3]) hours"
+    )
+
+    await sweep(auth_pool.having(**SWEPT).context)
+    assert await count(auth_pool, "audit_log_entries", "ip_address = 'cleanup'") == 2
+
+    await sweep(auth_pool.having(audit_log__retention=7200.0).context)
+    assert await count(auth_pool, "audit_log_entries", "ip_address = 'cleanup'") == 1
+
+
+async def test_counters_of_a_clock_that_was_set_back_go(auth_pool: AuthPool):
+    await auth_pool.admin.execute(
+        "insert into auth.rate_limits (name, count, window_start, updated_at) select 'ahead:' || s, 1, now() + s, now() + s "
+        "from unnest(array['30 seconds', '2 hours']::interval[]) s"
+    )
+
+    await sweep(auth_pool.having(db_cleanup_enabled=False).context)
+
+    assert await count(auth_pool, "rate_limits", "name like 'ahead:%'") == 1
+
+
+async def test_a_bucket_of_a_clock_that_was_set_back_is_no_fuller_than_it_was(auth_pool: AuthPool):
+    client = "203.0.113.99"
+    await auth_pool.admin.execute(
+        "insert into auth.rate_limits (name, count, updated_at) values ($1, 1, now() + interval '2 hours')",
+        f"ahead:{client_network(client)}",
+    )
+
+    await count_request(auth_pool.context.database, RequestLimit("ahead", 30), client)
 
 
 async def test_rows_in_somebodys_hands_are_skipped(auth_pool: AuthPool):

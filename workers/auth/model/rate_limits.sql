@@ -1,18 +1,19 @@
--- Leaky buckets that all workers share (rate_limits.py): `count` is the level at `updated_at`; it falls with time.
+-- Leaky buckets that all workers share (rate_limits.py): `count` is the level at `updated_at`; it falls with time. A time in the
+-- future is that of a clock that was set back since: no time has passed, or a bucket would be full until the clock has caught up.
 
 -- name: take
 -- Adds one request to a bucket ($1) that drains $2 a second and holds $3; no row if it is full.
 insert into auth.rate_limits as bucket (name, count, updated_at)
 values ($1, 1, now())
 on conflict (name) do update set
-  count = greatest(0, bucket.count - extract(epoch from now() - bucket.updated_at) * $2::float8) + 1,
+  count = greatest(0, bucket.count - greatest(0, extract(epoch from now() - bucket.updated_at)) * $2::float8) + 1,
   updated_at = now()
-where greatest(0, bucket.count - extract(epoch from now() - bucket.updated_at) * $2::float8) + 1 <= $3::float8
+where greatest(0, bucket.count - greatest(0, extract(epoch from now() - bucket.updated_at)) * $2::float8) + 1 <= $3::float8
 returning 1
 
 -- name: wait
 -- Seconds until the bucket has room again.
-select ceil((count - extract(epoch from now() - updated_at) * $2::float8 + 1 - $3::float8) / $2::float8)::int
+select ceil((count - greatest(0, extract(epoch from now() - updated_at)) * $2::float8 + 1 - $3::float8) / $2::float8)::int
 from auth.rate_limits where name = $1
 
 -- name: take_window
@@ -35,9 +36,9 @@ select ceil(extract(epoch from window_start - now()) + $2::float8)::int from aut
 insert into auth.rate_limits as bucket (name, count, updated_at)
 select $1, $4::float8, now() where $4::float8 <= $3::float8
 on conflict (name) do update set
-  count = greatest(0, bucket.count - extract(epoch from now() - bucket.updated_at) * $2::float8) + $4::float8,
+  count = greatest(0, bucket.count - greatest(0, extract(epoch from now() - bucket.updated_at)) * $2::float8) + $4::float8,
   updated_at = now()
-where greatest(0, bucket.count - extract(epoch from now() - bucket.updated_at) * $2::float8) + $4::float8 <= $3::float8
+where greatest(0, bucket.count - greatest(0, extract(epoch from now() - bucket.updated_at)) * $2::float8) + $4::float8 <= $3::float8
 returning 1
 
 -- name: pause

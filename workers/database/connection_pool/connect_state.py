@@ -1,6 +1,7 @@
 """When a pool connects to the database: one explicit state, and what each event changes in it (pure).
 
     Open --callers wait--> Connecting --succeeded--> Open, or Connecting while other attempts are under way
+    every state but Closed --the server fell silent--> Waiting until T
                             |      ^
                      failed |      | the timer fired
                             v      |
@@ -84,11 +85,19 @@ class ConnectionsNeeded:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerFellSilent:
+    """The server answers nothing, and all connections are given up; the next attempt may be made at `retry_at`."""
+
+    error: Disconnected
+    retry_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class CloseRequested:
     """The pool is closed for good."""
 
 
-ConnectEvent = Succeeded | Failed | TimerFired | ConnectionsNeeded | CloseRequested
+ConnectEvent = Succeeded | Failed | TimerFired | ConnectionsNeeded | ServerFellSilent | CloseRequested
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,12 @@ def transition(state: ConnectState, event: ConnectEvent, load: PoolLoad) -> Conn
             return Closed(state.attempts - 1)
         case _, Succeeded():
             return _with_attempts(state.attempts - 1, load)
+        case Closed(), ServerFellSilent():
+            return state
+        case Waiting(), ServerFellSilent():
+            return Waiting(state.until, event.error, state.attempts)
+        case _, ServerFellSilent():
+            return Waiting(event.retry_at, event.error, state.attempts)
         case Waiting(), Failed():
             return Waiting(state.until, event.error, state.attempts - 1)
         case _, Failed():

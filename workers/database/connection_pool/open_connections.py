@@ -26,6 +26,7 @@ from workers.database.connection_pool.connect_state import (
     Failed,
     Open,
     PoolLoad,
+    ServerFellSilent,
     Succeeded,
     TimerFired,
     Waiting,
@@ -214,6 +215,16 @@ class OpenConnections:
     def grow(self) -> None:
         """Open connections for the requests that wait, and one if none is open, unless the last attempt failed."""
         self._handle(ConnectionsNeeded())
+
+    def give_up(self, error: Disconnected) -> int:
+        """End all connections, because the server is silent; return how many there were. Callers that wait fail now."""
+        connections = list(self.open)
+        # First the state: a connection that is lost makes the pool connect, and callers wait, unless there is an error.
+        self._handle(ServerFellSilent(error, self._loop.time() + self._backoff.next_s()))
+        for connection in connections:
+            connection.terminate(error)
+        self._owner.fail_waiting(error)
+        return len(connections)
 
     def _make_idle(self, connection: PostgresConnection) -> None:
         """Make a settled connection available to the next request."""

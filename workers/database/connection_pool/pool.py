@@ -26,7 +26,7 @@ from broker.requests.current_request import CURRENT
 from broker.requests.fair_queue import PLATFORM, FairQueue, QueueFull
 from workers.database.connection_pool.open_connections import OpenConnections, PoolEvent, PoolTimes
 from workers.database.connection_pool.shared_reads import SharedReads
-from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
+from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout, ServerSilent
 from workers.database.protocol.long_value import LongValue
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.row_body import BodySpace
@@ -42,6 +42,7 @@ from workers.database.transactions.perform import perform, perform_long
 from workers.database.transactions.repeat import repeat_if_ended
 from workers.database.transactions.sql_span import in_sql_span
 from workers.database.transactions.statement_lines import StatementLines
+from workers.database.transactions.unknown_outcome import or_unknown
 
 _SHARING_FROM = 2
 """Number of busy connections from which on reads share one."""
@@ -156,6 +157,28 @@ class ConnectionPool(TransactionRunner):
         return self._queue.waiting > 0 or self._loop.time() - self._needed_at < _STARVED_FOR_S
 
     @property
+    def unanswered_since(self) -> float | None:
+        """Since when the caller of the oldest exchange under way has had its connection; None without one."""
+        return min(
+            (connection.acquired_at for connection in self._connections.open if connection.is_busy),
+            default=None,
+        )
+
+    def expect_answers(self) -> None:
+        """Begin to note whether any connection receives something (silence_watch.py)."""
+        for connection in self._connections.open:
+            connection.was_heard = False
+
+    @property
+    def was_answered(self) -> bool:
+        """Whether any connection received something since `expect_answers`."""
+        return any(connection.was_heard for connection in self._connections.open)
+
+    def give_up_connections(self, error: ServerSilent) -> int:
+        """End all connections with an error, because the server is silent; return how many there were."""
+        return self._connections.give_up(error)
+
+    @property
     def connect_state(self) -> str:
         """The state of the pool's connecting, for the log; it contains no error text of the server."""
         state = self._connections.state
@@ -174,7 +197,7 @@ class ConnectionPool(TransactionRunner):
             running = perform(connection, spec, decide)
             if STATE.tracing is not None:
                 running = in_sql_span(STATE.tracing, spec.statements, running)
-            rows = await running
+            rows = await (running if spec.read_only else or_unknown(running))
             self._lines.ended(spec.statements, self._loop.time() - started_at)
             return rows
         except DatabaseError as error:
@@ -242,7 +265,7 @@ class ConnectionPool(TransactionRunner):
             except BaseException:
                 await transaction.roll_back()
                 raise
-            await transaction.commit()
+            await or_unknown(transaction.commit())
         finally:
             if transaction.connection is not None:
                 self._connections.take_back(transaction.connection)

@@ -79,6 +79,8 @@ class PostgresConnection(asyncio.Protocol):
         """A caller left a LISTEN behind or the prepared statements are in doubt: close instead of reusing."""
         self.has_temporary = False
         """A caller created temporary objects in this session (transactions/perform.py)."""
+        self.was_heard = False
+        """Whether the server sent anything since this was last set to False (connection_pool/silence_watch.py)."""
         self.opened_at = self.idle_since = self.acquired_at = 0.0
         self.holder: str | None = None
         self.long_value_timeouts = LongValueTimeouts()
@@ -254,14 +256,15 @@ class PostgresConnection(asyncio.Protocol):
         """Wait until the transport of a closed or lost connection has left the event loop, which takes a while with TLS."""
         await asyncio.shield(self._transport_closed)
 
-    def terminate(self, reason: str) -> None:
+    def terminate(self, reason: str | Disconnected) -> None:
         """Abort the connection without Terminate, in any state."""
-        self._set_lost(Disconnected(reason))
+        self._set_lost(Disconnected(reason) if isinstance(reason, str) else reason)
         self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Read messages of the server. One call may contain the ends of several answers (`exchange_several`)."""
         reader = self._reader
+        self.was_heard = True
         while data:
             try:
                 is_ready = reader.feed(data)

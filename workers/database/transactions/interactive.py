@@ -26,6 +26,7 @@ from workers.database.transactions.perform import perform_open
 from workers.database.transactions.repeat import repeat_if_ended
 from workers.database.transactions.sql_span import in_sql_span
 from workers.database.transactions.statement_lines import StatementLines
+from workers.database.transactions.unknown_outcome import or_unknown
 
 T = TypeVar("T")
 
@@ -70,6 +71,8 @@ class Transaction:
             raise RuntimeError("the transaction was committed with its last statements")
         if self.connection is not None:
             running = run_more(self.connection, statements, commits=commits)
+            if commits:
+                running = or_unknown(running)
         else:
             running = repeat_if_ended(lambda: self._begin(statements))
         if STATE.tracing is not None:

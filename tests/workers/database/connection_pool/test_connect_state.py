@@ -10,6 +10,7 @@ from workers.database.connection_pool.connect_state import (
     Failed,
     Open,
     PoolLoad,
+    ServerFellSilent,
     Succeeded,
     TimerFired,
     Waiting,
@@ -103,6 +104,14 @@ class PoolModel(RuleBasedStateMachine):
             self.callers = 0
         self.serve()
         self.handle(ConnectionsNeeded())
+
+    @rule(pause=st.floats(0.01, 1))
+    def server_falls_silent(self, pause):
+        """The state changes before the connections are lost, as in OpenConnections.give_up."""
+        self.handle(ServerFellSilent(_REFUSED, self.now + pause))
+        while self.connections:
+            self.connection_is_lost(was_busy=bool(self.busy))
+        self.callers = 0
 
     @precondition(lambda self: self.connections > self.busy and not self.callers)
     @rule()

@@ -184,7 +184,7 @@ select headwater.seal_administrator_audit($1::bigint, $2, $3, $4::jsonb, $5::jso
 -- Deletes what has expired: sessions, links, tokens a month after their end, counters.
 with old_links as (delete from headwater.administrator_links where expires_at < now()),
   old_tokens as (delete from headwater.administrator_tokens where expires_at < now() - interval '30 days'),
-  old_attempts as (delete from headwater.administrator_attempts where since < now() - interval '1 day')
+  old_attempts as (delete from headwater.administrator_attempts where since < now() - interval '1 day' or since > now() + interval '1 minute')
 delete from headwater.administrator_sessions where used_at < now() - $1::float8 * interval '1 second'
 
 -- name: sweep_audit
