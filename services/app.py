@@ -43,6 +43,7 @@ from services.subscriptions.edge import GraphQLSocketEdge
 from services.supervisor.api_keys import keys_of
 from services.supervisor.binaries import headwater_version
 from services.supervisor.ports import LOOPBACK
+from services.sync.edge import SyncEdge
 
 
 async def serve_edges(process: ManagedProcess, settings: Settings, edges: list[str]) -> None:
@@ -97,7 +98,11 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     subscriptions = GraphQLSocketEdge(settings, calls, keeper, feed) if is_subscribed else None
     if subscriptions is not None:
         process.on_drain(subscriptions.close)
-    edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions)
+    is_synced = settings.sync.enabled and settings.realtime.enabled
+    shapes = SyncEdge(settings.sync, connection, calls) if is_synced else None
+    if shapes is not None:
+        process.on_drain(shapes.close)
+    edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions, shapes)
     edge.recent_writes.follow(connection)
     follower = EdgeSettingsFollower(SettingsBase(settings, environment_variables()), calls, edge.use)
     await follower.start(connection)
@@ -107,6 +112,8 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
         process.on_drain(sockets.drain)  # runs first: the server waits until its sockets are closed
     if subscriptions is not None:
         process.on_drain(subscriptions.drain)  # likewise
+    if shapes is not None:
+        process.on_drain(shapes.drain)  # likewise
     _leave_proxies_first(process, settings, health, server)
 
 

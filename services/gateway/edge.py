@@ -50,6 +50,7 @@ from services.middleware.proxy_trust import ProxyTrust
 from services.middleware.request_id import request_id
 from services.realtime.edge import RealtimeEdge
 from services.subscriptions.edge import GraphQLSocketEdge
+from services.sync.edge import SyncEdge
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -74,6 +75,7 @@ class Edge:
         objects: ObjectTransfers | None = None,
         sockets: RealtimeEdge | None = None,
         subscriptions: GraphQLSocketEdge | None = None,
+        shapes: SyncEdge | None = None,
     ) -> None:
         gateway = settings.gateway
         self.authenticator = authenticator
@@ -87,6 +89,7 @@ class Edge:
             objects=objects,
             sockets=sockets,
             subscriptions=subscriptions,
+            shapes=shapes,
         )
         self._sockets = sockets
         self._compression = ResponseCompression(gateway.compression)

@@ -50,8 +50,11 @@ class TableDraft:
     relation: LoggedRelation
     lsn: int
     committed_at: int
+    xid: int = 0
     number: int = 0
     schema_lsn: int = 0
+    ends: bool = False
+    """It was cut at the commit: only drafts that were cut there too follow in this transaction."""
     changes: list[LoggedChange] = field(default_factory=list)
 
 
@@ -114,7 +117,7 @@ class TransactionAssembler:
             yield from self._cut()
         draft = self._open.get(relation.oid)
         if draft is None:
-            draft = TableDraft(relation, self._begin.lsn, self._begin.committed_at)
+            draft = TableDraft(relation, self._begin.lsn, self._begin.committed_at, self._begin.xid)
             self._open[relation.oid] = draft
         draft.changes.append(change)
         self._count += 1
@@ -129,6 +132,7 @@ class TransactionAssembler:
         for draft in drafts:
             draft.number = self._number
             draft.schema_lsn = self._begin.lsn if schema_lsn is None else schema_lsn
+            draft.ends = schema_lsn is not None
             self._number += (
                 1 if (draft.relation.schema, draft.relation.name) != MESSAGES_TABLE else len(draft.changes)
             )
