@@ -132,6 +132,12 @@ async def publish(database: ConnectionPool, oids: Sequence[int]) -> str:
     return ""
 
 
+async def request_tick(database: ConnectionPool) -> int:
+    """Ask that the stream says when everything up to now is in it; return the position of now. Raises: as `read_table`."""
+    rows = await _run(database, Statement(_SQL["fence"]))
+    return int(rows[0][0] or 0)
+
+
 async def _wait_for_writers(database: ConnectionPool, oids: Sequence[int]) -> None:
     deadline = time.monotonic() + _WRITERS_S
     earlier: set[bytes | None] | None = None

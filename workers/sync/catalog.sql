@@ -159,3 +159,7 @@ select realtime.publish_for_sync($1::pg_catalog.oid)
 -- name: writers
 -- Transactions that have written to the tables $1.
 select written from realtime.writers_of($1::pg_catalog.oid[]) as written
+
+-- name: fence
+-- Asks the reader of the log to publish that everything before is in the stream; the position of the request.
+select (pg_catalog.pg_logical_emit_message(true, 'headwater', 'fence'::pg_catalog.text) - '0/0')::pg_catalog.int8

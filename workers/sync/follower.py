@@ -157,8 +157,7 @@ class StreamFollower:
                 if not shape.is_behind:
                     shape.applied_seq = registry.seq
                 shape.add(work.change)
-        registry.reached = reached
-        registry.seq = max(registry.seq, messages[-1].seq if messages else reader.after)
+        registry.advance(reached, messages[-1].seq if messages else reader.after)
 
     def _load(self) -> StreamPlace | None:
         try:

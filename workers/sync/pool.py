@@ -7,33 +7,27 @@ files of a leader on another machine are not there: clients of its shapes read a
 import asyncio
 import os
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from broker.backoff import Backoff
-from broker.codec import encode
 from broker.jetstream.errors import JetStreamError
 from broker.nats.connection import NoResponders
 from broker.observability.observe import observe, traceback_of
 from broker.requests.handler import RequestBody
 from broker.requests.serve import serve
-from broker.subjects import SHAPES_CHANGED, SYNC, health
+from broker.subjects import SYNC, health
 from schemas.caller import RejectedCaller
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request, Response
 from schemas.settings.tree import Api
-from schemas.sync import ShapesChanged
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
 from workers.request_context.identity import IdentityResolver
 from workers.resources import Resources
 from workers.sync.errors import TokenRejected
-from workers.sync.follower import StreamFollower
 from workers.sync.metrics import SyncMetrics
 from workers.sync.observations import SyncCrashed, SyncLeads, SyncWaits
-from workers.sync.registry import ShapeRegistry
-from workers.sync.rights import RightsWatch
-from workers.sync.worker import SyncWorker
+from workers.sync.service import SyncService
 
 _LOCK = (0x68777368, 1)
 """The leader's advisory lock; other parts of the platform use other first halves."""
@@ -72,7 +66,6 @@ class SyncPool:
         self._backoff = Backoff(0.1, 5.0)
         self._metrics = SyncMetrics()
         self._identities: tuple[Api, IdentityResolver] | None = None
-        self._changed: set[str] = set()
         self.is_leader = False
         self.is_waiting = False
 
@@ -118,40 +111,30 @@ class SyncPool:
     async def _serve(self) -> None:
         """Load the shapes, follow the stream, and serve until cancelled."""
         resources = self._resources
-        self._folder.mkdir(parents=True, exist_ok=True)
-        registry = ShapeRegistry(
+        service = SyncService(
+            resources.connection,
             resources.database,
-            self._folder / "shapes",
+            self._folder,
             resources.settings.sync,
+            self._resolver,
             self._role_settings,
-            self._on_changed,
+            self._metrics,
         )
-        follower = StreamFollower(resources.connection, registry, self._folder / "place.json")
-        watch = RightsWatch(resources.database, registry, follower)
-        remove_metrics = self._metrics.register(registry)
         try:
-            is_continued = await follower.start()
-            await registry.load(is_continued=is_continued)
-            follower.run()
-            watch.start()
-            worker = SyncWorker(registry, self._resolver, self._metrics.count)
+            await service.open()
             member = await serve(
-                resources.connection, SYNC, worker.answer, concurrency=_CONCURRENCY, queue=_QUEUE
+                resources.connection, SYNC, service.worker.answer, concurrency=_CONCURRENCY, queue=_QUEUE
             )
             try:
                 self.is_leader = True
                 self._backoff.reset()
-                observe(SyncLeads(len(registry.by_handle)))
-                resources.connection.try_publish(SHAPES_CHANGED.name, encode(ShapesChanged(is_restart=True)))
+                observe(SyncLeads(len(service.registry.by_handle)))
+                service.announce_restart()
                 await asyncio.Event().wait()
             finally:
                 await member.stop()
         finally:
-            remove_metrics()
-            with suppress(Exception):
-                await watch.close()
-                await follower.close()
-            await registry.close()
+            await service.close()
 
     def _role_settings(self, role: str) -> tuple[tuple[str, str], ...]:
         found = self._resources.cache.catalog.roles.get(role)
@@ -162,19 +145,6 @@ class SyncPool:
         if self._identities is None or self._identities[0] is not api:
             self._identities = (api, IdentityResolver(api, _reject))
         return self._identities[1]
-
-    def _on_changed(self, handle: str) -> None:
-        """Tell the edges that a shape has changed or ended; the changes of one loop iteration are one message."""
-        if not self._changed:
-            asyncio.get_running_loop().call_soon(self._publish)
-        self._changed.add(handle)
-
-    def _publish(self) -> None:
-        handles, self._changed = sorted(self._changed), set()
-        for start in range(0, len(handles), 1000):
-            self._resources.connection.try_publish(
-                SHAPES_CHANGED.name, encode(ShapesChanged(handles[start : start + 1000]))
-            )
 
 
 def _reject(caller: RejectedCaller | None) -> ApiError:

@@ -8,6 +8,7 @@ A shape that ends is deleted from the disk, and its handle is never issued again
 """
 
 import asyncio
+import contextlib
 import os
 import secrets
 import shutil
@@ -26,7 +27,7 @@ from schemas.errors import ApiError
 from schemas.settings.sync import SyncSettings
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.sync.catalog import publish
+from workers.sync.catalog import publish, request_tick
 from workers.sync.definition import ResolvedShape, SyncCaller, resolve
 from workers.sync.errors import InvalidParameters, TooManyShapes
 from workers.sync.names import TableName
@@ -36,6 +37,7 @@ from workers.sync.shape import Shape, ShapeState
 from workers.sync.store import ShapeStore
 
 _HOUR_S = 3600.0
+_CAUGHT_UP_S, _ASK_AGAIN_S = 5.0, 0.5
 _RESOLVED_S = 2.0
 _MOST_RESOLVED = 5000
 LEAST_SIZE = 16 * 1024 * 1024
@@ -83,6 +85,7 @@ class ShapeRegistry:
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
         self._made_by: dict[str, deque[float]] = {}
         self._published: set[int] = set()
+        self._advanced = asyncio.Event()
         self._creating: dict[str, asyncio.Task[Shape]] = {}
         self._resolved: dict[tuple[Definition, str, str], tuple[float, ResolvedShape]] = {}
 
@@ -178,6 +181,7 @@ class ShapeRegistry:
             self.settings.chunk_size,
             lambda: self.reached,
             lambda it: self._changed(handle, it),
+            self.catch_up,
         )
         shape.applied_seq = self.seq
         self.by_handle[handle] = shape
@@ -355,6 +359,24 @@ class ShapeRegistry:
         return min(
             [shape.applied_seq for shape in self.by_handle.values() if shape.is_behind], default=self.seq
         )
+
+    async def catch_up(self) -> None:
+        """Wait until the stream has brought everything that is committed now, `_CAUGHT_UP_S` at most. Raises: DatabaseError and the like."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _CAUGHT_UP_S
+        while loop.time() < deadline:
+            lsn = await request_tick(self.database)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_ASK_AGAIN_S):
+                    while self.reached <= lsn:
+                        await self._advanced.wait()
+                return
+
+    def advance(self, reached: int, seq: int) -> None:
+        """Note up to where the stream was taken."""
+        self.reached, self.seq = max(self.reached, reached), max(self.seq, seq)
+        self._advanced.set()
+        self._advanced = asyncio.Event()
 
     def shapes_of(self, names: Iterable[TableName]) -> set[Shape]:
         """Return the shapes that a change of some tables may concern."""

@@ -15,7 +15,7 @@ Positions. A client holds `<position>_0` of the last up-to-date message, so ever
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -46,6 +46,14 @@ class ShapeState(Enum):
     BUILDING = "building"
     LIVE = "live"
     ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class _LastRead:
+    """What the last message of a key included, and the transactions that it named."""
+
+    seen: TransactionSnapshot
+    txids: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -92,7 +100,9 @@ class Shape:
         chunk_size: int,
         reached: Callable[[], int],
         on_changed: Callable[[str], None],
+        catch_up: Callable[[], Awaitable[None]],
     ) -> None:
+        self._catch_up = catch_up
         self.handle, self.resolved, self.store = handle, resolved, store
         self.state = ShapeState.BUILDING
         self.used_at = 0.0
@@ -115,7 +125,7 @@ class Shape:
         self._grew = asyncio.Event()
         self._told = 0
         self._last: Offset | None = None
-        self._recent: dict[bytes, TransactionSnapshot] = {}
+        self._recent: dict[bytes, _LastRead] = {}
         table = resolved.table
         self._relation = f"{quoted(table.schema)}.{quoted(table.name)}"
 
@@ -251,13 +261,8 @@ class Shape:
     async def apply(self, database: ConnectionPool, change: PendingChange) -> None:
         """Append what a change means for this shape. Raises: DatabaseError, Disconnected, PoolTimeout, OSError."""
         async with self._work:
-            if change.reads_all:
-                await self._read_all(database, change)
-                return
-            keys = list(change.keys)
-            for start in range(0, len(keys), KEYS_AT_ONCE):
-                await self._apply_keys(database, change, keys[start : start + KEYS_AT_ONCE])
-            if change.compares:
+            await self._apply_rows(database, change)
+            if change.compares or change.reads_all:
                 await self._compare(database, change.lsn, tuple(change.txids))
 
     async def compare(self, database: ConnectionPool) -> None:
@@ -273,6 +278,14 @@ class Shape:
         async with open_snapshot(database, self.resolved.session) as snapshot:
             async for page in snapshot.pages(sql.keys()):
                 await self._in_thread(partial(store.add_present, page))
+        await self._catch_up()
+        waiting, self.pending = self.pending, None
+        if (
+            waiting is not None
+        ):  # what these transactions changed is theirs; the comparison adds what nothing announces
+            await self._apply_rows(database, waiting)
+            if waiting.compares:
+                self.add(PendingChange(waiting.lsn, waiting.txids, compares=True))
         await self._in_thread(store.end_comparison)
         after = 0
         while some := await self._in_thread(partial(store.differing, after, KEYS_AT_ONCE)):
@@ -283,14 +296,21 @@ class Shape:
         now = asyncio.get_running_loop().time()
         self.compared_at, self.compare_s = now, now - started_at
 
+    async def _apply_rows(self, database: ConnectionPool, change: PendingChange) -> None:
+        keys = list(change.keys)
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            await self._apply_keys(database, change, keys[start : start + KEYS_AT_ONCE])
+        if change.reads_all:
+            await self._read_all(database, change)
+
     async def _read_all(self, database: ConnectionPool, change: PendingChange) -> None:
-        """Read every row that is seen or was, in pages of keys."""
-        await self._compare(database, change.lsn, tuple(change.txids))
-        async with open_snapshot(database, self.resolved.session) as snapshot:
-            async for page in snapshot.pages(self.resolved.sql.keys()):
+        """Read every row that the caller sees again, in pages of keys."""
+        sql, session = self.resolved.sql, self.resolved.session
+        async with open_snapshot(database, session) as snapshot:
+            async for page in snapshot.pages(sql.keys()):
                 for start in range(0, len(page), KEYS_AT_ONCE):
                     some = [key_values(key, self._relation) for key in page[start : start + KEYS_AT_ONCE]]
-                    point, rows = await read_by_keys(database, self.resolved.session, self.resolved.sql, some)
+                    point, rows = await read_by_keys(database, session, sql, some)
                     await self._append(rows, point, Batch(change.lsn, tuple(change.txids)), {})
 
     async def _apply_keys(
@@ -330,7 +350,7 @@ class Shape:
             await asyncio.to_thread(self.store.apply, lsn, messages, states)
             self._last = (lsn, messages[-1][0])
             self.is_retired |= batch.is_move and any(value is None for value in states.values())
-            self._remember(states, seen)
+            self._remember(states, seen, frozenset(batch.txids))
         self._on_changed(self.handle)
 
     def _draft(
@@ -349,13 +369,15 @@ class Shape:
 
     def _was_read(self, key: bytes, txid: int) -> bool:
         """Return whether an earlier message of a key included a transaction that had not had its turn."""
-        seen = self._recent.get(key)
-        return seen is not None and seen.can_see(txid)
+        last = self._recent.get(key)
+        return last is not None and txid not in last.txids and last.seen.can_see(txid)
 
-    def _remember(self, states: Mapping[bytes, bytes | None], seen: TransactionSnapshot) -> None:
+    def _remember(
+        self, states: Mapping[bytes, bytes | None], seen: TransactionSnapshot, txids: frozenset[int]
+    ) -> None:
         for key in states:
             self._recent.pop(key, None)
-            self._recent[key] = seen
+            self._recent[key] = _LastRead(seen, txids)
         while len(self._recent) > _MOST_RECENT:
             del self._recent[next(iter(self._recent))]
 
