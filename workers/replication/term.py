@@ -42,7 +42,7 @@ from workers.replication.transactions import LoggedTransactionEnd, TableDraft, T
 
 _NO_PUBLICATION = "42704"
 _IN_USE = "55006"
-_FENCE_S = 0.02
+_FENCE_S = 0.005
 """Seconds between ticks that are asked for: any session of the database may ask."""
 _TICK_S = 60.0
 """Seconds between ticks at most; a quarter of the retention if that is shorter."""

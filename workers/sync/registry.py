@@ -37,7 +37,7 @@ from workers.sync.shape import Shape, ShapeState
 from workers.sync.store import ShapeStore
 
 _HOUR_S = 3600.0
-_CAUGHT_UP_S, _ASK_AGAIN_S = 5.0, 0.5
+_CAUGHT_UP_S, _ASK_AGAIN_S = 5.0, 0.1
 _RESOLVED_S = 2.0
 _MOST_RESOLVED = 5000
 LEAST_SIZE = 16 * 1024 * 1024
@@ -86,6 +86,8 @@ class ShapeRegistry:
         self._made_by: dict[str, deque[float]] = {}
         self._published: set[int] = set()
         self._advanced = asyncio.Event()
+        self._catching_up = asyncio.Lock()
+        self._next_catch_up: asyncio.Task[None] | None = None
         self._creating: dict[str, asyncio.Task[Shape]] = {}
         self._resolved: dict[tuple[Definition, str, str], tuple[float, ResolvedShape]] = {}
 
@@ -361,7 +363,20 @@ class ShapeRegistry:
         )
 
     async def catch_up(self) -> None:
-        """Wait until the stream has brought everything that is committed now, `_CAUGHT_UP_S` at most. Raises: DatabaseError and the like."""
+        """Wait until the stream has brought everything that is committed now, `_CAUGHT_UP_S` at most. Raises: as `request_tick`.
+
+        One request is underway at a time; callers that come meanwhile share the next one.
+        """
+        if self._next_catch_up is None:
+            self._next_catch_up = asyncio.get_running_loop().create_task(self._catch_up())
+        await asyncio.shield(self._next_catch_up)
+
+    async def _catch_up(self) -> None:
+        async with self._catching_up:
+            self._next_catch_up = None  # who comes from here on needs a later one
+            await self._request_tick()
+
+    async def _request_tick(self) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _CAUGHT_UP_S
         while loop.time() < deadline:

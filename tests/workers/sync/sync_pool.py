@@ -1,5 +1,6 @@
 """The service of shapes on a database, a broker and a replication, and a client that keeps rows as the protocol says."""
 
+import asyncio
 import json
 import tempfile
 import time
@@ -31,6 +32,8 @@ BOB = "b0b00000-0000-4000-8000-000000000002"
 ANON = AnonymousCaller()
 SERVICE = ServiceCaller()
 LONGEST_S = 30.0
+POLL_S = 0.01
+"""Between reads of a client that has nothing new: the service runs on the same event loop."""
 
 
 def user(subject: str = ALICE, **more: object) -> UserCaller:
@@ -148,6 +151,7 @@ class ShapeClient:
         deadline = time.monotonic() + LONGEST_S
         while sorted(str(row[column]) for row in (await self.read()).values()) != sorted(map(str, values)):  # type: ignore[call-overload]
             assert time.monotonic() < deadline, (self.rows, values)
+            await asyncio.sleep(POLL_S)
 
 
 def settings_of(**more: object) -> SyncSettings:

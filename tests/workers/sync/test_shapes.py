@@ -13,6 +13,7 @@ from tests.workers.sync.sync_pool import (
     ALICE,
     ANON,
     BOB,
+    POLL_S,
     SERVICE,
     SyncPoolOfTests,
     settings_of,
@@ -134,7 +135,7 @@ async def test_changed_policies_grants_and_roles_are_obeyed(sync_pool: SyncPoolO
     await sync_pool.sql(f"revoke select on {table} from authenticated")
     query = {"table": table, "offset": "-1"}
     while (answer := await sync_pool.ask(query, alice.caller)).status == 200:
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(POLL_S)
 
     assert answer.status == 403
 
@@ -223,6 +224,7 @@ async def test_a_truncated_or_altered_table_ends_its_shape(sync_pool: SyncPoolOf
     await client.until([2])
     while client.refetches < 2:
         await client.read()
+        await asyncio.sleep(POLL_S)
 
 
 async def test_partitions_change_under_the_name_of_the_root(sync_pool: SyncPoolOfTests) -> None:
