@@ -8,7 +8,7 @@
     pool       events, emails, logs, metrics, the wake-up of       own inbox, everything the pools serve, events
                functions, requests of POOL_TO_POOL; creates,
                updates and reads their streams
-    changes    changes, messages, gaps, catalog, config, faults,   own inbox, what the pool realtime serves, events,
+    changes    changes, messages, gaps, catalog, config, faults,   own inbox, what realtime and sync serve, events,
                log lines; creates, updates, moves and deletes      client positions
                the stream CHANGES alone
     platform   everything                                          everything
@@ -55,7 +55,9 @@ from broker.subjects import (
     REALTIME,
     REQUESTS,
     SETTINGS_CHANGED,
+    SHAPES_CHANGED,
     STORAGE_EVENTS_STREAM,
+    SYNC,
     Subject,
     cancel,
     health,
@@ -123,7 +125,7 @@ def _edge_rights(inbox: str) -> _Rights:
 
 
 def _pool_rights(inbox: str) -> _Rights:
-    served = [subject.name for subject in (*REQUESTS, EDGE_SETTINGS, AUTH_SETTINGS)]
+    served = [subject.name for subject in (*REQUESTS, EDGE_SETTINGS, AUTH_SETTINGS) if subject is not SYNC]
     return (
         [
             "_INBOX.>",
@@ -151,7 +153,7 @@ def _pool_rights(inbox: str) -> _Rights:
 
 
 def _changes_rights(inbox: str) -> _Rights:
-    pools = (REALTIME.pool, health(REALTIME.pool).pool, EDGE_SETTINGS.pool)
+    pools = (REALTIME.pool, health(REALTIME.pool).pool, SYNC.pool, health(SYNC.pool).pool, EDGE_SETTINGS.pool)
     return (
         [
             "_INBOX.>",
@@ -161,6 +163,7 @@ def _changes_rights(inbox: str) -> _Rights:
             CONFIG_CHANGED.name,
             SETTINGS_CHANGED.name,
             FAULTS.name,
+            SHAPES_CHANGED.name,
             log_lines("changes").name,
             *CHANGES_SUBJECTS,
             *_stream_keeping(CHANGES_STREAM),
@@ -171,10 +174,12 @@ def _changes_rights(inbox: str) -> _Rights:
         [
             inbox,
             REALTIME.name,
+            SYNC.name,
             EDGE_SETTINGS.name,
             CLIENT_POSITIONS.name,
             *_SERVING,
             health(REALTIME.pool).name,
+            health(SYNC.pool).name,
             *(subject(pool) for subject in (cancel, probe) for pool in pools),
         ],
     )

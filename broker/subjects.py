@@ -44,8 +44,9 @@ IMAGES = Subject("images.request", "images")
 FUNCTIONS = Subject("functions.request", "functions")
 REALTIME = Subject("realtime.request", "realtime")
 MANAGEMENT = Subject("management.request", "management")
+SYNC = Subject("sync.request", "sync")
 
-REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME, MANAGEMENT)
+REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME, MANAGEMENT, SYNC)
 """Subjects served as `Request` -> `Response` (schemas/http.py)."""
 POOL_TO_POOL = (IMAGES, FUNCTIONS, AUTH, STORAGE)
 """Pools that other pools send requests to: storage to images, the scheduler to functions, operations of administrators to the last
@@ -78,6 +79,8 @@ KEYS_CHANGED = Subject("events.keys")
 """schemas.events.KeysChanged"""
 FUNCTIONS_CHANGED = Subject("events.functions")
 """schemas.events.FunctionsChanged"""
+SHAPES_CHANGED = Subject("events.shapes")
+"""schemas.sync.ShapesChanged: from the pool sync to every edge, at most once and not stored."""
 OBJECTS_CHANGED = Subject("events.objects")
 """schemas.storage_events.ObjectsChanged: from the pool storage to every edge, at most once and not stored."""
 POSITIONS = Subject("events.positions")

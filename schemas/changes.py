@@ -97,6 +97,10 @@ class ChangeBatch(Struct, frozen=True, array_like=True, tag="batch"):
     identity: str
     """`pg_class.relreplident`: d default, f full, i an index, n nothing."""
     changes: list[RowChange]
+    xid: int = 0
+    """Number of the transaction, 32 bits as in the log; 0 in messages of versions before 2026-12."""
+    ends: bool = False
+    """No further message of this transaction about a table follows later than those that have the same end."""
 
 
 class StoredBroadcast(Struct, frozen=True, array_like=True, tag="sent"):

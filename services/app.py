@@ -45,6 +45,7 @@ from services.subscriptions.live_service import open_live_queries
 from services.supervisor.api_keys import keys_of
 from services.supervisor.binaries import headwater_version
 from services.supervisor.ports import LOOPBACK
+from services.sync.edge import SyncEdge
 
 
 async def serve_edges(process: ManagedProcess, settings: Settings, edges: list[str]) -> None:
@@ -105,7 +106,11 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
         process.on_drain(subscriptions.close)
     live_reads = LiveReads(settings.api.live, calls, live, settings.gateway.request_timeout)
     process.on_drain(live_reads.close)
-    edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions, live_reads)
+    is_synced = settings.sync.enabled and settings.realtime.enabled
+    shapes = SyncEdge(settings.sync, connection, calls) if is_synced else None
+    if shapes is not None:
+        process.on_drain(shapes.close)
+    edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions, live_reads, shapes)
     edge.recent_writes.follow(connection)
     follower = EdgeSettingsFollower(SettingsBase(settings, environment_variables()), calls, edge.use)
     await follower.start(connection)
@@ -116,6 +121,8 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     if subscriptions is not None:
         process.on_drain(subscriptions.drain)  # likewise
     process.on_drain(live_reads.drain)
+    if shapes is not None:
+        process.on_drain(shapes.drain)  # likewise
     _leave_proxies_first(process, settings, health, server)
 
 

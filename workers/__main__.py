@@ -25,6 +25,7 @@ POOLS = {
     "storage": "workers.storage.pool",
     "replication": "workers.replication.pool",
     "realtime": "workers.realtime.pool",
+    "sync": "workers.sync.pool",
     "scheduler": "workers.scheduler.pool",
     "management": "workers.management.pool",
 }

@@ -30,6 +30,7 @@ from schemas.settings.realtime import RealtimeSettings as Realtime
 from schemas.settings.scheduler import Net as Net
 from schemas.settings.scheduler import Scheduler as Scheduler
 from schemas.settings.storage import Storage
+from schemas.settings.sync import SyncSettings as Sync
 from schemas.settings.types import Amount, Bytes, Count, Duration, Port, Rate, Seconds
 
 DEVELOPMENT_DB_PASSWORD = "postgres"  # noqa: S105 - published on purpose
@@ -355,6 +356,7 @@ class Settings(Struct, frozen=True):
     storage: Storage = field(default_factory=Storage)
     graphql: Graphql = field(default_factory=Graphql)
     realtime: Realtime = field(default_factory=Realtime)
+    sync: Sync = field(default_factory=Sync)
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
     functions: dict[str, FunctionSettings] = field(default_factory=dict)
     """Functions with settings of their own: `[functions.<name>]`."""

@@ -51,6 +51,7 @@ from services.middleware.request_id import request_id
 from services.realtime.edge import RealtimeEdge
 from services.subscriptions.edge import GraphQLSocketEdge
 from services.subscriptions.live_reads import LiveReads
+from services.sync.edge import SyncEdge
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -76,6 +77,7 @@ class Edge:
         sockets: RealtimeEdge | None = None,
         subscriptions: GraphQLSocketEdge | None = None,
         live_reads: LiveReads | None = None,
+        shapes: SyncEdge | None = None,
     ) -> None:
         gateway = settings.gateway
         self.authenticator = authenticator
@@ -90,6 +92,7 @@ class Edge:
             sockets=sockets,
             subscriptions=subscriptions,
             live_reads=live_reads,
+            shapes=shapes,
         )
         self._sockets = sockets
         self._compression = ResponseCompression(gateway.compression)

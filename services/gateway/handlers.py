@@ -48,6 +48,7 @@ from services.middleware.errors import error_response
 from services.realtime import edge as realtime
 from services.subscriptions.edge import GraphQLSocketEdge, is_subscribing
 from services.subscriptions.live_reads import LiveReads, LiveRequest, is_live
+from services.sync.edge import HEALTH, SyncEdge, is_shape
 
 _READS = ("GET", "HEAD")
 _ALLOW = ("allow", "GET, HEAD, OPTIONS")
@@ -235,6 +236,52 @@ class RealtimeHandler(RouteHandler):
         return await self._sockets.answer(realtime_request, await self._forwarder.read(request.http), caller)
 
 
+class SyncHandler(ForwardHandler):
+    """Shapes: what waits for changes waits in this edge; all else goes to the pool."""
+
+    def __init__(
+        self,
+        policy: cors.CorsPolicy,
+        forwarder: Forwarder,
+        caller_keys: CallerKeys,
+        subject: Subject,
+        edge: SyncEdge,
+    ) -> None:
+        super().__init__(policy, forwarder, caller_keys, subject)
+        self._edge = edge
+
+    def options(self, request: GatewayRequest) -> Response:
+        """Return the response to a preflight, and to OPTIONS without one: both need no key."""
+        preflight = super().options(request)
+        return Response(204) if preflight is None else replace(preflight, status=204)
+
+    def begin(
+        self, request: GatewayRequest, body: MessageBody, on_settled: Callable[[OpenCall], None]
+    ) -> tuple[Request, OpenCall] | None:
+        """Return None: `handle` decides which requests reach the pool."""
+        del request, body, on_settled
+        return None
+
+    async def handle(self, request: GatewayRequest) -> Reply:
+        """Answer a request for a shape, or for the health of the area."""
+        if request.below == HEALTH:
+            return await self._edge.health()
+        if not is_shape(request.below):
+            return gateway_error(request, 404, "There is nothing here; shapes are at /sync/v1/shape")
+        if isinstance(request.caller, RejectedCaller):
+            return gateway_error(request, 401, request.caller.message)
+        assert request.caller is not None  # authenticated before
+        key = self._caller_key(request, request.client_address())
+        return await self._edge.answer(
+            request.http,
+            request.query,
+            request.caller,
+            key,
+            request.response_headers,
+            lambda: self._forward(request, request.query),
+        )
+
+
 class FunctionHandler(ForwardHandler):
     """Functions: requests, WebSockets, and preflights, which the function may answer itself."""
 
@@ -343,6 +390,7 @@ def build_handlers(
     subscriptions: GraphQLSocketEdge | None,
     recent_writes: RecentWrites,
     live_reads: LiveReads | None = None,
+    shapes: SyncEdge | None = None,
 ) -> Mapping[HandlerName, RouteHandler]:
     """Return a handler for every name that a route has; that of an interface which is switched off answers 501."""
     gateway = settings.gateway
@@ -386,6 +434,10 @@ def build_handlers(
     handlers[HandlerName.DASHBOARD] = DashboardHandler(policies["dashboard"], DashboardFiles())
     if sockets is not None:
         handlers[HandlerName.REALTIME] = RealtimeHandler(policies["realtime"], forwarder, sockets)
+    if shapes is not None:
+        handlers[HandlerName.SYNC] = SyncHandler(
+            policies["sync"], forwarder, keys, subjects[HandlerName.SYNC], shapes
+        )
     if objects is not None:
         largest, policy = settings.storage.largest, policies["storage"]
         handlers |= {

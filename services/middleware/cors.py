@@ -29,6 +29,10 @@ _EVERYWHERE = (
 )  # fmt: skip
 _LIMITS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 _ADDED = {
+    "sync": (
+        "electric-cursor", "electric-handle", "electric-has-data", "electric-offset", "electric-schema",
+        "electric-snapshot", "electric-up-to-date", "electric-internal-known-error", "electric-server",
+    ),
     "rest": ("Proxy-Status",),
     "auth": ("x-supabase-api-version", "x-sb-error-code", *_LIMITS),
     "storage": (

@@ -126,6 +126,8 @@ def _encoded(draft: TableDraft, table: LoggedTable, changes: list[RowChange]) ->
             table.columns,
             draft.relation.identity,
             changes,
+            draft.xid,
+            draft.ends,
         )
     )
 

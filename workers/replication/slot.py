@@ -12,7 +12,7 @@ from workers.replication import failover
 from workers.replication.tables import Ask
 from workers.sql.files import read_statements
 
-PUBLICATIONS = ("supabase_realtime", "supabase_realtime_messages_publication")
+PUBLICATIONS = ("supabase_realtime", "supabase_realtime_messages_publication", "supabase_realtime_sync")
 STATEMENTS = read_statements("workers.replication", "slot.sql")
 
 _TOLERANT = 180000

@@ -42,6 +42,8 @@ from workers.replication.transactions import LoggedTransactionEnd, TableDraft, T
 
 _NO_PUBLICATION = "42704"
 _IN_USE = "55006"
+_FENCE_S = 0.005
+"""Seconds between ticks that are asked for: any session of the database may ask."""
 _TICK_S = 60.0
 """Seconds between ticks at most; a quarter of the retention if that is shorter."""
 
@@ -70,7 +72,7 @@ class ReplicationTerm:
         self._last = (0, 0)
         self._reached = 0
         self._tick_s = min(_TICK_S, float(settings.retention) / 4)
-        self._tick_at = 0.0
+        self._tick_at = self._fence_at = 0.0
         self._watch = watch
         self._is_idle = False
 
@@ -189,7 +191,7 @@ class ReplicationTerm:
                         await self._publish_draft(self._ordered, part)
                         continue
                     self._end_transaction(part)
-                    await self._tick(self._ordered, part.end)
+                    await self._tick(self._ordered, part.end, least_s=_FENCE_S if part.is_fence else None)
                     if part.is_marked and is_partial:
                         return
 
@@ -200,11 +202,17 @@ class ReplicationTerm:
         if transaction.is_marked:
             self._tables.forget()
 
-    async def _tick(self, ordered: OrderedPublisher, reached: int) -> None:
-        """Publish, every `_tick_s` seconds, that all commits before a position of the log are in the stream."""
+    async def _tick(self, ordered: OrderedPublisher, reached: int, *, least_s: float | None = None) -> None:
+        """Publish, every `_tick_s` seconds, that all commits before a position of the log are in the stream.
+
+        With `least_s` one is published at once, unless that was done so few seconds ago: whoever asks for it asks again.
+        """
         now = asyncio.get_running_loop().time()
-        if now >= self._tick_at and (reached, 0) > self._last:
+        is_asked = least_s is not None and now >= self._fence_at
+        if (now >= self._tick_at or is_asked) and (reached, 0) > self._last:
             self._tick_at = now + self._tick_s
+            if least_s is not None:
+                self._fence_at = now + least_s
             lsn, number = self._last
             await self._publish(ordered, tick_of(reached, number + 1 if lsn == reached - 1 else 0))
 

@@ -28,7 +28,8 @@ from workers.replication.pgoutput import (
 
 MAX_CHANGES = 500
 MAX_BYTES = 128 * 1024
-MARK_PREFIX, MARK = "headwater", b"schema"
+MARK_PREFIX, MARK, FENCE = "headwater", b"schema", b"fence"
+"""Messages that mark a change of the schema, and that ask for a tick (workers/sync)."""
 MESSAGES_TABLE = ("realtime", "messages")
 """The table whose rows are broadcasts."""
 
@@ -50,8 +51,11 @@ class TableDraft:
     relation: LoggedRelation
     lsn: int
     committed_at: int
+    xid: int = 0
     number: int = 0
     schema_lsn: int = 0
+    ends: bool = False
+    """It was cut at the commit: only drafts that were cut there too follow in this transaction."""
     changes: list[LoggedChange] = field(default_factory=list)
 
 
@@ -62,6 +66,8 @@ class LoggedTransactionEnd:
 
     end: int
     is_marked: bool
+    is_fence: bool = False
+    """It asks for a tick: that everything before it is in the stream."""
 
 
 class TransactionAssembler:
@@ -71,7 +77,7 @@ class TransactionAssembler:
         self._schema_lsn = schema_lsn
         self._relations: dict[int, LoggedRelation] = {}
         self._begin: BeginMessage | None = None
-        self._is_marked = False
+        self._is_marked = self._is_fence = False
         self._number = 0
         self._open: dict[int, TableDraft] = {}
         self._count = self._bytes = 0
@@ -85,13 +91,14 @@ class TransactionAssembler:
         """Add the next message, of `size` bytes; yield what is complete with it."""
         match message:
             case BeginMessage():
-                self._begin, self._is_marked, self._number = message, False, 0
+                self._begin, self._is_marked, self._is_fence, self._number = message, False, False, 0
             case CommitMessage():
                 yield from self._end(message)
             case LoggedRelation():
                 yield from self._learn(message)
             case LogicalMessage(is_transactional=True, prefix=prefix, content=content):
                 self._is_marked |= prefix == MARK_PREFIX and content == MARK
+                self._is_fence |= prefix == MARK_PREFIX and content == FENCE
             case InsertMessage() | UpdateMessage() | DeleteMessage():
                 relation = self._relations[message.relation]
                 yield from self._add(relation, _change(message, relation, size))
@@ -114,7 +121,7 @@ class TransactionAssembler:
             yield from self._cut()
         draft = self._open.get(relation.oid)
         if draft is None:
-            draft = TableDraft(relation, self._begin.lsn, self._begin.committed_at)
+            draft = TableDraft(relation, self._begin.lsn, self._begin.committed_at, self._begin.xid)
             self._open[relation.oid] = draft
         draft.changes.append(change)
         self._count += 1
@@ -129,6 +136,7 @@ class TransactionAssembler:
         for draft in drafts:
             draft.number = self._number
             draft.schema_lsn = self._begin.lsn if schema_lsn is None else schema_lsn
+            draft.ends = schema_lsn is not None
             self._number += (
                 1 if (draft.relation.schema, draft.relation.name) != MESSAGES_TABLE else len(draft.changes)
             )
@@ -139,7 +147,7 @@ class TransactionAssembler:
             self._schema_lsn = commit.lsn
         yield from self._cut(self._schema_lsn)
         self._begin = None
-        yield LoggedTransactionEnd(commit.end, self._is_marked)
+        yield LoggedTransactionEnd(commit.end, self._is_marked, self._is_fence)
 
 
 def _change(

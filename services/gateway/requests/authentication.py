@@ -120,4 +120,4 @@ class Authenticator:
     def _verifier(self, area: str) -> Verifier:
         if area in ("rest", "graphql"):
             return self.data
-        return self.objects if area in ("storage", "realtime") else self.platform
+        return self.objects if area in ("storage", "realtime", "sync") else self.platform

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import parse_qs
 
-from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, MANAGEMENT, REALTIME, REST, STORAGE, Subject
+from broker.subjects import AUTH, FUNCTIONS, GRAPHQL, MANAGEMENT, REALTIME, REST, STORAGE, SYNC, Subject
 from schemas.settings.tree import Settings
 
 
@@ -23,6 +23,7 @@ class HandlerName(StrEnum):
     S3 = "s3"
     RESUMABLE_UPLOAD = "resumable upload"
     REALTIME = "realtime"
+    SYNC = "sync"
     FUNCTIONS = "functions"
     MANAGEMENT = "management"
     SCHEMA_METADATA = "schema metadata"
@@ -103,6 +104,8 @@ ROUTES = (
     _storage("/version"),
     GatewayRoute("storage", "/storage/v1", STORAGE, HandlerName.STORAGE, takes_token=True),
     GatewayRoute("realtime", "/realtime/v1", REALTIME, HandlerName.REALTIME, takes_token=True),
+    GatewayRoute("sync", "/sync/v1/health", SYNC, HandlerName.SYNC, needs_key=False, mount="/sync/v1"),
+    GatewayRoute("sync", "/sync/v1", SYNC, HandlerName.SYNC, takes_token=True),
     GatewayRoute(
         "functions",
         "/functions/v1",
@@ -137,6 +140,7 @@ def areas_off(settings: Settings) -> frozenset[str]:
         "storage": settings.storage.enabled,
         "functions": settings.edge_runtime.enabled,
         "realtime": settings.realtime.enabled,
+        "sync": settings.realtime.enabled and settings.sync.enabled,
         "management": settings.management.enabled,
         "pg": settings.management.enabled,
         "dashboard": settings.dashboard.enabled and settings.management.enabled,

@@ -104,6 +104,8 @@ def _steps(judged: JudgedBatch, index: SubscriptionIndex, deletes_are_checked: b
         if values is not None and change.kind is not ChangeKind.TRUNCATE:
             row = dict(zip(names, values, strict=True))
             for role, grant in grants.items():
+                if not grant.is_published and (grant.columns or grant.key):
+                    continue  # in the log for shapes alone (workers/sync): a subscription to all tables does not cover it
                 if change.kind is ChangeKind.DELETE:
                     has_rule = deletes_are_checked and grant.row_security
                     keys = key_columns(batch.columns, grant) if grant.row_security else None

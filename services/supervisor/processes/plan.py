@@ -27,14 +27,15 @@ POOLS = (
     "functions",
     "replication",
     "realtime",
+    "sync",
     "scheduler",
     "management",
 )
 """All worker pools: `python -P -m workers NAME...`."""
 SINGLE_POOLS = ("images", "functions")
 """Pools without a database, each in its own process: a crash or a long job there does not affect other pools."""
-CHANGES_POOLS = ("replication", "realtime")
-"""Pools of the process `changes`: the reader of the write-ahead log, and the visibility checks of the realtime edges."""
+CHANGES_POOLS = ("replication", "realtime", "sync")
+"""Pools of the process `changes`: the reader of the write-ahead log, the visibility checks of the realtime edges, and shapes."""
 LOGINS = {
     "auth": "HEADWATER_DB_AUTH_ADMIN_PASSWORD",
     "storage": "HEADWATER_DB_STORAGE_ADMIN_PASSWORD",
@@ -320,6 +321,8 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.management.enabled
         case "replication" | "realtime":
             return settings.realtime.enabled
+        case "sync":
+            return settings.realtime.enabled and settings.sync.enabled
     return True
 
 

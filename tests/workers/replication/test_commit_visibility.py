@@ -2,7 +2,8 @@
 
 import pytest
 
-from workers.replication.commit_visibility import CommitVisibility, TransactionSnapshot
+from workers.database.transaction_snapshot import TransactionSnapshot
+from workers.replication.commit_visibility import CommitVisibility
 
 BIG = 7 << 32
 

@@ -253,12 +253,16 @@ class ConnectionPool(TransactionRunner):
         return result
 
     @asynccontextmanager
-    async def transaction(self, settings: Sequence[tuple[str, str]] = ()) -> AsyncIterator[Transaction]:
-        """Yield a transaction with its settings (transactions/interactive.py).
+    async def transaction(
+        self, settings: Sequence[tuple[str, str]] = (), *, is_snapshot: bool = False
+    ) -> AsyncIterator[Transaction]:
+        """Yield a transaction with its settings (transactions/interactive.py). `is_snapshot`: it only reads, all of it one snapshot.
 
         The end of the block commits, an exception rolls back. Raises, at the first statement: as `run`.
         """
-        transaction = Transaction(self._take_or_wait, self._connections.take_back, settings, self._lines)
+        transaction = Transaction(
+            self._take_or_wait, self._connections.take_back, settings, self._lines, is_snapshot=is_snapshot
+        )
         try:
             try:
                 yield transaction

@@ -43,11 +43,13 @@ class Transaction:
         give_back: Callable[[PostgresConnection], None],
         settings: Sequence[tuple[str, str]],
         lines: StatementLines | None = None,
+        *,
+        is_snapshot: bool = False,
     ) -> None:
         self.connection: PostgresConnection | None = None
         """The connection, once the first statement has acquired it."""
         self._acquire, self._give_back = acquire, give_back
-        self._settings = settings
+        self._settings, self._is_snapshot = settings, is_snapshot
         self._lines = lines or StatementLines("", shows_text=False)
         self._is_committed = False
 
@@ -89,7 +91,14 @@ class Transaction:
     async def _begin(self, statements: Sequence[Statement]) -> list[Rows]:
         """Begin the transaction with its first statements, on a connection that is kept unless its session had ended."""
         self.connection = await self._acquire()
-        spec = TransactionSpec(self._settings, statements, end=TransactionEnd.DECIDE)
+        isolation = "repeatable read" if self._is_snapshot else None
+        spec = TransactionSpec(
+            self._settings,
+            statements,
+            read_only=self._is_snapshot,
+            isolation=isolation,
+            end=TransactionEnd.DECIDE,
+        )
         try:
             return await perform_open(self.connection, spec)
         except SessionEnded:

@@ -1,0 +1,93 @@
+"""Messages of the stream of changes -> what each shape has to apply. Pure.
+
+The stream has values as JSON; of them only the keys are used. A key whose text cannot be told from its JSON makes the shape compare
+all its keys. Transactions that arrive together are applied together, so that a shape that is behind does not fall further behind.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from schemas.changes import ChangeBatch, ChangeKind, RowChange, Values
+from workers.sync.definition import ResolvedShape
+from workers.sync.reading import text_of_json
+from workers.sync.shape import KeyValues, PendingChange
+
+
+@dataclass(slots=True)
+class ShapeWork:
+    """What one shape has to do. `is_over`: it has to end."""
+
+    change: PendingChange = field(default_factory=lambda: PendingChange(0))
+    is_over: bool = False
+    is_needed: bool = False
+
+
+def work_of(shape: ResolvedShape, batches: Iterable[ChangeBatch]) -> ShapeWork:
+    """Return what some batches of changes mean for a shape."""
+    work = ShapeWork()
+    for batch in batches:
+        name = (batch.schema, batch.table)
+        if name in shape.own:
+            work.is_needed = True
+            _note(work.change, batch)
+            _add_rows(shape, work, batch)
+        elif name in shape.others:
+            work.is_needed = work.change.compares = True
+            _note(work.change, batch)
+    return work
+
+
+def _note(change: PendingChange, batch: ChangeBatch) -> None:
+    change.lsn = max(change.lsn, batch.lsn)
+    if batch.xid:
+        change.txids[batch.xid] = None
+
+
+def _add_rows(shape: ResolvedShape, work: ShapeWork, batch: ChangeBatch) -> None:
+    places = _places(shape, batch)
+    if places is None:
+        work.change.reads_all = True
+        return
+    for row in batch.changes:
+        if row.kind is ChangeKind.TRUNCATE:
+            work.is_over = True
+            return
+        _add_row(shape, work.change, row, places, batch.xid)
+
+
+def _places(shape: ResolvedShape, batch: ChangeBatch) -> list[int] | None:
+    """Return where the key's columns are in the rows of a batch; None if one is not there."""
+    names = [column.name for column in batch.columns]
+    if any(name not in names for name in shape.table.key):
+        return None
+    return [names.index(name) for name in shape.table.key]
+
+
+def _add_row(
+    shape: ResolvedShape, change: PendingChange, row: RowChange, places: Sequence[int], xid: int
+) -> None:
+    new, old = _key(shape, row.new, places), _key(shape, row.old, places)
+    if row.kind is not ChangeKind.DELETE and new is None:
+        change.reads_all = True
+        return
+    if old is not None and old != new:
+        change.add_key(old, xid)
+        if new is not None:
+            change.renamed[new] = old
+    if new is not None:
+        change.add_key(new, xid)
+    if new is None and old is None:
+        change.compares = True
+
+
+def _key(shape: ResolvedShape, values: Values | None, places: Sequence[int]) -> KeyValues | None:
+    if values is None:
+        return None
+    texts = []
+    for column, place in zip(shape.sql.key, places, strict=True):
+        value = values[place]
+        text = None if value is None else text_of_json(value, column.base)
+        if text is None:
+            return None
+        texts.append(text)
+    return tuple(texts)

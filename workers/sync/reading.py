@@ -1,0 +1,112 @@
+"""Reads rows as the caller of a shape: every statement runs under the role and claims of the shape's identity.
+
+A snapshot is read through a cursor, page by page, in one transaction of isolation REPEATABLE READ. Rows by key are read in one too,
+together with the text of the snapshot, so that it is known which transactions they include.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.transactions.interactive import Transaction
+from workers.database.transactions.model import Statement, TransactionSpec
+from workers.sql.compose import quoted
+from workers.sync.messages import RowState
+from workers.sync.rows import OUTPUT_SETTINGS, ShapeSql
+
+PAGE = 1000
+"""Rows of one FETCH: their bytes are in memory once."""
+_SNAPSHOT = Statement(
+    "select pg_catalog.pg_current_snapshot()::pg_catalog.text, (pg_catalog.pg_current_wal_insert_lsn() - '0/0')::pg_catalog.int8"
+)
+_FETCH = Statement(f"fetch {PAGE} from hw_rows")
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSession:
+    """Under which role, claims and settings statements run. `role_settings`: those of `alter role ... set`."""
+
+    role: str
+    claims: str
+    schema: str
+    role_settings: tuple[tuple[str, str], ...] = ()
+
+    def settings(self) -> list[tuple[str, str]]:
+        """Return the settings of a transaction, in order."""
+        return [
+            ("search_path", f"{quoted(self.schema)}, public, extensions"),
+            *self.role_settings,
+            *OUTPUT_SETTINGS,
+            ("role", self.role),
+            ("request.jwt.claims", self.claims),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPoint:
+    """A snapshot's text (`xmin:xmax:xip,...`), and a position behind all commits that it may see."""
+
+    text: str
+    lsn: int
+
+
+async def read_by_keys(
+    database: ConnectionPool, session: DatabaseSession, sql: ShapeSql, keys: Sequence[Sequence[str]]
+) -> tuple[SnapshotPoint, list[RowState]]:
+    """Return what the caller sees now at some keys, in their order. Raises: DatabaseError, Disconnected, PoolTimeout."""
+    spec = TransactionSpec(
+        session.settings(), [_SNAPSHOT, sql.by_keys(keys)], read_only=True, isolation="repeatable read"
+    )
+    points, rows = await database.run(spec)
+    return _point(points[0]), [RowState(row[0] or b"", row[1]) for row in rows]
+
+
+async def check(database: ConnectionPool, session: DatabaseSession, *statements: Statement) -> None:
+    """Run statements whose rows do not matter. Raises: as `read_by_keys`."""
+    await database.run(TransactionSpec(session.settings(), statements, read_only=True))
+
+
+class CallerSnapshot:
+    """One snapshot of the database in an open transaction, as a caller sees it. Made by `open_snapshot`."""
+
+    def __init__(self, transaction: Transaction, point: SnapshotPoint) -> None:
+        self._transaction, self.point = transaction, point
+
+    async def pages(self, statement: Statement) -> AsyncIterator[list[bytes]]:
+        """Yield the first values of a statement's rows, page by page. Raises: as `read_by_keys`."""
+        head = f"declare hw_rows no scroll cursor for {statement.text}"
+        await self._transaction.run(Statement(head, statement.params))
+        while True:
+            (rows,) = await self._transaction.run(_FETCH)
+            if rows:
+                yield [row[0] or b"" for row in rows]
+            if len(rows) < PAGE:
+                break
+        await self._transaction.run(Statement("close hw_rows"))
+
+
+@asynccontextmanager
+async def open_snapshot(database: ConnectionPool, session: DatabaseSession) -> AsyncIterator[CallerSnapshot]:
+    """Yield a snapshot as the caller sees it. Raises: as `read_by_keys`."""
+    async with database.transaction(session.settings(), is_snapshot=True) as transaction:
+        ((row,),) = await transaction.run(_SNAPSHOT)
+        yield CallerSnapshot(transaction, _point(row))
+
+
+def text_of_json(value: bytes, base: str) -> str | None:
+    """Return the text of a value as a message of the stream has it (schemas.changes.Values); None if it is not plain."""
+    text = _plain_text(value)
+    return f"\\x{text}" if text is not None and base == "bytea" else text
+
+
+def _plain_text(value: bytes) -> str | None:
+    if value[:1] == b'"':
+        return msgspec.json.decode(value, type=str)
+    return None if value[:1] in (b"{", b"[", b"n") else value.decode()
+
+
+def _point(row: Sequence[bytes | None]) -> SnapshotPoint:
+    return SnapshotPoint((row[0] or b"").decode(), int(row[1] or 0))

@@ -1,0 +1,181 @@
+"""SQL that reads the rows of a shape as a caller sees them. Pure: a shape's parts in, statements out.
+
+Every value is the text of its type's output function. `::text` differs from it for some types (bool, char(n), inet, and all with
+a cast of their own), so those go through `concat`, which calls the output function.
+Source: docs/reference/sync.md, sections 5 ("Key") and 7.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from workers.database.transactions.model import Statement
+from workers.sql.compose import (
+    EMPTY,
+    Sql,
+    catalog_text,
+    concat,
+    ident,
+    join,
+    literal,
+    number,
+    param,
+    qualified,
+    quoted,
+    raw,
+    render,
+)
+from workers.sync.catalog import SyncColumn
+from workers.sync.where.order import OrderTerm
+from workers.sync.where.render import ALIAS
+
+_AS_TEXT = frozenset({
+    "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "uuid", "date", "time", "timetz", "timestamp",
+    "timestamptz", "interval", "json", "jsonb", "bytea", "oid",
+})  # fmt: skip
+"""Types whose cast to text is their output function."""
+_NO_ESCAPE = frozenset({"int2", "int4", "int8", "uuid", "oid"})
+OUTPUT_SETTINGS = (
+    ("bytea_output", "hex"),
+    ("DateStyle", "ISO, DMY"),
+    ("TimeZone", "UTC"),
+    ("extra_float_digits", "1"),
+    ("IntervalStyle", "iso_8601"),
+)
+_KEYS = "hw_key"
+_VALUE = raw("pg_catalog.row_to_json(hw_value)")
+"""The JSON object of a row: every value a text or null."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeSql:
+    """The parts of a shape from which statements are made. `columns` in table order, `key` in key order."""
+
+    table: tuple[str, str]
+    columns: tuple[SyncColumn, ...]
+    key: tuple[SyncColumn, ...]
+    where: Sql = EMPTY
+
+    def snapshot(self) -> Statement:
+        """Return the statement that gives every row as a whole message."""
+        return _statement(concat(self._messages({}), self._filter()))
+
+    def keys(self) -> Statement:
+        """Return the statement that gives the key of every row."""
+        return _statement(
+            concat(raw("select "), self._key(ALIAS), raw(" from "), self._from(), self._filter())
+        )
+
+    def by_keys(self, keys: Sequence[Sequence[str]]) -> Statement:
+        """Return the statement that gives for each of some keys its text, and the row if the caller sees one. In their order."""
+        arrays = [_array([key[place] for key in keys]) for place in range(len(self.key))]
+        names = [f"k{place}" for place in range(len(self.key))]
+        typed = [
+            concat(
+                raw("hw_given."),
+                ident(name),
+                raw("::"),
+                catalog_text(column.sql_type),
+                raw(" as "),
+                ident(name),
+            )
+            for name, column in zip(names, self.key, strict=True)
+        ]
+        given = join(", ", [concat(param(array), raw("::pg_catalog.text[]")) for array in arrays])
+        listed = join(", ", [ident(name) for name in names])
+        equal = join(
+            " and ",
+            [
+                concat(qualified(ALIAS, column.name), raw(" = "), qualified(_KEYS, name))
+                for name, column in zip(names, self.key, strict=True)
+            ],
+        )
+        found = concat(
+            raw("select "), _VALUE, raw("::pg_catalog.text as found from "), self._from(), self._values(), raw(" where "), equal
+        )  # fmt: skip
+        if self.where:
+            found = concat(found, raw(" and ("), self.where, raw(")"))
+        return _statement(
+            concat(
+                raw("select "), self._key(_KEYS, names), raw(", hw_found.found from (select "), join(", ", typed),
+                raw(", hw_given.hw_place from rows from (pg_catalog.unnest("), given, raw(")) with ordinality as hw_given("), listed,
+                raw(", hw_place)) as "), ident(_KEYS), raw(" left join lateral ("), found,
+                raw(" limit 1) as hw_found on true order by "), qualified(_KEYS, "hw_place"),
+            )
+        )  # fmt: skip
+
+    def subset(
+        self, where: Sql, order: Sequence[OrderTerm], limit: int | None, offset: int | None, mark: int
+    ) -> Statement:
+        """Return the statement that gives the rows of a subset as whole messages."""
+        text = concat(self._messages({"snapshot_mark": mark}), self._filter(where))
+        if order:
+            terms = [concat(qualified(ALIAS, term.column), catalog_text(term.direction)) for term in order]
+            text = concat(text, raw(" order by "), join(", ", terms))
+        if limit is not None:
+            text = concat(text, raw(" limit "), number(limit))
+        if offset is not None:
+            text = concat(text, raw(" offset "), number(offset))
+        return _statement(text)
+
+    def check(self, where: Sql = EMPTY, order: Sequence[OrderTerm] = ()) -> Statement:
+        """Return a statement without rows, which fails where an expression does not fit the table."""
+        return self.subset(where, order, 0, None, 0)
+
+    def _messages(self, more: Mapping[str, object]) -> Sql:
+        """Return the SELECT and FROM of whole messages."""
+        headers = {"operation": "insert", "relation": self.table, **more}
+        tail = literal(f',"headers":{msgspec.json.encode(headers).decode()}}}')
+        return concat(
+            raw("select pg_catalog.concat('{\"key\":', "), self._key(ALIAS), raw(", ',\"value\":', "), _VALUE,
+            raw(", "), tail, raw(") from "), self._from(), self._values(),
+        )  # fmt: skip
+
+    def _from(self) -> Sql:
+        return concat(qualified(*self.table), raw(" as "), ident(ALIAS))
+
+    def _filter(self, more: Sql = EMPTY) -> Sql:
+        """Return the WHERE of both expressions; each in parentheses, or an OR in one would widen the result."""
+        parts = [concat(raw("("), part, raw(")")) for part in (self.where, more) if part]
+        return concat(raw(" where "), join(" and ", parts)) if parts else EMPTY
+
+    def _values(self) -> Sql:
+        """Return the join that gives every row as a record of texts."""
+        texts = [
+            concat(_text(ALIAS, column.name, column), raw(" as "), ident(column.name))
+            for column in self.columns
+        ]
+        return concat(raw(" cross join lateral (select "), join(", ", texts), raw(") as hw_value"))
+
+    def _key(self, alias: str, names: Sequence[str] | None = None) -> Sql:
+        """Return the JSON text of a row's key."""
+        columns = names or [column.name for column in self.key]
+        parts: list[Sql] = [literal(f"{quoted(self.table[0])}.{quoted(self.table[1])}")]
+        for name, column in zip(columns, self.key, strict=True):
+            text = _text(alias, name, column)
+            if column.base not in _NO_ESCAPE:
+                text = concat(raw("pg_catalog.replace("), text, raw(", '/', '//')"))
+            parts.append(concat(raw("'/\"'"), raw(", "), text, raw(", '\"'")))
+        return concat(raw("pg_catalog.to_json(pg_catalog.concat("), join(", ", parts), raw("))"))
+
+
+def _text(alias: str, name: str, column: SyncColumn) -> Sql:
+    """Return the text of a column by its type's output function, NULL for NULL."""
+    value = qualified(alias, name)
+    if column.category == "b" and not column.dimensions and column.type in _AS_TEXT:
+        return concat(value, raw("::pg_catalog.text"))
+    return concat(
+        raw("case when "), value, raw(" is distinct from null then pg_catalog.concat("), value, raw(") end")
+    )
+
+
+def _array(values: Sequence[str]) -> bytes:
+    """Return the text of an array of texts."""
+    escaped = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
+    return ("{" + ",".join(f'"{value}"' for value in escaped) + "}").encode()
+
+
+def _statement(sql: Sql) -> Statement:
+    text, params = render(sql)
+    return Statement(text, params)  # type: ignore[arg-type]  # there are no slots

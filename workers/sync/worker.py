@@ -1,0 +1,262 @@
+"""The worker of shapes: request -> definition -> identity -> shape -> a part of its log.
+
+    GET /shape       a part of the log; with `subset` parameters some rows, read now; POST is the same with a body
+    DELETE /shape    ends a shape
+    /continue        an edge's question for requests that wait, by handle and offset: it checked whose they are when they came
+
+On every request of a client the definition is resolved for this caller, and the handle is looked up within the result. A handle of
+another caller is answered as an unknown one. Source: docs/reference/sync.md.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+from broker.requests.handler import RequestBody
+from schemas.caller import RejectedCaller
+from schemas.http import Request, Response, header
+from schemas.sync import CONTINUE, SHAPE
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.request_context.identity import IdentityResolver
+from workers.sync.answers import log_answer, subset_answer, unchanged, wait_answer
+from workers.sync.column_schema import schema_header
+from workers.sync.definition import ResolvedShape, resolve_subset
+from workers.sync.errors import (
+    DeleteNotAllowed,
+    InvalidParameters,
+    MethodNotAllowed,
+    MustRefetch,
+    ShapeNotReady,
+    ShapeUnknown,
+    TokenRejected,
+)
+from workers.sync.messages import snapshot_end, snapshot_parts
+from workers.sync.parameters import INFINITE, Offset, Place, ShapeRequest, offset_text, parse_request
+from workers.sync.reading import open_snapshot
+from workers.sync.registry import ShapeRegistry
+from workers.sync.rights import COMPARED_S
+from workers.sync.shape import Shape, ShapeState
+
+MOST_BODY = 1024 * 1024
+_MOST_SUBSET = 64 * 1024 * 1024
+_SETTLE_S = 15.0
+_BEHIND_S = 10.0
+"""How long a request with an offset that is not reached yet waits: half of a long poll."""
+_PAUSE_S = 0.05
+
+
+class SyncWorker:
+    """Answers requests about shapes. `identities` and `metrics` are looked up for each request."""
+
+    def __init__(
+        self,
+        registry: ShapeRegistry,
+        identities: Callable[[], IdentityResolver],
+        count: Callable[[str], None],
+    ) -> None:
+        self._registry, self._identities, self._count = registry, identities, count
+
+    async def answer(self, request: Request, body: RequestBody) -> Response:
+        """Answer one request. Raises: ApiError."""
+        try:
+            if request.path == CONTINUE:
+                return await self._continue(request.query)
+            if request.path != SHAPE:
+                raise ShapeUnknown
+            match request.method:
+                case "GET" | "HEAD":
+                    return await self._read(request, b"")
+                case "POST":
+                    return await self._read(request, await body.read(MOST_BODY))
+                case "DELETE":
+                    return await self._delete(request)
+            raise MethodNotAllowed(request.method)
+        except (Disconnected, PoolTimeout) as error:
+            raise ShapeNotReady(f"the database cannot be reached: {error}", "database_unreachable") from None
+        except DatabaseError as error:
+            raise ShapeNotReady(
+                f"the database cannot answer now ({error.code})", "database_unreachable"
+            ) from None
+
+    async def _read(self, request: Request, body: bytes) -> Response:
+        asked = parse_request(request.query, body)
+        resolved = await self._resolve(request, asked)
+        if asked.subset is not None:
+            self._count("subset")
+            return await self._subset(asked, resolved, request.caller_key)
+        if isinstance(asked.offset, Place):
+            self._count(asked.offset.name.lower())
+            shape = await self._registry.obtain(resolved, request.caller_key)
+            return unchanged(await self._start(asked.offset, shape), header(request.headers, "if-none-match"))
+        shape = await self._existing(asked.handle, resolved, request.caller_key)
+        self._count("live" if asked.is_live else "log")
+        await self._compare_if_due(shape)
+        response = await self._log(shape, asked.offset, is_live=asked.is_live)
+        return unchanged(response, header(request.headers, "if-none-match"))
+
+    async def _resolve(self, request: Request, asked: ShapeRequest) -> ResolvedShape:
+        if isinstance(request.caller, RejectedCaller):
+            raise TokenRejected(request.caller.message)
+        identity = self._identities().of(request.caller)
+        return await self._registry.resolved_for(asked.definition, identity.role, identity.claims)
+
+    async def _existing(self, handle: str, resolved: ResolvedShape, caller_key: str) -> Shape:
+        """Return the shape of a handle. Raises: MustRefetch with the caller's own shape if it is not one of this caller's."""
+        shape = self._registry.find(handle, resolved.key)
+        if shape is None:
+            successor = await self._registry.obtain(resolved, caller_key)
+            raise MustRefetch(successor.handle)
+        return shape
+
+    # Parts of the log
+
+    async def _start(self, place: Place, shape: Shape) -> Response:
+        if place is Place.NOW:
+            await shape.wait_until_built()
+            self._check(shape)
+            await self._compare_if_due(shape)
+            await shape.settled(_SETTLE_S)
+            offset = shape.end_offset
+            return log_answer(
+                shape.handle, place.value, offset, [], position=shape.position, schema=_schema(shape.resolved)
+            )
+        if not shape.resolved.definition.has_snapshot:
+            await shape.wait_until_built()
+            self._check(shape)
+            end = [snapshot_end(shape.snapshot)]
+            schema = _schema(shape.resolved)
+            return log_answer(shape.handle, place.value, (0, 0), end, position=None, schema=schema)
+        await self._compare_if_due(shape)
+        return await self._chunk(shape, 0, place.value)
+
+    async def _chunk(self, shape: Shape, number: int, asked: str) -> Response:
+        """Return a chunk of the snapshot; the last one ends with `snapshot-end`."""
+        is_there = await shape.wait_for_chunk(number)
+        self._check(shape)
+        if not is_there:
+            raise InvalidParameters("offset", "out of bounds for this shape")
+        async with shape.lock:
+            body = await asyncio.to_thread(shape.store.chunk, number)
+        more = await shape.wait_for_chunk(number + 1)
+        self._check(shape)
+        bodies = [part for part in (body, b"" if more else snapshot_end(shape.snapshot)) if part]
+        return log_answer(
+            shape.handle, asked, (0, number), bodies, position=None, schema=_schema(shape.resolved)
+        )
+
+    async def _log(self, shape: Shape, offset: Offset, *, is_live: bool, is_final: bool = True) -> Response:
+        """Return what is behind an offset; with `is_live` the answer to wait where there is nothing."""
+        lsn, number = offset
+        if lsn == 0 and number != INFINITE and shape.resolved.definition.has_snapshot:
+            if shape.state is ShapeState.BUILDING or number < shape.chunks - 1:
+                if await shape.wait_for_chunk(number + 1):
+                    return await self._chunk(shape, number + 1, offset_text(offset))
+                self._check(shape)
+            if number >= max(shape.chunks, 1):
+                raise InvalidParameters("offset", "out of bounds for this shape")
+        await shape.wait_until_built()
+        self._check(shape)
+        await self._wait_for(shape, lsn)
+        if not await shape.settled(_SETTLE_S):
+            raise ShapeNotReady("a change is being applied, please retry")
+        bodies, last, is_end, position = await shape.read_log(offset)
+        self._check(shape)
+        if not bodies and is_live:
+            return wait_answer(shape.handle, offset)
+        schema = "" if is_live or not is_final else _schema(shape.resolved)
+        return log_answer(
+            shape.handle,
+            offset_text(offset),
+            last,
+            bodies,
+            position=position if is_end else None,
+            schema=schema,
+            is_live=is_live or not is_final,
+        )
+
+    async def _wait_for(self, shape: Shape, lsn: int) -> None:
+        """Wait until the log is known up to a position that a client was told, perhaps before a restart. Raises: InvalidParameters."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _BEHIND_S
+        while lsn > shape.position:
+            if loop.time() > deadline:
+                raise InvalidParameters("offset", "out of bounds for this shape")
+            await asyncio.sleep(_PAUSE_S)
+            self._check(shape)
+
+    async def _continue(self, query: str) -> Response:
+        """Answer the question of an edge for requests that wait. `final`: their time is over, so the answer is never to wait."""
+        options = {name: values[-1] for name, values in parse_qs(query).items()}
+        shape = self._registry.by_handle.get(options.get("handle", ""))
+        if shape is None:
+            raise MustRefetch
+        lsn, _, number = options["offset"].partition("_")
+        offset = int(lsn), INFINITE if number == "inf" else int(number)
+        self._registry.used(shape)
+        response = await self._log(shape, offset, is_live=True)
+        if response.status == 200 or "final" not in options:
+            return response
+        position = shape.position
+        return log_answer(shape.handle, options["offset"], offset, [], position=position, is_live=True)
+
+    def _check(self, shape: Shape) -> None:
+        """Raise MustRefetch if a shape has ended."""
+        if shape.state is ShapeState.ENDED:
+            raise MustRefetch
+
+    async def _compare_if_due(self, shape: Shape) -> None:
+        """Compare the keys of a shape that was not asked for lately, if its policies may depend on anything."""
+        now = asyncio.get_running_loop().time()
+        if (
+            shape.resolved.is_opaque
+            and shape.state is ShapeState.LIVE
+            and now - shape.compared_at > 10 * COMPARED_S
+        ):
+            await shape.compare(self._registry.database)
+
+    # Subsets
+
+    async def _subset(self, asked: ShapeRequest, resolved: ResolvedShape, caller_key: str) -> Response:
+        assert asked.subset is not None
+        where, order = await resolve_subset(self._registry.database, resolved, asked.subset)
+        if isinstance(asked.offset, Place):
+            shape = await self._registry.obtain(resolved, caller_key)
+        else:
+            shape = await self._existing(asked.handle, resolved, caller_key)
+        await shape.wait_until_built()
+        self._check(shape)
+        offset = shape.end_offset
+        mark = secrets.randbelow(2**31)
+        statement = resolved.sql.subset(where, order, asked.subset.limit, asked.subset.offset, mark)
+        rows: list[bytes] = []
+        size = 0
+        async with open_snapshot(self._registry.database, resolved.session) as snapshot:
+            async for page in snapshot.pages(statement):
+                rows += page
+                size += sum(map(len, page))
+                if size > _MOST_SUBSET:
+                    text = f"the subset is longer than {_MOST_SUBSET} bytes: give a limit"
+                    raise InvalidParameters("limit", text, is_of_subset=True)
+        metadata = {
+            **snapshot_parts(snapshot.point.text),
+            "snapshot_mark": mark,
+            "database_lsn": str(snapshot.point.lsn),
+        }
+        return subset_answer(shape.handle, offset, _schema(resolved), metadata, rows)
+
+    async def _delete(self, request: Request) -> Response:
+        if not self._registry.settings.allow_delete:
+            raise DeleteNotAllowed
+        asked = parse_request(request.query, b"", needs_offset=False)
+        resolved = await self._resolve(request, asked)
+        handle = asked.handle
+        shape = self._registry.find(handle, resolved.key) if handle else self._registry.current(resolved.key)
+        if shape is None:
+            raise ShapeUnknown
+        self._registry.end(shape, "a client deleted it")
+        return Response(202)
+
+
+def _schema(resolved: ResolvedShape) -> str:
+    return schema_header(resolved.columns, resolved.table.key)
