@@ -14,7 +14,19 @@ from tests.schemas.conftest import PASSWORD
 from tests.workers.database.server import Server, connected
 from workers.database.migrations.migrate import migrate
 
+MADE_ROLES = "team_reporter"
+"""Roles that projects make. They are the server's, which other modules use too."""
 PROJECTS = sorted((Path(__file__).parents[1] / "data" / "projects").glob("*.sql"))
+
+
+@pytest.fixture(autouse=True)
+async def no_roles_are_left(migrated_server: Server, database_url: str) -> AsyncIterator[None]:
+    """Drop the roles of projects, once what depends on them is gone."""
+    yield
+    async with connected(migrated_server.url(database=database_url)) as admin:
+        for role in MADE_ROLES.split():
+            if await admin.fetchval("select true from pg_roles where rolname = $1", role):
+                await admin.execute(f"drop owned by {role}; drop role {role}")
 
 
 class Applied:
