@@ -1,7 +1,7 @@
 """Archives: whatever a client or a store sends is read whole or refused, with the memory and time of its own bytes.
 
-Three targets. Bundles of functions (`.tar.gz`): blocks of headers of every type, with right sums, so that each is read. Archives that
-administrators send (`.zip`). Sealed files of a continuous backup, of which a store without the key may change anything.
+Four targets. Bundles of functions (`.tar.gz`): blocks of headers of every type, with right sums, so that each is read. Archives that
+administrators send (`.zip`). Forms with files, as the official command line sends them. Sealed files of a continuous backup, of which a store without the key may change anything.
 """
 
 import base64
@@ -18,6 +18,7 @@ from tests.fuzz.core import Budget, Target, run
 from tests.workers.functions.bundling import with_sums
 from workers.functions.deployments.bundles import BundleRejected, read_bundle
 from workers.management.areas.project.function_bundles import read_zip
+from workers.management.areas.project.multipart import parse_form
 from workers.management.interface.errors import ManagementError
 
 _BLOCK = 512
@@ -133,6 +134,25 @@ def _check_zip(case: bytes) -> None:
     assert sum(map(len, contents.values())) <= MOST_UNPACKED
 
 
+_FORM = b'multipart/form-data; boundary="x y"\n' + (
+    b'--x y\r\nContent-Disposition: form-data; name="metadata"\r\n\r\n{}\r\n'
+    b'--x y\r\nContent-Disposition: form-data; name="file"; filename="a.ts"\r\n\r\ntext\r\n--x y--\r\n'
+)
+
+
+def _form(random: Random) -> bytes:
+    return mutate.edited(random, _FORM, [b"--x y", b"\r\n\r\n", b'; filename="', b"boundary=", b"%0D%0A"])
+
+
+def _check_form(case: bytes) -> None:
+    content_type, _, body = case.partition(b"\n")
+    try:
+        parts = parse_form(content_type.decode(errors="surrogateescape"), body)
+    except ManagementError:
+        return
+    assert sum(len(part.content) for part in parts) <= len(body)
+
+
 def _seal(random: Random) -> bytes:
     sealer = FileSealer(_NAME, _KEY)
     return sealer.feed(_CONTENT * random.randrange(3)) + sealer.finish()
@@ -165,6 +185,10 @@ def test_any_bundle_is_read_or_rejected(budget: Budget) -> None:
 
 def test_any_zip_is_read_or_refused(budget: Budget) -> None:
     run(Target("function_zips", _zip, _check_zip, 1500, seeds=_ZIPS), budget)
+
+
+def test_any_form_is_read_or_refused(budget: Budget) -> None:
+    run(Target("function_forms", _form, _check_form, 1500, seeds=[_FORM]), budget)
 
 
 def test_a_file_of_a_backup_is_what_was_stored_or_broken(budget: Budget) -> None:

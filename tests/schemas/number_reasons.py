@@ -123,9 +123,6 @@ REASONS: dict[str, dict[str, str]] = {
     "services/cli/stop.py": {
         "int(folder.lock.read_text())": OWN,
     },
-    "services/gateway/connections/send_rate.py": {
-        "int(_BYTES_ACKED.unpack_from(info, _AT)[0])": NUMBER,
-    },
     "services/gateway/direct/exchange.py": {
         "int(length)": "at most five decimal digits",
     },

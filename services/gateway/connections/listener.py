@@ -21,7 +21,7 @@ from broker.observability.observe import observe, traceback_of
 from broker.observability.tracing import STATE
 from broker.processes.inherited_sockets import InheritedSockets
 from services.gateway.connections.connection_limits import ConnectionLimits
-from services.gateway.connections.send_rate import SendRate
+from services.gateway.connections.send_rate import SendRates
 from services.gateway.edge import RequestCrashed
 from services.gateway.request_spans import trace_requests
 from services.gateway.requests.head_checks import answer_in_http11, is_unknown_method
@@ -77,12 +77,24 @@ class GatewayListener(web.Server):
         self._edge = edge
         self.connections_open = connections
         self._header_timeout = header_timeout
-        self.transfer = transfer
+        self._send_rates = SendRates(transfer)
         self.is_leaving = False
 
     def leave(self) -> None:
         """Close connections from now on when they have had their answer, and say so in it."""
         self.is_leaving = True
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        """Watch whether the client takes its responses."""
+        super().connection_made(handler, transport)
+        self._send_rates.add(transport)
+
+    def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
+        """Forget the connection."""
+        transport = self._connections.get(handler)
+        if transport is not None:
+            self._send_rates.remove(transport)
+        super().connection_lost(handler, exc)
 
     def __call__(self) -> "ConnectionHandler":
         return ConnectionHandler(self, self._edge, self._header_timeout, loop=self._loop, **self._kwargs)
@@ -147,7 +159,7 @@ class Site(web.TCPSite):
 class ConnectionHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_edge", "_head_timer", "_header_timeout", "_is_open", "_listener", "_send_rate", "entered")
+    __slots__ = ("_edge", "_head_timer", "_header_timeout", "_is_open", "_listener", "entered")
 
     def __init__(
         self, server: GatewayListener, edge: HttpAnswers, header_timeout: float, **options: Any
@@ -158,7 +170,6 @@ class ConnectionHandler(web.RequestHandler):
         self._header_timeout = header_timeout
         self._head_timer: asyncio.TimerHandle | None = None
         self._is_open = False
-        self._send_rate = SendRate(server.transfer)
         self.entered: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -204,16 +215,6 @@ class ConnectionHandler(web.RequestHandler):
         is_idle = not waiter.done() if waiter is not None else self._request_count == 0
         return is_idle and not self._messages
 
-    def pause_writing(self) -> None:
-        """Wait with what is sent: the client does not take it. It has to go on doing so."""
-        super().pause_writing()
-        self._send_rate.pause(self.transport)
-
-    def resume_writing(self) -> None:
-        """Go on with what is sent."""
-        self._send_rate.resume()
-        super().resume_writing()
-
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
@@ -231,7 +232,6 @@ class ConnectionHandler(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
-        self._send_rate.resume()
         self._leave()
         super().connection_lost(exc)
 

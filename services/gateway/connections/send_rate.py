@@ -1,58 +1,89 @@
-"""The minimum rate at which a client takes its responses, so that clients that read nothing keep no connections and memory for ever.
+"""The minimum rate at which clients take their responses, so that those that read nothing keep no connections and memory for ever.
 
-What is sent waits in a buffer of the kernel, then in one of the connection. When both are full, writing is paused and the answer waits: some
-2 MB a connection, without an end if the client never reads. So while writing is paused, each window has to bring the client as many bytes as
-one of a request's body has to bring us (`gateway.body_rate`, `gateway.body_rate_window`); otherwise the connection is aborted.
+What is sent waits in a buffer of the kernel, then in one of the connection: some 2 MB, without an end if the client never reads. So once a
+window every connection is looked at. If the kernel has bytes that it could not send, both now and a window ago, the client must have taken as
+many in between as a client must send of a request's body (`gateway.body_rate`, `gateway.body_rate_window`); otherwise the connection is reset.
 
-Counted are the bytes that the client's machine has acknowledged (Linux: TCP_INFO). What leaves the connection's buffer would be too coarse:
-the kernel takes more only when a third of its own buffer is free. Source: linux/tcp.h, `tcpi_bytes_acked`; RFC 9293, 3.8.6.2.2.
+The kernel is asked (Linux: TCP_INFO), for it knows of every way to send: by tasks, directly, by `sendfile`, through TLS, and on a connection that
+is closing. Bytes that left the connection's own buffer would be too coarse: the kernel takes more only when a third of its buffer is free. Elsewhere
+that buffer is all there is to look at. Source: linux/tcp.h, `tcpi_bytes_acked` and `tcpi_notsent_bytes`; RFC 9293, 3.8.6.2.2.
 """
 
 import asyncio
 import socket
 import struct
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 
 from services.gateway.requests.transfer_rate import TransferLimits
 
 _NO_LINGER = struct.pack("ii", 1, 0)
-_BYTES_ACKED = struct.Struct("=Q")
-_AT, _SIZE = 120, 128
-"""Where the counter stands in `tcp_info`, and the bytes up to its end (Linux 4.1 and later)."""
+_INFO = struct.Struct("=120xQ16xI")
+"""Bytes that were acknowledged, and bytes that wait to be sent for the first time (Linux 4.6 and later)."""
+_AT_ONCE = 500
+"""Connections of one look that are looked at without a pause for others."""
 
 
-class SendRate:
-    """Watches one connection while its writing is paused."""
-
-    __slots__ = ("_limits", "_taken", "_timer", "_transport")
+class SendRates:
+    """Watches the connections of a listener."""
 
     def __init__(self, limits: TransferLimits) -> None:
-        self._limits = limits
+        self._window_s = limits.window_s
+        self._least = max(1.0, limits.rate * limits.window_s)
+        self._taken: dict[asyncio.Transport, int | None] = {}
+        """What each client had taken when its connection was last looked at; None if nothing waited for it."""
         self._timer: asyncio.TimerHandle | None = None
-        self._transport: asyncio.Transport | None = None
-        self._taken = 0
 
-    def pause(self, transport: asyncio.Transport | None) -> None:
-        """Begin a window: the client does not take what is sent."""
-        if transport is not None and self._timer is None:
-            self._transport, self._taken = transport, taken_bytes(transport)
-            self._timer = asyncio.get_running_loop().call_later(self._limits.window_s, self._check)
+    def add(self, transport: asyncio.Transport) -> None:
+        """Watch a connection."""
+        self._taken[transport] = None
+        if self._timer is None:
+            self._wait()
 
-    def resume(self) -> None:
-        """End the watch: writing goes on, or the connection is gone."""
-        if self._timer is not None:
+    def remove(self, transport: asyncio.Transport) -> None:
+        """Forget a connection that is gone."""
+        self._taken.pop(transport, None)
+        if not self._taken and self._timer is not None:
             self._timer.cancel()
-        self._timer = self._transport = None
+            self._timer = None
 
-    def _check(self) -> None:
-        transport, self._timer = self._transport, None
-        if transport is None or transport.is_closing():
-            return
-        if taken_bytes(transport) - self._taken < max(1.0, self._limits.rate * self._limits.window_s):
+    def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._window_s, lambda: self._look(iter(list(self._taken))))
+
+    def _look(self, transports: Iterator[asyncio.Transport]) -> None:
+        for _ in range(_AT_ONCE):
+            transport = next(transports, None)
+            if transport is None:
+                self._timer = None
+                if self._taken:
+                    self._wait()
+                return
+            if transport in self._taken:
+                self._look_at(transport)
+        self._timer = asyncio.get_running_loop().call_later(0, self._look, transports)
+
+    def _look_at(self, transport: asyncio.Transport) -> None:
+        taken, before = taken_bytes(transport), self._taken[transport]
+        self._taken[transport] = taken
+        if taken is not None and before is not None and taken - before < self._least:
             _reset(transport)
-        else:
-            self.pause(transport)
+
+
+def taken_bytes(transport: asyncio.Transport) -> int | None:
+    """Return a number that grows with each byte that the client takes, or None if nothing waits to be taken."""
+    connection = transport.get_extra_info("socket")
+    if sys.platform == "linux" and connection is not None:
+        try:
+            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
+        except OSError:
+            info = b""
+        if len(info) == _INFO.size:
+            acknowledged, unsent = _INFO.unpack(info)
+            return acknowledged if unsent else None
+    unsent = transport.get_write_buffer_size()
+    return -unsent if unsent else None
 
 
 def _reset(transport: asyncio.Transport) -> None:
@@ -62,16 +93,3 @@ def _reset(transport: asyncio.Transport) -> None:
         with suppress(OSError):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
     transport.abort()
-
-
-def taken_bytes(transport: asyncio.Transport) -> int:
-    """Return a number that grows with each byte that the client takes."""
-    connection = transport.get_extra_info("socket")
-    if sys.platform == "linux" and connection is not None:
-        try:
-            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SIZE)
-        except OSError:
-            info = b""
-        if len(info) >= _SIZE:
-            return int(_BYTES_ACKED.unpack_from(info, _AT)[0])
-    return -transport.get_write_buffer_size()

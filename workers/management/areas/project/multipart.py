@@ -14,7 +14,9 @@ from workers.management.interface.errors import ManagementError, invalid_argumen
 
 MAX_PARTS = 5_010
 _MAX_HEAD_BYTES = 8 * 1024
-_BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))', re.IGNORECASE)
+_BOUNDARY = re.compile(
+    r"""boundary=(?:"([0-9a-z'()+_,./:=? -]{1,70})"|([0-9a-z'()+_,./:=?-]{1,70}))""", re.IGNORECASE | re.ASCII
+)
 _PARAMETER = re.compile(r';\s*(\w+)="((?:[^"\\]|\\.)*)"')
 
 
