@@ -97,7 +97,9 @@ def test_backups_and_restores(parent: tuple[KilledPlatform, Platform]) -> None:
         other = place.folder / f"backup-{number}"
         code = saving.kill("backup", str(other), *_where(place))
         if code is None and not (other / "manifest.json").exists():
-            assert headwater("restore", str(other), "--force", *_where(place)).returncode != 0, "it is none"
+            # One whose command alone was killed may be finished by its process meanwhile, and is whole then.
+            restored = headwater("restore", str(other), "--force", *_where(place))
+            assert restored.returncode != 0 or (other / "manifest.json").exists(), "it is none"
         _done("backup", str(other), *_where(place), codes=(0, 2))
         assert not (other / "UNFINISHED.txt").exists()
 

@@ -1,15 +1,14 @@
 """Three NATS servers, two edges, two of each pool: one edge, one NATS server or Postgres is cut off, with packets that really vanish."""
 
 import asyncio
-import itertools
 from contextlib import AbstractContextManager
 
 import aiohttp
-import asyncpg
 import psutil
 import pytest
 
-from tests.faults.ledger import Caller, Ledger, Meaning, answers_seen
+from tests.faults.edge_traffic import EdgeTraffic, stored_rows
+from tests.faults.ledger import Meaning, answers_seen
 from tests.faults.lost_packets import cut_off, is_possible, server_unreachable
 from tests.platforms.realtime_followers import Writer, published
 from tests.platforms.topology import NATS, Topology, running_topology
@@ -20,33 +19,7 @@ pytestmark = [
     pytest.mark.skipif(not is_possible(), reason="needs root, iptables and control groups"),
 ]
 
-_ROWS = "rows"
-_CUT_S, _HEALS_S = 20.0, 60.0
-_IN_A_ROW = 10
-
-
-class _EdgeTraffic:
-    """Writers that use one edge."""
-
-    def __init__(self, one: Topology, session: aiohttp.ClientSession, edge: int, table: str) -> None:
-        self.ledger, self._ids, self._table = Ledger(), itertools.count(edge * 10**9), table
-        self._caller = Caller(session, self.ledger, one.edges[edge], one.values["SERVICE_ROLE_KEY"])
-
-    async def write(self) -> None:
-        while True:
-            id = next(self._ids)
-            done = await self._caller.send(_ROWS, id, "POST", f"/rest/v1/{self._table}", json={"id": id})
-            await asyncio.sleep(0.02 if done is not None else 0.1)
-
-    async def healed(self) -> None:
-        """Wait until several writes in a row succeed."""
-        seen = len(self.ledger.operations)
-        async with asyncio.timeout(_HEALS_S):
-            while True:
-                last = self.ledger.operations[seen:][-_IN_A_ROW:]
-                if len(last) == _IN_A_ROW and all(each.meaning is Meaning.ACKNOWLEDGED for each in last):
-                    return
-                await asyncio.sleep(0.05)
+_CUT_S = 20.0
 
 
 async def test_who_is_cut_off_fails_alone_and_nothing_is_lost_or_doubled() -> None:
@@ -57,7 +30,7 @@ async def test_who_is_cut_off_fails_alone_and_nothing_is_lost_or_doubled() -> No
         await writer.run(f"grant all on public.{table} to service_role")
         await writer.run("notify pgrst, 'reload schema'")
         await writer.close()
-        edges = [_EdgeTraffic(one, session, number, table) for number in range(2)]
+        edges = [EdgeTraffic(one, session, number, table) for number in range(2)]
         writing = [asyncio.ensure_future(edge.write()) for edge in edges for _ in range(2)]
         for edge in edges:
             await edge.healed()
@@ -93,19 +66,10 @@ async def test_who_is_cut_off_fails_alone_and_nothing_is_lost_or_doubled() -> No
         for task in writing:
             task.cancel()
         await asyncio.gather(*writing, return_exceptions=True)
-        database = await asyncpg.connect(one.database.url)
-        rows = await database.fetch(f"select id, count(*) as n from public.{table} group by id")
-        await database.close()
+        stored = await stored_rows(one.database.url, table)
 
-    stored = {row["id"]: row["n"] for row in rows}
-    assert set(stored.values()) == {1}
     for edge in edges:
-        assert edge.ledger.ids(_ROWS, Meaning.ACKNOWLEDGED) <= stored.keys()
-        assert edge.ledger.ids(_ROWS, Meaning.REFUSED) & stored.keys() == set()
-        assert not [each for each in edge.ledger.operations if each.answer.startswith("none in")], (
-            "every request ends"
-        )
-        assert edge.ledger.strange == []
+        edge.check(stored)
     assert set(late["one NATS server"]) == {"201"}, "the others serve without it after some seconds"
     assert failed["one edge from NATS"] == [True, False], "the other edge notices nothing"
 

@@ -109,8 +109,9 @@ class Follower:
             self.changes.append(payload["data"])
             self.position = payload["data"]["position"]
         elif event == "system" and payload["status"] == "ok":
-            self.position = payload["position"]
-            self.is_live.set()
+            if "position" in payload:  # not in the last words of an edge that drains
+                self.position = payload["position"]
+                self.is_live.set()
         elif event == "system" and payload["message"].startswith("gap: "):
             self.gaps.append(payload["message"])
         elif event == "system":

@@ -170,22 +170,31 @@ class Topology:
 
 
 @contextlib.asynccontextmanager
-async def running_topology() -> AsyncIterator[Topology]:
-    """Start everything in the order of the compose file; it is gone at the end."""
+async def running_topology(
+    server: OwnServer | None = None, port: int | None = None
+) -> AsyncIterator[Topology]:
+    """Start everything in the order of the compose file; it is gone at the end.
+
+    `server` is a database server of the caller's, found at `port`; otherwise it has one of its own.
+    """
     folder = Path(tempfile.mkdtemp(prefix="headwater-topology-"))
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     try:
         with running_s3() as s3:
-            async with own_server(
-                wal_level="logical", max_connections="300", max_replication_slots="10"
-            ) as database:
+            async with contextlib.AsyncExitStack() as stack:
+                database = server or await stack.enter_async_context(
+                    own_server(wal_level="logical", max_connections="300", max_replication_slots="10")
+                )
+                found_at = port or database.port
                 ports = {name: (free_port(), free_port(), free_port()) for name in NATS}
                 places = ServerAddresses(
-                    f"127.0.0.1:{database.port}",
+                    f"127.0.0.1:{found_at}",
                     [f"127.0.0.1:{client}" for client, _, _ in ports.values()],
                     [f"127.0.0.1:{route}" for _, route, _ in ports.values()],
                 )
-                secrets = deployment_secrets(places) | {"migrate_url": database.url}
+                secrets = deployment_secrets(places) | {
+                    "migrate_url": database.url.replace(f":{database.port}/", f":{found_at}/")
+                }
                 one = Topology(folder, secrets, database, s3, nats_ports=ports)
                 (folder / "secrets").mkdir()
                 for name, text in secrets.items():

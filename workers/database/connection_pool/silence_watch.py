@@ -78,13 +78,15 @@ class SilenceWatch:
     async def run(self) -> None:
         """Look at the pool again and again."""
         loop = asyncio.get_running_loop()
+        answered_at = float("-inf")
         while True:
             await asyncio.sleep(self._every_s)
             since = self._pool.unanswered_since
-            if since is None or loop.time() - since < self._unanswered_s:
+            if since is None or loop.time() - max(since, answered_at) < self._unanswered_s:
                 continue
             self._pool.expect_answers()
             if await self._server_answers() or self._pool.was_answered:
+                answered_at = loop.time()
                 continue
             if (since := self._pool.unanswered_since) is not None:
                 after_s = round(loop.time() - since, 1)
