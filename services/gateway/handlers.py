@@ -224,6 +224,7 @@ class SyncHandler(ForwardHandler):
     ) -> tuple[Request, OpenCall] | None:
         """Return None: `handle` decides which requests reach the pool."""
         del request, body, on_settled
+        return None
 
     async def handle(self, request: GatewayRequest) -> Reply:
         """Answer a request for a shape, or for the health of the area."""
