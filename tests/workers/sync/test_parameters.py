@@ -31,7 +31,7 @@ SCOPE = Scope(
         ("offset=-1", "table", "can't be blank"),
         ("table=a.b.c&offset=-1", "table", "table name does not match expected format"),
         ("table=a%20b&offset=-1", "table", "Invalid unquoted identifier contains special characters: a b"),
-        ('table=""&offset=-1', "table", 'Invalid zero-length delimited identifier'),
+        ('table=""&offset=-1', "table", "Invalid zero-length delimited identifier"),
         ("table=t", "offset", "can't be blank"),
         ("table=t&offset=x", "offset", "has invalid format"),
         ("table=t&offset=1_1", "handle", "can't be blank when offset != -1"),
