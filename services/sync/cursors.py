@@ -1,6 +1,6 @@
 """`electric-cursor`: a number that clients echo, so that a cache between them and us would not serve an old answer. Pure.
 
-Source: docs/reference/sync.md, section 8.
+Source: docs/sync.md.
 """
 
 import math

@@ -3,7 +3,7 @@
     /shape     GET, HEAD, POST, DELETE; with `live` it waits, with `live_sse` it is a stream of server-sent events
     /health    whether shapes are served
 
-A token that expires ends a request that waits: the next one needs a new token. Source: docs/reference/sync.md, sections 1, 8, 17.
+A token that expires ends a request that waits: the next one needs a new token. Source: docs/sync.md.
 """
 
 import asyncio

@@ -144,7 +144,9 @@ async def test_a_user_can_neither_read_nor_answer_for_another(connect: Open) -> 
         # What an edge asks a pool is heard by that pool: not by other edges, nor by the pool of row changes.
         for subject in subjects.REQUESTS:
             assert not await _reaches(platform, users["door"], subject.name)
-            assert await _reaches(platform, users["changes"], subject.name) is (subject is subjects.REALTIME)
+            assert await _reaches(platform, users["changes"], subject.name) is (
+                subject in (subjects.REALTIME, subjects.SYNC)
+            )
 
 
 async def test_a_wrong_password_is_reported_as_such() -> None:

@@ -166,6 +166,9 @@ REASONS: dict[str, dict[str, str]] = {
     "services/realtime/tokens.py": {
         "int(now - until)": NUMBER,
     },
+    "services/sync/cursors.py": {
+        "int(sent)": "at most 12 ASCII digits, checked on the line before",
+    },
     "services/supervisor/data_folder/starting.py": {
         "int(entry.name)": OWN,
     },
@@ -361,7 +364,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },
-    "workers/replication/commit_visibility.py": {
+    "workers/database/transaction_snapshot.py": {
         "int(end)": DATABASE,
         "map(int, running.split(','))": DATABASE,
     },
@@ -468,5 +471,25 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/storage/uploads/move_and_copy.py": {
         "int(count or 0)": DATABASE,
+    },
+    "workers/sync/follower.py": {
+        "int(id.split('-')[0], 16)": DATABASE,
+    },
+    "workers/sync/parameters.py": {
+        "int(match.group(1))": PATTERN,
+        "int(match.group(2))": PATTERN,
+    },
+    "workers/sync/reading.py": {
+        "int(row[1] or 0)": DATABASE,
+    },
+    "workers/sync/store.py": {
+        "int(count)": OWN,
+    },
+    "workers/sync/where/grammar.py": {
+        "int(token.value)": PATTERN,
+    },
+    "workers/sync/worker.py": {
+        "int(lsn)": OWN,
+        "int(number)": OWN,
     },
 }

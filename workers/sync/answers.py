@@ -1,6 +1,6 @@
 """A shape's log -> the response to a request: status, headers and the bytes of the body. Pure.
 
-Source: docs/reference/sync.md, sections 3, 4 and 13.
+Source: docs/sync.md.
 """
 
 from collections.abc import Sequence

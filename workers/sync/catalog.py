@@ -1,4 +1,4 @@
-"""A table as a role sees it, and what its policies depend on. Source: docs/reference/sync.md, sections 12 and 14."""
+"""A table as a role sees it, and what its policies depend on. Source: docs/sync.md."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The header `electric-schema`: how clients read the texts of columns. Pure. Source: docs/reference/sync.md, section 7."""
+"""The header `electric-schema`: how clients read the texts of columns. Pure. Source: docs/sync.md."""
 
 from collections.abc import Sequence
 

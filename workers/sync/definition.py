@@ -2,7 +2,7 @@
 
 Everything is checked before a shape exists: the table and its columns are readable, the expression fits, and the policies can be
 served. Nothing of the client's text reaches the server but as parameters (`where/grammar.py`).
-Source: docs/reference/sync.md, sections 2, 9 and 12.
+Source: docs/sync.md.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from workers.sync.errors import InvalidParameters, ShapeForbidden, ShapeNotReady
 from workers.sync.identity import RequestPolicy, SyncIdentity, identify
 from workers.sync.messages import MessageFormat
 from workers.sync.names import TableName
-from workers.sync.parameters import Definition, SubsetRequest
+from workers.sync.parameters import ShapeDefinition, SubsetRequest
 from workers.sync.reading import DatabaseSession, check
 from workers.sync.rows import ShapeSql
 from workers.sync.where.grammar import Pieces, parse_where, subqueries_of
-from workers.sync.where.order import OrderTerm, parse_order
+from workers.sync.where.order import SubsetOrder, parse_order
 from workers.sync.where.render import Scope, render_where
 from workers.sync.where.tokens import ExpressionRejected
 
@@ -44,7 +44,7 @@ class SyncCaller:
 class ResolvedShape:
     """A definition with everything that the catalog says about it, for one identity."""
 
-    definition: Definition
+    definition: ShapeDefinition
     table: SyncTable
     columns: tuple[SyncColumn, ...]
     sql: ShapeSql
@@ -76,7 +76,7 @@ class ResolvedShape:
         return hashlib.sha256(msgspec.msgpack.encode(stable)).hexdigest()
 
 
-async def resolve(database: ConnectionPool, definition: Definition, caller: SyncCaller) -> ResolvedShape:
+async def resolve(database: ConnectionPool, definition: ShapeDefinition, caller: SyncCaller) -> ResolvedShape:
     """Resolve a definition for a caller. Raises: InvalidParameters, ShapeForbidden, ShapeNotReady; Disconnected, PoolTimeout."""
     table = await read_table(database, definition.table, caller.role)
     if table is None or not table.may_use:
@@ -105,7 +105,7 @@ async def resolve(database: ConnectionPool, definition: Definition, caller: Sync
 
 async def resolve_subset(
     database: ConnectionPool, shape: ResolvedShape, subset: SubsetRequest
-) -> tuple[Sql, list[OrderTerm]]:
+) -> tuple[Sql, list[SubsetOrder]]:
     """Return the filter and the order of a subset. Raises: InvalidParameters; Disconnected, PoolTimeout."""
     name = (shape.table.schema, shape.table.name)
     where: Sql = EMPTY
@@ -115,7 +115,7 @@ async def resolve_subset(
             where = render_where(pieces, name, Scope({name: shape.table.readable}, subset.params))
         except ExpressionRejected as error:
             raise InvalidParameters("where", str(error), is_of_subset=True) from None
-    order: list[OrderTerm] = []
+    order: list[SubsetOrder] = []
     if subset.order_by:
         try:
             order = parse_order(subset.order_by)
@@ -138,7 +138,7 @@ def _missing(name: TableName) -> str:
     )
 
 
-def _columns(table: SyncTable, definition: Definition) -> tuple[SyncColumn, ...]:
+def _columns(table: SyncTable, definition: ShapeDefinition) -> tuple[SyncColumn, ...]:
     """Return the columns of a shape in table order. Raises: InvalidParameters, ShapeForbidden."""
     if not table.readable:
         raise ShapeForbidden("table", "permission denied for the table")
@@ -225,7 +225,7 @@ def _rejection(
 
 
 def _resolved(
-    definition: Definition,
+    definition: ShapeDefinition,
     tables: list[SyncTable],
     columns: tuple[SyncColumn, ...],
     sql: ShapeSql,

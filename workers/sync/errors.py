@@ -5,13 +5,13 @@
     ├── ShapeForbidden       403, a column or the table may not be read
     ├── ShapeUnknown         404, to DELETE
     ├── DeleteNotAllowed     405
-    ├── MethodNotAllowed     405
+    ├── ShapeMethodNotAllowed     405
     ├── TokenRejected        401
     ├── TooManyShapes        429
     ├── ShapeNotReady        503, the same request may succeed later
     └── MustRefetch          409, the client drops its rows and starts with the successor
 
-Source: docs/reference/sync.md, section 3 ("Statuses").
+Source: docs/sync.md.
 """
 
 from schemas.errors import ApiError, Unavailable
@@ -76,7 +76,7 @@ class DeleteNotAllowed(SyncError):
         super().__init__("DELETE not allowed")
 
 
-class MethodNotAllowed(SyncError):
+class ShapeMethodNotAllowed(SyncError):
     """A shape is read by GET, HEAD and POST."""
 
     status = 405

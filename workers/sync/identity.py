@@ -10,7 +10,7 @@ nothing may be left but columns, constants and plain operators. All else is clas
 
 Claims that change with each token of a session are left out of class 3, unless the text of a policy or of a function that it
 reaches names them or reads the claims as a whole. Policies that read the request are rejected: a shape outlives requests.
-Source: docs/reference/sync.md, section 12.
+Source: docs/sync.md.
 """
 
 import re

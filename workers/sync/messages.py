@@ -1,7 +1,7 @@
 """Messages of a shape's log: rows before and after -> the bytes that clients receive. Pure.
 
 A row is the JSON object that Postgres wrote: every value a text or null. It is read and written again here only where columns are
-left out or compared; the texts stay as they are. Source: docs/reference/sync.md, sections 5 and 6.
+left out or compared; the texts stay as they are. Source: docs/sync.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Parses names as SQL writes them: a table, and a list of columns. Pure. Source: docs/reference/sync.md, section 2."""
+"""Parses names as SQL writes them: a table, and a list of columns. Pure. Source: docs/sync.md."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """Parses the parameters of a request: query and body -> `ShapeRequest`. Pure.
 
 A parameter that is not named here is ignored: caches and clients add their own (`cache-buster`, `expired_handle`).
-Source: docs/reference/sync.md, section 2.
+Source: docs/sync.md.
 """
 
 import re
@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from schemas.numbers import parse_whole_number
 from workers.sync.errors import InvalidParameters
 from workers.sync.names import TableName, parse_columns, parse_table
 
@@ -23,6 +24,7 @@ _OFFSET = re.compile(r"(\d{1,20})_(\d{1,10}|inf)", re.ASCII)
 _PARAM = re.compile(r"params\[(\d{1,4})\]", re.ASCII)
 _SUBSET = "subset__"
 _MOST_LSN = 2**63 - 1
+_MOST_ROWS = 10**9
 INFINITE = 2**62
 """The operation of an offset `<lsn>_inf`: behind all of that position."""
 BLANK = "can't be blank"
@@ -51,7 +53,7 @@ class SubsetRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class ShapeDefinition:
     """What a shape consists of, as the client wrote it. `columns` None: all that the caller may read."""
 
     table: TableName
@@ -68,7 +70,7 @@ class Definition:
 class ShapeRequest:
     """One request."""
 
-    definition: Definition
+    definition: ShapeDefinition
     offset: Offset | Place
     handle: str = ""
     is_live: bool = False
@@ -95,10 +97,10 @@ def parse_request(query: str, body: bytes, *, needs_offset: bool = True) -> Shap
     return ShapeRequest(definition, place, handle, is_live, is_sse, subset)
 
 
-def parse_definition(options: Mapping[str, str]) -> Definition:
+def parse_definition(options: Mapping[str, str]) -> ShapeDefinition:
     """Parse what a shape consists of. Raises: InvalidParameters."""
     where = _text(options, "where")
-    return Definition(
+    return ShapeDefinition(
         parse_table(options.get("table", "")),
         where,
         _params(options),
@@ -173,9 +175,8 @@ def read_params(text: bytes, name: str, *, is_of_subset: bool) -> tuple[str | No
     """Read a JSON object with numbers as keys. Raises: InvalidParameters."""
     try:
         values = msgspec.json.decode(text, type=dict[str, str | int | float | bool | None])
-        numbered = {
-            int(key): _as_text(value) for key, value in values.items() if key.isascii() and key.isdigit()
-        }
+        places = {key: parse_whole_number(key, least=1, most=MAX_PARAMS) for key in values}
+        numbered = {place: _as_text(values[key]) for key, place in places.items() if place is not None}
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
         raise InvalidParameters(name, "must be an object of texts", is_of_subset=is_of_subset) from None
     if len(numbered) != len(values):
@@ -246,7 +247,7 @@ def _number(members: Mapping[str, object], name: str, least: int) -> int | None:
     value = members.get(name)
     if value is None or value == "":
         return None
-    text = str(value)
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < least:  # fmt: skip
+    number = None if isinstance(value, bool) else parse_whole_number(str(value), least=least, most=_MOST_ROWS)
+    if number is None:
         raise InvalidParameters(name, f"must be a whole number of at least {least}", is_of_subset=True)
-    return int(text)
+    return number

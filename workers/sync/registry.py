@@ -32,7 +32,7 @@ from workers.sync.definition import ResolvedShape, SyncCaller, resolve
 from workers.sync.errors import InvalidParameters, TooManyShapes
 from workers.sync.names import TableName
 from workers.sync.observations import ShapeEnded, ShapeFailed
-from workers.sync.parameters import Definition
+from workers.sync.parameters import ShapeDefinition
 from workers.sync.shape import Shape, ShapeState
 from workers.sync.store import ShapeStore
 
@@ -57,7 +57,7 @@ _REASONS = {
 class StoredDefinition(Struct, frozen=True):
     """What a shape was made from, so that it can be resolved again."""
 
-    definition: Definition
+    definition: ShapeDefinition
     role: str
     claims: dict[str, object]
     key: str
@@ -89,7 +89,7 @@ class ShapeRegistry:
         self._catching_up = asyncio.Lock()
         self._next_catch_up: asyncio.Task[None] | None = None
         self._creating: dict[str, asyncio.Task[Shape]] = {}
-        self._resolved: dict[tuple[Definition, str, str], tuple[float, ResolvedShape]] = {}
+        self._resolved: dict[tuple[ShapeDefinition, str, str], tuple[float, ResolvedShape]] = {}
 
     # Finding and creating
 
@@ -301,11 +301,13 @@ class ShapeRegistry:
         shape.resolved = resolved
         self._index(shape)
 
-    async def resolved(self, definition: Definition, role: str, claims: dict[str, object]) -> ResolvedShape:
+    async def resolved(
+        self, definition: ShapeDefinition, role: str, claims: dict[str, object]
+    ) -> ResolvedShape:
         """Resolve a definition for a role and its claims. Raises: as `resolve`."""
         return await resolve(self.database, definition, SyncCaller(role, claims, self._role_settings(role)))
 
-    async def resolved_for(self, definition: Definition, role: str, claims: str) -> ResolvedShape:
+    async def resolved_for(self, definition: ShapeDefinition, role: str, claims: str) -> ResolvedShape:
         """Resolve a definition for a request; equal requests within `_RESOLVED_S` share the result. Raises: as `resolve`."""
         key = (definition, role, claims)
         cached = self._resolved.get(key)

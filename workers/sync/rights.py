@@ -3,7 +3,7 @@
 Every `_EVERY_S` seconds a digest of policies, rights, roles, tables and functions is read. When it differs, every shape is resolved
 again: one that its caller may not read any more ends, all others have their keys compared. Shapes whose policies the catalog does not
 explain are compared at intervals as long as they are asked for: a policy may depend on the time, or on a table of which nothing is
-known. Source: docs/reference/sync.md, section 14.
+known. Source: docs/sync.md.
 """
 
 import asyncio

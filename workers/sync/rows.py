@@ -2,7 +2,7 @@
 
 Every value is the text of its type's output function. `::text` differs from it for some types (bool, char(n), inet, and all with
 a cast of their own), so those go through `concat`, which calls the output function.
-Source: docs/reference/sync.md, sections 5 ("Key") and 7.
+Source: docs/sync.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from workers.sql.compose import (
     render,
 )
 from workers.sync.catalog import SyncColumn
-from workers.sync.where.order import OrderTerm
+from workers.sync.where.order import SubsetOrder
 from workers.sync.where.render import ALIAS
 
 _AS_TEXT = frozenset({
@@ -106,7 +106,7 @@ class ShapeSql:
         )  # fmt: skip
 
     def subset(
-        self, where: Sql, order: Sequence[OrderTerm], limit: int | None, offset: int | None, mark: int
+        self, where: Sql, order: Sequence[SubsetOrder], limit: int | None, offset: int | None, mark: int
     ) -> Statement:
         """Return the statement that gives the rows of a subset as whole messages."""
         text = concat(self._messages({"snapshot_mark": mark}), self._filter(where))
@@ -119,7 +119,7 @@ class ShapeSql:
             text = concat(text, raw(" offset "), number(offset))
         return _statement(text)
 
-    def check(self, where: Sql = EMPTY, order: Sequence[OrderTerm] = ()) -> Statement:
+    def check(self, where: Sql = EMPTY, order: Sequence[SubsetOrder] = ()) -> Statement:
         """Return a statement without rows, which fails where an expression does not fit the table."""
         return self.subset(where, order, 0, None, 0)
 

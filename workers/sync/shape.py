@@ -147,6 +147,7 @@ class Shape:
             await self._append_chunk(messages)
         await self._in_thread(self.store.index_snapshot)
         await self._in_thread(lambda: self.store.note(snapshot=self.snapshot.encode()))
+        self._told = max(self._told, self._reached())  # what shapes before this one may have reported
         self.state = ShapeState.LIVE
         self._wake()
 

@@ -5,7 +5,7 @@
     /continue        an edge's question for requests that wait, by handle and offset: it checked whose they are when they came
 
 On every request of a client the definition is resolved for this caller, and the handle is looked up within the result. A handle of
-another caller is answered as an unknown one. Source: docs/reference/sync.md.
+another caller is answered as an unknown one. Source: docs/sync.md.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from workers.sync.definition import ResolvedShape, resolve_subset
 from workers.sync.errors import (
     DeleteNotAllowed,
     InvalidParameters,
-    MethodNotAllowed,
     MustRefetch,
+    ShapeMethodNotAllowed,
     ShapeNotReady,
     ShapeUnknown,
     TokenRejected,
@@ -71,7 +71,7 @@ class SyncWorker:
                     return await self._read(request, await body.read(MOST_BODY))
                 case "DELETE":
                     return await self._delete(request)
-            raise MethodNotAllowed(request.method)
+            raise ShapeMethodNotAllowed(request.method)
         except (Disconnected, PoolTimeout) as error:
             raise ShapeNotReady(f"the database cannot be reached: {error}", "database_unreachable") from None
         except DatabaseError as error:

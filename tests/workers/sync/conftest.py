@@ -8,7 +8,7 @@ import pytest
 from tests.broker.server import running_server
 from tests.workers.database.server import OUTSIDE, temporary_server
 from tests.workers.replication.replication_pool import ReplicationPool, replication_pool_of
-from tests.workers.sync.sync_pool import SyncPoolOfTests, sync_pool_of
+from tests.workers.sync.sync_pool import SyncPoolOfTests, settings_of, sync_pool_of
 
 
 @pytest.fixture(scope="session")
@@ -25,5 +25,5 @@ async def sync_pool(
 ) -> AsyncIterator[SyncPoolOfTests]:
     """The service of shapes, which tests share."""
     folder: Path = tmp_path_factory.mktemp("shapes")
-    async with sync_pool_of(sync_replication, folder) as pool:
+    async with sync_pool_of(sync_replication, folder, settings_of(max_shapes_per_caller=10**6)) as pool:
         yield pool

@@ -106,7 +106,7 @@ class ShapeClient:
         heads = dict(reversed(answer.headers))
         if answer.status == 409:
             self.rows.clear()
-            self.handle, self.offset = "", "-1"
+            self.handle, self.offset, self.position = "", "-1", 0
             self.refetches += 1
             return False
         assert answer.status == 200, (answer.status, answer.body)

@@ -70,7 +70,7 @@ def write(table: str, members: str, choice: random.Random) -> str:
         f"insert into {table} values {row} on conflict (id) do update set team = excluded.team, level = excluded.level",
         f"update {table} set owner = '{who}', open = {open_} where id % 3 = {team - 1}",
         f"update {table} set level = level + 1, team = {team} where id = {id}",
-        f"update {table} set id = id + 20 where id = {id}",
+        f"update {table} set id = id + 20 where id = {id} and not exists (select from {table} where id = {id + 20})",
         f"delete from {table} where id % 12 = {id % 12}",
         f"insert into {members} values ({team}, '{who}', {level}) on conflict (team, member) do update set level = excluded.level",
         f"delete from {members} where team = {team} and member = '{who}'",

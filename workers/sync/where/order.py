@@ -7,14 +7,14 @@ from workers.sync.where.words import RESERVED
 
 
 @dataclass(frozen=True, slots=True)
-class OrderTerm:
+class SubsetOrder:
     """A column, and how its values are ordered: a constant text of ours."""
 
     column: str
     direction: str
 
 
-def parse_order(text: str) -> list[OrderTerm]:
+def parse_order(text: str) -> list[SubsetOrder]:
     """Parse an order. Raises: ExpressionRejected."""
     tokens = iter(tokenize(text))
     token = next(tokens)
@@ -33,7 +33,7 @@ def parse_order(text: str) -> list[OrderTerm]:
             if not (_is(token, "first") or _is(token, "last")):
                 raise unexpected(token)
             direction, token = f"{direction} nulls {token.value}", next(tokens)
-        terms.append(OrderTerm(column, direction))
+        terms.append(SubsetOrder(column, direction))
         if token.kind is TokenKind.END:
             return terms
         if token.kind is not TokenKind.MARK or token.value != ",":

@@ -1,7 +1,7 @@
 """Which operators, functions and types an expression may use: those of pg_catalog whose result depends on nothing else. Tables, pure.
 
 `now()` and its like are left out: a row would enter or leave a shape without a change in the log. So are functions that can
-take long or return much for little, and regular expressions. Source: docs/reference/sync.md, section 9.
+take long or return much for little, and regular expressions. Source: docs/sync.md.
 """
 
 COMPARISONS = frozenset({"=", "<>", "!=", "<", "<=", ">", ">="})

@@ -103,7 +103,7 @@ def test_every_area_has_a_pool_that_must_be_ready() -> None:
     assert (
         set(POOLS)
         == {route.area for route in ROUTES} - {"functions", "management", "pg", "dashboard"}
-        == {"rest", "graphql", "auth", "storage", "realtime"}
+        == {"rest", "graphql", "auth", "storage", "realtime", "sync"}
     )
     assert len(POOLS) == len(set(POOLS))
 
