@@ -42,6 +42,8 @@ def unzipped(data: bytes, most_bytes: int) -> bytes:
 
 def archive_files(archive: bytes, most_members: int) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents of the files of an unzipped archive; names are as they stand there. Raises: ArchiveRejected."""
+    if len(archive) < _BLOCK:
+        raise ArchiveRejected("it is empty")
     at, members, long_name = 0, 0, ""
     while at + _BLOCK <= len(archive):
         header = archive[at : at + _BLOCK]
