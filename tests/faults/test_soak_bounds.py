@@ -3,7 +3,7 @@
 from tests.faults.soak_bounds import MIB, bound_of, judged, verdict_table
 
 
-def test_a_figure_above_its_bound_or_that_goes_on_growing_is_told() -> None:
+def test_a_figure_above_its_bound_or_that_goes_on_growing_is_reported() -> None:
     steady = {"slot lag": 1.0 * MIB, "rows auth.sessions": 10.0}
     samples = [dict(steady) for _ in range(40)]
     samples[3]["slot lag"] = 200.0 * MIB  # once is enough
