@@ -44,6 +44,8 @@ class SyncColumn(Struct, frozen=True):
     modifier: int
     generated: str
     may_select: bool
+    is_deterministic: bool = True
+    """Its collation calls no two different texts equal."""
 
 
 class Relation(Struct, frozen=True):

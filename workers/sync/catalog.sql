@@ -23,10 +23,12 @@ select pg_catalog.json_build_object(
       'is_not_null', a.attnotnull,
       'modifier', a.atttypmod,
       'generated', a.attgenerated,
+      'is_deterministic', coalesce(c.collisdeterministic, true),
       'may_select', pg_catalog.has_column_privilege(role.oid, a.attrelid, a.attnum, 'SELECT')) order by a.attnum), '[]')
     from pg_catalog.pg_attribute as a
     join pg_catalog.pg_type as t on t.oid = a.atttypid
     left join pg_catalog.pg_type as e on e.oid = t.typelem and t.typcategory = 'A'
+    left join pg_catalog.pg_collation as c on c.oid = a.attcollation
     where a.attrelid = relation.oid and a.attnum > 0 and not a.attisdropped),
   'key', (
     select coalesce(pg_catalog.json_agg(a.attname order by place.number), '[]')
