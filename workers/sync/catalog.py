@@ -134,6 +134,12 @@ async def publish(database: ConnectionPool, oids: Sequence[int]) -> str:
     return ""
 
 
+async def unpublish_listed(database: ConnectionPool) -> int:
+    """Take tables out of the publication whose columns another one lists; return how many. Raises: as `read_table`."""
+    rows = await _run(database, Statement(_SQL["unpublish_listed"]))
+    return int(rows[0][0] or 0)
+
+
 async def request_tick(database: ConnectionPool) -> int:
     """Ask that the stream says when everything up to now is in it; return the position of now. Raises: as `read_table`."""
     rows = await _run(database, Statement(_SQL["fence"]))

@@ -149,6 +149,8 @@ select pg_catalog.md5(pg_catalog.concat(
    from pg_catalog.pg_namespace where nspname not like 'pg\_t%'),
   (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, xmin), ',' order by oid))
    from pg_catalog.pg_proc where oid >= 16384),
+  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, prattrs), ',' order by oid))
+   from pg_catalog.pg_publication_rel where prattrs is not null),
   (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', rolname, rolsuper, rolbypassrls, rolinherit, rolcanlogin), ',' order by oid))
    from pg_catalog.pg_roles),
   (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', m.roleid, m.member, pg_catalog.to_jsonb(m)), ',' order by m.roleid, m.member, m.grantor))
@@ -165,3 +167,7 @@ select written from realtime.writers_of($1::pg_catalog.oid[]) as written
 -- name: fence
 -- Asks the reader of the log to publish that everything before is in the stream; the position of the request.
 select (pg_catalog.pg_logical_emit_message(true, 'headwater', 'fence'::pg_catalog.text) - '0/0')::pg_catalog.int8
+
+-- name: unpublish_listed
+-- Takes tables out of the publication whose columns another one lists; how many there were.
+select realtime.unpublish_listed()

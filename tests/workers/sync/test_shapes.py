@@ -321,3 +321,27 @@ async def test_a_change_costs_only_the_shapes_that_it_concerns(sync_pool: SyncPo
     await clients[7].until(["x", "x", "x", "x", "y"], "name")
 
     assert {number for number, shape in enumerate(shapes) if number in taken} <= {3, 7, 8}
+
+
+async def test_a_list_of_columns_elsewhere_ends_shapes_and_not_the_reading_of_the_log(
+    sync_pool: SyncPoolOfTests,
+) -> None:
+    table = await sync_pool.table("id int primary key, name text", row_security=False)
+    other = await sync_pool.table("id int primary key", row_security=False)
+    listed, client = sync_pool.client(table), sync_pool.client(other)
+    await listed.read()
+    await client.read()
+
+    await sync_pool.sql(f"alter publication supabase_realtime add table public.{table} (id)")
+    try:
+        await sync_pool.sql(f"insert into {table} values (1, 'a'); insert into {other} values (1)")
+        await client.until([1])
+        while (answer := await sync_pool.ask({"table": table, "offset": "-1"})).status == 200:
+            await asyncio.sleep(POLL_S)
+    finally:
+        await sync_pool.sql(f"alter publication supabase_realtime drop table public.{table}")
+
+    assert answer.status == 400
+    assert "set table" in answer.body.decode()
+    await sync_pool.sql(f"insert into {other} values (2)")
+    await client.until([1, 2])
