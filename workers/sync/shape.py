@@ -252,9 +252,8 @@ class Shape:
     async def work(self, database: ConnectionPool) -> None:
         """Apply what was added, in order, until the shape ends. Raises: as `apply`; what was not applied waits then."""
         await self.wait_until_built()
-        if self.resolved.equal:  # from now on changes of other rows are skipped
-            async with self._work:
-                await self._index()
+        async with self._work:
+            await self._index()
         while self.state is ShapeState.LIVE:
             await self._has_work.wait()
             self._has_work.clear()
