@@ -49,11 +49,12 @@ class SyncEdge:
         self._waits = ShapeWaits(connection, calls)
         self._of_callers: Counter[str] = Counter()
         self._jump = random.Random()
-        self._stopping = asyncio.Event()
+        self._is_stopping = False
 
     async def drain(self) -> None:
         """End the streams, and answer what waits at once: the server waits for them."""
-        self._stopping.set()
+        self._is_stopping = True
+        self._waits.stop()
 
     async def close(self) -> None:
         """Stop."""
@@ -102,9 +103,7 @@ class SyncEdge:
             if first.status == WAIT:
                 deadline = self._deadline(self._settings.poll_timeout, until)
                 handle, offset = place_of(first)
-                first, _ = await self._until_stopped(
-                    self._waits.next_part(handle, offset, watch, version, deadline), handle, offset
-                )
+                first, _ = await self._waits.next_part(handle, offset, watch, version, deadline)
             return self._with_cursor(first, options, self._settings.poll_timeout)
         finally:
             self._waits.leave(options.get("handle", ""), watch)
@@ -127,22 +126,6 @@ class SyncEdge:
             body = msgspec.json.encode({"code": "concurrent_request_limit_exceeded", "message": text})
             return Response(503, [JSON, retry, _NO_STORE], body)
         return None
-
-    async def _until_stopped(
-        self, waiting: Awaitable[tuple[Response, int]], handle: str, offset: str
-    ) -> tuple[Response, int]:
-        """Wait for a part of a log; when the process stops, return what there is now."""
-        part = asyncio.ensure_future(waiting)
-        stopping = asyncio.ensure_future(self._stopping.wait())
-        try:
-            await asyncio.wait({part, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if part.done():
-                return part.result()
-            return await self._waits.ask(handle, offset, is_final=True), 0
-        finally:
-            for task in (part, stopping):
-                task.cancel()
-            await asyncio.gather(part, stopping, return_exceptions=True)
 
     # Server-sent events
 
@@ -177,7 +160,7 @@ class SyncEdge:
         loop = asyncio.get_running_loop()
         handle, offset = place_of(first)
         part = first
-        while not self._stopping.is_set():
+        while not self._is_stopping:
             if part.status == 200 and _has_messages(part):
                 await self._write(
                     sent, b"".join(b"data: %b\n\n" % one for one in part.body[1:-1].split(SEPARATOR))
@@ -190,11 +173,7 @@ class SyncEdge:
             if loop.time() >= deadline:
                 return
             until = min(deadline, loop.time() + _KEEP_ALIVE_S)
-            part, version = await self._until_stopped(
-                self._waits.next_part(handle, offset, watch, version, until),
-                handle,
-                offset,
-            )
+            part, version = await self._waits.next_part(handle, offset, watch, version, until)
 
     async def _write(self, sent: web.StreamResponse, data: bytes) -> None:
         async with asyncio.timeout(_WRITE_S):

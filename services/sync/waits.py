@@ -51,6 +51,7 @@ class ShapeWaits:
         self._watches: dict[str, ShapeWatch] = {}
         self._asking: dict[tuple[str, str, bool], asyncio.Task[Response]] = {}
         self.waiting = 0
+        self._is_stopping = False
         self._subscription = connection.subscribe(SHAPES_CHANGED.name, self._receive)
         connection.on_back.append(self._bump_all)
         self._remove_gauge = gauge(
@@ -83,11 +84,11 @@ class ShapeWaits:
         self.waiting += 1
         try:
             while True:
-                if watch.version == version:
+                if watch.version == version and not self._is_stopping:
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout_at(deadline):
                             await asyncio.shield(watch.changed)
-                is_final = loop.time() >= deadline
+                is_final = loop.time() >= deadline or self._is_stopping
                 version = watch.version
                 response = await self.ask(handle, offset, is_final=is_final)
                 if response.status != WAIT:
@@ -131,8 +132,13 @@ class ShapeWaits:
         for watch in list(self._watches.values()):
             watch.bump()
 
+    def stop(self) -> None:
+        """Answer all that wait with what there is, and let nothing wait from now on."""
+        self._is_stopping = True
+        self._bump_all()
+
     async def close(self) -> None:
-        """Stop; all that wait ask once more."""
+        """Stop listening to the pool."""
         self._remove_gauge()
         self._connection.remove(self._subscription)
         if self._bump_all in self._connection.on_back:

@@ -12,7 +12,8 @@ from workers.replication import failover
 from workers.replication.tables import Ask
 from workers.sql.files import read_statements
 
-PUBLICATIONS = ("supabase_realtime", "supabase_realtime_messages_publication", "supabase_realtime_sync")
+SYNC_PUBLICATION = "supabase_realtime_sync"
+PUBLICATIONS = ("supabase_realtime", "supabase_realtime_messages_publication", SYNC_PUBLICATION)
 STATEMENTS = read_statements("workers.replication", "slot.sql")
 
 _TOLERANT = 180000

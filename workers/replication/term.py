@@ -33,6 +33,7 @@ from workers.replication.pgoutput import BeginMessage, TypeMessage, decode
 from workers.replication.slot import (
     PUBLICATIONS,
     STATEMENTS,
+    SYNC_PUBLICATION,
     ServerState,
 )
 from workers.replication.stream import Keepalive, LogStream
@@ -41,6 +42,7 @@ from workers.replication.term_start import ChangeStream, TermStart, start_term
 from workers.replication.transactions import LoggedTransactionEnd, TableDraft, TransactionAssembler
 
 _NO_PUBLICATION = "42704"
+_COLUMN_LISTS = "cannot use different column lists"
 _IN_USE = "55006"
 _FENCE_S = 0.005
 """Seconds between ticks that are asked for: any session of the database may ask."""
@@ -136,8 +138,9 @@ class ReplicationTerm:
     ) -> tuple[tuple[str, ...], int]:
         """Publish until the set of publications must change; return the new set, and where to continue.
 
-        Before version 18 the server fails if a publication is missing (a project dropped it and creates it again later). Then it
-        is left out until the schema changes again.
+        Before version 18 the server fails if a publication is missing (a project dropped it and creates it again later), and
+        any version does while a project's publication lists columns of a table that has a shape. Then it is left out until the
+        schema changes again; the pool of shapes takes the table out of its publication and ends all shapes (workers/sync/rights.py).
         """
         self._reached = start
         try:
@@ -149,6 +152,8 @@ class ReplicationTerm:
             )
             return PUBLICATIONS, self._reached
         except StreamLost as lost:
+            if _COLUMN_LISTS in str(lost) and SYNC_PUBLICATION in publications:
+                return tuple(name for name in publications if name != SYNC_PUBLICATION), self._reached
             missing = [name for name in publications if f'"{name}"' in str(lost)]
             if lost.sqlstate != _NO_PUBLICATION or server.skips_missing_publications or not missing:
                 raise

@@ -44,6 +44,8 @@ class SyncColumn(Struct, frozen=True):
     modifier: int
     generated: str
     may_select: bool
+    is_deterministic: bool = True
+    """Its collation calls no two different texts equal."""
 
 
 class Relation(Struct, frozen=True):
@@ -130,6 +132,12 @@ async def publish(database: ConnectionPool, oids: Sequence[int]) -> str:
             return reason
     await _wait_for_writers(database, oids)
     return ""
+
+
+async def unpublish_listed(database: ConnectionPool) -> int:
+    """Take tables out of the publication whose columns another one lists; return how many. Raises: as `read_table`."""
+    rows = await _run(database, Statement(_SQL["unpublish_listed"]))
+    return int(rows[0][0] or 0)
 
 
 async def request_tick(database: ConnectionPool) -> int:

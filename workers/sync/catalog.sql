@@ -23,10 +23,12 @@ select pg_catalog.json_build_object(
       'is_not_null', a.attnotnull,
       'modifier', a.atttypmod,
       'generated', a.attgenerated,
+      'is_deterministic', coalesce(c.collisdeterministic, true),
       'may_select', pg_catalog.has_column_privilege(role.oid, a.attrelid, a.attnum, 'SELECT')) order by a.attnum), '[]')
     from pg_catalog.pg_attribute as a
     join pg_catalog.pg_type as t on t.oid = a.atttypid
     left join pg_catalog.pg_type as e on e.oid = t.typelem and t.typcategory = 'A'
+    left join pg_catalog.pg_collation as c on c.oid = a.attcollation
     where a.attrelid = relation.oid and a.attnum > 0 and not a.attisdropped),
   'key', (
     select coalesce(pg_catalog.json_agg(a.attname order by place.number), '[]')
@@ -147,6 +149,8 @@ select pg_catalog.md5(pg_catalog.concat(
    from pg_catalog.pg_namespace where nspname not like 'pg\_t%'),
   (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, xmin), ',' order by oid))
    from pg_catalog.pg_proc where oid >= 16384),
+  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, prattrs), ',' order by oid))
+   from pg_catalog.pg_publication_rel where prattrs is not null),
   (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', rolname, rolsuper, rolbypassrls, rolinherit, rolcanlogin), ',' order by oid))
    from pg_catalog.pg_roles),
   (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', m.roleid, m.member, pg_catalog.to_jsonb(m)), ',' order by m.roleid, m.member, m.grantor))
@@ -163,3 +167,7 @@ select written from realtime.writers_of($1::pg_catalog.oid[]) as written
 -- name: fence
 -- Asks the reader of the log to publish that everything before is in the stream; the position of the request.
 select (pg_catalog.pg_logical_emit_message(true, 'headwater', 'fence'::pg_catalog.text) - '0/0')::pg_catalog.int8
+
+-- name: unpublish_listed
+-- Takes tables out of the publication whose columns another one lists; how many there were.
+select realtime.unpublish_listed()

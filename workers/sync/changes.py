@@ -4,7 +4,7 @@ The stream has values as JSON; of them only the keys are used. A key whose text 
 all its keys. Transactions that arrive together are applied together, so that a shape that is behind does not fall further behind.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from schemas.changes import ChangeBatch, ChangeKind, RowChange, Values
@@ -22,15 +22,21 @@ class ShapeWork:
     is_needed: bool = False
 
 
-def work_of(shape: ResolvedShape, batches: Iterable[ChangeBatch]) -> ShapeWork:
-    """Return what some batches of changes mean for a shape."""
+def work_of(
+    shape: ResolvedShape,
+    batches: Iterable[ChangeBatch],
+    may_concern: Callable[[KeyValues], bool] = lambda _: True,
+) -> ShapeWork:
+    """Return what some batches of changes mean for a shape. `may_concern`: whether it has, or may have, a row of a key."""
     work = ShapeWork()
     for batch in batches:
         name = (batch.schema, batch.table)
         if name in shape.own:
-            work.is_needed = True
             _note(work.change, batch)
-            _add_rows(shape, work, batch)
+            _add_rows(shape, work, batch, may_concern)
+            work.is_needed |= (
+                bool(work.change.keys) or work.change.compares or work.change.reads_all or work.is_over
+            )
         elif name in shape.others:
             work.is_needed = work.change.compares = True
             _note(work.change, batch)
@@ -43,7 +49,11 @@ def _note(change: PendingChange, batch: ChangeBatch) -> None:
         change.txids[batch.xid] = None
 
 
-def _add_rows(shape: ResolvedShape, work: ShapeWork, batch: ChangeBatch) -> None:
+def _add_rows(
+    shape: ResolvedShape, work: ShapeWork, batch: ChangeBatch, may_concern: Callable[[KeyValues], bool]
+) -> None:
+    names = [column.name for column in batch.columns]
+    equal = [(names.index(name), text) for name, text in shape.equal.items() if name in names]
     places = _places(shape, batch)
     if places is None:
         work.change.reads_all = True
@@ -52,7 +62,22 @@ def _add_rows(shape: ResolvedShape, work: ShapeWork, batch: ChangeBatch) -> None
         if row.kind is ChangeKind.TRUNCATE:
             work.is_over = True
             return
+        if equal and not _can_enter(row, equal):
+            keys = (_key(shape, row.new, places), _key(shape, row.old, places))
+            if not any(key is not None and may_concern(key) for key in keys) and any(keys):
+                continue
         _add_row(shape, work.change, row, places, batch.xid)
+
+
+def _can_enter(row: RowChange, equal: Sequence[tuple[int, str]]) -> bool:
+    """Return whether the new version of a row may have the values that the shape's filter requires."""
+    if row.new is None:
+        return False
+    for place, text in equal:
+        value = row.new[place]
+        if value is not None and text_of_json(value, "") != text:
+            return False
+    return True
 
 
 def _places(shape: ResolvedShape, batch: ChangeBatch) -> list[int] | None:

@@ -7,7 +7,7 @@ Source: docs/sync.md.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -22,6 +22,7 @@ from workers.sync.names import TableName
 from workers.sync.parameters import ShapeDefinition, SubsetRequest
 from workers.sync.reading import DatabaseSession, check
 from workers.sync.rows import ShapeSql
+from workers.sync.where.equality import COMPARABLE, equal_columns
 from workers.sync.where.grammar import Pieces, parse_where, subqueries_of
 from workers.sync.where.order import SubsetOrder, parse_order
 from workers.sync.where.render import Scope, render_where
@@ -62,6 +63,10 @@ class ResolvedShape:
     """Something may change the rows that no change of a known table announces: they are compared at intervals."""
     key: str
     """Digest of definition and identity."""
+    equal: dict[str, str]
+    """Columns that must equal a constant, and its text: other rows are not in the shape."""
+    has_plain_key: bool
+    """The texts of a key in the stream are those of the shape."""
 
     @property
     def form(self) -> MessageFormat:
@@ -100,7 +105,17 @@ async def resolve(database: ConnectionPool, definition: ShapeDefinition, caller:
     identity = _identity(caller, tables, reached)
     session = DatabaseSession(caller.role, _claims(identity), table.schema, caller.role_settings)
     await _check(database, session, sql)
-    return _resolved(definition, tables, columns, sql, identity, session, reached)
+    plain = {
+        column.name: column.type
+        for column in table.columns
+        if column.type in COMPARABLE
+        and column.category == "b"
+        and not column.dimensions
+        and column.is_deterministic
+    }
+    equal = equal_columns(pieces, plain, definition.params) if pieces else {}
+    resolved = _resolved(definition, tables, columns, sql, identity, session, reached)
+    return replace(resolved, equal=equal, has_plain_key=all(name in plain for name in table.key))
 
 
 async def resolve_subset(
@@ -254,6 +269,8 @@ def _resolved(
         optional=tuple(oid for name, oid in more.items() if name not in own and name not in others),
         is_opaque=identity.kind == 3,
         key=hashlib.sha256(msgspec.msgpack.encode(described)).hexdigest(),
+        equal={},
+        has_plain_key=False,
     )
 
 

@@ -17,7 +17,7 @@ from workers.sql.compose import quoted
 from workers.sync.messages import RowState
 from workers.sync.rows import OUTPUT_SETTINGS, ShapeSql
 
-PAGE = 1000
+PAGE = 2000
 """Rows of one FETCH: their bytes are in memory once."""
 _SNAPSHOT = Statement(
     "select pg_catalog.pg_current_snapshot()::pg_catalog.text, (pg_catalog.pg_current_wal_insert_lsn() - '0/0')::pg_catalog.int8"

@@ -278,6 +278,10 @@ class ShapeRegistry:
 
     # Rights
 
+    def forget_published(self) -> None:
+        """Forget which tables are in the publication."""
+        self._published.clear()
+
     def forget_resolved(self) -> None:
         """Forget what was resolved before a change of the catalog."""
         self._resolved.clear()

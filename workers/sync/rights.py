@@ -11,7 +11,7 @@ import asyncio
 from broker.observability.observe import observe, traceback_of
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.sync.catalog import read_fingerprint
+from workers.sync.catalog import read_fingerprint, unpublish_listed
 from workers.sync.follower import StreamFollower
 from workers.sync.observations import SyncCrashed, SyncWaits
 from workers.sync.registry import ShapeRegistry
@@ -63,6 +63,11 @@ class RightsWatch:
         if digest == before:
             return
         self._registry.forget_resolved()
+        if await unpublish_listed(
+            self._database
+        ):  # until now the reader of the log had to leave all shapes out
+            self._registry.forget_published()
+            self._registry.end_all("a publication of realtime lists columns of a table that has a shape")
         shapes = list(self._registry.by_handle.values())
         for shape in shapes:
             await self._registry.renew(shape)

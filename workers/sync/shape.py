@@ -34,6 +34,8 @@ from workers.sync.store import ShapeStore
 
 KEYS_AT_ONCE = 500
 _MOST_RECENT = 5000
+MOST_MEMBERS = 5000
+"""Rows of a shape whose keys are in memory, so that changes of other rows are skipped."""
 _MOST_PENDING = 100_000
 
 T = TypeVar("T")
@@ -113,7 +115,9 @@ class Shape:
         self.is_retired = False
         """Rows went out of sight since its snapshot: who starts anew gets another shape."""
         self.pending: PendingChange | None = None
-        self._is_busy = False
+        self._is_busy = self._is_indexed = False
+        self.members: set[KeyValues] | None = None
+        """The keys of its rows, where they are few and a filter lets changes of others be skipped."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._has_work = asyncio.Event()
@@ -145,7 +149,6 @@ class Shape:
                         await self._append_chunk(messages)
                         messages, size = [], 0
             await self._append_chunk(messages)
-        await self._in_thread(self.store.index_snapshot)
         await self._in_thread(lambda: self.store.note(snapshot=self.snapshot.encode()))
         self._told = max(self._told, self._reached())  # what shapes before this one may have reported
         self.state = ShapeState.LIVE
@@ -157,7 +160,18 @@ class Shape:
         self.snapshot = notes["snapshot"].decode()
         self.chunks = await self._in_thread(self.store.count_chunks)
         self._last = await self._in_thread(self.store.last_offset)
+        self._is_indexed = "indexed" in notes
         self.state = ShapeState.LIVE
+
+    async def _index(self) -> None:
+        """Make the rows of the snapshot known by key, before the first change; clients do not wait for that."""
+        if not self._is_indexed:
+            await self._in_thread(self.store.index_snapshot)
+            self._is_indexed = True
+        if self.members is None and self.resolved.equal and self.resolved.has_plain_key:
+            keys = await self._in_thread(lambda: self.store.first_keys(MOST_MEMBERS + 1))
+            if len(keys) <= MOST_MEMBERS:
+                self.members = {key_values(key, self._relation) for key in keys}
 
     async def _append_chunk(self, messages: list[bytes]) -> None:
         number = self.chunks
@@ -238,6 +252,8 @@ class Shape:
     async def work(self, database: ConnectionPool) -> None:
         """Apply what was added, in order, until the shape ends. Raises: as `apply`; what was not applied waits then."""
         await self.wait_until_built()
+        async with self._work:
+            await self._index()
         while self.state is ShapeState.LIVE:
             await self._has_work.wait()
             self._has_work.clear()
@@ -262,6 +278,7 @@ class Shape:
     async def apply(self, database: ConnectionPool, change: PendingChange) -> None:
         """Append what a change means for this shape. Raises: DatabaseError, Disconnected, PoolTimeout, OSError."""
         async with self._work:
+            await self._index()
             await self._apply_rows(database, change)
             if change.compares or change.reads_all:
                 await self._compare(database, change.lsn, tuple(change.txids))
@@ -270,6 +287,7 @@ class Shape:
         """Compare the keys that the caller sees now with those that the shape has. Raises: as `apply`."""
         await self.wait_until_built()
         async with self._work:
+            await self._index()
             await self._compare(database, 0, ())
 
     async def _compare(self, database: ConnectionPool, lsn: int, txids: tuple[int, ...]) -> None:
@@ -352,7 +370,20 @@ class Shape:
             self._last = (lsn, messages[-1][0])
             self.is_retired |= batch.is_move and any(value is None for value in states.values())
             self._remember(states, seen, frozenset(batch.txids))
+            self._note_members(states)
         self._on_changed(self.handle)
+
+    def _note_members(self, states: Mapping[bytes, bytes | None]) -> None:
+        if self.members is None:
+            return
+        for key, value in states.items():
+            (self.members.discard if value is None else self.members.add)(key_values(key, self._relation))
+        if len(self.members) > MOST_MEMBERS:
+            self.members = None
+
+    def may_concern(self, key: KeyValues) -> bool:
+        """Return whether the shape has a row of this key, or may have one."""
+        return self.members is None or self.is_behind or key in self.members
 
     def _draft(
         self, row: RowState, had: bytes | None, renamed: Mapping[bytes, bytes], txids: tuple[int, ...]

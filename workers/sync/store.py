@@ -85,6 +85,7 @@ class ShapeStore:
             entries = self._entries()
             while some := list(itertools.islice(entries, _INDEXED_AT_ONCE)):
                 self._database.executemany("insert or replace into rows values (?, ?, ?, null)", some)
+            self._note({"indexed": b"1"})
 
     def _entries(self) -> Iterator[tuple[bytes, int, int]]:
         for at, size in self._database.execute("select at, size from chunks order by number").fetchall():
@@ -109,10 +110,9 @@ class ShapeStore:
                 rows[key] = self._read(at, size) if value is None else value
         return rows
 
-    def count_rows(self) -> int:
-        """Return how many rows the shape has."""
-        (count,) = self._database.execute("select count(*) from rows").fetchone()
-        return int(count)
+    def first_keys(self, most: int) -> list[bytes]:
+        """Return the keys of the shape's rows, `most` at most."""
+        return [key for (key,) in self._database.execute("select key from rows limit ?", (most,))]
 
     def begin_comparison(self) -> None:
         """Forget the keys of an earlier comparison."""

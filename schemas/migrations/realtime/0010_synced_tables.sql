@@ -52,6 +52,31 @@ exception when duplicate_object then  -- another worker added it a moment ago
   return '';
 end $$;
 
+-- Take tables out of the publication whose columns another publication lists since then, and return how many there were: the
+-- server cannot read both.
+create or replace function realtime.unpublish_listed() returns int
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $$
+declare
+  name text;
+  dropped int := 0;
+begin
+  for name in
+    select pg_catalog.format('%I.%I', n.nspname, c.relname)
+    from pg_catalog.pg_publication_rel as ours
+    join pg_catalog.pg_publication as p on p.oid = ours.prpubid and p.pubname = 'supabase_realtime_sync'
+    join pg_catalog.pg_class as c on c.oid = ours.prrelid
+    join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+    where exists (
+      select from pg_catalog.pg_publication_rel as r join pg_catalog.pg_publication as other on other.oid = r.prpubid
+      where r.prrelid = ours.prrelid and r.prattrs is not null
+        and other.pubname in ('supabase_realtime', 'supabase_realtime_messages_publication'))
+  loop
+    execute 'alter publication supabase_realtime_sync drop table only ' || name;
+    dropped := dropped + 1;
+  end loop;
+  return dropped;
+end $$;
+
 -- Transactions that have written to a table and are still running: their earlier changes may not be in the log of the publication.
 create or replace function realtime.writers_of(relations oid[]) returns setof text
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -62,5 +87,5 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
     and held.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
 $$;
 
-revoke all on function realtime.publish_for_sync(oid), realtime.writers_of(oid[]) from public;
-grant execute on function realtime.publish_for_sync(oid), realtime.writers_of(oid[]) to authenticator;
+revoke all on function realtime.publish_for_sync(oid), realtime.unpublish_listed(), realtime.writers_of(oid[]) from public;
+grant execute on function realtime.publish_for_sync(oid), realtime.unpublish_listed(), realtime.writers_of(oid[]) to authenticator;

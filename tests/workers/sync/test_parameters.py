@@ -13,6 +13,7 @@ from workers.sync.identity import claims_of_policy
 from workers.sync.messages import MessageFormat, change_of
 from workers.sync.parameters import INFINITE, Place, parse_request
 from workers.sync.shape import key_values
+from workers.sync.where.equality import equal_columns
 from workers.sync.where.grammar import parse_where
 from workers.sync.where.order import parse_order
 from workers.sync.where.render import Scope, render_where
@@ -91,7 +92,7 @@ def test_a_subset_comes_by_query_or_body() -> None:
     [
         ("a = $1 AND b LIKE 'x%'", '(("hw_row"."a" = $1) and ("hw_row"."b" like $2))', (b"1", b"x%")),
         ("a=1 or b=2 and not a is null", '(("hw_row"."a" = 1) or (("hw_row"."b" = 2) and (not ("hw_row"."a" is null))))', ()),
-        ('t."has,comma" between 1 and 2', '("hw_row"."has,comma" between 1 and 2)', ()),
+        ('t."has,comma" between 1 and 2', '("hw_row"."has,comma" between 1 and  2)', ()),
         ("\"a\" = ANY($2)", '("hw_row"."a" = any($1))', (None,)),
         ("-a + 2 * 3 = b ^ 2", '(((- "hw_row"."a") + (2 * 3)) = ("hw_row"."b" ^ 2))', ()),
         ("concat(a, 'x') ilike $1", '(pg_catalog.concat("hw_row"."a", $1::text) ilike $2)', (b"x", b"1")),
@@ -217,3 +218,23 @@ def test_cursors_grow() -> None:
 
     assert first == "20"
     assert 20 < int(next_cursor(first, 1_728_432_002.0, 20.0, random.Random(1))) <= 3620
+
+
+@pytest.mark.parametrize(
+    ("text", "equal"),
+    [
+        ("a = 'x'", {"a": "x"}),
+        ("a = $1 and (b = 'y' and id = 7)", {"a": "1", "b": "y", "id": "7"}),
+        ("a = 'x' or b = 'y'", {}),
+        ("not (a = 'x' and b = 'y')", {}),
+        ("id = 07 and a = $2", {}),
+        ("b between 'a' and 'c' and a = 'x'", {"a": "x"}),
+        ("(a = 'x' and b = 'y') is not true", {}),
+        ("coalesce(a = 'x' and b = 'y', true)", {}),
+        ("lower(a) = 'x' and 'x' = b", {}),
+    ],
+)
+def test_columns_that_must_equal_a_constant_are_found(text: str, equal: dict[str, str]) -> None:
+    types = {"a": "text", "b": "varchar", "id": "int8"}
+
+    assert equal_columns(parse_where(text, allows_subqueries=False), types, ("1", None)) == equal

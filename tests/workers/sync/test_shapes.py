@@ -297,3 +297,51 @@ async def test_shapes_that_start_while_others_write_have_every_row_once(sync_poo
         one = sync_pool.client(table, where=f"id > -{number}")
         rows = await one.read()
         assert sorted(f"{row['id']}/{row['n']}" for row in rows.values()) == sorted(expected)
+
+
+async def test_a_change_costs_only_the_shapes_that_it_concerns(sync_pool: SyncPoolOfTests) -> None:
+    table = await sync_pool.table("id int primary key, team int, name text", row_security=False)
+    await sync_pool.sql(f"insert into {table} select n, n % 20, 'x' from generate_series(1, 100) n")
+    clients = [sync_pool.client(table, where=f"team = {team}") for team in range(20)]
+    for client in clients:
+        await client.read()
+    shapes = [sync_pool.service.registry.by_handle[client.handle] for client in clients]
+    while any(shape.members is None or shape.is_behind for shape in shapes):
+        await asyncio.sleep(POLL_S)
+    taken: list[int] = []
+    for number, shape in enumerate(shapes):
+        adding = shape.add
+        shape.add = lambda change, number=number, adding=adding: (taken.append(number), adding(change))  # type: ignore[method-assign,misc]
+
+    await sync_pool.sql(
+        f"update {table} set name = 'y' where id = 7; update {table} set team = 3 where id = 8"
+    )
+    await clients[3].until([3, 8, 23, 43, 63, 83])
+    await clients[8].until([28, 48, 68, 88])
+    await clients[7].until(["x", "x", "x", "x", "y"], "name")
+
+    assert {number for number, shape in enumerate(shapes) if number in taken} <= {3, 7, 8}
+
+
+async def test_a_list_of_columns_elsewhere_ends_shapes_and_not_the_reading_of_the_log(
+    sync_pool: SyncPoolOfTests,
+) -> None:
+    table = await sync_pool.table("id int primary key, name text", row_security=False)
+    other = await sync_pool.table("id int primary key", row_security=False)
+    listed, client = sync_pool.client(table), sync_pool.client(other)
+    await listed.read()
+    await client.read()
+
+    await sync_pool.sql(f"alter publication supabase_realtime add table public.{table} (id)")
+    try:
+        await sync_pool.sql(f"insert into {table} values (1, 'a'); insert into {other} values (1)")
+        await client.until([1])
+        while (answer := await sync_pool.ask({"table": table, "offset": "-1"})).status == 200:
+            await asyncio.sleep(POLL_S)
+    finally:
+        await sync_pool.sql(f"alter publication supabase_realtime drop table public.{table}")
+
+    assert answer.status == 400
+    assert "set table" in answer.body.decode()
+    await sync_pool.sql(f"insert into {other} values (2)")
+    await client.until([1, 2])

@@ -229,7 +229,7 @@ class _Parser:
                     *left,
                     Word(f"{negation} between{symmetric} "),
                     *low,
-                    Word(" and "),
+                    Word(" and  "),
                     *high,
                     _CLOSE,
                 )

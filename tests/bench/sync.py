@@ -1,0 +1,163 @@
+"""Shapes against the same rows by other ways, and many clients that wait for one change.
+
+    python -m tests.bench.sync [--rows 100000] [--waiting 2000] [--rounds 5]
+
+first      a new shape of ten columns, from the first request to up-to-date, beside `COPY TO STDOUT` and REST's JSON in turns
+second     another client of the same shape
+waiting    long polls on one shape, and one commit: when the first, the middle and the last were answered, and the edge's memory for each
+"""
+
+import argparse
+import asyncio
+import statistics
+import subprocess
+import time
+from urllib.parse import urlsplit
+
+import aiohttp
+import asyncpg
+
+from tests.platform import MANY_CLIENTS, Platform, platform
+
+_TABLE = """
+drop table if exists public.wide;
+create table public.wide (
+  id bigint primary key, a text, b text, c int, d int, e bool, f timestamptz, g numeric, h uuid, i text
+);
+insert into public.wide
+select n, md5(n::text), 'name ' || n, n, n * 2, n % 2 = 0, now(), n * 1.5, gen_random_uuid(), repeat('x', 20)
+from generate_series(1, {rows}) as n;
+grant all on public.wide to service_role;
+"""
+_SETTINGS = {
+    **MANY_CLIENTS,
+    "HEADWATER_SYNC_MAX_WAITING_PER_CALLER": "0",
+    "HEADWATER_SYNC_MAX_SHAPES_PER_CALLER": "100000",
+    "HEADWATER_API_MAX_ROWS": "1000000",
+}
+_PLAIN = {"Accept-Encoding": "identity"}
+
+
+async def copied(database: asyncpg.Connection) -> float:
+    """Return the seconds of COPY."""
+
+    async def drop(_: bytes) -> None:
+        return None
+
+    began = time.perf_counter()
+    await database.copy_from_query("select * from public.wide", output=drop)
+    return time.perf_counter() - began
+
+
+async def read_by_rest(session: aiohttp.ClientSession, url: str) -> float:
+    """Return the seconds of REST's JSON."""
+    began = time.perf_counter()
+    async with session.get(f"{url}/rest/v1/wide", headers=_PLAIN) as answer:
+        await answer.read()
+    return time.perf_counter() - began
+
+
+async def read_shape(session: aiohttp.ClientSession, url: str, where: str) -> float:
+    """Return the seconds from the first request to up-to-date."""
+    began, offset, handle = time.perf_counter(), "-1", ""
+    while True:
+        query = {"table": "wide", "where": where, "offset": offset} | ({"handle": handle} if handle else {})
+        async with session.get(f"{url}/sync/v1/shape", params=query, headers=_PLAIN) as answer:
+            await answer.read()
+            answer.raise_for_status()
+            offset, handle = answer.headers["electric-offset"], answer.headers["electric-handle"]
+            if "electric-up-to-date" in answer.headers:
+                return time.perf_counter() - began
+
+
+async def first_and_second(one: Platform, rounds: int) -> None:
+    """Print the figures of a first and a second client."""
+    database = await asyncpg.connect(one.values["DB_URL"])
+    took: dict[str, list[float]] = {"COPY": [], "REST": [], "first": [], "second": []}
+    async with aiohttp.ClientSession(headers={"apikey": one.values["SERVICE_ROLE_KEY"]}) as session:
+        for number in range(rounds):
+            took["COPY"].append(await copied(database))
+            took["REST"].append(await read_by_rest(session, one.url))
+            took["first"].append(await read_shape(session, one.url, f"id > -{number + 1}"))
+            took["second"].append(await read_shape(session, one.url, f"id > -{number + 1}"))
+    await database.close()
+    middle = {name: statistics.median(values) for name, values in took.items()}
+    for name, value in middle.items():
+        print(
+            f"{name:8} {1000 * value:7.0f} ms  {value / middle['COPY']:5.1f} x COPY  {value / middle['REST']:5.2f} x REST"
+        )
+
+
+async def waiting(one: Platform, count: int) -> None:
+    """Print when clients that wait were answered, and the memory of each."""
+    key = one.values["SERVICE_ROLE_KEY"]
+    async with (
+        aiohttp.ClientSession(headers={"apikey": key}) as session,
+        session.get(f"{one.url}/sync/v1/shape", params={"table": "wide", "offset": "now"}) as answer,
+    ):
+        place = answer.headers["electric-offset"], answer.headers["electric-handle"]
+    request = (
+        f"GET /sync/v1/shape?table=wide&offset={place[0]}&handle={place[1]}&live=true HTTP/1.1\r\n"
+        f"Host: bench\r\napikey: {key}\r\n\r\n"
+    ).encode()
+    parts = urlsplit(one.url)
+    before, opened, answered = edge_kib(one), 0, list[float]()
+
+    async def wait() -> None:
+        nonlocal opened
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        writer.write(request)
+        opened += 1
+        head = await reader.readuntil(b"\r\n\r\n")
+        answered.append(time.perf_counter())
+        assert head.startswith(b"HTTP/1.1 200"), head
+        writer.close()
+
+    tasks = []
+    for number in range(count):
+        tasks.append(asyncio.create_task(wait()))
+        if number % 200 == 0:
+            await asyncio.sleep(0.02)
+    while opened < count:
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(2.0)
+    memory = edge_kib(one) - before
+    database = await asyncpg.connect(one.values["DB_URL"])
+    began = time.perf_counter()
+    await database.execute("update public.wide set a = 'changed' where id = 1")
+    await asyncio.gather(*tasks)
+    await database.close()
+    after = sorted(1000 * (moment - began) for moment in answered)
+    print(
+        f"{count} waiting: first {after[0]:.0f} ms, middle {after[len(after) // 2]:.0f} ms, last {after[-1]:.0f} ms;"
+        f" {memory / count:.1f} KiB of the edge each"
+    )
+
+
+def edge_kib(one: Platform) -> int:
+    """Return the resident memory of the platform's edge in KiB."""
+    lines = subprocess.run(["ps", "-eo", "ppid,rss,args"], capture_output=True, text=True, check=True).stdout
+    found = [line.split(None, 2) for line in lines.splitlines()[1:]]
+    return sum(
+        int(rss) for parent, rss, command in found if parent == str(one.pid) and "services gateway" in command
+    )
+
+
+async def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--waiting", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with platform(environment=_SETTINGS) as one:
+        one.psql(_TABLE.format(rows=options.rows))
+        one.wait_for_catalog("wide")
+        await first_and_second(one, options.rounds)
+        await waiting(one, options.waiting)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
