@@ -124,6 +124,11 @@ class ShapeStore:
         with self._transaction():
             self._database.executemany("insert or ignore into present values (?)", [(key,) for key in keys])
 
+    def present_after(self, key: bytes, most: int) -> list[bytes]:
+        """Return some of the keys that were added, in their order, behind one."""
+        statement = "select key from present where key > ? order by key limit ?"
+        return [found for (found,) in self._database.execute(statement, (key, most))]
+
     def end_comparison(self) -> int:
         """Compare: return how many keys are only here, or only among those that were added."""
         database = self._database
