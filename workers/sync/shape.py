@@ -167,7 +167,10 @@ class Shape:
     async def _index(self) -> None:
         """Make the rows of the snapshot known by key, before the first change; clients do not wait for that."""
         if not self._is_indexed:
-            await self._in_thread(self.store.index_snapshot)
+            await self._in_thread(self.store.begin_index)
+            for number in range(self.chunks):  # one after another: readers of the log come in between
+                await self._in_thread(partial(self.store.index_chunk, number))
+            await self._in_thread(self.store.end_index)
             self._is_indexed = True
         if self.members is None and self.resolved.equal and self.resolved.has_plain_key:
             keys = await self._in_thread(lambda: self.store.first_keys(MOST_MEMBERS + 1))
