@@ -472,9 +472,6 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/storage/uploads/move_and_copy.py": {
         "int(count or 0)": DATABASE,
     },
-    "workers/sync/catalog.py": {
-        "int(rows[0][0] or 0)": DATABASE,
-    },
     "workers/sync/follower.py": {
         "int(id.split('-')[0], 16)": DATABASE,
     },

@@ -81,7 +81,6 @@ def subset_answer(
         (OFFSET, offset_text(offset)),
         (SCHEMA, schema),
         ("electric-snapshot", "true"),
-        (UP_TO_DATE, ""),
     ]
     body = b'{"metadata":%b,"data":%b}' % (msgspec.json.encode(metadata), log_body(rows))
     return Response(200, headers, body)

@@ -1,6 +1,7 @@
 """A table as a role sees it, and what its policies depend on. Source: docs/sync.md."""
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Sequence
 
@@ -92,6 +93,20 @@ class Reached(Struct, frozen=True):
     policies: list[str] = []
 
 
+class RightsDigest(Struct, frozen=True):
+    """Digests of what decides who sees what: of each table by its oid, of all functions, of roles and all else."""
+
+    tables: dict[str, str]
+    functions: str
+    others: str
+
+    @property
+    def text(self) -> str:
+        """Return one digest of all."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+
+
+_decode_rights = msgspec.json.Decoder(RightsDigest).decode
 _decode_table = msgspec.json.Decoder(SyncTable).decode
 _decode_reached = msgspec.json.Decoder(Reached).decode
 
@@ -109,10 +124,10 @@ async def read_reached(database: ConnectionPool, oids: Sequence[int]) -> Reached
     return _decode_reached(rows[0][0] or b"")
 
 
-async def read_fingerprint(database: ConnectionPool) -> bytes:
-    """Return a text that changes when rights, policies, tables or functions change. Raises: as `read_table`."""
-    rows = await _run(database, Statement(_SQL["fingerprint"]))
-    return rows[0][0] or b""
+async def read_rights(database: ConnectionPool) -> RightsDigest:
+    """Return what changes when rights, policies, tables or functions change. Raises: as `read_table`."""
+    rows = await _run(database, Statement(_SQL["rights"]))
+    return _decode_rights(rows[0][0] or b"")
 
 
 async def publish(database: ConnectionPool, oids: Sequence[int]) -> str:

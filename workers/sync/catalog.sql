@@ -130,31 +130,37 @@ select pg_catalog.json_build_object(
     from reached join pg_catalog.pg_policy as p on p.polrelid = reached.oid and p.polcmd in ('r', '*')
     where reached.is_table and p.polqual is not null))
 
--- name: fingerprint
--- A text that changes with everything by which a caller may see more or less of a table.
-select pg_catalog.md5(pg_catalog.concat(
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, polrelid, xmin), ',' order by oid))
-   from pg_catalog.pg_policy),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(
-     ' ', c.oid, c.relname, c.relnamespace, c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.relreplident, c.relispartition
-   ), ',' order by c.oid)) from pg_catalog.pg_class as c where c.relkind in ('r', 'p', 'v', 'm') and c.oid >= 16384 and c.relpersistence <> 't'),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(
-     ' ', a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attisdropped, a.attacl, a.attgenerated
-   ), ',' order by a.attrelid, a.attnum))
-   from pg_catalog.pg_attribute as a join pg_catalog.pg_class as c on c.oid = a.attrelid
-   where c.relkind in ('r', 'p') and c.oid >= 16384 and a.attnum > 0 and c.relpersistence <> 't'),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', indexrelid, indrelid, indkey), ',' order by indexrelid))
-   from pg_catalog.pg_index where indisprimary and indrelid >= 16384),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, nspname, nspacl, nspowner), ',' order by oid))
-   from pg_catalog.pg_namespace where nspname not like 'pg\_t%'),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, xmin), ',' order by oid))
-   from pg_catalog.pg_proc where oid >= 16384),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, prattrs), ',' order by oid))
-   from pg_catalog.pg_publication_rel where prattrs is not null),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', rolname, rolsuper, rolbypassrls, rolinherit, rolcanlogin), ',' order by oid))
-   from pg_catalog.pg_roles),
-  (select pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', m.roleid, m.member, pg_catalog.to_jsonb(m)), ',' order by m.roleid, m.member, m.grantor))
-   from pg_catalog.pg_auth_members as m)))
+-- name: rights
+-- Digests that change with everything by which a caller may see more or less: of each table, of all functions, of all else.
+select pg_catalog.json_build_object(
+  'tables', (
+    select coalesce(pg_catalog.json_object_agg(c.oid, pg_catalog.md5(pg_catalog.concat_ws(
+      ' ', c.relname, c.relnamespace, c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.relreplident, c.relispartition,
+      (select pg_catalog.string_agg(pg_catalog.concat_ws(' ', p.oid, p.xmin), ',' order by p.oid)
+       from pg_catalog.pg_policy as p where p.polrelid = c.oid),
+      (select pg_catalog.string_agg(pg_catalog.concat_ws(
+         ' ', a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attisdropped, a.attacl, a.attgenerated
+       ), ',' order by a.attnum) from pg_catalog.pg_attribute as a where a.attrelid = c.oid and a.attnum > 0),
+      (select pg_catalog.string_agg(pg_catalog.concat_ws(' ', i.indexrelid, i.indkey), ',' order by i.indexrelid)
+       from pg_catalog.pg_index as i where i.indrelid = c.oid and i.indisprimary),
+      (select pg_catalog.string_agg(h.inhrelid::pg_catalog.text, ',' order by h.inhrelid)
+       from pg_catalog.pg_inherits as h where h.inhparent = c.oid)))), '{}')
+    from pg_catalog.pg_class as c where c.relkind in ('r', 'p', 'v', 'm') and c.oid >= 16384 and c.relpersistence <> 't'),
+  'functions', (
+    select coalesce(pg_catalog.md5(pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, xmin), ',' order by oid)), '')
+    from pg_catalog.pg_proc where oid >= 16384),
+  'others', pg_catalog.md5(pg_catalog.concat_ws(
+    '|',
+    (select pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, nspname, nspacl, nspowner), ',' order by oid)
+     from pg_catalog.pg_namespace where nspname not like 'pg\_t%'),
+    (select pg_catalog.string_agg(pg_catalog.concat_ws(' ', oid, prattrs), ',' order by oid)
+     from pg_catalog.pg_publication_rel where prattrs is not null),
+    (select pg_catalog.string_agg(
+       pg_catalog.concat_ws(' ', rolname, rolsuper, rolbypassrls, rolinherit, rolcanlogin), ',' order by oid)
+     from pg_catalog.pg_roles),
+    (select pg_catalog.string_agg(
+       pg_catalog.concat_ws(' ', m.roleid, m.member, pg_catalog.to_jsonb(m)), ',' order by m.roleid, m.member, m.grantor)
+     from pg_catalog.pg_auth_members as m))))
 
 -- name: publish
 -- Publishes a table ($1, an oid) for shapes; the reason why it cannot be, or ''.

@@ -69,6 +69,11 @@ class ResolvedShape:
     """The texts of a key in the stream are those of the shape."""
 
     @property
+    def watched(self) -> tuple[int, ...]:
+        """Return the tables whose definitions and policies matter."""
+        return (*self.published, *self.optional)
+
+    @property
     def form(self) -> MessageFormat:
         """Return what its messages have in common."""
         table = self.table

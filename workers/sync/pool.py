@@ -20,6 +20,7 @@ from schemas.caller import RejectedCaller
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request, Response
 from schemas.settings.tree import Api
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
 from workers.request_context.identity import IdentityResolver
@@ -111,9 +112,18 @@ class SyncPool:
     async def _serve(self) -> None:
         """Load the shapes, follow the stream, and serve until cancelled."""
         resources = self._resources
+        database = (
+            await ConnectionPool.open(  # of its own: realtime's checks of rows must not wait for snapshots
+                resources.url,
+                resources.settings.db.pool_size,
+                prepared=resources.settings.api.prepared_statements,
+                name="sync",
+                shows_statements=True,
+            )
+        )
         service = SyncService(
             resources.connection,
-            resources.database,
+            database,
             self._folder,
             resources.settings.sync,
             self._resolver,
@@ -135,6 +145,7 @@ class SyncPool:
                 await member.stop()
         finally:
             await service.close()
+            await database.close()
 
     def _role_settings(self, role: str) -> tuple[tuple[str, str], ...]:
         found = self._resources.cache.catalog.roles.get(role)

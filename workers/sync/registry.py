@@ -89,6 +89,9 @@ class ShapeRegistry:
         self._catching_up = asyncio.Lock()
         self._next_catch_up: asyncio.Task[None] | None = None
         self._creating: dict[str, asyncio.Task[Shape]] = {}
+        self._building = asyncio.Semaphore(max(1, database.size // 2 - 1))
+        self._working = asyncio.Semaphore(max(1, database.size // 2 - 1))
+        """Shapes that are built, and those to which changes are applied, at a time: each uses a connection."""
         self._resolved: dict[tuple[ShapeDefinition, str, str], tuple[float, ResolvedShape]] = {}
 
     # Finding and creating
@@ -184,6 +187,7 @@ class ShapeRegistry:
             lambda: self.reached,
             lambda it: self._changed(handle, it),
             self.catch_up,
+            self._working,
         )
         shape.applied_seq = self.seq
         self.by_handle[handle] = shape
@@ -208,7 +212,8 @@ class ShapeRegistry:
 
     async def _build(self, shape: Shape) -> None:
         try:
-            await shape.build(self.database)
+            async with self._building:
+                await shape.build(self.database)
         except (DatabaseError, Disconnected, PoolTimeout, OSError) as error:
             self.end(shape, f"it could not be built: {type(error).__name__}")
         except Exception as error:  # no other task would report it

@@ -1,7 +1,7 @@
 """Watches what decides who sees which rows, and compares shapes that may have changed without a change of their rows.
 
-Every `_EVERY_S` seconds a digest of policies, rights, roles, tables and functions is read. When it differs, every shape is resolved
-again: one that its caller may not read any more ends, all others have their keys compared. Shapes whose policies the catalog does not
+Every `_EVERY_S` seconds digests of policies, rights, roles, tables and functions are read. Shapes that a difference concerns are
+resolved again: one that its caller may not read any more ends, all others have their keys compared. Shapes whose policies the catalog does not
 explain are compared at intervals as long as they are asked for: a policy may depend on the time, or on a table of which nothing is
 known. Source: docs/sync.md.
 """
@@ -11,7 +11,7 @@ import asyncio
 from broker.observability.observe import observe, traceback_of
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.sync.catalog import read_fingerprint, unpublish_listed
+from workers.sync.catalog import RightsDigest, read_rights, unpublish_listed
 from workers.sync.follower import StreamFollower
 from workers.sync.observations import SyncCrashed, SyncWaits
 from workers.sync.registry import ShapeRegistry
@@ -23,6 +23,7 @@ COMPARED_S = 3.0
 _SHARE = 20
 """A comparison may take one part in so many of the time."""
 _IN_USE_S = 120.0
+_LEAST_S = 0.005
 
 
 class RightsWatch:
@@ -31,7 +32,7 @@ class RightsWatch:
     def __init__(self, database: ConnectionPool, registry: ShapeRegistry, follower: StreamFollower) -> None:
         self._database, self._registry, self._follower = database, registry, follower
         self._task: asyncio.Task[None] | None = None
-        self.digest = b""
+        self._rights: RightsDigest | None = None
 
     def start(self) -> None:
         """Start to watch."""
@@ -58,28 +59,46 @@ class RightsWatch:
             await asyncio.sleep(_EVERY_S)
 
     async def _look(self) -> None:
-        digest = await read_fingerprint(self._database)
-        before = self._follower.fingerprint
-        if digest == before:
+        rights = await read_rights(self._database)
+        before, self._rights = self._rights, rights
+        digest = rights.text.encode()
+        if digest == self._follower.fingerprint:
             return
+        self._rights = before  # until all shapes have obeyed the change
         self._registry.forget_resolved()
-        if await unpublish_listed(
-            self._database
-        ):  # until now the reader of the log had to leave all shapes out
+        if (before is None or before.others != rights.others) and await unpublish_listed(self._database):
+            # until now the reader of the log had to leave all shapes out
             self._registry.forget_published()
             self._registry.end_all("a publication of realtime lists columns of a table that has a shape")
-        shapes = list(self._registry.by_handle.values())
-        for shape in shapes:
-            await self._registry.renew(shape)
-            if shape.state is not ShapeState.ENDED:
-                shape.add(PendingChange(0, compares=True))
-        self._follower.fingerprint = digest
+        for shape in list(self._registry.by_handle.values()):
+            if before is None or concerns(before, rights, shape):
+                await self._registry.renew(shape)
+                if shape.state is not ShapeState.ENDED:
+                    shape.add(PendingChange(0, compares=True))
+        self._rights, self._follower.fingerprint = rights, digest
 
     def _compare_due(self) -> None:
+        """Start the comparisons that are due, those that wait longest first, as far as the time until the next look goes."""
         now = asyncio.get_running_loop().time()
-        for shape in self._registry.by_handle.values():
-            if is_due(shape, now) and not shape.is_behind:
-                shape.add(PendingChange(0, compares=True))
+        due = [
+            shape for shape in self._registry.by_handle.values() if is_due(shape, now) and not shape.is_behind
+        ]
+        left_s = _EVERY_S
+        for shape in sorted(due, key=lambda one: one.compared_at):
+            if left_s <= 0:
+                return
+            left_s -= max(shape.compare_s, _LEAST_S)
+            shape.add(PendingChange(0, compares=True))
+
+
+def concerns(before: RightsDigest, after: RightsDigest, shape: Shape) -> bool:
+    """Return whether a change of rights may change what a shape has. Functions matter to policies that are not plain alone."""
+    resolved = shape.resolved
+    return (
+        before.others != after.others
+        or (resolved.is_opaque and before.functions != after.functions)
+        or any(before.tables.get(str(oid)) != after.tables.get(str(oid)) for oid in resolved.watched)
+    )
 
 
 def is_due(shape: Shape, now: float) -> bool:

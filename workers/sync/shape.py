@@ -103,8 +103,9 @@ class Shape:
         reached: Callable[[], int],
         on_changed: Callable[[str], None],
         catch_up: Callable[[], Awaitable[None]],
+        working: asyncio.Semaphore,
     ) -> None:
-        self._catch_up = catch_up
+        self._catch_up, self._working = catch_up, working
         self.handle, self.resolved, self.store = handle, resolved, store
         self.state = ShapeState.BUILDING
         self.used_at = 0.0
@@ -166,7 +167,10 @@ class Shape:
     async def _index(self) -> None:
         """Make the rows of the snapshot known by key, before the first change; clients do not wait for that."""
         if not self._is_indexed:
-            await self._in_thread(self.store.index_snapshot)
+            await self._in_thread(self.store.begin_index)
+            for number in range(self.chunks):  # one after another: readers of the log come in between
+                await self._in_thread(partial(self.store.index_chunk, number))
+            await self._in_thread(self.store.end_index)
             self._is_indexed = True
         if self.members is None and self.resolved.equal and self.resolved.has_plain_key:
             keys = await self._in_thread(lambda: self.store.first_keys(MOST_MEMBERS + 1))
@@ -263,7 +267,8 @@ class Shape:
             self._is_busy = True
             self._idle.clear()
             try:
-                await self.apply(database, change)
+                async with self._working:
+                    await self.apply(database, change)
             except BaseException:
                 later, self.pending = self.pending, change
                 if later is not None:
@@ -324,13 +329,17 @@ class Shape:
 
     async def _read_all(self, database: ConnectionPool, change: PendingChange) -> None:
         """Read every row that the caller sees again, in pages of keys."""
-        sql, session = self.resolved.sql, self.resolved.session
+        sql, session, store = self.resolved.sql, self.resolved.session, self.store
+        await self._in_thread(store.begin_comparison)
         async with open_snapshot(database, session) as snapshot:
             async for page in snapshot.pages(sql.keys()):
-                for start in range(0, len(page), KEYS_AT_ONCE):
-                    some = [key_values(key, self._relation) for key in page[start : start + KEYS_AT_ONCE]]
-                    point, rows = await read_by_keys(database, session, sql, some)
-                    await self._append(rows, point, Batch(change.lsn, tuple(change.txids)), {})
+                await self._in_thread(partial(store.add_present, page))
+        after = b""
+        while keys := await self._in_thread(partial(store.present_after, after, KEYS_AT_ONCE)):
+            after = keys[-1]
+            values = [key_values(key, self._relation) for key in keys]
+            point, rows = await read_by_keys(database, session, sql, values)
+            await self._append(rows, point, Batch(change.lsn, tuple(change.txids)), {})
 
     async def _apply_keys(
         self, database: ConnectionPool, change: PendingChange, keys: list[KeyValues]

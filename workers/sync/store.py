@@ -78,24 +78,31 @@ class ShapeStore:
         (count,) = self._database.execute("select count(*) from chunks").fetchone()
         return int(count)
 
-    def index_snapshot(self) -> None:
-        """Fill the rows from the snapshot: for each key where its row stands. Memory does not grow with the snapshot."""
+    def begin_index(self) -> None:
+        """Forget what an earlier attempt has indexed."""
+        self._database.execute("delete from rows")
+
+    def index_chunk(self, number: int) -> None:
+        """Note for each key of a chunk where its row stands. Memory does not grow with the snapshot."""
         with self._transaction():
-            self._database.execute("delete from rows")
-            entries = self._entries()
+            entries = self._entries(number)
             while some := list(itertools.islice(entries, _INDEXED_AT_ONCE)):
                 self._database.executemany("insert or replace into rows values (?, ?, ?, null)", some)
-            self._note({"indexed": b"1"})
 
-    def _entries(self) -> Iterator[tuple[bytes, int, int]]:
-        for at, size in self._database.execute("select at, size from chunks order by number").fetchall():
-            start = at
-            for message in self._read(at, size).split(SEPARATOR) if size else ():
-                key_end = _end_of_text(message, _KEY)
-                value_at = key_end + len(_VALUE)
-                value_end = message.rindex(_HEADERS)
-                yield message[_KEY:key_end], start + value_at, value_end - value_at
-                start += len(message) + len(SEPARATOR)
+    def end_index(self) -> None:
+        """Note that every chunk is indexed."""
+        self.note(indexed=b"1")
+
+    def _entries(self, number: int) -> Iterator[tuple[bytes, int, int]]:
+        at, size = self._database.execute(
+            "select at, size from chunks where number = ?", (number,)
+        ).fetchone()
+        for message in self._read(at, size).split(SEPARATOR) if size else ():
+            key_end = _end_of_text(message, _KEY)
+            value_at = key_end + len(_VALUE)
+            value_end = message.rindex(_HEADERS)
+            yield message[_KEY:key_end], at + value_at, value_end - value_at
+            at += len(message) + len(SEPARATOR)
 
     # Rows
 
@@ -123,6 +130,11 @@ class ShapeStore:
         """Add keys that the caller sees now."""
         with self._transaction():
             self._database.executemany("insert or ignore into present values (?)", [(key,) for key in keys])
+
+    def present_after(self, key: bytes, most: int) -> list[bytes]:
+        """Return some of the keys that were added, in their order, behind one."""
+        statement = "select key from present where key > ? order by key limit ?"
+        return [found for (found,) in self._database.execute(statement, (key, most))]
 
     def end_comparison(self) -> int:
         """Compare: return how many keys are only here, or only among those that were added."""

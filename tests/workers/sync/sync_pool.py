@@ -5,7 +5,7 @@ import json
 import tempfile
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,11 +146,15 @@ class ShapeClient:
             pass
         return self.rows
 
-    async def until(self, values: object, column: str = "id") -> None:
-        """Read until a column has these values, in order of their texts. Raises: AssertionError with what it had at last."""
+    async def until(self, values: Iterable[object], *columns: str) -> None:
+        """Read until some columns (`id` without any) have these values, joined by `/`. Raises: AssertionError with what it had at last."""
         deadline = time.monotonic() + LONGEST_S
-        while sorted(str(row[column]) for row in (await self.read()).values()) != sorted(map(str, values)):  # type: ignore[call-overload]
-            assert time.monotonic() < deadline, (self.rows, values)
+        expected = sorted(map(str, values))
+        while True:
+            rows = (await self.read()).values()
+            if sorted("/".join(str(row[name]) for name in columns or ("id",)) for row in rows) == expected:
+                return
+            assert time.monotonic() < deadline, (self.rows, expected)
             await asyncio.sleep(POLL_S)
 
 
