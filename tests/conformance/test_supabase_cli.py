@@ -18,6 +18,12 @@ HERE = Path(__file__).parent
 PROGRAM = HERE / "node_modules" / "@supabase" / "cli-linux-x64" / "bin" / "supabase"
 """The binary of one platform is a package; the package `supabase` needs those of all platforms to be there."""
 
+LATER_RULES = frozenset({
+    "pg_graphql_anon_table_exposed", "pg_graphql_authenticated_table_exposed", "anon_security_definer_function_executable",
+    "authenticated_security_definer_function_executable",
+})  # fmt: skip
+"""Rules of the linter that this release of the tool does not have."""
+
 pytestmark = [
     pytest.mark.node,
     pytest.mark.process_group("clients"),
@@ -131,7 +137,7 @@ def test_our_advisors_agree_with_those_of_the_tool(faulty: Platform, folder: Pat
     own = {
         (row["name"], row["level"], row["schema"], row["object"])
         for row in ours
-        if row["type"] != "setting" and row["name"] != "extension_versions_outdated"
+        if row["type"] != "setting" and row["name"] not in {"extension_versions_outdated", *LATER_RULES}
     }
     official = {
         (row["name"], row["level"], row["metadata"].get("schema"), row["metadata"].get("name"))
@@ -141,7 +147,8 @@ def test_our_advisors_agree_with_those_of_the_tool(faulty: Platform, folder: Pat
         != "headwater"  # it knows the names of the official platform's schemas only
     }
 
-    assert {row["name"] for row in theirs} >= set(FAULTS)
+    assert {row["name"] for row in theirs} >= set(FAULTS) - LATER_RULES
+    assert {row["name"] for row in theirs}.isdisjoint(LATER_RULES)  # else compare them too
     assert sorted(own ^ official, key=str) == []
 
 

@@ -39,7 +39,7 @@ FAULTS: Mapping[str, str] = {
         create policy anything on public.always for update to authenticated using (true) with check (true)""",
     "pg_graphql_anon_table_exposed": "create extension if not exists pg_graphql; create table public.introspected (id int primary key)",
     "pg_graphql_authenticated_table_exposed": """create extension if not exists pg_graphql;
-        create table public.introspected (id int primary key); revoke select on public.introspected from anon""",
+        create table public.introspected_by_users (id int primary key); revoke select on public.introspected_by_users from anon""",
     "anon_security_definer_function_executable": """create function public."Whose rights"(a int) returns int
         language sql security definer set search_path = '' as 'select a'""",
     "authenticated_security_definer_function_executable": """create function public.for_users(a int) returns int
