@@ -46,6 +46,19 @@ class DashboardBuild:
         """Build; report how long it took, or why there is no dashboard. A cancelled build ends its processes."""
         began, log = time.monotonic(), LogFile(log_path)
         report.info("Dashboard: being built in the background, as this is a clone")
+        try:
+            is_built = await self._build(log)
+        finally:
+            log.close()
+        if is_built:
+            report.info(f"Dashboard: built after {time.monotonic() - began:.1f} s")
+        else:
+            report.warn(
+                f"The dashboard is not built: {reason_in(log.tail)}. `make dashboard` tries again; {log_path} tells more."
+            )
+
+    async def _build(self, log: LogFile) -> bool:
+        """Run the script; return whether it succeeded."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, str(self._script),
             env={name: text for name, text in os.environ.items() if not name.startswith(_PRIVATE)},
@@ -60,19 +73,13 @@ class DashboardBuild:
             output, _ = await process.communicate()
             log.write(output)
         finally:
-            log.close()
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(
                         process.pid, signal.SIGKILL
                     )  # a build leaves nothing behind but folders that the next one ignores
                 await process.communicate()
-        if process.returncode == 0:
-            report.info(f"Dashboard: built after {time.monotonic() - began:.1f} s")
-        else:
-            report.warn(
-                f"The dashboard is not built: {reason_in(log.tail)}. `make dashboard` tries again; {log_path} tells more."
-            )
+        return process.returncode == 0
 
     def _sources(self) -> Iterator[Path]:
         """Yield the files that are built; `make` compares the same ones (DASHBOARD_SOURCES)."""
