@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.caught_emails import emails_to
 from tests.platforms.test_project import RunningPlatform, started_project
 
 CONFIG = (Path(__file__).parents[1] / "schemas" / "settings" / "official_config.toml").read_text()
@@ -139,14 +140,11 @@ def test_rows_files_and_letters_are_served(whole):
     rows = json.loads(ask(running_platform, "/rest/v1/short?select=id&order=id"))
     file = ask(running_platform, "/storage/v1/object/public/images/logo.png")
     ask(running_platform, "/auth/v1/otp", "POST", {"email": "guest@example.com"})
-    with urllib.request.urlopen(
-        f"{values_of(running_platform)['MAILPIT_URL']}/api/v1/messages", timeout=30
-    ) as answer:
-        letters = json.loads(answer.read())["messages"]
+    emails = emails_to(values_of(running_platform)["MAILPIT_URL"], "guest@example.com")
 
     assert [row["id"] for row in rows] == [1, 2, 3]
     assert file == b"no real picture"
-    assert letters[0]["Subject"] == "Enter, dear guest"
+    assert emails[0]["Subject"] == "Enter, dear guest"
 
 
 @pytest.mark.skipif(shutil.which("deno") is None, reason="there is no Deno")

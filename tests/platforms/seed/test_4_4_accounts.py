@@ -7,6 +7,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.caught_emails import emails_to
 from tests.platforms.seed.callers import (
     ASKED_FIRST,
     FIXED_SCOPES,
@@ -77,7 +78,7 @@ def test_magiclink_sends_a_letter_that_leads_back(seed_platform: SeedPlatform) -
 
     assert answer.status_code == 200
     catcher = f"{seed_platform.platform.values['MAILPIT_URL']}/api/v1"
-    found = httpx.get(f"{catcher}/search", params={"query": f'to:"{email}"'}).json()["messages"]
+    found = emails_to(seed_platform.platform.values["MAILPIT_URL"], email)
     letter = httpx.get(f"{catcher}/message/{found[0]['ID']}").json()
     link = next(each for each in re.findall(r"https?://[^\s\"<>)]+", letter["Text"]) if "/verify" in each)
     followed = httpx.get(link)
