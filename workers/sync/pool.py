@@ -5,6 +5,7 @@ files of a leader on another machine are not there: clients of its shapes read a
 """
 
 import asyncio
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -34,6 +35,7 @@ _LOCK = (0x68777368, 1)
 """The leader's advisory lock; other parts of the platform use other first halves."""
 _NAME = "headwater shapes leader"
 _SETTINGS = {"application_name": _NAME, "tcp_user_timeout": "20000"}
+_FIRST_S = 5.0
 _CONCURRENCY, _QUEUE = 256, 8192
 """Requests that wait for changes wait in the edge, so that few are answered at once."""
 
@@ -46,6 +48,9 @@ async def serve_pool(resources: Resources) -> None:
     pool = SyncPool(resources, data_folder(settings.sync.path))
     resources.process.on_drain(pool.close)
     pool.start()
+    with contextlib.suppress(TimeoutError):  # a start is not reported as a fault of its first moment
+        async with asyncio.timeout(_FIRST_S):
+            await pool.has_begun.wait()
     member = await serve(resources.connection, health(SYNC.pool), pool.answer_health, concurrency=8, queue=64)
     resources.process.on_drain(member.stop)
 
@@ -69,6 +74,8 @@ class SyncPool:
         self._identities: tuple[Api, IdentityResolver] | None = None
         self.is_leader = False
         self.is_waiting = False
+        self.has_begun = asyncio.Event()
+        """Set once it has led or stood by."""
 
     def start(self) -> None:
         """Start the task."""
@@ -105,6 +112,7 @@ class SyncPool:
 
     def _on_waiting(self) -> None:
         self.is_waiting = True
+        self.has_begun.set()
 
     async def _lead(self, leadership: Leadership) -> None:
         await leadership.work(self._serve)
@@ -137,6 +145,7 @@ class SyncPool:
             )
             try:
                 self.is_leader = True
+                self.has_begun.set()
                 self._backoff.reset()
                 observe(SyncLeads(len(service.registry.by_handle)))
                 service.announce_restart()
