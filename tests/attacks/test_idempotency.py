@@ -295,7 +295,7 @@ def test_who_uses_up_all_keys_harms_nobody_else(tight: Platform) -> None:
 
 
 def test_who_uses_up_all_bytes_gets_answers_without_bodies(tight: Platform) -> None:
-    note = "x" * 1900
+    note = "x" * 1850
     first = [write(tight, f"long {n}", f"long {n}", sub="long", note=note) for n in range(3)]
     again = [write(tight, f"long {n}", f"long {n}", sub="long", note=note) for n in range(3)]
     size = run_sql(

@@ -18,6 +18,32 @@ from workers.management.areas.advisors.rules import CATALOG_RULES
 from workers.management.interface.rights import Right
 from workers.management.worker import ManagementWorker
 
+_EMPTY_PUBLIC = """
+do $$
+declare
+  statement text;
+begin
+  -- Gathered before the first is run: a drop that cascades takes others with it.
+  foreach statement in array array(
+    select format('drop %s if exists %s cascade', case relkind when 'v' then 'view' when 'm' then 'materialized view'
+      when 'f' then 'foreign table' else 'table' end, oid::regclass)
+    from pg_class where relnamespace = 'public'::regnamespace and relkind in ('v', 'm', 'f', 'r', 'p')
+    union all
+    select format('drop routine if exists %s cascade', oid::regprocedure)
+    from pg_proc where pronamespace = 'public'::regnamespace)
+  loop
+    execute statement;
+  end loop;
+end $$"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def _nothing_of_other_modules(worker: tuple[ManagementWorker, str]) -> None:
+    """Drop what modules before this one left in schema public: the rules look at all of it."""
+    connection = await asyncpg.connect(worker[1])
+    await connection.execute(_EMPTY_PUBLIC)
+    await connection.close()
+
 
 @pytest.fixture
 async def project(visitor: Client) -> AsyncIterator[asyncpg.Connection]:
@@ -26,14 +52,8 @@ async def project(visitor: Client) -> AsyncIterator[asyncpg.Connection]:
     await connection.execute(f"{PREPARATION}; set role postgres")
     yield connection
     await connection.execute(
-        "drop extension if exists isn cascade; drop extension if exists seg cascade; drop extension if exists pg_graphql; drop server if exists elsewhere cascade;"
-        " do $$ declare name text; begin"
-        "  for name in select format('drop %s if exists %s cascade', case relkind when 'v' then 'view'"
-        "    when 'm' then 'materialized view' when 'f' then 'foreign table' else 'table' end, oid::regclass)"
-        "  from pg_class where relnamespace = 'public'::regnamespace and relkind in ('v', 'm', 'f', 'r', 'p')"
-        "  loop execute name; end loop;"
-        "  for name in select format('drop routine %s cascade', oid::regprocedure)"
-        "  from pg_proc where pronamespace = 'public'::regnamespace loop execute name; end loop; end $$"
+        "drop extension if exists isn cascade; drop extension if exists seg cascade; drop extension if exists pg_graphql;"
+        f" drop server if exists elsewhere cascade; {_EMPTY_PUBLIC}"
     )
     await connection.close()
 
