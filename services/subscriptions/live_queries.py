@@ -3,7 +3,7 @@
 Theory. Equal queries of equal callers are one query and run once for all. A run starts some milliseconds after the first change
 and serves all changes up to its start. A query has one run at a time, and all queries together have `max_runs`. A client that
 joins a running query gets the result of a run that starts after it joined, so it never sees less than what was there when it
-subscribed. After a change of the schema (tables, policies, grants) a query asks anew which tables it depends on, and runs again.
+subscribed. After a change of the schema (tables, policies, grants) a query asks again which tables it depends on, and runs again.
 A query that depends on what cannot be followed runs again every `repeat_s` seconds.
 """
 

@@ -9,7 +9,7 @@ import msgspec
 
 from broker.codec import encode
 from broker.requests.call import Calls
-from broker.subjects import GRAPHQL
+from broker.subjects import GRAPHQL, Subject
 from schemas import subscriptions
 from schemas.caller import Caller
 from schemas.errors import Unavailable
@@ -116,27 +116,38 @@ class OperationQueries:
             body=body,
             caller_key=caller.caller_key,
         )
-        answer = await self._calls.call(GRAPHQL, request)
-        response = answer.response
-        if answer.chunks is not None:
-            pieces, size = [], 0
-            async with contextlib.aclosing(answer.chunks):
-                async for piece in answer.chunks:
-                    size += len(piece)
-                    if size > self._max_answer:
-                        break
-                    pieces.append(piece)
-            await answer.close()
-            response = msgspec.structs.replace(response, body=b"".join(pieces), stream=None)
-            if size > self._max_answer:
-                raise OperationRejected(
-                    errors_of("The result is too large to be sent over a socket", "TOO_LARGE")
-                )
+        response = await whole_response(self._calls, GRAPHQL, request, self._max_answer)
+        if response is None:
+            raise OperationRejected(
+                errors_of("The result is too large to be sent over a socket", "TOO_LARGE")
+            )
         if response.status in _PASSING:
             raise Unavailable(_first_message(response))
         if response.status != 200:
             raise OperationRejected(_errors(response))
         return response
+
+
+async def whole_response(calls: Calls, subject: Subject, request: Request, most: int) -> Response | None:
+    """Return the response of a pool with its complete body; None if one that is streamed is longer than `most` bytes.
+
+    Raises: as `Calls.call`.
+    """
+    answer = await calls.call(subject, request)
+    response = answer.response
+    if answer.chunks is not None:
+        pieces, size = list[bytes](), 0
+        async with contextlib.aclosing(answer.chunks):
+            async for piece in answer.chunks:
+                size += len(piece)
+                if size > most:
+                    break
+                pieces.append(piece)
+        await answer.close()
+        if size > most:
+            return None
+        return msgspec.structs.replace(response, body=b"".join(pieces), stream=None)
+    return response
 
 
 def _errors(response: Response) -> bytes:

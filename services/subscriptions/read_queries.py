@@ -1,6 +1,5 @@
 """The query of a live read: a GET of REST that the edge sends to the pool as often as its tables change."""
 
-import contextlib
 import hashlib
 import secrets
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from schemas.positions import POSITION, position_token
 from schemas.subscriptions import MEDIA_TYPE, METHOD, LiveQueryPlan
 from services.middleware.errors import error_response
 from services.subscriptions.callers import is_forwarded
-from services.subscriptions.pool_queries import OperationRejected
+from services.subscriptions.pool_queries import OperationRejected, whole_response
 
 EVENT_STREAM = "text/event-stream"
 _PASSING = frozenset({502, 503, 504})
@@ -72,21 +71,8 @@ class ReadQuery:
             budget_ms=self.budget_ms,
             caller_key=self.caller_key,
         )
-        answer = await self.calls.call(REST, request)
-        response = answer.response
-        if answer.chunks is not None:
-            pieces, size = list[bytes](), 0
-            async with contextlib.aclosing(answer.chunks):
-                async for piece in answer.chunks:
-                    size += len(piece)
-                    if size > self.max_answer:
-                        break
-                    pieces.append(piece)
-            await answer.close()
-            response = msgspec.structs.replace(response, body=b"".join(pieces), stream=None)
-            if size > self.max_answer:
-                raise _rejected(_too_long(self.max_answer))
-        if len(response.body) > self.max_answer:
+        response = await whole_response(self.calls, REST, request, self.max_answer)
+        if response is None or len(response.body) > self.max_answer:
             raise _rejected(_too_long(self.max_answer))
         if response.status in _PASSING:
             raise Unavailable(f"The read cannot be answered now ({response.status})")

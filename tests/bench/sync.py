@@ -118,11 +118,13 @@ async def waiting(one: Platform, count: int) -> None:
         tasks.append(asyncio.create_task(wait()))
         if (
             number % 50 == 0
-        ):  # an edge has 1,024 requests underway at most; clients that are told 503 come again
+        ):  # an edge has 1,024 requests underway at most; clients that receive 503 come again
             await asyncio.sleep(0.1)
     while opened < count:
         await asyncio.sleep(0.05)
-    await asyncio.sleep(2.0)
+    await asyncio.sleep(
+        2.0
+    )  # the last ones come from the pool to wait in the edge, whose memory is measured next
     memory = edge_kib(one) - before
     database = await asyncpg.connect(one.values["DB_URL"])
     began = time.perf_counter()

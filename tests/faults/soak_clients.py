@@ -18,6 +18,7 @@ from tests.workers.images.samples import png
 from tests.workers.management.operations.conftest import RemoteAdministrator
 
 _PAUSE_S, _REFUSED_S = 0.05, 0.5
+"""Between two requests of a client, and behind a refused one: they set the rate of the load, nothing waits for them."""
 _KEYED_S, _AUDITED_S = 0.5, 10.0
 """What is swept less often than once a minute comes more slowly, so that minutes show its bound."""
 _KEPT = 100

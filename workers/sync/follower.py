@@ -2,7 +2,7 @@
 
 A message is taken once; its changes are added to the shapes that they concern, each of which applies them by itself. Where the
 stream was read to is written to disk behind the shapes: what is read twice appends nothing twice (`shape.py`). When messages have
-left the stream unread, every shape ends, and clients read anew: there is never a silent gap.
+left the stream unread, every shape ends, and clients read again: there is never a silent gap.
 """
 
 import asyncio

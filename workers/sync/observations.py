@@ -6,7 +6,7 @@ from broker.observability.observations import Observation
 
 
 class ShapeEnded(Observation, frozen=True):
-    """A shape ended: its clients read it anew."""
+    """A shape ended: its clients read it again."""
 
     level: ClassVar[str] = "info"
     table: str

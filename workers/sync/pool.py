@@ -1,7 +1,7 @@
 """The pool of shapes in a process: it leads and serves, or stands by until the leader is gone.
 
 Shapes are files of one process, so one member of the pool serves. An advisory lock decides which; the others take no requests. The
-files of a leader on another machine are not there: clients of its shapes read anew (409).
+files of a leader on another machine are not there: clients of its shapes read again (409).
 """
 
 import asyncio

@@ -114,7 +114,7 @@ class Shape:
         self.applied_seq = 0
         """Number of the stream's message up to which everything was applied, while it is behind."""
         self.is_retired = False
-        """Rows went out of sight since its snapshot: who starts anew gets another shape."""
+        """Rows went out of sight since its snapshot: who starts again gets another shape."""
         self.pending: PendingChange | None = None
         self._is_busy = self._is_indexed = False
         self.members: set[KeyValues] | None = None

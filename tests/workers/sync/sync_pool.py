@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -93,7 +94,7 @@ class ShapeClient:
     handle: str = ""
     offset: str = "-1"
     rows: dict[str, dict[str, str | None]] = field(default_factory=dict)
-    messages: list[dict[str, object]] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
     refetches: int = 0
     position: int = 0
 

@@ -113,8 +113,8 @@ async def test_clients_have_what_a_select_shows(sync_pool: SyncPoolOfTests, seed
             await client.until([f"{id}/{secret}" for id, secret in expected.items()], "id", "secret")
     for client, ever in zip(clients, shown, strict=True):
         sent = {
-            (str(one["value"]["id"]), one["value"]["secret"])  # type: ignore[index]
+            (str(one["value"]["id"]), one["value"]["secret"])
             for one in client.messages
-            if "secret" in one["value"]  # type: ignore[operator]
+            if "secret" in one["value"]
         }
         assert sent <= ever
