@@ -7,7 +7,7 @@
                reads and writes the bucket CERTIFICATES
     pool       events, emails, logs, metrics, the wake-up of       own inbox, everything the pools serve, events
                functions, requests of POOL_TO_POOL; creates,
-               updates and reads their streams
+               updates and reads their streams; reads the stream CHANGES
     changes    changes, messages, gaps, catalog, config, faults,   own inbox, what realtime and sync serve, events,
                log lines; creates, updates, moves and deletes      client positions
                the stream CHANGES alone
@@ -140,6 +140,7 @@ def _pool_rights(inbox: str) -> _Rights:
                 for stream in _POOL_STREAMS
                 for right in (*_stream_keeping(stream), *_stream_reading(stream))
             ),
+            *_stream_reading(CHANGES_STREAM),
             *_requesting((*POOL_TO_POOL, AUTH_SETTINGS)),
             "member.>",
             METRICS_COLLECT,

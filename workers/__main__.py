@@ -27,6 +27,7 @@ POOLS = {
     "realtime": "workers.realtime.pool",
     "sync": "workers.sync.pool",
     "scheduler": "workers.scheduler.pool",
+    "webhooks": "workers.webhooks.pool",
     "management": "workers.management.pool",
 }
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""

@@ -32,6 +32,7 @@ from schemas.settings.scheduler import Scheduler as Scheduler
 from schemas.settings.storage import Storage
 from schemas.settings.sync import SyncSettings as Sync
 from schemas.settings.types import Amount, Bytes, Count, Duration, Port, Rate, Seconds
+from schemas.settings.webhooks import WebhookSettings as Webhooks
 
 DEVELOPMENT_DB_PASSWORD = "postgres"  # noqa: S105 - published on purpose
 
@@ -357,6 +358,7 @@ class Settings(Struct, frozen=True):
     graphql: Graphql = field(default_factory=Graphql)
     realtime: Realtime = field(default_factory=Realtime)
     sync: Sync = field(default_factory=Sync)
+    webhooks: Webhooks = field(default_factory=Webhooks)
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
     functions: dict[str, FunctionSettings] = field(default_factory=dict)
     """Functions with settings of their own: `[functions.<name>]`."""

@@ -29,6 +29,7 @@ COMMANDS = (
     "psql",
     "logs",
     "functions",
+    "webhooks",
     "secrets",
     "keys",
     "admin",

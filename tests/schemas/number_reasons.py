@@ -154,7 +154,7 @@ REASONS: dict[str, dict[str, str]] = {
     "services/projects/starter.py": {
         "int(code)": OWN,
     },
-    "services/realtime/changes/filters.py": {
+    "schemas/row_filters.py": {
         "Decimal(text)": PRINTED,
     },
     "services/realtime/limits.py": {

@@ -16,10 +16,8 @@ from msgspec import Struct
 
 from broker.observability.observe import observe
 from schemas.settings.scheduler import Net
-from schemas.settings.tree import Settings, gateway_scheme
 from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership
-from workers.http_client.address_guard import AddressGuard, make_guard
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 from workers.scheduler.observations import RequestNotAnswered, RequestSent
 from workers.scheduler.statements import JOBS, NET
@@ -34,8 +32,6 @@ FRAMING_HEADERS = frozenset(
     {"content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer"}
 )
 """Headers that could frame a request in two ways (request smuggling); the client sets them itself."""
-
-_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, not bound
 
 
 class QueuedRequest(NamedTuple):
@@ -203,21 +199,6 @@ def read_headers(text: str | None) -> dict[str, str]:
         for name, value in headers.items()
         if name.lower() not in FRAMING_HEADERS and value is not None
     }
-
-
-def guard_of(settings: Settings) -> AddressGuard:
-    """Return the address guard for requests of SQL. Raises: ValueError for an invalid entry of `net.allow`."""
-    port = settings.api.port
-    host = "127.0.0.1" if settings.gateway.host in _EVERYWHERE else settings.gateway.host
-    gateway_url = f"{gateway_scheme(settings)}://{f'[{host}]' if ':' in host else host}:{port}"
-    # Names under which jobs and triggers of projects call the official local stack from inside its database.
-    aliases = [
-        "http://kong:8000",
-        *(f"http://{name}:{port}" for name in ("127.0.0.1", "localhost", "host.docker.internal")),
-    ]
-    if settings.api.external_url:
-        aliases.append(settings.api.external_url)
-    return make_guard(settings.net.allow, settings.net.gateway_url or gateway_url, aliases)
 
 
 def _written(id: int, response: FetchedResponse) -> NetResponse:

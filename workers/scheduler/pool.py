@@ -14,9 +14,9 @@ from schemas.settings.tree import Settings, SettingsError
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
 from workers.http_client.client import HttpClient
+from workers.http_client.project_guard import guard_of
 from workers.resources import Resources
 from workers.scheduler.leader_term import SchedulerTerm
-from workers.scheduler.net_requests import guard_of
 from workers.scheduler.observations import SchedulerCrashed, SchedulerLost, SchedulerWaits
 
 LOGIN = "headwater_scheduler"

@@ -10,12 +10,14 @@ from uuid import UUID
 
 import asyncpg
 
+from schemas.keys.text_sealer import TextSealer
 from schemas.settings.tree import Settings
+from schemas.webhooks import target_sealer
 from workers.auth.model.vault import CannotOpen, SealPurpose, Vault, read_vault
 from workers.database.migrations.migrate import MigrationSessions
 from workers.settings.sealed_values import CannotOpenSettings, SettingsSealer
 from workers.sql.files import read_statements
-from workers.storage.model.s3_keyring import S3SecretSealer, sealer_of
+from workers.storage.model.s3_keyring import sealer_of
 
 _STATEMENTS = read_statements("workers.sealing", "seal_again.sql")
 _OF_SUPERUSER = read_statements("workers.sealing", "stored_settings.sql")
@@ -35,6 +37,7 @@ async def seal_again(sessions: MigrationSessions, settings: Settings) -> list[st
     lost += [await _seal_rows(auth, vault, name) for name in _ROWS]
     storage = await sessions.of("supabase_storage_admin")
     lost.append(await _seal_access_keys(storage, sealer_of(settings.auth)))
+    lost.append(await _seal_webhooks(sessions.superuser, target_sealer(settings.auth)))
     return [
         f"{what} cannot be decrypted: their key is not configured. Bring back the former auth.sealing_key (sealing.key in the "
         "data folder) or auth.jwt_secret as a further one, or enter them again."
@@ -78,7 +81,21 @@ def _sealed_again(vault: Vault, sealed: str, row: UUID, purpose: SealPurpose) ->
         return None
 
 
-async def _seal_access_keys(session: asyncpg.Connection, sealer: S3SecretSealer) -> str:
+async def _seal_webhooks(superuser: asyncpg.Connection, sealer: TextSealer) -> str:
+    lost = 0
+    for row in await superuser.fetch(_OF_SUPERUSER["webhooks"]):
+        if sealer.is_current(row["sealed"]):
+            continue
+        if (text := sealer.open(str(row["id"]), row["sealed"])) is None:
+            lost += 1
+            continue
+        await superuser.execute(
+            _OF_SUPERUSER["store_webhook"], row["id"], row["sealed"], sealer.seal(str(row["id"]), text)
+        )
+    return f"{lost} addresses and secrets of webhooks" if lost else ""
+
+
+async def _seal_access_keys(session: asyncpg.Connection, sealer: TextSealer) -> str:
     rows = await session.fetch(_STATEMENTS["access_keys"])
     lost = 0
     for row in rows:

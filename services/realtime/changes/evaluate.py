@@ -25,8 +25,8 @@ from broker.codec import encode
 from schemas.changes import ChangeBatch, ChangeColumn, ChangeKind, RowChange, Values
 from schemas.realtime import SUPERSEDED, EveryRow, NoRow, Rule, TableGrant
 from schemas.realtime_rules import may_see
+from schemas.row_filters import Row, passes
 from services.realtime.changes.claims_groups import ClaimsGroup
-from services.realtime.changes.filters import Row, passes
 from services.realtime.changes.pool_queries import ComparedColumns, FeedQueries, LoggedRow, TableName
 from services.realtime.changes.subscribers import SharedSubscription
 from services.realtime.changes.subscription_index import SubscriptionIndex

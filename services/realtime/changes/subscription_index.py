@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from schemas.numbers import parse_whole_number
 from schemas.realtime import AllOf, AnyOf, ClaimRule, NoRow, Rule
 from schemas.realtime_rules import canonical_uuid, claim_text
+from schemas.row_filters import ComparableValue, Row, required_values, value_key
 from services.realtime.changes.claims_groups import ClaimsGroup
-from services.realtime.changes.filters import ComparableValue, Row, required_values, value_key
 from services.realtime.changes.pool_queries import TableName
 from services.realtime.changes.stream_subjects import Pattern, patterns_of
 from services.realtime.changes.subscribers import (

@@ -29,6 +29,7 @@ POOLS = (
     "realtime",
     "sync",
     "scheduler",
+    "webhooks",
     "management",
 )
 """All worker pools: `python -P -m workers NAME...`."""
@@ -40,6 +41,7 @@ LOGINS = {
     "auth": "HEADWATER_DB_AUTH_ADMIN_PASSWORD",
     "storage": "HEADWATER_DB_STORAGE_ADMIN_PASSWORD",
     "scheduler": "HEADWATER_DB_SCHEDULER_PASSWORD",
+    "webhooks": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "management": "HEADWATER_DB_MANAGEMENT_PASSWORD",
     "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
 }
@@ -317,6 +319,8 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.edge_runtime.enabled
         case "scheduler":
             return settings.scheduler.enabled
+        case "webhooks":
+            return settings.webhooks.enabled
         case "management":
             return settings.management.enabled
         case "replication" | "realtime":

@@ -12,7 +12,8 @@ from tests.broker.server import NatsServer
 from tests.workers.database.server import Server
 from tests.workers.scheduler.conftest import opened_scheduler_pool
 from tests.workers.scheduler.scheduler_pool import SchedulerPool, Service
-from workers.scheduler.net_requests import guard_of, read_headers
+from workers.http_client.project_guard import guard_of
+from workers.scheduler.net_requests import read_headers
 from workers.scheduler.pool import SchedulerCandidate
 
 Begin = Callable[..., SchedulerCandidate]

@@ -11,6 +11,7 @@ from workers.management.operations import (
     catalog,
     certificates,
     continuous_backup,
+    event_webhooks,
     factors,
     function_calls,
     function_changes,
@@ -104,6 +105,7 @@ _AREAS = (
     sql_requests,
     queues,
     webhooks,
+    event_webhooks,
     # Realtime
     realtime,
     realtime_state,

@@ -18,9 +18,9 @@ from schemas.realtime import (
     SqlRule,
 )
 from schemas.realtime_rules import may_see
+from schemas.row_filters import passes
 from services.realtime.changes.claims_groups import group_of
 from services.realtime.changes.evaluate import judge
-from services.realtime.changes.filters import passes
 from services.realtime.changes.subscribers import PipelineSubscriber, SharedSubscription, resolve_subscription
 from services.realtime.changes.subscription_index import SubscriptionIndex
 from tests.services.realtime.changes.listener import Listener

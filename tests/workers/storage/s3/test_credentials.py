@@ -9,9 +9,10 @@ import pytest
 
 from schemas.http import Request, Response
 from schemas.keys.secret import Secret
+from schemas.keys.text_sealer import TextSealer
 from schemas.settings.storage import S3Protocol
 from tests.workers.storage.storage_pool import ALICE, ALICE_ID, NOBODY, StoragePool
-from workers.storage.model.s3_keyring import S3Keyring, S3SecretSealer
+from workers.storage.model.s3_keyring import S3Keyring
 from workers.storage.s3.credentials import create_key
 from workers.storage.s3.protocol import sigv4
 from workers.storage.s3.protocol.sigv4 import SignatureClaim
@@ -19,7 +20,9 @@ from workers.storage.s3.protocol.sigv4 import SignatureClaim
 HOST = "storage.example.org"
 EMPTY = hashlib.sha256(b"").hexdigest()
 KEYRING = S3Keyring(
-    "project", (Secret("anon key"), Secret("sb_publishable_x")), S3SecretSealer((b"platform secret",))
+    "project",
+    (Secret("anon key"), Secret("sb_publishable_x")),
+    TextSealer(b"access keys", (b"platform secret",)),
 )
 SIGNED = ("host", "x-amz-content-sha256", "x-amz-date")
 

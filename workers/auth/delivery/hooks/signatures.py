@@ -1,18 +1,10 @@
-"""Signatures of calls to hooks, by Standard Webhooks. Pure.
-
-`webhook-signature` is `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`; one for each key, so that keys can be
-replaced without an interruption. Source: docs/reference/auth.md, section 17; standardwebhooks.com, "Signature scheme".
-"""
+"""The keys that sign calls to hooks. Pure. Source: docs/reference/auth.md, section 17."""
 
 import base64
 import binascii
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-
-from standardwebhooks import Webhook
 
 from schemas.keys.secret import Secret
+from workers.credentials.webhook_signatures import WebhookSigner, signer_of
 
 _PREFIX = "v1,whsec_"
 _KEY_BYTES = range(24, 65)
@@ -22,28 +14,13 @@ class BadSecrets(ValueError):
     """The keys of a hook are not valid. The text does not contain them."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookSigner:
-    """Signs with every key of a hook."""
-
-    keys: tuple[Webhook, ...] = field(repr=False)
-
-    def headers(self, id: str, at: datetime, body: str) -> Mapping[str, str]:
-        """Return the headers that sign a call; `at` is in UTC."""
-        return {
-            "webhook-id": id,
-            "webhook-timestamp": str(int(at.timestamp())),
-            "webhook-signature": " ".join(key.sign(id, at, body) for key in self.keys),
-        }
-
-
 def read_signer(secrets: Secret | None) -> WebhookSigner:
     """Parse keys of the form `v1,whsec_<base64>`, joined by `|`. Raises: BadSecrets."""
     texts = [text.strip() for text in (secrets.reveal() if secrets else "").split("|")]
-    keys = tuple(Webhook(_key(text)) for text in texts if text)
+    keys = [_key(text) for text in texts if text]
     if not keys:
         raise BadSecrets("is needed: calls over HTTP are signed")
-    return WebhookSigner(keys)
+    return signer_of(keys)
 
 
 def _key(text: str) -> bytes:

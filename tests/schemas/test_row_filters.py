@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from schemas.realtime import FilterCondition
-from services.realtime.changes.filters import passes, required_values, value_key
+from schemas.row_filters import passes, required_values, value_key
 
 UUID = "00000000-0000-4000-8000-00000000000a"
 

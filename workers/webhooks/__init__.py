@@ -1,0 +1,1 @@
+"""The pool `webhooks`: events sent to other services at least once, by one leader."""

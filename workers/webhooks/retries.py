@@ -1,0 +1,45 @@
+"""When a delivery that failed is tried again. Pure.
+
+The pauses grow as standardwebhooks.com proposes ("Deliverability and reliability"), so that a receiver that restarts has its events within
+seconds and one that is away for days is not flooded. Up to a fifth is added at random: deliveries that failed together come back apart.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+_PAUSES_S = (5.0, 30.0, 120.0, 600.0, 1800.0, 7200.0, 18000.0, 36000.0)
+_JITTER = 0.2
+_GONE = 410
+_TOO_MANY, _UNAVAILABLE = 429, 503
+_LONGEST_ASKED_S = 3600.0
+
+DeliveryState = Literal["waiting", "delivered", "failed"]
+
+
+class Outcome(Struct, frozen=True):
+    """What an attempt means: the state of the delivery, in how many seconds it is tried again, and whether the receiver is gone for good."""
+
+    state: DeliveryState
+    wait_s: float = 0.0
+    is_gone: bool = False
+
+
+def outcome_of(
+    status: int | None, retry_after: str, attempts: int, age_s: float, retry_for_s: float, chance: float
+) -> Outcome:
+    """Return the outcome of an attempt.
+
+    `status` is None without an answer; `retry_after` the header of that name; `attempts` were made before; the delivery is `age_s`
+    old; `chance` is a random number from 0 to 1. Any status from 200 to 299 is a success, a redirect is none.
+    """
+    if status is not None and 200 <= status < 300:
+        return Outcome("delivered")
+    if status == _GONE:
+        return Outcome("waiting", _PAUSES_S[-1], is_gone=True)
+    wait_s = _PAUSES_S[min(attempts, len(_PAUSES_S) - 1)] * (1 + _JITTER * chance)
+    if status in (_TOO_MANY, _UNAVAILABLE) and retry_after.isascii() and retry_after.isdigit():
+        wait_s = max(wait_s, min(float(retry_after[:6]), _LONGEST_ASKED_S))
+    if age_s + wait_s > retry_for_s:
+        return Outcome("failed")
+    return Outcome("waiting", wait_s)

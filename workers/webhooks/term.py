@@ -1,0 +1,104 @@
+"""One term of leadership: the list of webhooks, the reader of changes, the sender, and what is done from time to time."""
+
+import asyncio
+from contextlib import suppress
+
+from broker.nats.connection import NatsConnection
+from schemas.settings.tree import Settings
+from schemas.webhooks import CHANNEL, target_sealer
+from workers.database.sessions.leadership import Leadership
+from workers.http_client.client import HttpClient
+from workers.webhooks.intake import ChangeIntake
+from workers.webhooks.sender import WebhookSender
+from workers.webhooks.statements import SQL
+from workers.webhooks.webhook_list import WebhookList
+
+_MEASURE_S, _SWEEP_S, _SWEEP_PAUSE_S = 10.0, 3600.0, 0.1
+_LOOK_S = 60.0
+"""The longest time until the webhooks are read again: tables may be others."""
+_SHARE_OF_DRAIN = 0.5
+
+
+class WebhookTerm:
+    """The work of a leader; `stop` ends it gracefully."""
+
+    def __init__(
+        self, leadership: Leadership, connection: NatsConnection, outgoing: HttpClient, settings: Settings
+    ) -> None:
+        self._leadership, self._settings = leadership, settings
+        self.webhooks = WebhookList(leadership, target_sealer(settings.auth))
+        self._intake = ChangeIntake(connection, leadership, self.webhooks)
+        self._sender = WebhookSender(leadership, outgoing, self.webhooks, settings.webhooks)
+        self._notified = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    @property
+    def sending(self) -> int:
+        """Return how many deliveries are underway."""
+        return self._sender.sending
+
+    def stop(self) -> None:
+        """Take nothing more; `run` returns when the requests underway have ended, or half of the drain time is over."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until stopped. Raises: LeadershipLost, DatabaseError."""
+        await self._leadership.listen(CHANNEL, self._notified.set)
+        await self._leadership.ask(SQL["switch_triggers"])
+        await self.webhooks.read()
+        try:
+            await self._leadership.work(
+                self._wait_for_stop,
+                self._read_again,
+                self._intake.run,
+                self._wake_sender,
+                self._sender.take_all,
+                self._sender.write_results,
+                self._watch,
+                self._sweep,
+            )
+        finally:
+            await self._sender.stop()
+
+    async def _wait_for_stop(self) -> None:
+        await self._stopping.wait()
+        await self._sender.finish(float(self._settings.pools.drain_timeout) * _SHARE_OF_DRAIN)
+
+    async def _read_again(self) -> None:
+        """Read the webhooks when somebody changed them, or stored a delivery."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_S if self.webhooks.stored else None):
+                    await self._notified.wait()
+            self._notified.clear()
+            await self.webhooks.read()
+            self._intake.change()
+            self._sender.wake()
+
+    async def _wake_sender(self) -> None:
+        while True:
+            await self._intake.stored()
+            self._sender.wake()
+
+    async def _watch(self) -> None:
+        """Note webhooks of which too much waits, and pause those that have failed for too long."""
+        while True:
+            await asyncio.sleep(_MEASURE_S)
+            if not self.webhooks.stored:
+                continue
+            most = int(self._settings.webhooks.max_waiting)
+            if most and await self._leadership.ask(SQL["measure"], most):
+                self._notified.set()
+            pause_after = float(self._settings.webhooks.pause_after)
+            for id, webhook in list(self.webhooks.stored.items()):
+                if pause_after and not webhook.is_paused and (webhook.failing_s or 0.0) > pause_after:
+                    await self.webhooks.pause(
+                        id, "nothing was taken for as long as webhooks.pause_after says"
+                    )
+                    self._notified.set()
+
+    async def _sweep(self) -> None:
+        while True:
+            keep_s = float(self._settings.webhooks.keep)
+            has_more = bool(self.webhooks.stored) and bool(await self._leadership.ask(SQL["sweep"], keep_s))
+            await asyncio.sleep(_SWEEP_PAUSE_S if has_more else _SWEEP_S)
