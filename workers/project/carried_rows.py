@@ -1,7 +1,8 @@
-"""Carries rows of the platform itself from a replaced database to the new one: administrators, the audit log, stored settings.
+"""Carries rows of the platform itself from a replaced database to the new one: administrators, the audit log, stored settings,
+webhooks.
 
 They describe this platform, not the project: a reset or a restore must neither shut administrators out, nor open sign-ups that one
-of them has closed, nor remove audit rows. Tables that one of both databases lacks (an older version) are passed over.
+of them has closed, nor remove audit rows, nor end webhooks; deliveries that wait go with the rows that they are about. Tables that one of both databases lacks (an older version) are passed over.
 """
 
 import tempfile
@@ -24,6 +25,7 @@ TABLES = (
     "administrator_attempts",
     "administrator_audit",
     "stored_settings",
+    "webhooks",
 )
 """In an order in which references are satisfied."""
 

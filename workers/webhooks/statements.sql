@@ -117,7 +117,7 @@ with depth as (
   select w.id, (
     select pg_catalog.count(*) from (
       select from headwater.webhook_deliveries as d where d.webhook = w.id and d.state = 'waiting' limit $1::int8
-    ) as some
+    ) as counted
   ) as waiting
   from headwater.webhooks as w
 )

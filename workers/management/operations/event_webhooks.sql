@@ -11,9 +11,9 @@ from (
     pg_catalog.date_part('epoch', w.gap_at) as gap_at, w.gap_reason,
     w.source <> 'rows' or pg_catalog.to_regclass(pg_catalog.format('%I.%I', w.table_schema, w.table_name)) is not null as has_table,
     (select pg_catalog.count(*) from (
-      select from headwater.webhook_deliveries as d where d.webhook = w.id and d.state = 'waiting' limit 100001) as some) as waiting,
+      select from headwater.webhook_deliveries as d where d.webhook = w.id and d.state = 'waiting' limit 100001) as counted) as waiting,
     (select pg_catalog.count(*) from (
-      select from headwater.webhook_deliveries as d where d.webhook = w.id and d.state = 'failed' limit 100001) as some) as failed
+      select from headwater.webhook_deliveries as d where d.webhook = w.id and d.state = 'failed' limit 100001) as counted) as failed
   from headwater.webhooks as w
   where $1 = '' or w.name = $1
   order by w.name

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from workers.auth.delivery.hooks.signatures import WebhookSigner
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import AuthError
+from workers.credentials.webhook_signatures import WebhookSigner
 from workers.database.transactions.interactive import Transaction
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 
