@@ -182,11 +182,11 @@ def test(data: Path | None, project: Path | None, name: str) -> None:
 @webhooks.command()
 @platform_options
 @click.argument("name", default="")
-@click.option("--state", type=click.Choice(_STATES), default="", help="Only those in this state.")
+@click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
 @click.option("--limit", default=20, show_default=True, help="How many, the newest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON, with bodies and answers.")
 def deliveries(
-    data: Path | None, project: Path | None, name: str, state: str, limit: int, as_json: bool
+    data: Path | None, project: Path | None, name: str, state: str | None, limit: int, as_json: bool
 ) -> None:
     """List what was sent and what came back."""
     page = operate(data, project, "event_webhooks.deliveries", webhook=name, state=state, limit=limit)

@@ -113,7 +113,7 @@ def test_a_receiver_that_is_gone_pauses_its_webhook_and_nothing_is_lost(
     owner.send("event_webhooks.change", {"name": "gone", "is_paused": False})
 
     events = target.wait_for("/gone", 3)
-    assert [event.json["data"]["record"]["id"] for event in events] == [20, 20, 21]
+    assert sorted(event.json["data"]["record"]["id"] for event in events) == [20, 20, 21]
     assert _until(owner, "gone", lambda row: not row["waiting"])["problem"] == ""
 
 
@@ -205,8 +205,12 @@ def test_what_cannot_be_is_refused_when_it_is_set(
     assert (answered, body["code"]) == (status, reason), body
 
 
-def test_the_command_adds_tests_rotates_and_says_what_is_wrong(server: Platform, target: Receiver):
-    first = server.command("webhooks", "add", "mine", target.url("/mine"), "--table", "gone").stdout.strip()
+def test_the_command_adds_tests_rotates_and_says_what_is_wrong(
+    server: Platform, owner: RemoteAdministrator, target: Receiver
+):
+    public = server.command("webhooks", "add", "far", "https://example.com/hooks", "--source", "storage")
+    assert public.stdout.startswith("whsec_"), public.stderr
+    first = add(owner, target, "mine", table="gone")
     assert server.command("webhooks", "test", "mine").returncode == 0
     second = server.command("webhooks", "rotate", "mine").stdout.strip()
     assert server.command("webhooks", "test", "mine").returncode == 0
@@ -222,6 +226,7 @@ def test_the_command_adds_tests_rotates_and_says_what_is_wrong(server: Platform,
 
     assert "table public.gone does not exist" in server.command("webhooks", "list").stdout
     assert server.command("webhooks", "remove", "mine").returncode == 0
+    assert server.command("webhooks", "deliveries").returncode == 0
 
 
 def _ids(target: Receiver, path: str) -> set[int]:

@@ -492,4 +492,11 @@ REASONS: dict[str, dict[str, str]] = {
         "int(lsn)": OWN,
         "int(number)": OWN,
     },
+    "workers/webhooks/intake.py": {
+        "int(seq)": NUMBER,
+        "int(id.partition('-')[0], 16)": OWN,
+    },
+    "workers/webhooks/retries.py": {
+        "float(retry_after[:6])": "at most 6 ASCII digits, checked on the line before",
+    },
 }

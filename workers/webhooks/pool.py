@@ -47,7 +47,7 @@ class WebhookCandidate:
         self._hide = gauge(
             "headwater_webhooks_sending",
             "Deliveries of webhooks that are underway in the process that leads.",
-            lambda: float(self._term.sending) if self._term else 0.0,
+            lambda: self._term.sending if self._term else 0.0,
         )
 
     @property

@@ -17,7 +17,7 @@ _LONGEST_ASKED_S = 3600.0
 DeliveryState = Literal["waiting", "delivered", "failed"]
 
 
-class Outcome(Struct, frozen=True):
+class AttemptOutcome(Struct, frozen=True):
     """What an attempt means: the state of the delivery, in how many seconds it is tried again, and whether the receiver is gone for good."""
 
     state: DeliveryState
@@ -27,19 +27,19 @@ class Outcome(Struct, frozen=True):
 
 def outcome_of(
     status: int | None, retry_after: str, attempts: int, age_s: float, retry_for_s: float, chance: float
-) -> Outcome:
+) -> AttemptOutcome:
     """Return the outcome of an attempt.
 
     `status` is None without an answer; `retry_after` the header of that name; `attempts` were made before; the delivery is `age_s`
     old; `chance` is a random number from 0 to 1. Any status from 200 to 299 is a success, a redirect is none.
     """
     if status is not None and 200 <= status < 300:
-        return Outcome("delivered")
+        return AttemptOutcome("delivered")
     if status == _GONE:
-        return Outcome("waiting", _PAUSES_S[-1], is_gone=True)
+        return AttemptOutcome("waiting", _PAUSES_S[-1], is_gone=True)
     wait_s = _PAUSES_S[min(attempts, len(_PAUSES_S) - 1)] * (1 + _JITTER * chance)
     if status in (_TOO_MANY, _UNAVAILABLE) and retry_after.isascii() and retry_after.isdigit():
         wait_s = max(wait_s, min(float(retry_after[:6]), _LONGEST_ASKED_S))
     if age_s + wait_s > retry_for_s:
-        return Outcome("failed")
-    return Outcome("waiting", wait_s)
+        return AttemptOutcome("failed")
+    return AttemptOutcome("waiting", wait_s)

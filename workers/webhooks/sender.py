@@ -28,7 +28,7 @@ from workers.webhooks.observations import (
     WebhookGaveUp,
     WebhookRecovered,
 )
-from workers.webhooks.retries import Outcome, outcome_of
+from workers.webhooks.retries import AttemptOutcome, outcome_of
 from workers.webhooks.statements import SQL
 from workers.webhooks.webhook_list import WebhookList
 
@@ -85,7 +85,7 @@ class WebhookSender:
         self._is_stopping = False
 
     @property
-    def sending(self) -> int:
+    def sending(self) -> float:
         """Return how many deliveries are underway."""
         return len(self._sending)
 
@@ -206,7 +206,7 @@ class WebhookSender:
             only_public=True,
         )
 
-    def _tell(self, delivery: DueDelivery, outcome: Outcome, reason: str, took_s: float) -> None:
+    def _tell(self, delivery: DueDelivery, outcome: AttemptOutcome, reason: str, took_s: float) -> None:
         webhook = self._webhooks.stored.get(delivery.webhook)
         name = delivery.webhook if webhook is None else webhook.name
         if outcome.state == "delivered":

@@ -5,17 +5,17 @@
 select pg_catalog.row_to_json(each)::text as row
 from (
   select
-    w.id, w.name, w.source, w.events, w.table_schema as schema, w.table_name as table, w.filters, w.columns, w.with_old, w.is_ordered,
+    w.id, w.name, w.source, w.events, w.table_schema as schema, w.table_name as "table", w.filters, w.columns, w.with_old, w.is_ordered,
     w.sealed, w.is_full, w.is_followed, w.pause_reason is not null as is_paused,
     (w.created_lsn - '0/0'::pg_lsn)::int8 as created_lsn,
-    coalesce(pg_catalog.to_regclass(pg_catalog.format('%I.%I', w.table_schema, w.table_name))::oid::int8, 0) as relation,
+    coalesce(pg_catalog.to_regclass(pg_catalog.quote_ident(w.table_schema) || '.' || pg_catalog.quote_ident(w.table_name))::oid::int8, 0) as relation,
     coalesce((
       select pg_catalog.json_agg(pg_catalog.json_build_array(n.nspname, c.relname))
-      from pg_catalog.pg_partition_tree(pg_catalog.to_regclass(pg_catalog.format('%I.%I', w.table_schema, w.table_name))) as part
+      from pg_catalog.pg_partition_tree(pg_catalog.to_regclass(pg_catalog.quote_ident(w.table_schema) || '.' || pg_catalog.quote_ident(w.table_name))) as part
       join pg_catalog.pg_class as c on c.oid = part.relid
       join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
     ), '[]') as parts,
-    pg_catalog.extract(epoch from pg_catalog.now() - w.failing_since)::float8 as failing_s
+    extract(epoch from pg_catalog.now() - w.failing_since)::float8 as failing_s
   from headwater.webhooks as w
 ) as each
 
@@ -56,7 +56,7 @@ on conflict (webhook, event) do nothing
 
 -- name: take
 -- Deliveries that are due, of each webhook as many as it has room for; of an ordered webhook only the oldest of each row.
-select d.id, d.webhook::text, d.event, d.body, d.attempts, pg_catalog.extract(epoch from pg_catalog.now() - d.first_at)::float8 as age_s
+select d.id, d.webhook::text, d.event, d.body, d.attempts, extract(epoch from pg_catalog.now() - d.first_at)::float8 as age_s
 from unnest($1::uuid[], $2::int[]) as w (id, room)
 cross join lateral (
   select due.* from headwater.webhook_deliveries as due
@@ -71,7 +71,7 @@ cross join lateral (
 
 -- name: next_due
 -- Seconds until the next delivery of these webhooks that is not due yet.
-select pg_catalog.extract(epoch from least_at.next_at - pg_catalog.now())::float8
+select extract(epoch from least_at.next_at - pg_catalog.now())::float8
 from (
   select min(first.next_at) as next_at from unnest($1::uuid[]) as w (id)
   cross join lateral (

@@ -33,7 +33,7 @@ class WebhookTerm:
         self._stopping = asyncio.Event()
 
     @property
-    def sending(self) -> int:
+    def sending(self) -> float:
         """Return how many deliveries are underway."""
         return self._sender.sending
 

@@ -137,12 +137,12 @@ class EventDeliveriesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Deliveries before a number, of one webhook or all, in one state or all."""
 
     webhook: str = ""
-    state: Annotated[str, limits.choice(*_STATES)] = ""
+    state: Annotated[str, limits.choice(*_STATES)] | None = None
     before: int | None = None
     limit: PageLimit = 100
 
 
-class EventDelivery(Struct, frozen=True):
+class DeliveredEvent(Struct, frozen=True):
     """A delivery: what was sent, how often, and what came back last. Times in seconds since 1970."""
 
     id: int
@@ -161,10 +161,10 @@ class EventDelivery(Struct, frozen=True):
     ended_at: float | None = None
 
 
-class EventDeliveryPage(Struct, frozen=True):
+class DeliveredEventPage(Struct, frozen=True):
     """Deliveries, the newest first; `next` is `before` of the next page, null at the end."""
 
-    rows: list[EventDelivery]
+    rows: list[DeliveredEvent]
     next: int | None
 
 
@@ -250,6 +250,11 @@ async def add(context: OperationContext, arguments: NewEventWebhook) -> AddedWeb
     if len(await _stored(context, "")) >= _MOST_WEBHOOKS:
         raise ManagementError(409, "too_many_webhooks", f"A platform has at most {_MOST_WEBHOOKS} webhooks")
     name = check_text("name", arguments.name, longest=100)
+    check_text("url", arguments.url, longest=4000)
+    if arguments.bucket is not None:
+        check_text("bucket", arguments.bucket, longest=100)
+    check_text("schema", arguments.schema, longest=63)
+    check_text("table", arguments.table, longest=63, least=1 if arguments.source == "rows" else 0)
     try:
         events = check_events(arguments.source, arguments.events)
         secret = check_secret(arguments.secret) if arguments.secret is not None else new_secret()
@@ -332,25 +337,27 @@ async def reveal_secret(context: OperationContext, arguments: EventWebhookName) 
     return WebhookSecret(target.secrets[0], target.former_until if len(target.secrets) > 1 else 0.0)
 
 
-async def list_deliveries(context: OperationContext, arguments: EventDeliveriesQuery) -> EventDeliveryPage:
+async def list_deliveries(context: OperationContext, arguments: EventDeliveriesQuery) -> DeliveredEventPage:
     """Return a page of deliveries."""
     limit = check_limit(arguments.limit, context.settings.max_rows)
     if arguments.state and arguments.state not in _STATES:
         raise invalid_arguments(f"`state` must be one of {', '.join(_STATES)}")
     if arguments.webhook:
         await _find(context, arguments.webhook)
-    [rows] = await _run(context, ("deliveries", arguments.webhook, arguments.state, arguments.before, limit))
-    found = decode_rows(rows, EventDelivery)
-    return EventDeliveryPage(found, found[-1].id if len(found) == limit else None)
+    [rows] = await _run(
+        context, ("deliveries", arguments.webhook, arguments.state or "", arguments.before, limit)
+    )
+    found = decode_rows(rows, DeliveredEvent)
+    return DeliveredEventPage(found, found[-1].id if len(found) == limit else None)
 
 
 async def resend(context: OperationContext, arguments: DeliveriesToResend) -> ResentDeliveries:
     """Send deliveries again that were delivered or set aside, with the ids that they had. Raises: ManagementError."""
-    row = await _find(context, arguments.webhook)
-    if (arguments.ids is None) == (arguments.since is None):
-        raise invalid_arguments("Give either `ids` or `since`")
     if arguments.ids is not None and not 0 < len(arguments.ids) <= _MOST_IDS:
         raise invalid_arguments(f"`ids` must have 1 to {_MOST_IDS} numbers")
+    if (arguments.ids is None) == (arguments.since is None):
+        raise invalid_arguments("Give either `ids` or `since`")
+    row = await _find(context, arguments.webhook)
     ids = None if arguments.ids is None else _json(arguments.ids)
     since = None if arguments.since is None else repr(arguments.since)
     chosen, _ = await _run(context, ("resend", row.id, ids, since, arguments.only_failed), ("notify",))
@@ -537,6 +544,6 @@ def operations() -> list[Operation]:
         Operation("event_webhooks.rotate_secret", "Make a new secret of a webhook of events", EventWebhookName, WebhookSecret, developer, rotate_secret, changes=True),
         Operation("event_webhooks.reveal_secret", "Show the secret of a webhook of events", EventWebhookName, WebhookSecret, developer, reveal_secret, changes=True, is_confirmed=True),
         Operation("event_webhooks.test", "Send a test event to a receiver", EventWebhookName, WebhookTestResult, developer, test, changes=True),
-        Operation("event_webhooks.deliveries", "List deliveries of webhooks of events", EventDeliveriesQuery, EventDeliveryPage, reader, list_deliveries),
+        Operation("event_webhooks.deliveries", "List deliveries of webhooks of events", EventDeliveriesQuery, DeliveredEventPage, reader, list_deliveries),
         Operation("event_webhooks.resend", "Send deliveries again", DeliveriesToResend, ResentDeliveries, developer, resend, changes=True),
     ]  # fmt: skip

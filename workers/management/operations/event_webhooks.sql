@@ -9,7 +9,8 @@ from (
     pg_catalog.date_part('epoch', w.created_at) as created_at,
     pg_catalog.date_part('epoch', w.failing_since) as failing_since,
     pg_catalog.date_part('epoch', w.gap_at) as gap_at, w.gap_reason,
-    w.source <> 'rows' or pg_catalog.to_regclass(pg_catalog.format('%I.%I', w.table_schema, w.table_name)) is not null as has_table,
+    w.source <> 'rows' or pg_catalog.to_regclass(pg_catalog.quote_ident(w.table_schema) || '.' || pg_catalog.quote_ident(w.table_name)) is not null
+      as has_table,
     (select pg_catalog.count(*) from (
       select from headwater.webhook_deliveries as d where d.webhook = w.id and d.state = 'waiting' limit 100001) as counted) as waiting,
     (select pg_catalog.count(*) from (
