@@ -49,6 +49,8 @@ async def read_facts(url: str, slot: str, replicas: list[str]) -> dict[str, obje
         with contextlib.suppress(asyncpg.InsufficientPrivilegeError):  # only superusers may read it
             facts["copies_cluster"] = await connection.fetchval(_STATEMENTS["copies_cluster"])
         facts["replicas"] = msgspec.to_builtins(await replica_facts(replicas, connection))
+        if await connection.fetchval(_STATEMENTS["has_webhooks"]):
+            facts["webhooks"] = [dict(row) for row in await connection.fetch(_STATEMENTS["webhooks"])]
         facts["replacement"] = await _read_replacement(connection, url)
         applied: dict[str, int] = {}
         if await connection.fetchval(_STATEMENTS["has_history"]):

@@ -46,3 +46,16 @@ select pg_catalog.to_regclass('headwater.migrations') is not null
 
 -- name: applied
 select series, pg_catalog.max(version) as version from headwater.migrations group by series
+
+-- name: has_webhooks
+select pg_catalog.to_regclass('headwater.webhooks') is not null
+
+-- name: webhooks
+-- Webhooks that do not send, or may have missed events.
+select
+  w.name, coalesce(w.pause_reason, '') as paused, w.failing_since is not null as is_failing, w.is_full, coalesce(w.gap_reason, '') as gap,
+  w.table_name is not null
+    and pg_catalog.to_regclass(pg_catalog.concat(pg_catalog.quote_ident(w.table_schema), '.', pg_catalog.quote_ident(w.table_name))) is null
+    as has_no_table
+from headwater.webhooks as w
+order by w.name

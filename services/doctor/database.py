@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from schemas.positions import ReplicaFacts
 from services.doctor.finding import DoctorFinding, FindingLevel
+from services.doctor.webhooks import WebhookFacts, webhook_findings
 
 OLDEST_SERVER = 150000
 OLDEST_SAFE_SERVER = 160000
@@ -49,6 +50,7 @@ class DatabaseFacts(Struct, frozen=True):
     """Role postgres may make a physical copy of the whole server."""
     replacement: Replacement | None = None
     replicas: list[ReplicaFacts] = []
+    webhooks: list[WebhookFacts] = []
 
 
 def unreachable(reason: str) -> DoctorFinding:
@@ -66,6 +68,7 @@ def look_at_facts(facts: DatabaseFacts, *, realtime: bool) -> list[DoctorFinding
     """Return the findings about a database that answers."""
     findings = [_version(facts), _pending(facts), *_replacement(facts), _sessions(facts), *_copies(facts)]
     findings += [_replica(replica) for replica in facts.replicas]
+    findings += webhook_findings(facts.webhooks)
     return findings + (_realtime_findings(facts) if realtime else [])
 
 

@@ -225,6 +225,7 @@ def test_the_command_adds_tests_rotates_and_says_what_is_wrong(
     server.psql("drop table public.gone")
 
     assert "table public.gone does not exist" in server.command("webhooks", "list").stdout
+    assert "the table of mine does not exist" in server.command("doctor").stdout
     assert server.command("webhooks", "remove", "mine").returncode == 0
     assert server.command("webhooks", "deliveries").returncode == 0
 
