@@ -93,20 +93,18 @@ class JobCounts:
 
 
 class JobRun(NamedTuple):
-    """A row of `cron.job_run_details`: each run has a session of its own."""
+    """A row of `cron.job_run_details`."""
 
     id: int
-    pid: int | None
     start: datetime | None
     has_succeeded: bool
 
 
 class Tick(NamedTuple):
-    """A row that a run wrote."""
+    """A row that a run wrote, with the run that its own session saw (`schema.sql`)."""
 
     id: int
-    pid: int
-    at: datetime
+    run: int | None
 
 
 async def count_jobs(database: asyncpg.Connection, ledger: Ledger, receivers: Receivers) -> list[JobCounts]:
@@ -130,15 +128,7 @@ async def _queue(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
 
 
 async def _ticks(database: asyncpg.Connection) -> JobCounts:
-    # One snapshot: the job goes on, and a row of a run that began between two statements would belong to no run.
-    async with database.transaction(isolation="repeatable_read", readonly=True):
-        runs = [
-            JobRun(*row)
-            for row in await database.fetch(
-                "select runid, job_pid, start_time, coalesce(status = 'succeeded', false) from cron.job_run_details"
-            )
-        ]
-        ticks = [Tick(*row) for row in await database.fetch("select run, pid, at from public.ticks")]
+    runs, ticks = await read_runs(database)
     lost, doubled = compare_runs(runs, ticks)
     started = [run.start for run in runs if run.start is not None]
     seconds = (max(started) - min(started)).total_seconds() if started else 0
@@ -148,23 +138,32 @@ async def _ticks(database: asyncpg.Connection) -> JobCounts:
     return JobCounts("runs of a job each second", len(ticks), lost, doubled, remark=remark)
 
 
+async def read_runs(database: asyncpg.Connection) -> tuple[list[JobRun], list[Tick]]:
+    """Return runs and the rows that they wrote, of one moment.
+
+    The job goes on meanwhile. Read in two snapshots, a run that began between them has a row and is not there yet: its row looks
+    like one of no run (tests/workers/scheduler/test_counted_runs.py).
+    """
+    async with database.transaction(isolation="repeatable_read", readonly=True):
+        runs = await database.fetch(
+            "select runid, start_time, coalesce(status = 'succeeded', false) from cron.job_run_details"
+        )
+        ticks = await database.fetch("select id, run from public.ticks order by id")
+    return [JobRun(*row) for row in runs], [Tick(*row) for row in ticks]
+
+
 def compare_runs(runs: Sequence[JobRun], ticks: Sequence[Tick]) -> tuple[set[int], set[int]]:
     """Return the runs that succeeded and wrote no row, and the rows that are the second of a run or of no run (pure).
 
-    A run that was cut off has written one row or none. Net counts would not do: one lost and one doubled cancel out. A row
-    belongs to the last run before it whose session had its process id.
+    A run that was cut off has written one row or none. Net counts would not do: one lost and one doubled cancel out.
     """
-    rows_of: dict[int, list[int]] = {}
-    doubled = set[int]()
+    known, written, doubled = {run.id for run in runs}, set[int](), set[int]()
     for tick in ticks:
-        own = [run for run in runs if run.pid == tick.pid and run.start is not None and run.start <= tick.at]
-        if own:
-            rows_of.setdefault(max(own, key=lambda run: run.start or tick.at).id, []).append(tick.id)
-        else:
+        if tick.run is None or tick.run in written or tick.run not in known:
             doubled.add(tick.id)
-    for rows in rows_of.values():
-        doubled |= set(rows[1:])
-    return {run.id for run in runs if run.has_succeeded and run.id not in rows_of}, doubled
+        else:
+            written.add(tick.run)
+    return {run.id for run in runs if run.has_succeeded} - written, doubled
 
 
 async def _hooks(database: asyncpg.Connection, receivers: Receivers) -> JobCounts:

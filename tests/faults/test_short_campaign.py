@@ -1,7 +1,6 @@
 """The short form of the campaign: one of each fault that heals quickly, and the counting behind the table."""
 
 from collections import Counter
-from datetime import UTC, datetime
 
 import pytest
 
@@ -103,16 +102,10 @@ def test_a_campaign_in_which_something_did_not_heal_has_failed() -> None:
 
 
 def test_jobs_that_were_refused_lost_or_doubled_break_a_promise_each() -> None:
-    at = [datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(10)]
-    runs = [
-        JobRun(1, 7, at[0], True),
-        JobRun(2, 8, at[2], True),
-        JobRun(3, 9, at[4], False),
-        JobRun(4, 7, at[6], True),
-    ]
-    ticks = [Tick(1, 7, at[1]), Tick(2, 7, at[1]), Tick(3, 7, at[7]), Tick(4, 6, at[8])]
+    runs = [JobRun(1, None, True), JobRun(2, None, True), JobRun(3, None, False)]
+    ticks = [Tick(1, 1), Tick(2, 1), Tick(3, 9), Tick(4, None)]
 
-    assert compare_runs(runs, ticks) == ({2}, {2, 4})
+    assert compare_runs(runs, ticks) == ({2}, {2, 3, 4})
     assert not Result([], [JobCounts("messages", 1, set(), set(), {5})], [], [], 1, 0, 0).is_kept
 
 
