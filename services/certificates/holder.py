@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from broker.observability.observe import gauge, observe
+from broker.observability.observe import gauge, observe, traceback_of
 from schemas.certificate_status import CertificateReport
 from schemas.errors import Unavailable
 from schemas.settings.certificates import LETS_ENCRYPT_STAGING, Certificates
@@ -43,6 +43,7 @@ from services.certificates.observations import (
     CertificateIssued,
     CertificateOrdered,
     CertificateOrderFailed,
+    CertificatesCrashed,
     CertificatesNotShared,
 )
 from services.certificates.orders import ask_advice, run_order
@@ -239,6 +240,8 @@ class CertificateHolder:
                 is_reported = True
             except OSError as error:
                 observe(CertificateFilesFailed(f"{error.filename}: {error.strerror}"))
+            except Exception as error:  # without this task no certificate is ever renewed
+                observe(CertificatesCrashed(traceback_of(error)))
             await asyncio.sleep(_LOOK_S)
 
     async def _share(self) -> None:
