@@ -79,7 +79,7 @@ class Response(Struct, frozen=True, array_like=True, tag="response"):
     claim: BlobClaim | None = None
     """The body is in the blob store."""
     rejected_by: str = ""
-    """The pool member that did not start the request because it is overloaded; another member may take it."""
+    """The pool member that did nothing, because it is overloaded or does not reach its database; another member may take the request."""
 
 
 def header(headers: Headers, name: str) -> str | None:

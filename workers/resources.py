@@ -49,6 +49,8 @@ _CACHE_AWAY_S = 60.0
 """A schema cache that has been disconnected for this long is a reason not to be ready."""
 _WITH_POSITIONS = (subjects.REST, subjects.GRAPHQL, subjects.AUTH, subjects.STORAGE)
 """Requests whose writes a caller must find in its next reads."""
+_ON_ONE_POOL = _WITH_POSITIONS
+"""Requests that use one connection pool alone: that of the login of their own, if there is one."""
 _READING = (subjects.REST, subjects.GRAPHQL)
 """Requests whose reads may run on a replica."""
 
@@ -155,6 +157,7 @@ class Resources:
             concurrency=pools.concurrency,
             queue=pools.queue,
             longest_wait=pools.longest_wait,
+            outage=_outage_of(logins[0] if logins else self.database) if subject in _ON_ONE_POOL else None,
         )
 
         async def drain() -> None:
@@ -192,6 +195,10 @@ class Resources:
                 return _not_ready("schema changes are not followed: the schema cache cannot connect")
             self.cache.request_reload()
         return Response(200, body=b'{"message":"ok"}')
+
+
+def _outage_of(pool: ConnectionPool) -> Callable[[], int | None]:
+    return lambda: pool.outage
 
 
 def _not_ready(message: str) -> Response:

@@ -21,7 +21,8 @@ A call fails with
 
 A read that was sent before the oldest present member appeared is sent again as soon as the earlier members are known
 to be gone. A write waits for the roll call, which finds out which member took it. A request that a member did not
-start because it is overloaded (`Response.rejected_by`) is sent to another member, once. While a member is silent,
+start because it is overloaded, or could not begin because it does not reach its database (`Response.rejected_by`), is sent
+to another member, once. While a member is silent,
 requests are addressed to the others by name: NATS would go on handing every second one to it.
 
 Hot path: a call needs no task, no timer and no subscription of its own; it costs an entry in two dictionaries, and a

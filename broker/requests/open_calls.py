@@ -95,7 +95,7 @@ class PoolCalls:
         self.missing_since: float | None = None
         """Since when the pool is without a member; None while it has one."""
         self.by_name: list[str] = []
-        """Members that requests are addressed to by name while another member is silent; empty otherwise."""
+        """Members that requests are addressed to by name while another one is silent, or gone without NATS' knowledge; else empty."""
 
     def remove_member(self, member: str) -> list[str]:
         """Remove a member that is gone; return the repeatable calls that none of the present members can have taken.

@@ -91,7 +91,7 @@ class PoolTracker:
                 if call.sent_at > now - TICK_S:
                     break
                 slow.append(reply)
-            pool.by_name = pool.roll.answering(now) if pool.roll.silent(now) else []
+            pool.by_name = pool.roll.answering(now) if pool.roll.must_name(now) else []
             is_asked = bool(slow or pool.by_name)
             query = pool.roll.start_round(slow, is_asked=is_asked)
             if is_asked:

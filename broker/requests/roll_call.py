@@ -16,6 +16,10 @@ counts as silent: its event loop hangs, its process was stopped (SIGSTOP), or it
 not noticed yet. The calls it claimed are lost, and rounds are decided without it. It may still carry out such a call
 when it resumes, so whether a lost call was carried out is unknown.
 
+A call that every known member disclaims was delivered to a connection which NATS believes to be open and which is not: its
+machine lost power, or was cut off and has come back with new connections. NATS notices after `GHOST_S` at most and hands it
+every second request until then, so for that long requests have to be addressed to members by name.
+
 A false alarm would need a member that took the call, is slow, and is not known yet. Members announce themselves
 before they subscribe to requests. So this can only happen in the first second of a new caller, while busy members
 have not replied to its first roll call. Within that second (`SETTLE_S`) a call is not given up because it is
@@ -30,6 +34,8 @@ LEAVING = -1
 """Round number of a member that takes no more requests."""
 SILENT_S = 1.5
 """A member that has replied to no roll call for so long counts as silent."""
+GHOST_S = 30.0
+"""Three of the pings by which deploy/nats.conf has its server find connections that are dead."""
 _STRIKES = 2
 """Rounds in which a call must be unclaimed before it is lost."""
 
@@ -57,7 +63,7 @@ class MemberRoll:
     """The members of one pool as one caller knows them, and the state of the current round. `since`: time of the first round."""
 
     __slots__ = (
-        "_claims", "_is_asked", "_queried", "_replied", "_round", "_silent_since", "_since", "_strikes", "leaving",
+        "_claims", "_ghost_until", "_is_asked", "_queried", "_replied", "_round", "_silent_since", "_since", "_strikes", "leaving",
         "members",
     )  # fmt: skip
 
@@ -66,6 +72,7 @@ class MemberRoll:
         self.leaving: set[str] = set()
         """Members that finish what they hold and take no further requests."""
         self._silent_since: dict[str, float] = {}
+        self._ghost_until = 0.0
         self._since = since
         self._round = 0
         self._is_asked = False
@@ -134,6 +141,7 @@ class MemberRoll:
                 self._strikes[call] = self._strikes.get(call, 0) + 1
                 if self._strikes[call] >= _STRIKES:
                     lost.append(call)
+                    self._ghost_until = now + GHOST_S
         return lost
 
     def excuse_silence(self) -> None:
@@ -145,6 +153,10 @@ class MemberRoll:
         if not self._silent_since:
             return set()
         return {member for member, since in self._silent_since.items() if now - since >= SILENT_S}
+
+    def must_name(self, now: float) -> bool:
+        """Return whether requests have to be addressed by name: a member is silent, or NATS knows one that is not there."""
+        return bool(self._silent_since and self.silent(now)) or now < self._ghost_until
 
     def answering(self, now: float) -> list[str]:
         """Return the members that requests can be addressed to by name: they reply, and they are not leaving."""

@@ -3,7 +3,9 @@
 - At most `concurrency` handlers run. Up to `queue` further requests wait, each for `longest_wait` at most. Both
   numbers are shared fairly between callers (`broker/requests/fair_queue.py`, by `Request.caller_key`). A request that
   cannot wait, or would wait in vain, is rejected before its handler starts: 503 with `Retry-After`.
-  `Response.rejected_by` lets the edge send it to another member (`broker/requests/call.py`).
+  `Response.rejected_by` lets the edge send it to another member (`broker/requests/call.py`). So does a 503 of a handler
+  that found the member's own servers out of reach from its beginning to its end (`outage`): nothing can have been done,
+  and another machine may reach them.
 - A request whose time budget ends while it waits is dropped without work, because its edge has given up. A running
   one is cancelled then. It is also cancelled when its edge asks for that (`cancel.<pool>`) and when the connection to
   the broker is lost: the reply could not be delivered, and the database rolls back.
@@ -23,7 +25,7 @@ import contextlib
 import math
 import secrets
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 import msgspec
@@ -55,6 +57,7 @@ _REJECTION_TEXTS = {
     "waited": "the {pool} workers did not begin this request in time",
 }
 """The error messages for requests whose handler was not started, by the reason of the fair queue."""
+Outage = Callable[[], object]
 _JSON = [("content-type", "application/json; charset=utf-8")]
 
 _FOREIGN_ANSWERS = frozenset({FUNCTIONS.pool})
@@ -100,12 +103,14 @@ async def serve(
     concurrency: int,
     queue: int,
     longest_wait: float = LONGEST_WAIT_S,
+    outage: "Outage | None" = None,
 ) -> "PoolMember":
     """Answer the requests of a subject with `handler` until drained. Returns when the first one can arrive.
 
+    `outage` names the outage of what the handler needs, by a number that no other outage has; None while there is none.
     Raises: Unavailable if the broker is away.
     """
-    member = PoolMember(connection, subject, handler, concurrency, queue, longest_wait)
+    member = PoolMember(connection, subject, handler, concurrency, queue, longest_wait, outage)
     await connection.flush()
     return member
 
@@ -121,6 +126,7 @@ class PoolMember:
         concurrency: int,
         queue: int,
         longest_wait: float = LONGEST_WAIT_S,
+        outage: "Outage | None" = None,
     ) -> None:
         self.member = f"{subject.pool}-{secrets.token_hex(6)}"
         self.pool = subject.pool
@@ -129,6 +135,7 @@ class PoolMember:
         self._queue: FairQueue[_ServedRequest] = FairQueue(concurrency, queue)
         self._sending: FairQueue[_ServedRequest] = FairQueue(concurrency, 0)
         self._longest_wait = longest_wait
+        self._outage: Outage = outage or _no_outage
         self._loop = asyncio.get_running_loop()
         self._held: dict[str, _ServedRequest] = {}
         self._is_idle = asyncio.Event()
@@ -339,6 +346,7 @@ class PoolMember:
     async def _answer(self, held: _ServedRequest) -> int:
         request = held.request
         is_ours = self.pool not in _FOREIGN_ANSWERS
+        outage = self._outage()
         try:
             response = await self._handler(request, RequestBody(self._connection, request))
         except ApiError as error:
@@ -350,6 +358,8 @@ class PoolMember:
         if isinstance(response, Response):
             if response.status >= 500 and is_ours:
                 held.failure = failure_reason(response.status, response.body)
+            if outage is not None and response.status == 503 and self._outage() == outage:
+                response = msgspec.structs.replace(response, rejected_by=self.member)
             if len(response.body) <= INLINE_LIMIT:
                 self._reply(held.reply, response)
                 return response.status
@@ -430,6 +440,10 @@ class PoolMember:
         self._connection.try_publish(
             message.reply, encode(RollCallReply(self.pool, self.member, query.round, held))
         )
+
+
+def _no_outage() -> None:
+    return None
 
 
 def _start_next(work: Coroutine[object, object, None], loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:

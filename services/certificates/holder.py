@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from broker.observability.observe import gauge, observe
+from broker.observability.observe import gauge, observe, traceback_of
 from schemas.certificate_status import CertificateReport
 from schemas.errors import Unavailable
 from schemas.settings.certificates import LETS_ENCRYPT_STAGING, Certificates
@@ -43,11 +43,19 @@ from services.certificates.observations import (
     CertificateIssued,
     CertificateOrdered,
     CertificateOrderFailed,
+    CertificatesCrashed,
     CertificatesNotShared,
 )
 from services.certificates.orders import ask_advice, run_order
 from services.certificates.report import report_of
-from services.certificates.schedule import after_failure, order_at
+from services.certificates.schedule import (
+    after_failure,
+    by_present_clock,
+    clock_ahead,
+    is_later,
+    is_of_the_future,
+    order_at,
+)
 from services.certificates.shared import SharedCertificates
 
 _LOOK_S = 10.0
@@ -83,6 +91,9 @@ class CertificateHolder:
         self._directory = LETS_ENCRYPT_STAGING if settings.staging else settings.directory
         self._task: asyncio.Task[None] | None = None
         self._name = ""
+        self._ahead_s = self._ahead_at = 0.0
+        """By how much the clock was ahead of the authority's at the last issue, and when that was by this clock. Not stored: a
+        clock that was set right while no process ran must not delay a renewal."""
         self._reported: CertificateReport | None = None
         self._remove_gauges: list[Callable[[], None]] = []
 
@@ -118,10 +129,18 @@ class CertificateHolder:
         await self._share()
         if not await self._shared.take_lease(self._name):
             return False
-        settings, history = self._settings, self._folder.read_history()
+        settings, history = self._settings, await self._history()
         facts = self._folder.facts()
         advice = await self._advice(history)
-        due_at = order_at(facts, settings.domains, settings.renew_before, history, self._directory, advice)
+        due_at = order_at(
+            facts,
+            settings.domains,
+            settings.renew_before,
+            history,
+            self._directory,
+            advice,
+            self._clock_ahead(),
+        )
         is_requested = (
             await self._is_requested()
         )  # also taken by an order that is due, or a second one would follow
@@ -131,6 +150,21 @@ class CertificateHolder:
         await self._order(history)
         await self._report()
         return True
+
+    async def _history(self) -> OrderHistory:
+        """Return the failures since the last success; those of a clock that was set back are dated anew. Raises: Unavailable, OSError."""
+        stored = self._folder.read_history()
+        history = by_present_clock(stored, self._now())
+        if history != stored:
+            self._folder.write_history(history)
+            await self._shared.write(history=history)
+        return history
+
+    def _clock_ahead(self) -> float:
+        """Return by how many seconds the clock is ahead of the authority's, as far as this process has seen."""
+        if is_of_the_future(self._ahead_at, self._now()):
+            self._ahead_s = self._ahead_at = 0.0
+        return self._ahead_s
 
     async def _is_requested(self) -> bool:
         """Return whether an administrator has requested a renewal just now."""
@@ -150,7 +184,7 @@ class CertificateHolder:
         )
         last = self._reported
         is_same = last is not None and replace(report, reported_at=last.reported_at) == last
-        if last is None or not is_same or report.reported_at - last.reported_at >= _REPORT_S:
+        if last is None or not is_same or not 0 <= report.reported_at - last.reported_at < _REPORT_S:
             await self._shared.write_report(report)
             self._reported = report
 
@@ -169,6 +203,7 @@ class CertificateHolder:
             advice is not None
             and advice.certificate == facts.fingerprint
             and advice.ask_again_at > self._now()
+            and not is_of_the_future(advice.asked_at, self._now())
         ):
             return advice
         leading = asyncio.create_task(self._keep_lease())
@@ -205,6 +240,8 @@ class CertificateHolder:
                 is_reported = True
             except OSError as error:
                 observe(CertificateFilesFailed(f"{error.filename}: {error.strerror}"))
+            except Exception as error:  # without this task no certificate is ever renewed
+                observe(CertificatesCrashed(traceback_of(error)))
             await asyncio.sleep(_LOOK_S)
 
     async def _share(self) -> None:
@@ -216,14 +253,17 @@ class CertificateHolder:
         elif account is not None and account != own_account:
             self._folder.write_account(account)
         advice, own_advice = await self._shared.advice(), self._folder.read_advice()
-        if own_advice is not None and (advice is None or own_advice.asked_at > advice.asked_at):
+        now = self._now()
+        if own_advice is not None and (advice is None or is_later(own_advice.asked_at, advice.asked_at, now)):
             await self._shared.write(advice=own_advice)
-        elif advice is not None and (own_advice is None or advice.asked_at > own_advice.asked_at):
+        elif advice is not None and (
+            own_advice is None or is_later(advice.asked_at, own_advice.asked_at, now)
+        ):
             self._folder.write_advice(advice)
         history, own_history = await self._shared.history(), self._folder.read_history()
-        if history is None or own_history.changed_at > history.changed_at:
+        if history is None or is_later(own_history.changed_at, history.changed_at, now):
             await self._shared.write(history=own_history)
-        elif history.changed_at > own_history.changed_at:
+        elif is_later(history.changed_at, own_history.changed_at, now):
             self._folder.write_history(history)
 
     async def _share_certificate(self) -> None:
@@ -258,6 +298,8 @@ class CertificateHolder:
                 succeeded = OrderHistory(issued_by=self._directory, changed_at=self._now())
                 self._folder.write_history(succeeded)
                 self._on_change()
+                facts, self._ahead_at = read_facts(issued.chain.encode()), self._now()
+                self._ahead_s = 0.0 if facts is None else clock_ahead(facts, self._ahead_at)
                 self._store_account(done)
                 observe(CertificateIssued(names, round(self._days_left())))
                 await self._shared.write(

@@ -50,6 +50,13 @@ class DnsRecordsRemain(Observation, frozen=True):
     reason: str
 
 
+class CertificatesCrashed(Observation, frozen=True):
+    """An unexpected error ended a look at the certificate; the next one follows as usual."""
+
+    level: ClassVar[str] = "error"
+    traceback: str
+
+
 class CertificatesNotShared(Observation, frozen=True):
     """The store through which edges share the certificate cannot be reached."""
 

@@ -1,9 +1,12 @@
 """Far more clients than a platform can serve at once: what waits, what is refused, and what memory it takes.
 
     python -m tests.bench.overload [--connections 3000] [--slow-readers 200] [--slow-mb 4] [--seconds 20]
+                                   [--sockets 2000] [--slow-writers 200] [--giants 4]
 
 It starts a platform of its own. Every connection sends one read after the other, each as soon as the answer to the one before has
-come, all as one caller; slow readers ask for `--slow-mb` each (sockets and windows take up 4 at once) and take 64 KB a second of it. A client at another address reads beside them. The table has the answers by status with their p50 and p99, and the
+come, all as one caller; slow readers ask for `--slow-mb` each (sockets and windows take up 4 at once) and take 64 KB a second of it. Sockets
+join a channel and beat every five seconds, slow writers send a kilobyte a second, giants send bodies of 45 and of 60 MB (beyond
+`gateway.max_body`). A client at another address reads beside them. The table has the answers by status with their p50 and p99, and the
 memory that each process has alone before, at most, and ten seconds after the end. Exit code 1: a process was replaced, or answers
 are missing.
 """
@@ -11,6 +14,7 @@ are missing.
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import sys
 import time
@@ -22,6 +26,7 @@ import psutil
 
 from tests.bench.fairness import Answers, Caller, exchange, percentile, read_fast
 from tests.bench.load import http
+from tests.bench.overload_clients import hold_sockets, send_giants, write_slowly
 from tests.platform import MANY_CLIENTS, Platform, platform
 
 _SCHEMA = """
@@ -125,14 +130,34 @@ async def read_slowly(one: Platform, end: float, megabytes: int) -> int:
     return taken
 
 
-async def overload(one: Platform, connections: int, slow: int, slow_mb: int, seconds: float) -> int:
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """How many clients of each kind."""
+
+    connections: int
+    slow_readers: int
+    slow_mb: int
+    sockets: int
+    slow_writers: int
+    giants: int
+
+
+async def overload(one: Platform, crowd: Crowd, seconds: float) -> int:
     """Run it and print the table; return the exit code."""
+    connections, slow = crowd.connections, crowd.slow_readers
+    joins, beats, giants = Answers(), Answers(), Answers()
     memory, answers = Memory(one), Answers()
     memory.before, running = memory.look(), pids(one)
     end = time.monotonic() + seconds
     watching = asyncio.ensure_future(memory.watch())
     began = time.process_time()
-    slow_ones = [asyncio.ensure_future(read_slowly(one, end, slow_mb)) for _ in range(slow)]
+    slow_ones = [asyncio.ensure_future(read_slowly(one, end, crowd.slow_mb)) for _ in range(slow)]
+    sockets = asyncio.ensure_future(hold_sockets(one, crowd.sockets, end, joins, beats))
+    writers = [asyncio.ensure_future(write_slowly(one, end)) for _ in range(crowd.slow_writers)]
+    huge = [
+        asyncio.ensure_future(send_giants(one, end, megabytes, giants))
+        for megabytes, _ in zip(itertools.cycle((45, 60)), range(crowd.giants), strict=False)
+    ]
     beside = Answers()
     bystander = Caller("another address", {"apikey": one.values["ANON_KEY"]}, "127.0.0.2")
     reading = asyncio.ensure_future(read_fast(one, bystander, seconds, beside))
@@ -140,7 +165,8 @@ async def overload(one: Platform, connections: int, slow: int, slow_mb: int, sec
     showing = asyncio.ensure_future(show_refusal(one, end, reasons))
     await asyncio.gather(*(read_always(one, end, number, answers) for number in range(connections)))
     taken = await asyncio.gather(*slow_ones)
-    await asyncio.gather(showing, reading)
+    await asyncio.gather(showing, reading, *huge)
+    held, written = await sockets, sum(await asyncio.gather(*writers))
     own = time.process_time() - began
     await asyncio.sleep(_CALM_S)
     watching.cancel()
@@ -149,13 +175,22 @@ async def overload(one: Platform, connections: int, slow: int, slow_mb: int, sec
         f"{connections} connections, {slow} slow readers, {seconds:.0f} s; own CPU {own:.1f} s; slow readers took {sum(taken) / 1e6:.1f} MB"
     )
     print("| caller, answer | n | a second | p50 ms | p99 ms | most ms |\n|---|---|---|---|---|---|")
-    for name, counted in (("the many", answers), (bystander.name, beside)):
+    rows = [
+        ("the many", answers),
+        (bystander.name, beside),
+        ("joins of sockets", joins),
+        ("their beats", beats),
+    ]
+    for name, counted in (*rows, ("giants", giants)):
         for status, times in sorted(counted.by_status.items()):
             ordered = sorted(times)
             shown = [f"{1000 * percentile(ordered, share):.0f}" for share in (0.5, 0.99, 1)]
             print(
                 f"| {name}, {status or 'none'} | {len(times)} | {len(times) / seconds:.0f} | {' | '.join(shown)} |"
             )
+    print(
+        f"open in the end: {held} of {crowd.sockets} sockets, {written} of {crowd.slow_writers} slow writers"
+    )
     for text, count in reasons.most_common():
         print(f"refused {count} times: {text}")
     print("| process | MB before | at most | after |\n|---|---|---|---|")
@@ -176,14 +211,23 @@ def main() -> int:
     parser.add_argument(
         "--slow-mb", type=int, default=4, help="megabytes of a slow reader's answer, 40 at most"
     )
+    parser.add_argument("--sockets", type=int, default=0)
+    parser.add_argument("--slow-writers", type=int, default=0)
+    parser.add_argument("--giants", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=20)
     options = parser.parse_args()
     with platform(environment=MANY_CLIENTS) as one:
         one.psql(_SCHEMA)
         one.wait_for_catalog("long")
-        return asyncio.run(
-            overload(one, options.connections, options.slow_readers, options.slow_mb, options.seconds)
+        crowd = Crowd(
+            options.connections,
+            options.slow_readers,
+            options.slow_mb,
+            options.sockets,
+            options.slow_writers,
+            options.giants,
         )
+        return asyncio.run(overload(one, crowd, options.seconds))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from tests.faults.faults import carry_out
 from tests.faults.followers import CountingFollower, FollowerCounts, compare, make_followers
 from tests.faults.jobs import JobCounts, Receivers, count_jobs, receivers
 from tests.faults.ledger import Ledger, Meaning
-from tests.faults.plan import PlannedFault, planned_faults
+from tests.faults.plan import KINDS, WIPED, PlannedFault, planned_faults
 from tests.faults.reckoning import TIMED, FaultRecord, Outcome, StoredData, outcomes
 from tests.faults.table import fault_table, job_table, pause_table
 from tests.faults.uploaders import OBJECTS, make_bucket, stored_objects, upload
@@ -172,7 +172,8 @@ async def _counted(
         objects, wrong = await stored_objects(place.platform, {each.id for each in ledger.of(OBJECTS)})
         received = await _received(followers, rows, ledger)
         await _mailed(ledger, servers)
-        jobs = await count_jobs(database, ledger, servers)
+        wipes = [fault.began for fault in faults if fault.name == WIPED]
+        jobs = await count_jobs(database, ledger, servers, wipes)
     finally:
         await database.close()
     resuming, plain = received[:_RESUMING], received[_RESUMING:]
@@ -212,10 +213,17 @@ def main() -> int:
     parser.add_argument(
         "--logs", type=Path, default=None, help="folder to which the platform's logs are copied at the end"
     )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=[kind.name for kind in KINDS],
+        help="a kind of fault; may be given again; without it all kinds",
+    )
     asked = parser.parse_args()
+    kinds = tuple(kind for kind in KINDS if not asked.only or kind.name in asked.only)
     seed = asked.seed if asked.seed is not None else random.randrange(1_000_000)
     print(f"seed {seed}: SEED={seed} MINUTES={asked.minutes:g} repeats this campaign", flush=True)
-    plan = planned_faults(seed, asked.minutes)
+    plan = planned_faults(seed, asked.minutes, kinds)
     result = asyncio.run(run_campaign(plan, asked.minutes * 60, logs=asked.logs))
     print(f"\n{result}")
     return 0 if result.is_kept else 1

@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -11,12 +11,14 @@ from typing import NamedTuple
 import asyncpg
 from aiohttp import web
 
-from tests.faults.ledger import Ledger, Meaning
+from tests.faults.ledger import Ledger, Meaning, Operation
 from tests.faults.writers import MAIL, QUEUE, id_of
 from tests.workers.auth.delivery.smtp_server import MailServer, mail_server
 
 HOOK_EVERY = 20
 """Every so manieth row of a writer calls the webhook."""
+_WAITS_S, _WIPE_S = 1.0, 0.5
+"""How long a mail waits for the mail server, and how long the store is being wiped, at most."""
 
 
 @dataclass(slots=True)
@@ -93,29 +95,29 @@ class JobCounts:
 
 
 class JobRun(NamedTuple):
-    """A row of `cron.job_run_details`: each run has a session of its own."""
+    """A row of `cron.job_run_details`."""
 
     id: int
-    pid: int | None
     start: datetime | None
     has_succeeded: bool
 
 
 class Tick(NamedTuple):
-    """A row that a run wrote."""
+    """A row that a run wrote, with the run that its own session saw (`schema.sql`)."""
 
     id: int
-    pid: int
-    at: datetime
+    run: int | None
 
 
-async def count_jobs(database: asyncpg.Connection, ledger: Ledger, receivers: Receivers) -> list[JobCounts]:
-    """Compare what was asked for with what was done."""
+async def count_jobs(
+    database: asyncpg.Connection, ledger: Ledger, receivers: Receivers, wipes: Sequence[float] = ()
+) -> list[JobCounts]:
+    """Compare what was asked for with what was done. `wipes` are the times at which the broker's store was lost."""
     return [
         await _queue(database, ledger),
         await _ticks(database),
         await _hooks(database, receivers),
-        _mails(ledger, receivers),
+        _mails(ledger, receivers, wipes),
     ]
 
 
@@ -130,15 +132,7 @@ async def _queue(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
 
 
 async def _ticks(database: asyncpg.Connection) -> JobCounts:
-    # One snapshot: the job goes on, and a row of a run that began between two statements would belong to no run.
-    async with database.transaction(isolation="repeatable_read", readonly=True):
-        runs = [
-            JobRun(*row)
-            for row in await database.fetch(
-                "select runid, job_pid, start_time, coalesce(status = 'succeeded', false) from cron.job_run_details"
-            )
-        ]
-        ticks = [Tick(*row) for row in await database.fetch("select run, pid, at from public.ticks")]
+    runs, ticks = await read_runs(database)
     lost, doubled = compare_runs(runs, ticks)
     started = [run.start for run in runs if run.start is not None]
     seconds = (max(started) - min(started)).total_seconds() if started else 0
@@ -148,23 +142,32 @@ async def _ticks(database: asyncpg.Connection) -> JobCounts:
     return JobCounts("runs of a job each second", len(ticks), lost, doubled, remark=remark)
 
 
+async def read_runs(database: asyncpg.Connection) -> tuple[list[JobRun], list[Tick]]:
+    """Return runs and the rows that they wrote, of one moment.
+
+    The job goes on meanwhile. Read in two snapshots, a run that began between them has a row and is not there yet: its row looks
+    like one of no run (tests/workers/scheduler/test_counted_runs.py).
+    """
+    async with database.transaction(isolation="repeatable_read", readonly=True):
+        runs = await database.fetch(
+            "select runid, start_time, coalesce(status = 'succeeded', false) from cron.job_run_details"
+        )
+        ticks = await database.fetch("select id, run from public.ticks order by id")
+    return [JobRun(*row) for row in runs], [Tick(*row) for row in ticks]
+
+
 def compare_runs(runs: Sequence[JobRun], ticks: Sequence[Tick]) -> tuple[set[int], set[int]]:
     """Return the runs that succeeded and wrote no row, and the rows that are the second of a run or of no run (pure).
 
-    A run that was cut off has written one row or none. Net counts would not do: one lost and one doubled cancel out. A row
-    belongs to the last run before it whose session had its process id.
+    A run that was cut off has written one row or none. Net counts would not do: one lost and one doubled cancel out.
     """
-    rows_of: dict[int, list[int]] = {}
-    doubled = set[int]()
+    known, written, doubled = {run.id for run in runs}, set[int](), set[int]()
     for tick in ticks:
-        own = [run for run in runs if run.pid == tick.pid and run.start is not None and run.start <= tick.at]
-        if own:
-            rows_of.setdefault(max(own, key=lambda run: run.start or tick.at).id, []).append(tick.id)
-        else:
+        if tick.run is None or tick.run in written or tick.run not in known:
             doubled.add(tick.id)
-    for rows in rows_of.values():
-        doubled |= set(rows[1:])
-    return {run.id for run in runs if run.has_succeeded and run.id not in rows_of}, doubled
+        else:
+            written.add(tick.run)
+    return {run.id for run in runs if run.has_succeeded} - written, doubled
 
 
 async def _hooks(database: asyncpg.Connection, receivers: Receivers) -> JobCounts:
@@ -180,11 +183,36 @@ async def _hooks(database: asyncpg.Connection, receivers: Receivers) -> JobCount
     )
 
 
-def _mails(ledger: Ledger, receivers: Receivers) -> JobCounts:
+def _mails(ledger: Ledger, receivers: Receivers, wipes: Sequence[float]) -> JobCounts:
     """At least once: a mail whose delivery nobody could confirm is sent again."""
     mailed = receivers.mailed()
-    lost = ledger.ids(MAIL, Meaning.ACKNOWLEDGED) - mailed.keys()
-    return JobCounts("mails", len(mailed), lost, set(), remark=f"{len(_twice(mailed))} came twice")
+    lost, wiped = lost_mails(ledger.of(MAIL), mailed.keys(), wipes)
+    remark = f"{len(_twice(mailed))} came twice, {len(wiped)} lost with the wiped store"
+    if lost or wiped:
+        began = ledger.operations[0].began
+        shown = [
+            f"{each.began - began:.2f} to {each.ended - began:.2f} s"
+            for each in ledger.of(MAIL)
+            if each.id in lost | wiped
+        ]
+        remark += f"; lost ones asked for at {shown}; wiped at {[round(wipe - began, 2) for wipe in wipes]}"
+    return JobCounts("mails", len(mailed), lost, set(), remark=remark)
+
+
+def lost_mails(
+    asked: Iterable[Operation], came: Set[int], wipes: Sequence[float]
+) -> tuple[set[int], set[int]]:
+    """Return the mails that were acknowledged and never came, and apart from them those that waited when the store was wiped (pure).
+
+    docs/operations.md says that those are gone, and `StreamRecreated` reports it. A mail waits for a fraction of a second, so
+    only one that was acknowledged just before may have gone with the store.
+    """
+    lost, wiped = set[int](), set[int]()
+    for mail in asked:
+        if mail.meaning is Meaning.ACKNOWLEDGED and mail.id not in came:
+            is_wiped = any(mail.began - _WIPE_S <= wipe <= mail.ended + _WAITS_S for wipe in wipes)
+            (wiped if is_wiped else lost).add(mail.id)
+    return lost, wiped
 
 
 def _twice(found: Counter[int]) -> set[int]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 OURS = ("edges", "pools", "changes", "images", "functions")
 """Processes of ours, by the names that `headwater status` shows."""
 
+WIPED = "wiped broker store"
+"""All that the broker keeps is lost: what waits in it is gone, and that is reported."""
 CALM_S = 15.0
 """How long nothing is harmed at the beginning: what a row of the table is compared with."""
 _SHORTEST_REST_S, _LONGEST_REST_S = 8.0, 14.0
@@ -38,7 +40,7 @@ KINDS = (
     FaultKind("restart", "nats"),
     FaultKind("restart", "postgres"),
     FaultKind("full disk", "", (5.0, 10.0)),
-    FaultKind("wiped broker store"),
+    FaultKind(WIPED),
     FaultKind("lost slot"),
 )
 

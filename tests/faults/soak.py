@@ -28,7 +28,7 @@ from tests.workers.management.operations.conftest import administrator
 _SAMPLE_S, _SHOW_S = 10.0, 300.0
 _FAILED_SHARE = 0.001
 """Requests that may fail: a busy machine lets some wait too long."""
-_SHORT_AGES = {
+SHORT_AGES = {
     "HEADWATER_API_IDEMPOTENCY_KEEP": "1m",
     "HEADWATER_SCHEDULER_KEEP_RUNS": "1m",
     "HEADWATER_MANAGEMENT_AUDIT_RETENTION": "1m",
@@ -41,7 +41,8 @@ _SHORT_AGES = {
     "HEADWATER_AUTH_RATE_LIMIT_TOKEN_REFRESH": "1000000",
     "HEADWATER_AUTH_RATE_LIMIT_TOKEN_VERIFICATIONS": "1000000",
 }
-_SCHEMA = """
+"""Settings under which what ages is gone within minutes."""
+SCHEMA = """
 create function public.drop_marks() returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   dropped int := 0;
@@ -59,6 +60,7 @@ grant delete on public.marks to service_role;
 select cron.schedule('ticks', '* * * * *', 'delete from public.ticks');
 notify pgrst;
 """
+"""What the clients of a soak need besides the schema of the campaign."""
 _TABLES = """
 select c.relnamespace::regnamespace || '.' || c.relname as name, pg_total_relation_size(c.oid) as size,
   coalesce(s.n_dead_tup, 0) as dead
@@ -124,9 +126,9 @@ def _size(folder: Path) -> int:
 
 async def soak(minutes: float, logs: Path | None) -> int:
     """Run a soak and print it; return the exit code."""
-    async with receivers() as servers, running_platform(servers, logs, _SHORT_AGES) as place:
+    async with receivers() as servers, running_platform(servers, logs, SHORT_AGES) as place:
         database = await asyncpg.connect(place.superuser_url)
-        await asyncio.to_thread(place.platform.psql, _SCHEMA)
+        await asyncio.to_thread(place.platform.psql, SCHEMA)
         owner = await asyncio.to_thread(administrator, place.platform, "soak", "--rights", "owner", "--write")
         connector = aiohttp.TCPConnector(limit=0)
         async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout()) as session:

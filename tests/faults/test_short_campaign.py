@@ -1,17 +1,16 @@
 """The short form of the campaign: one of each fault that heals quickly, and the counting behind the table."""
 
 from collections import Counter
-from datetime import UTC, datetime
 
 import pytest
 
 from tests.faults.campaign import Result, run_campaign
 from tests.faults.followers import GAP, compare
-from tests.faults.jobs import JobCounts, JobRun, Tick, compare_runs
+from tests.faults.jobs import JobCounts, JobRun, Tick, compare_runs, lost_mails
 from tests.faults.ledger import Ledger, Meaning, Operation, meaning_of
 from tests.faults.plan import CALM_S, KINDS, FaultKind, one_of_each, planned_faults
 from tests.faults.reckoning import TIMED, FaultRecord, StoredData, longest_pause, outcomes
-from tests.faults.writers import PER_WRITER, ROWS
+from tests.faults.writers import MAIL, PER_WRITER, ROWS
 
 _KINDS = (
     *(
@@ -103,17 +102,19 @@ def test_a_campaign_in_which_something_did_not_heal_has_failed() -> None:
 
 
 def test_jobs_that_were_refused_lost_or_doubled_break_a_promise_each() -> None:
-    at = [datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(10)]
-    runs = [
-        JobRun(1, 7, at[0], True),
-        JobRun(2, 8, at[2], True),
-        JobRun(3, 9, at[4], False),
-        JobRun(4, 7, at[6], True),
-    ]
-    ticks = [Tick(1, 7, at[1]), Tick(2, 7, at[1]), Tick(3, 7, at[7]), Tick(4, 6, at[8])]
+    runs = [JobRun(1, None, True), JobRun(2, None, True), JobRun(3, None, False)]
+    ticks = [Tick(1, 1), Tick(2, 1), Tick(3, 9), Tick(4, None)]
 
-    assert compare_runs(runs, ticks) == ({2}, {2, 4})
+    assert compare_runs(runs, ticks) == ({2}, {2, 3, 4})
     assert not Result([], [JobCounts("messages", 1, set(), set(), {5})], [], [], 1, 0, 0).is_kept
+
+
+def test_a_mail_that_waited_when_the_store_was_wiped_is_told_apart_from_a_lost_one() -> None:
+    mails = [Operation(MAIL, id, id * 10.0, id * 10.0 + 0.1, Meaning.ACKNOWLEDGED, "200") for id in range(5)]
+    mails.append(Operation(MAIL, 5, 50.0, 50.1, Meaning.REFUSED, "503"))
+
+    assert lost_mails(mails, {0, 4}, [20.5]) == ({1, 3}, {2})
+    assert lost_mails(mails, {0, 4}, []) == ({1, 2, 3}, set())
 
 
 def test_what_a_follower_missed_is_told_apart_from_what_it_was_told() -> None:

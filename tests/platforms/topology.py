@@ -46,6 +46,8 @@ class Part:
     log: Path
     alive: Path | None = None
     stop_signal: signal.Signals = signal.SIGTERM
+    prefix: tuple[str, ...] = ()
+    """What its command begins with to run on another machine."""
     process: subprocess.Popen[bytes] | LoadedProgram | None = None
     _keeping: "asyncio.Task[None] | None" = None
 
@@ -82,13 +84,17 @@ class Part:
             self.process.wait()
 
     def _start(self) -> None:
-        if self.argv[0] == sys.executable:
+        if self.argv[0] == sys.executable and not self.prefix:
             words = self.argv[self.argv.index("headwater") + 1 :]  # python -P -m headwater workers rest
             self.process = start_loaded(words, self.environment, self.log.parent, self.log)
             return
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.argv, env=self.environment, cwd=self.log.parent, stdout=log, stderr=log
+                [*self.prefix, *self.argv],
+                env=self.environment,
+                cwd=self.log.parent,
+                stdout=log,
+                stderr=log,
             )
 
     async def _keep(self) -> None:
@@ -201,7 +207,7 @@ async def running_topology(
                     (folder / "secrets" / name).write_text(text)
                 try:
                     await _start_nats(one, ports)
-                    await _migrate(one, compose["migrate"])
+                    await migrate(one, compose["migrate"])
                     for name, service in compose.items():
                         if service.get("image") == "headwater:local" and name != "migrate":
                             _start_service(one, name, service)
@@ -243,8 +249,8 @@ async def _start_nats(one: Topology, ports: dict[str, tuple[int, int, int]]) -> 
                 await asyncio.sleep(0.1)
 
 
-async def _migrate(one: Topology, service: dict[str, Any]) -> None:
-    argv, environment = _command(service), _environment(one, service, "migrate")
+async def migrate(one: Topology, service: dict[str, Any]) -> None:
+    argv, environment = command_of(service), environment_of(one, service, "migrate")
     done = await asyncio.to_thread(
         subprocess.run, argv, env=environment, cwd=one.folder, capture_output=True, text=True, check=False
     )
@@ -254,23 +260,23 @@ async def _migrate(one: Topology, service: dict[str, Any]) -> None:
 def _start_service(one: Topology, name: str, service: dict[str, Any]) -> None:
     for number in range(1, service["deploy"]["replicas"] + 1):
         own = f"{name}-{number}"
-        environment = _environment(one, service, own)
+        environment = environment_of(one, service, own)
         if name == "gateway":
             port = free_port()
             environment |= {"HEADWATER_API_PORT": str(port), "HEADWATER_GATEWAY_HOST": "127.0.0.1"}
             one.edges.append(f"http://127.0.0.1:{port}")
         part = Part(
-            own, _command(service), environment, one.folder / f"{own}.log", one.folder / f"{own}.alive"
+            own, command_of(service), environment, one.folder / f"{own}.log", one.folder / f"{own}.alive"
         )
         one.parts[own] = part
         part.begin()
 
 
-def _command(service: dict[str, Any]) -> list[str]:
+def command_of(service: dict[str, Any]) -> list[str]:
     return [sys.executable, *service["command"][1:]]
 
 
-def _environment(one: Topology, service: dict[str, Any], name: str) -> dict[str, str]:
+def environment_of(one: Topology, service: dict[str, Any], name: str) -> dict[str, str]:
     """Give the environment of a process, with this machine's places in it."""
     found = {
         variable: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", text).replace(

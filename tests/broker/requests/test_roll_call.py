@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.requests.roll_call import LEAVING, SETTLE_S, SILENT_S, MemberRoll, RollCallReply
+from broker.requests.roll_call import GHOST_S, LEAVING, SETTLE_S, SILENT_S, MemberRoll, RollCallReply
 
 _LATER = SETTLE_S + 1
 
@@ -32,6 +32,18 @@ def test_a_call_that_all_deny_twice_is_lost() -> None:
 
     assert _round(roll, ["x"], {"a": [], "b": []}) == []
     assert _round(roll, ["x"], {"a": [], "b": []}) == ["x"]
+
+
+def test_members_are_named_while_nats_may_know_one_that_is_not_there() -> None:
+    """A call that all members disclaim went to a connection that is dead and not found to be yet."""
+    roll = _roll("a", "b")
+    assert not roll.must_name(_LATER)
+
+    for _ in range(2):
+        _round(roll, ["x"], {"a": [], "b": []})
+
+    assert roll.must_name(_LATER + GHOST_S - 0.1)
+    assert not roll.must_name(_LATER + GHOST_S)
 
 
 def test_a_silent_member_may_hold_the_call() -> None:

@@ -358,3 +358,37 @@ async def test_an_answered_request_leaves_no_reference_cycle(nats: NatsServer, c
     async with no_cycles(_ServedRequest):
         for id in ("1", "2", "3"):
             assert (await scene.ask(id, "/")).response.status == 200
+
+
+async def test_a_request_that_could_not_begin_for_an_outage_goes_to_another_member(
+    nats: NatsServer, connect: Open
+) -> None:
+    """A write is passed on only where the outage is the same before and after its handler, so that nothing was done."""
+    subject, outages, taken = Subject("serve-outage.request", "serve-outage"), [1], list[str]()
+
+    async def fails(request: Request, _: RequestBody) -> Response:
+        taken.append(request.id)
+        if request.path == "/recovers":
+            outages[0] += 1
+        return Response(503)
+
+    async def answers(request: Request, _: RequestBody) -> Response:
+        return Response(200, body=request.id.encode())
+
+    away = await serve(
+        await connect(nats.url), subject, fails, concurrency=8, queue=8, outage=lambda: outages[0]
+    )
+    other = await serve(await connect(nats.url), subject, answers, concurrency=8, queue=8)
+    calls = Calls(await connect(nats.url))
+
+    async def statuses(path: str) -> set[int]:
+        requests = [Request(f"{path}{number}", "POST", path) for number in range(32)]
+        return {(await calls.call(subject, request)).response.status for request in requests}
+
+    assert await statuses("/") == {200}
+    assert taken, "both members are asked"
+    assert await statuses("/recovers") == {200, 503}
+    await other.stop()
+    lonely = (await calls.call(subject, Request("last", "POST", "/"))).response
+    assert lonely.status == 503
+    await away.stop()

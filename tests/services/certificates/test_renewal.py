@@ -17,7 +17,7 @@ import websockets
 from broker.nats.connection import NatsConnection, NoResponders
 from broker.subjects import CERTIFICATE_RENEWAL_SUBJECT, CERTIFICATE_REPORT_READING, CERTIFICATES_STREAM
 from schemas.certificate_status import CertificateReport, RenewalRequest
-from schemas.settings.certificates import HTTP, TLS_ALPN
+from schemas.settings.certificates import HTTP, TLS_ALPN, Certificates
 from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.tree import Auth
 from services.certificates.certificate_facts import read_facts
@@ -322,4 +322,32 @@ async def test_an_order_that_was_interrupted_counts_as_failed(
         assert not await holder.look()
     finally:
         presented.cancel()
+        await connection.close()
+
+
+class _Broken(SharedCertificates):
+    """Raises an error that nothing expects, once."""
+
+    looks = 0
+
+    async def certificate(self) -> IssuedCertificate | None:
+        self.looks += 1
+        if self.looks == 1:
+            raise ValueError("a line that is no message")
+        return await super().certificate()
+
+
+async def test_an_unexpected_error_does_not_end_the_looks(broker: NatsServer, tmp_path: Path) -> None:
+    connection = await NatsConnection.open(broker.url, name="test")
+    shared = _Broken(connection, Auth().jwt_secret)
+    CertificateFolder(tmp_path).write_history(_NEVER)
+    settings = Certificates(domains=[DOMAIN], accept_terms=True)
+    holder = CertificateHolder(settings, CertificateFolder(tmp_path), shared, lambda: None)
+    holder.start()
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while shared.looks < 3:
+                await asyncio.sleep(0.02)
+    finally:
+        await holder.close()
         await connection.close()

@@ -140,6 +140,8 @@ class OpenConnections:
         self._settles: set[asyncio.Task[None]] = set()
         self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         self._state: ConnectState = Open()
+        self._opened = 0
+        """How many connections were ever opened."""
         self._retry_timer: asyncio.TimerHandle | None = None
         self._reap_timer: asyncio.TimerHandle | None = None
         self._is_drained = asyncio.Event()
@@ -148,6 +150,14 @@ class OpenConnections:
     def connect_error(self) -> Disconnected | None:
         """Why the last attempt to connect failed; None if it succeeded."""
         return self._state.error
+
+    @property
+    def outage(self) -> int | None:
+        """A number that names the present outage, from which callers fail at once; None while there is none.
+
+        If two readings are equal, no connection was open between them.
+        """
+        return self._opened if self._state.error is not None and not self.open else None
 
     @property
     def state(self) -> ConnectState:
@@ -300,6 +310,7 @@ class OpenConnections:
     def _attempt_succeeded(self, connection: PostgresConnection) -> None:
         """Make a new connection available, then open others for the requests that still wait."""
         self.open.add(connection)
+        self._opened += 1
         connection.long_value_timeouts = self._long_value_timeouts
         connection.body_space = self._body_space
         self._backoff.reset()

@@ -147,7 +147,12 @@ class ConnectionPool(TransactionRunner):
     @property
     def is_refused(self) -> bool:
         """Whether the last attempt to connect failed and no connection is open, so that callers fail."""
-        return self._connections.connect_error is not None and not self._connections.open
+        return self._connections.outage is not None
+
+    @property
+    def outage(self) -> int | None:
+        """A number that names the present outage (`is_refused`); None while there is none. Equal: no connection in between."""
+        return self._connections.outage
 
     @property
     def is_starved(self) -> bool:

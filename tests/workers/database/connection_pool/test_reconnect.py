@@ -90,10 +90,16 @@ async def _two_attempts_fail(server_url):
                 gate.shut()
                 await until(lambda: len(refused) >= 2)
                 ends = await asyncio.gather(*calls, return_exceptions=True)
+                outage = pool.outage
+                assert outage is not None
                 gate.open()
 
                 await until(lambda: pool.state.open)
+                assert pool.outage is None
                 assert await value(pool, "select 1") == b"1"
+                gate.shut()
+                await until(lambda: pool.outage is not None)
+                assert pool.outage != outage, "another one"
         finally:
             gate.shut()
             gate_server.close()
