@@ -9,7 +9,6 @@ A shape that ends is deleted from the disk, and its handle is never issued again
 
 import asyncio
 import contextlib
-import os
 import secrets
 import shutil
 import sqlite3
@@ -46,7 +45,6 @@ _FACTOR = 2
 PASSING = ("08", "40", "53", "55", "57", "58")
 """Classes of SQLSTATE after which the same statement may succeed."""
 _RETRY_S, _LONGEST_RETRY_S = 0.1, 2.0
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _REASONS = {
     "identity": "its updates and deletes would fail once it is published: alter table {name} replica identity full",
     "columns": "another publication lists columns of it: alter publication supabase_realtime set table {name}",
@@ -407,11 +405,3 @@ class ShapeRegistry:
     def shapes_of(self, names: Iterable[TableName]) -> set[Shape]:
         """Return the shapes that a change of some tables may concern."""
         return {shape for name in names for shape in self.by_table.get(name, ())}
-
-
-def boot_id() -> str:
-    """Return what identifies the present run of the machine's kernel."""
-    try:
-        return _BOOT.read_text().strip()
-    except OSError:
-        return f"process {os.getpid()}"
