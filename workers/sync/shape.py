@@ -30,10 +30,11 @@ from workers.database.transaction_snapshot import TransactionSnapshot
 from workers.sql.compose import quoted
 from workers.sync.copied_rows import CopiedRowFormat
 from workers.sync.definition import ResolvedShape
+from workers.sync.errors import MustRefetch
 from workers.sync.messages import Batch, Draft, RowState, change_of, rendered, snapshot_end
 from workers.sync.parameters import INFINITE, Offset
 from workers.sync.reading import CallerSnapshot, SnapshotPoint, gathered, open_snapshot, read_by_keys
-from workers.sync.store import ShapeStore
+from workers.sync.store import ShapeStore, in_thread
 
 KEYS_AT_ONCE = 500
 _PAGE = 128 * 1024
@@ -264,13 +265,22 @@ class Shape:
         """Return the offset behind everything."""
         return self._last or (0, INFINITE)
 
+    def check(self) -> None:
+        """Raise MustRefetch if the shape has ended."""
+        if self.state is ShapeState.ENDED:
+            raise MustRefetch
+
     async def read_log(self, offset: Offset) -> tuple[list[bytes], Offset, bool, int]:
-        """Return messages behind an offset, the offset of the last, whether they are all, and the position they are complete to."""
+        """Return messages behind an offset, the offset of the last, whether they are all, and the position they are complete to.
+
+        Raises: MustRefetch.
+        """
         async with self.lock:
+            self.check()
             position = self.position
             if self._last is None or offset >= self._last:
                 return [], offset, True, position
-            bodies, last, is_end = await asyncio.to_thread(self.store.log_after, offset, self._chunk_size)
+            bodies, last, is_end = await in_thread(partial(self.store.log_after, offset, self._chunk_size))
             return bodies, last, is_end, position
 
     # Changes
@@ -312,7 +322,7 @@ class Shape:
             self._on_changed("")
 
     async def apply(self, database: ConnectionPool, change: PendingChange) -> None:
-        """Append what a change means for this shape. Raises: DatabaseError, Disconnected, PoolTimeout, OSError."""
+        """Append what a change means for this shape. Raises: DatabaseError, Disconnected, PoolTimeout, OSError; MustRefetch if it has ended."""
         async with self._work:
             await self._index()
             await self._apply_rows(database, change)
@@ -393,7 +403,8 @@ class Shape:
     ) -> None:
         seen = TransactionSnapshot.parse(point.text)
         async with self.lock:
-            had = await asyncio.to_thread(self.store.rows_of, [row.key for row in rows])
+            self.check()
+            had = await in_thread(partial(self.store.rows_of, [row.key for row in rows]))
             drafts: list[Draft] = []
             states: dict[bytes, bytes | None] = {}
             for row in _deletes_first(rows):
@@ -401,12 +412,12 @@ class Shape:
                 if draft is not None:
                     drafts.append(draft)
                     states[row.key] = row.value
-            if not drafts or self.state is ShapeState.ENDED:
+            if not drafts:
                 return
             lsn = max(batch.lsn, self._told + 1, (self._last or (0, 0))[0] + 1)
             placed = Batch(lsn, batch.txids, batch.is_move)
             messages = rendered(self.resolved.form, drafts, placed)
-            await asyncio.to_thread(self.store.apply, lsn, messages, states)
+            await in_thread(partial(self.store.apply, lsn, messages, states))
             self._last = (lsn, messages[-1][0])
             self.is_retired |= batch.is_move and any(value is None for value in states.values())
             self._remember(states, seen, frozenset(batch.txids))
@@ -454,8 +465,10 @@ class Shape:
             del self._recent[next(iter(self._recent))]
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Run work on the store. Raises: MustRefetch if the shape has ended: its files are closed then."""
         async with self.lock:
-            return await asyncio.to_thread(work)
+            self.check()
+            return await in_thread(work)
 
 
 def _deletes_first(rows: Sequence[RowState]) -> list[RowState]:

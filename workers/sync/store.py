@@ -8,15 +8,18 @@ after a crash of the whole machine the pool drops all shapes (`registry.py`). Al
 at a time for each shape.
 """
 
+import asyncio
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from schemas.sync import SEPARATOR
 from workers.sync.parameters import Offset
 
+T = TypeVar("T")
 _SCHEMA = """
 create table if not exists notes (name text primary key, value blob) without rowid;
 create table if not exists chunks (number integer primary key, at integer, size integer, rows_size integer);
@@ -27,6 +30,18 @@ _AT_ONCE = 500
 """Keys in one statement."""
 _VALUE, _HEADERS = b',"value":', b',"headers":{"operation":"insert"'
 _KEY, _VALUE_SIZE, _SEPARATOR_SIZE = len(b'{"key":'), len(_VALUE), len(SEPARATOR)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Run work on a store in a thread. A caller that is cancelled waits for its end: nothing else may use the store meanwhile."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([running])
+        raise
 
 
 class ShapeStore:

@@ -11,6 +11,7 @@ another caller is answered as an unknown one. Source: docs/sync.md.
 import asyncio
 import secrets
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -21,6 +22,7 @@ from schemas.sync import CONTINUE, FOLDER_HEADER, SHAPE, folder_mark
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.request_context.identity import IdentityResolver
 from workers.sync.answers import chunk_answer, log_answer, subset_answer, unchanged, wait_answer
+from workers.sync.catalog import read_position
 from workers.sync.column_schema import schema_header
 from workers.sync.definition import ResolvedShape, resolve_subset
 from workers.sync.errors import (
@@ -38,6 +40,7 @@ from workers.sync.reading import open_snapshot
 from workers.sync.registry import ShapeRegistry
 from workers.sync.rights import COMPARED_S
 from workers.sync.shape import Shape, ShapeState
+from workers.sync.store import in_thread
 
 MOST_BODY = 1024 * 1024
 _MOST_SUBSET = 64 * 1024 * 1024
@@ -122,7 +125,7 @@ class SyncWorker:
     async def _start(self, place: Place, shape: Shape, *, has_file: bool) -> Response:
         if place is Place.NOW:
             await shape.wait_until_built()
-            self._check(shape)
+            shape.check()
             await self._compare_if_due(shape)
             await shape.settled(_SETTLE_S)
             offset = shape.end_offset
@@ -131,7 +134,7 @@ class SyncWorker:
             )
         if not shape.resolved.definition.has_snapshot:
             await shape.wait_until_built()
-            self._check(shape)
+            shape.check()
             end = [snapshot_end(shape.snapshot)]
             schema = _schema(shape.resolved)
             return log_answer(shape.handle, place.value, (0, 0), end, position=None, schema=schema)
@@ -141,17 +144,17 @@ class SyncWorker:
     async def _chunk(self, shape: Shape, number: int, asked: str, *, has_file: bool) -> Response:
         """Return a chunk of the snapshot; the last one ends with `snapshot-end`. `has_file`: the edge takes it from the file."""
         is_there = await shape.wait_for_chunk(number)
-        self._check(shape)
+        shape.check()
         if not is_there:
             raise InvalidParameters("offset", "out of bounds for this shape")
         async with shape.lock:
+            shape.check()
             body: bytes | FilePart
             if has_file:
                 at, size = shape.store.place_of_chunk(number)
                 body = FilePart(shape.handle, at, size)
             else:
-                body = await asyncio.to_thread(shape.store.chunk, number)
-        self._check(shape)
+                body = await in_thread(partial(shape.store.chunk, number))
         return chunk_answer(shape.handle, asked, number, body, _schema(shape.resolved))
 
     async def _log(
@@ -163,16 +166,16 @@ class SyncWorker:
             if shape.state is ShapeState.BUILDING or number < shape.chunks - 1:
                 if await shape.wait_for_chunk(number + 1):
                     return await self._chunk(shape, number + 1, offset_text(offset), has_file=has_file)
-                self._check(shape)
+                shape.check()
             if number >= max(shape.chunks, 1):
                 raise InvalidParameters("offset", "out of bounds for this shape")
         await shape.wait_until_built()
-        self._check(shape)
+        shape.check()
         await self._wait_for(shape, lsn)
         if not await shape.settled(_SETTLE_S):
             raise ShapeNotReady("a change is being applied, please retry")
         bodies, last, is_end, position = await shape.read_log(offset)
-        self._check(shape)
+        shape.check()
         if not bodies and is_live:
             return wait_answer(shape.handle, offset)
         schema = "" if is_live or not is_final else _schema(shape.resolved)
@@ -187,14 +190,19 @@ class SyncWorker:
         )
 
     async def _wait_for(self, shape: Shape, lsn: int) -> None:
-        """Wait until the log is known up to a position that a client was told, perhaps before a restart. Raises: InvalidParameters."""
+        """Wait until the log is known up to a position that a client was told, perhaps before a restart.
+
+        Raises: ShapeNotReady if that takes long; InvalidParameters for a position that the database has not reached.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _BEHIND_S
         while lsn > shape.position:
             if loop.time() > deadline:
+                if lsn <= await read_position(self._registry.database):
+                    raise ShapeNotReady("the changes up to this offset are still being read, please retry")
                 raise InvalidParameters("offset", "out of bounds for this shape")
             await asyncio.sleep(_PAUSE_S)
-            self._check(shape)
+            shape.check()
 
     async def _continue(self, query: str) -> Response:
         """Answer the question of an edge for requests that wait. `final`: their time is over, so the answer is never to wait."""
@@ -210,11 +218,6 @@ class SyncWorker:
             return response
         position = shape.position
         return log_answer(shape.handle, options["offset"], offset, [], position=position, is_live=True)
-
-    def _check(self, shape: Shape) -> None:
-        """Raise MustRefetch if a shape has ended."""
-        if shape.state is ShapeState.ENDED:
-            raise MustRefetch
 
     async def _compare_if_due(self, shape: Shape) -> None:
         """Compare the keys of a shape that was not asked for lately, if its policies may depend on anything."""
@@ -236,7 +239,7 @@ class SyncWorker:
         else:
             shape = await self._existing(asked.handle, resolved, caller_key)
         await shape.wait_until_built()
-        self._check(shape)
+        shape.check()
         offset = shape.end_offset
         mark = secrets.randbelow(2**31)
         statement = resolved.sql.subset(where, order, asked.subset.limit, asked.subset.offset, mark)
