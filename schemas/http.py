@@ -66,6 +66,14 @@ STORAGE_URL = "headwater-storage-url"
 """Header that the gateway adds to POST requests of S3: the URL under which the client reaches storage."""
 
 
+class FilePart(Struct, frozen=True, array_like=True, tag="file"):
+    """A body that is part of a file which edge and pool both have. `name`: of the file, as area and pool agree; `start`, `size`: bytes."""
+
+    name: str
+    start: int
+    size: int
+
+
 class Response(Struct, frozen=True, array_like=True, tag="response"):
     """One HTTP response. `reason`: the reason phrase, empty for the standard one."""
 
@@ -80,6 +88,8 @@ class Response(Struct, frozen=True, array_like=True, tag="response"):
     """The body is in the blob store."""
     rejected_by: str = ""
     """The pool member that did nothing, because it is overloaded or does not reach its database; another member may take the request."""
+    file: FilePart | None = None
+    """The body is in a file of this machine: only where the request said that the edge has it (`schemas/sync.py`)."""
 
 
 def header(headers: Headers, name: str) -> str | None:

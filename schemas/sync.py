@@ -1,5 +1,8 @@
 """What the edge of shapes and the pool `sync` exchange beside requests and responses. Source: docs/sync.md."""
 
+import os
+from pathlib import Path
+
 from msgspec import Struct
 
 SHAPE = "/shape"
@@ -13,6 +16,41 @@ UP_TO_DATE, HAS_DATA = "electric-up-to-date", "electric-has-data"
 CURSOR, SCHEMA = "electric-cursor", "electric-schema"
 SEPARATOR = b",\n"
 """Between the messages of a body; JSON texts contain no line break, so a body can be split there."""
+FOLDER_HEADER = "headwater-shapes"
+"""Header that an edge adds to requests: `folder_mark` of the folder of the shapes that it has. A client's own is removed."""
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def data_folder(path: str) -> Path | None:
+    """Return the folder of the shapes: that of the settings, else in the data folder; None without one."""
+    if path:
+        return Path(path)
+    data = os.environ.get("HEADWATER_DATA", "")
+    return Path(data, "sync") if data else None
+
+
+def snapshot_file(folder: Path, handle: str) -> Path:
+    """Return the file with the first rows of a shape."""
+    return folder / "shapes" / handle / "snapshot"
+
+
+def boot_id() -> str:
+    """Return what identifies the present run of the machine's kernel; where the system has no such name, that of the process."""
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return f"process {os.getpid()}"
+
+
+def folder_mark(folder: Path | None) -> str:
+    """Return what tells whether two processes have the same folder; empty where there is none."""
+    if folder is None:
+        return ""
+    try:
+        found = folder.stat()
+    except OSError:
+        return ""
+    return f"{boot_id()}:{found.st_dev}:{found.st_ino}"
 
 
 class ShapesChanged(Struct, frozen=True, tag="shapes-changed"):

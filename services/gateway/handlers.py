@@ -25,11 +25,13 @@ from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import SERVER_ORIGIN, Request, Response
 from schemas.settings.tree import Settings
 from schemas.subscriptions import METHOD as SUBSCRIBE
+from schemas.sync import data_folder
 from services.dashboard.files import PREFIX, DashboardFiles
 from services.gateway.functions import FunctionCaller, forwarded_headers, run_websocket
 from services.gateway.health import METRICS, OFFICIAL_METRICS, Health, basic_password
 from services.gateway.health import PATHS as HEALTH_PATHS
 from services.gateway.live_handlers import RealtimeHandler, SyncHandler
+from services.gateway.objects.shape_files import ShapeFiles
 from services.gateway.objects.storage_handlers import ResumableUploadHandler, S3Handler, StorageHandler
 from services.gateway.objects.transfers import ObjectTransfers
 from services.gateway.requests.authentication import Authenticator
@@ -360,7 +362,12 @@ def build_handlers(
         handlers[HandlerName.REALTIME] = RealtimeHandler(policies["realtime"], forwarder, sockets)
     if shapes is not None:
         handlers[HandlerName.SYNC] = SyncHandler(
-            policies["sync"], forwarder, keys, subjects[HandlerName.SYNC], shapes
+            policies["sync"],
+            forwarder,
+            keys,
+            subjects[HandlerName.SYNC],
+            shapes,
+            ShapeFiles(data_folder(settings.sync.path)),
         )
     if objects is not None:
         largest, policy = settings.storage.largest, policies["storage"]

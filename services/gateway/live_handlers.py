@@ -1,13 +1,17 @@
 """The handlers of interfaces whose answers stay open: realtime's sockets and streams, and shapes that wait for changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from msgspec.structs import replace
 
+from broker.requests.call import PoolReply
 from broker.requests.open_calls import OpenCall
 from broker.subjects import Subject
 from schemas.caller import RejectedCaller
 from schemas.http import Request, Response
+from schemas.sync import FOLDER_HEADER
+from services.gateway.objects.shape_files import ShapeFiles
 from services.gateway.requests.errors import gateway_error
 from services.gateway.requests.forward import Forwarder
 from services.gateway.requests.request import GatewayRequest
@@ -59,9 +63,10 @@ class SyncHandler(ForwardHandler):
         caller_keys: CallerKeys,
         subject: Subject,
         edge: SyncEdge,
+        files: ShapeFiles,
     ) -> None:
         super().__init__(policy, forwarder, caller_keys, subject)
-        self._edge = edge
+        self._edge, self._files = edge, files
 
     def options(self, request: GatewayRequest) -> Response:
         """Return the response to a preflight, and to OPTIONS without one: both need no key."""
@@ -85,11 +90,27 @@ class SyncHandler(ForwardHandler):
             return gateway_error(request, 401, request.caller.message)
         assert request.caller is not None  # authenticated before
         key = self._caller_key(request, request.client_address())
-        return await self._edge.answer(
+        reply = await self._edge.answer(
             request.http,
             request.query,
             request.caller,
             key,
             request.response_headers,
-            lambda: self._forward(request, request.query),
+            lambda is_live: self._send(request, key, is_whole=is_live),
         )
+        if not isinstance(reply, PoolReply) or reply.response.file is None:
+            return reply
+        part = reply.response.file
+        try:
+            file = self._files.open(part)
+        except OSError:
+            return await self._send(request, key, is_whole=True)
+        return await self._files.send(request.http, reply.response, file, part, request.response_headers)
+
+    def _send(self, request: GatewayRequest, key: str, *, is_whole: bool) -> Coroutine[Any, Any, PoolReply]:
+        """Send the request to the pool; unless `is_whole` the pool may answer with a part of a file that this edge has."""
+        headers = [pair for pair in request.headers if pair[0] != FOLDER_HEADER]
+        if not is_whole and (mark := self._files.mark()):
+            headers.append((FOLDER_HEADER, mark))
+        client = request.client_address()
+        return self._forwarder.call(self.subject, request, request.query, headers, client, key)

@@ -38,7 +38,8 @@ _HEALTH_MS = 2000
 _NO_CACHE = ("cache-control", "no-cache, no-store, must-revalidate")
 _NO_STORE = ("cache-control", "private, no-store")
 _FIELDS = 2000
-Forward = Callable[[], Awaitable[PoolReply]]
+Forward = Callable[[bool], Awaitable[PoolReply]]
+"""Sends the request to the pool; True: the answer has its bytes, as one that this edge may wait for needs."""
 
 
 class SyncEdge:
@@ -86,7 +87,7 @@ class SyncEdge:
         """
         options = _options(query)
         if not _flag(options, "live"):
-            return await forward()
+            return await forward(False)
         if (rejection := self._rejection(caller_key)) is not None:
             return rejection
         handle = options.get("handle", "")
@@ -94,7 +95,7 @@ class SyncEdge:
         self._of_callers[caller_key] += 1
         try:
             version = watch.version
-            first = await whole(await forward())
+            first = await whole(await forward(True))
             if first.status not in (200, WAIT):
                 return first
             until = _expiry(caller)

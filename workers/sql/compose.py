@@ -160,6 +160,24 @@ def concat(*parts: Sql) -> Sql:
     return Sql(filter(None, parts))
 
 
+def with_literals(sql: Sql) -> str:
+    """Return the statement's text with every parameter as a quoted literal, for commands that take none (COPY).
+
+    An untyped literal gets its type from the context, as a parameter does. Raises: ValueError for a slot.
+    """
+    pieces: list[str] = []
+    for piece in sql.flattened():
+        if isinstance(piece, str):
+            pieces.append(piece)
+        elif piece[0] is None:
+            pieces.append("null")
+        elif isinstance(piece[0], bytes):
+            pieces.extend(literal(piece[0].decode()))  # type: ignore[arg-type]  # it is one text
+        else:
+            raise ValueError("a slot has no value yet")
+    return "".join(pieces)
+
+
 def constant(sql: Sql) -> Sql:
     """Return a fragment without parameters as one text, so that joining it costs little. Raises: ValueError if it has some."""
     text, params = render(sql)

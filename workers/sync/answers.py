@@ -6,8 +6,9 @@ Source: docs/sync.md.
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import structs
 
-from schemas.http import Headers, Response
+from schemas.http import FilePart, Headers, Response
 from schemas.sync import HANDLE, HAS_DATA, OFFSET, SCHEMA, UP_TO_DATE, WAIT
 from workers.sync.errors import NO_STORE, VARY
 from workers.sync.messages import log_body, up_to_date
@@ -48,6 +49,14 @@ def log_answer(
     if position is not None:
         headers.append((UP_TO_DATE, ""))
     return Response(200, headers, log_body(messages))
+
+
+def chunk_answer(handle: str, asked: str, number: int, body: bytes | FilePart, schema: str) -> Response:
+    """Return a chunk of the snapshot: its body, or where that is."""
+    response = log_answer(handle, asked, (0, number), [b"{}"], position=None, schema=schema)
+    if isinstance(body, FilePart):
+        return structs.replace(response, body=b"", file=body)
+    return structs.replace(response, body=body)
 
 
 def wait_answer(handle: str, offset: Offset) -> Response:

@@ -161,6 +161,12 @@ async def request_tick(database: ConnectionPool) -> int:
     return int(rows[0][0] or 0)
 
 
+async def read_position(database: ConnectionPool) -> int:
+    """Return the position behind everything that the database has written. Raises: as `read_table`."""
+    rows = await _run(database, Statement(_SQL["position"]))
+    return int(rows[0][0] or 0)
+
+
 async def _wait_for_writers(database: ConnectionPool, oids: Sequence[int]) -> None:
     deadline = time.monotonic() + _WRITERS_S
     earlier: set[bytes | None] | None = None

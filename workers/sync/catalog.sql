@@ -174,6 +174,10 @@ select written from realtime.writers_of($1::pg_catalog.oid[]) as written
 -- Asks the reader of the log to publish that everything before is in the stream; the position of the request.
 select (pg_catalog.pg_logical_emit_message(true, 'headwater', 'fence'::pg_catalog.text) - '0/0')::pg_catalog.int8
 
+-- name: position
+-- The position behind everything that is written to the log.
+select (pg_catalog.pg_current_wal_insert_lsn() - '0/0')::pg_catalog.int8
+
 -- name: unpublish_listed
 -- Takes tables out of the publication whose columns another one lists; how many there were.
 select realtime.unpublish_listed()

@@ -23,9 +23,10 @@ from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe, traceback_of
 from schemas.changes import ChangeBatch, Gap, Tick
 from schemas.errors import Unavailable
+from schemas.sync import boot_id
 from workers.sync.changes import work_of
 from workers.sync.observations import SyncCrashed, SyncWaits
-from workers.sync.registry import ShapeRegistry, boot_id
+from workers.sync.registry import ShapeRegistry
 
 _SUBJECTS = ("changes.>", subjects.GAPS.name)
 _HELD_S = 0.1

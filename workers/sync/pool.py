@@ -6,7 +6,6 @@ files of a leader on another machine are not there: clients of its shapes read a
 
 import asyncio
 import contextlib
-import os
 import tempfile
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from schemas.caller import RejectedCaller
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request, Response
 from schemas.settings.tree import Api
+from schemas.sync import data_folder
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
@@ -45,7 +45,9 @@ async def serve_pool(resources: Resources) -> None:
     settings = resources.settings
     if not (settings.sync.enabled and settings.realtime.enabled):
         return
-    pool = SyncPool(resources, data_folder(settings.sync.path))
+    pool = SyncPool(
+        resources, data_folder(settings.sync.path) or Path(tempfile.mkdtemp(prefix="headwater-sync-"))
+    )
     resources.process.on_drain(pool.close)
     pool.start()
     with contextlib.suppress(TimeoutError):  # a start is not reported as a fault of its first moment
@@ -53,14 +55,6 @@ async def serve_pool(resources: Resources) -> None:
             await pool.has_begun.wait()
     member = await serve(resources.connection, health(SYNC.pool), pool.answer_health, concurrency=8, queue=64)
     resources.process.on_drain(member.stop)
-
-
-def data_folder(path: str) -> Path:
-    """Return the folder of the shapes: that of the settings, else in the data folder, else a temporary one."""
-    if path:
-        return Path(path)
-    data = os.environ.get("HEADWATER_DATA", "")
-    return Path(data, "sync") if data else Path(tempfile.mkdtemp(prefix="headwater-sync-"))
 
 
 class SyncPool:

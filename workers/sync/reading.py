@@ -1,16 +1,18 @@
 """Reads rows as the caller of a shape: every statement runs under the role and claims of the shape's identity.
 
-A snapshot is read through a cursor, page by page, in one transaction of isolation REPEATABLE READ. Rows by key are read in one too,
+A snapshot is read through a cursor, page by page, or copied, in one transaction of isolation REPEATABLE READ. Rows by key are read in one too,
 together with the text of the snapshot, so that it is known which transactions they include.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 import msgspec
 
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import Transaction
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.sql.compose import quoted
@@ -22,6 +24,12 @@ PAGE = 2000
 _SNAPSHOT = Statement(
     "select pg_catalog.pg_current_snapshot()::pg_catalog.text, (pg_catalog.pg_current_wal_insert_lsn() - '0/0')::pg_catalog.int8"
 )
+_WITHOUT_LIMIT = Statement(
+    "select (1000 * pg_catalog.extract('epoch', pg_catalog.current_setting('statement_timeout')::pg_catalog.interval))::pg_catalog.int8,"
+    " pg_catalog.set_config('statement_timeout', '0', true)"
+)
+"""A COPY lasts as long as its rows take to be stored. Each wait for rows has the limit of the role instead, as each FETCH has."""
+_LONGEST_WAIT_S = 30.0
 _FETCH = Statement(f"fetch {PAGE} from hw_rows")
 
 
@@ -87,6 +95,21 @@ class CallerSnapshot:
                 break
         await self._transaction.run(Statement("close hw_rows"))
 
+    async def copied(self, statement: Statement) -> AsyncGenerator[bytes]:
+        """Yield the rows of a COPY, whole ones, joined as they have arrived. Raises: as `read_by_keys`."""
+        ((limit, _),) = (await self._transaction.run(_WITHOUT_LIMIT))[0]
+        longest_s = min(int(limit or 0) / 1000 or _LONGEST_WAIT_S, _LONGEST_WAIT_S)
+        async with aclosing(self._transaction.copy(statement)) as rows:
+            while True:
+                try:
+                    async with asyncio.timeout(longest_s):
+                        page = await anext(rows, None)
+                except TimeoutError:
+                    raise DatabaseError("57014", "no row came within the statement timeout") from None
+                if page is None:
+                    return
+                yield page
+
 
 @asynccontextmanager
 async def open_snapshot(database: ConnectionPool, session: DatabaseSession) -> AsyncIterator[CallerSnapshot]:
@@ -94,6 +117,21 @@ async def open_snapshot(database: ConnectionPool, session: DatabaseSession) -> A
     async with database.transaction(session.settings(), is_snapshot=True) as transaction:
         ((row,),) = await transaction.run(_SNAPSHOT)
         yield CallerSnapshot(transaction, _point(row))
+
+
+async def gathered(pages: AsyncGenerator[bytes], least: int) -> AsyncGenerator[bytes]:
+    """Yield pages joined, so that each but the last has `least` bytes."""
+    waiting: list[bytes] = []
+    size = 0
+    async with aclosing(pages):
+        async for page in pages:
+            waiting.append(page)
+            size += len(page)
+            if size >= least:
+                yield b"".join(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
 
 
 def text_of_json(value: bytes, base: str) -> str | None:

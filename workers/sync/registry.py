@@ -9,7 +9,6 @@ A shape that ends is deleted from the disk, and its handle is never issued again
 
 import asyncio
 import contextlib
-import os
 import secrets
 import shutil
 import sqlite3
@@ -29,7 +28,7 @@ from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sync.catalog import publish, request_tick
 from workers.sync.definition import ResolvedShape, SyncCaller, resolve
-from workers.sync.errors import InvalidParameters, TooManyShapes
+from workers.sync.errors import InvalidParameters, MustRefetch, TooManyShapes
 from workers.sync.names import TableName
 from workers.sync.observations import ShapeEnded, ShapeFailed
 from workers.sync.parameters import ShapeDefinition
@@ -46,7 +45,6 @@ _FACTOR = 2
 PASSING = ("08", "40", "53", "55", "57", "58")
 """Classes of SQLSTATE after which the same statement may succeed."""
 _RETRY_S, _LONGEST_RETRY_S = 0.1, 2.0
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 _REASONS = {
     "identity": "its updates and deletes would fail once it is published: alter table {name} replica identity full",
     "columns": "another publication lists columns of it: alter publication supabase_realtime set table {name}",
@@ -129,8 +127,7 @@ class ShapeRegistry:
 
     def _created(self, key: str, task: asyncio.Task[Shape]) -> None:
         self._creating.pop(key, None)
-        if not task.cancelled():
-            task.exception()  # whoever waited has it; nobody else must be told
+        _retrieve(task)
 
     def _count(self, caller_key: str) -> None:
         """Count a new shape of a caller. Raises: TooManyShapes."""
@@ -214,7 +211,10 @@ class ShapeRegistry:
         try:
             async with self._building:
                 await shape.build(self.database)
+        except MustRefetch:
+            return
         except (DatabaseError, Disconnected, PoolTimeout, OSError) as error:
+            self.forget_resolved()  # the table may have another form by now: the next request resolves it anew
             self.end(shape, f"it could not be built: {type(error).__name__}")
         except Exception as error:  # no other task would report it
             observe(ShapeFailed(shape.handle, traceback_of(error)))
@@ -226,10 +226,13 @@ class ShapeRegistry:
         while shape.state is not ShapeState.ENDED:
             try:
                 await shape.work(self.database)
+            except MustRefetch:
+                return
             except (Disconnected, PoolTimeout):
                 pass
             except DatabaseError as error:
                 if error.code[:2] not in PASSING:
+                    self.forget_resolved()  # as above
                     self.end(shape, f"its rows cannot be read: {error.code}")
                     return
             except Exception as error:  # as above
@@ -380,6 +383,7 @@ class ShapeRegistry:
         """
         if self._next_catch_up is None:
             self._next_catch_up = asyncio.get_running_loop().create_task(self._catch_up())
+            self._next_catch_up.add_done_callback(_retrieve)
         await asyncio.shield(self._next_catch_up)
 
     async def _catch_up(self) -> None:
@@ -409,9 +413,7 @@ class ShapeRegistry:
         return {shape for name in names for shape in self.by_table.get(name, ())}
 
 
-def boot_id() -> str:
-    """Return what identifies the present run of the machine's kernel."""
-    try:
-        return _BOOT.read_text().strip()
-    except OSError:
-        return f"process {os.getpid()}"
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Mark the error of a task as seen: whoever waited has it, and if all have left, nobody needs it."""
+    if not task.cancelled():
+        task.exception()

@@ -97,7 +97,10 @@ def concerns(before: RightsDigest, after: RightsDigest, shape: Shape) -> bool:
     return (
         before.others != after.others
         or (resolved.is_opaque and before.functions != after.functions)
-        or any(before.tables.get(str(oid)) != after.tables.get(str(oid)) for oid in resolved.watched)
+        or any(
+            str(oid) not in after.tables or before.tables.get(str(oid)) != after.tables[str(oid)]
+            for oid in resolved.watched  # one that is gone may have been made and dropped between two looks
+        )
     )
 
 

@@ -25,6 +25,7 @@ from workers.sql.compose import (
     quoted,
     raw,
     render,
+    with_literals,
 )
 from workers.sync.catalog import SyncColumn
 from workers.sync.where.order import SubsetOrder
@@ -43,6 +44,8 @@ OUTPUT_SETTINGS = (
     ("extra_float_digits", "1"),
     ("IntervalStyle", "iso_8601"),
 )
+DELIMITER = '"'
+"""Between the values of a row of COPY: inside of one it is escaped as JSON escapes it."""
 _KEYS = "hw_key"
 _VALUE = raw("pg_catalog.row_to_json(hw_value)")
 """The JSON object of a row: every value a text or null."""
@@ -57,9 +60,14 @@ class ShapeSql:
     key: tuple[SyncColumn, ...]
     where: Sql = EMPTY
 
-    def snapshot(self) -> Statement:
-        """Return the statement that gives every row as a whole message."""
-        return _statement(concat(self._messages({}), self._filter()))
+    def copy(self) -> Statement:
+        """Return the COPY that gives every row: the texts of its key, then of its columns (`copied_rows.py`)."""
+        keys = [_key_text(ALIAS, column.name, column) for column in self.key]
+        values = [qualified(ALIAS, column.name) for column in self.columns]
+        selected = concat(
+            raw("select "), join(", ", [*keys, *values]), raw(" from "), self._from(), self._filter()
+        )
+        return Statement(f"copy ({with_literals(selected)}) to stdout (delimiter '{DELIMITER}')")
 
     def keys(self) -> Statement:
         """Return the statement that gives the key of every row."""
@@ -153,11 +161,17 @@ class ShapeSql:
         columns = names or [column.name for column in self.key]
         parts: list[Sql] = [literal(f"{quoted(self.table[0])}.{quoted(self.table[1])}")]
         for name, column in zip(columns, self.key, strict=True):
-            text = _text(alias, name, column)
-            if column.base not in _NO_ESCAPE:
-                text = concat(raw("pg_catalog.replace("), text, raw(", '/', '//')"))
+            text = _key_text(alias, name, column)
             parts.append(concat(raw("'/\"'"), raw(", "), text, raw(", '\"'")))
         return concat(raw("pg_catalog.to_json(pg_catalog.concat("), join(", ", parts), raw("))"))
+
+
+def _key_text(alias: str, name: str, column: SyncColumn) -> Sql:
+    """Return the text of a key column as it stands in the key, before it is escaped as JSON."""
+    text = _text(alias, name, column)
+    if column.base in _NO_ESCAPE:
+        return text
+    return concat(raw("pg_catalog.replace("), text, raw(", '/', '//')"))
 
 
 def _text(alias: str, name: str, column: SyncColumn) -> Sql:

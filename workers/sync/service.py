@@ -40,7 +40,7 @@ class SyncService:
         self._follower = StreamFollower(connection, self.registry, folder / "place.json")
         self._watch = RightsWatch(database, self.registry, self._follower)
         self._remove_metrics = metrics.register(self.registry)
-        self.worker = SyncWorker(self.registry, identities, metrics.count)
+        self.worker = SyncWorker(self.registry, identities, metrics.count, folder)
 
     async def open(self) -> None:
         """Load the shapes of before, and follow the stream. Raises: Unavailable, JetStreamError, Disconnected, PoolTimeout, OSError."""

@@ -15,7 +15,8 @@ Positions. A client holds `<position>_0` of the last up-to-date message, so ever
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -23,16 +24,22 @@ from typing import TypeVar
 
 import msgspec
 
+from schemas.sync import SEPARATOR
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.transaction_snapshot import TransactionSnapshot
 from workers.sql.compose import quoted
+from workers.sync.copied_rows import CopiedRowFormat
 from workers.sync.definition import ResolvedShape
-from workers.sync.messages import Batch, Draft, RowState, change_of, rendered
+from workers.sync.errors import MustRefetch
+from workers.sync.messages import Batch, Draft, RowState, change_of, rendered, snapshot_end
 from workers.sync.parameters import INFINITE, Offset
-from workers.sync.reading import SnapshotPoint, open_snapshot, read_by_keys
-from workers.sync.store import ShapeStore
+from workers.sync.reading import CallerSnapshot, SnapshotPoint, gathered, open_snapshot, read_by_keys
+from workers.sync.store import ShapeStore, in_thread
 
 KEYS_AT_ONCE = 500
+_PAGE = 128 * 1024
+"""Bytes of rows that become messages at once: a thread has Python's lock for less than a millisecond."""
+_QUIET_S = 1.0
 _MOST_RECENT = 5000
 MOST_MEMBERS = 5000
 """Rows of a shape whose keys are in memory, so that changes of other rows are skipped."""
@@ -124,6 +131,7 @@ class Shape:
         self._has_work = asyncio.Event()
         self.snapshot = ""
         self.chunks = 0
+        self._read_at = 0.0
         self._chunk_size, self._reached, self._on_changed = chunk_size, reached, on_changed
         self.lock = asyncio.Lock()
         self._work = asyncio.Lock()
@@ -140,16 +148,11 @@ class Shape:
         """Read the snapshot and write its chunks. Raises: DatabaseError, Disconnected, PoolTimeout, OSError."""
         async with open_snapshot(database, self.resolved.session) as snapshot:
             self.snapshot = snapshot.point.text
-            messages: list[bytes] = []
-            size = 0
-            async for page in snapshot.pages(self.resolved.sql.snapshot()):
-                for message in page:
-                    messages.append(message)
-                    size += len(message)
-                    if size >= self._chunk_size:
-                        await self._append_chunk(messages)
-                        messages, size = [], 0
-            await self._append_chunk(messages)
+            table, form = self.resolved.table, self.resolved.form
+            names = [column.name for column in self.resolved.columns]
+            rows = CopiedRowFormat(form.relation, len(table.key), names)
+            async for pieces in self._chunks_of(snapshot, rows):
+                await self._append_chunk(*pieces)
         await self._in_thread(lambda: self.store.note(snapshot=self.snapshot.encode()))
         self._told = max(self._told, self._reached())  # what shapes before this one may have reported
         self.state = ShapeState.LIVE
@@ -177,14 +180,42 @@ class Shape:
             if len(keys) <= MOST_MEMBERS:
                 self.members = {key_values(key, self._relation) for key in keys}
 
-    async def _append_chunk(self, messages: list[bytes]) -> None:
+    async def _chunks_of(
+        self, snapshot: CallerSnapshot, rows: CopiedRowFormat
+    ) -> AsyncIterator[tuple[list[bytes], bytes]]:
+        """Yield the joined messages of each chunk, and the message that ends the last one."""
+        chunk: list[bytes] = []
+        size = 0
+        async with aclosing(gathered(snapshot.copied(self.resolved.sql.copy()), _PAGE)) as pages:
+            async for page in pages:
+                messages, at = await asyncio.to_thread(rows.messages, page), 0
+                while size + len(messages) - at >= self._chunk_size:
+                    cut = messages.find(SEPARATOR, max(at, at + self._chunk_size - size))
+                    if cut < 0:
+                        break
+                    yield [*chunk, messages[at:cut]], b""
+                    chunk, size, at = [], 0, cut + len(SEPARATOR)
+                chunk.append(messages[at:] if at else messages)
+                size += len(chunk[-1])
+        yield chunk, snapshot_end(snapshot.point.text)
+
+    async def _wait_for_quiet(self) -> None:
+        """Wait until no client reads the snapshot any more, or a change came: what follows takes as long as the reading."""
+        loop = asyncio.get_running_loop()
+        while self.chunks > 1 and not self._has_work.is_set() and loop.time() < self._read_at + _QUIET_S:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._read_at + _QUIET_S):
+                    await self._has_work.wait()
+
+    async def _append_chunk(self, pieces: list[bytes], end: bytes) -> None:
         number = self.chunks
-        await self._in_thread(lambda: self.store.append_chunk(number, messages))
+        await self._in_thread(lambda: self.store.append_chunk(number, pieces, end))
         self.chunks += 1
         self._wake()
 
     async def wait_for_chunk(self, number: int) -> bool:
         """Wait until a chunk of the snapshot is there; return whether it exists."""
+        self._read_at = asyncio.get_running_loop().time()
         while self.state is ShapeState.BUILDING and self.chunks <= number:
             grew = self._grew
             await grew.wait()
@@ -234,13 +265,22 @@ class Shape:
         """Return the offset behind everything."""
         return self._last or (0, INFINITE)
 
+    def check(self) -> None:
+        """Raise MustRefetch if the shape has ended."""
+        if self.state is ShapeState.ENDED:
+            raise MustRefetch
+
     async def read_log(self, offset: Offset) -> tuple[list[bytes], Offset, bool, int]:
-        """Return messages behind an offset, the offset of the last, whether they are all, and the position they are complete to."""
+        """Return messages behind an offset, the offset of the last, whether they are all, and the position they are complete to.
+
+        Raises: MustRefetch.
+        """
         async with self.lock:
+            self.check()
             position = self.position
             if self._last is None or offset >= self._last:
                 return [], offset, True, position
-            bodies, last, is_end = await asyncio.to_thread(self.store.log_after, offset, self._chunk_size)
+            bodies, last, is_end = await in_thread(partial(self.store.log_after, offset, self._chunk_size))
             return bodies, last, is_end, position
 
     # Changes
@@ -256,6 +296,7 @@ class Shape:
     async def work(self, database: ConnectionPool) -> None:
         """Apply what was added, in order, until the shape ends. Raises: as `apply`; what was not applied waits then."""
         await self.wait_until_built()
+        await self._wait_for_quiet()
         async with self._work:
             await self._index()
         while self.state is ShapeState.LIVE:
@@ -281,7 +322,7 @@ class Shape:
             self._on_changed("")
 
     async def apply(self, database: ConnectionPool, change: PendingChange) -> None:
-        """Append what a change means for this shape. Raises: DatabaseError, Disconnected, PoolTimeout, OSError."""
+        """Append what a change means for this shape. Raises: DatabaseError, Disconnected, PoolTimeout, OSError; MustRefetch if it has ended."""
         async with self._work:
             await self._index()
             await self._apply_rows(database, change)
@@ -362,7 +403,8 @@ class Shape:
     ) -> None:
         seen = TransactionSnapshot.parse(point.text)
         async with self.lock:
-            had = await asyncio.to_thread(self.store.rows_of, [row.key for row in rows])
+            self.check()
+            had = await in_thread(partial(self.store.rows_of, [row.key for row in rows]))
             drafts: list[Draft] = []
             states: dict[bytes, bytes | None] = {}
             for row in _deletes_first(rows):
@@ -370,12 +412,12 @@ class Shape:
                 if draft is not None:
                     drafts.append(draft)
                     states[row.key] = row.value
-            if not drafts or self.state is ShapeState.ENDED:
+            if not drafts:
                 return
             lsn = max(batch.lsn, self._told + 1, (self._last or (0, 0))[0] + 1)
             placed = Batch(lsn, batch.txids, batch.is_move)
             messages = rendered(self.resolved.form, drafts, placed)
-            await asyncio.to_thread(self.store.apply, lsn, messages, states)
+            await in_thread(partial(self.store.apply, lsn, messages, states))
             self._last = (lsn, messages[-1][0])
             self.is_retired |= batch.is_move and any(value is None for value in states.values())
             self._remember(states, seen, frozenset(batch.txids))
@@ -423,8 +465,10 @@ class Shape:
             del self._recent[next(iter(self._recent))]
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Run work on the store. Raises: MustRefetch if the shape has ended: its files are closed then."""
         async with self.lock:
-            return await asyncio.to_thread(work)
+            self.check()
+            return await in_thread(work)
 
 
 def _deletes_first(rows: Sequence[RowState]) -> list[RowState]:

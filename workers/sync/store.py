@@ -1,6 +1,6 @@
 """A shape on disk: the bytes of its snapshot, its log, and which row each key has now. One folder a shape.
 
-    snapshot    the messages of the snapshot, joined as bodies have them; chunks are ranges of it
+    snapshot    the bodies of the snapshot's answers, one behind the other: each is a chunk
     state.db    SQLite: `chunks` (ranges), `log` (messages by offset), `rows` (key -> the row, in `snapshot` or by itself), `notes`
 
 A change of the log and of the rows is one transaction of SQLite, so a killed process leaves either both or none. Nothing is synced:
@@ -8,27 +8,40 @@ after a crash of the whole machine the pool drops all shapes (`registry.py`). Al
 at a time for each shape.
 """
 
-import itertools
+import asyncio
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from schemas.sync import SEPARATOR
 from workers.sync.parameters import Offset
 
+T = TypeVar("T")
 _SCHEMA = """
 create table if not exists notes (name text primary key, value blob) without rowid;
-create table if not exists chunks (number integer primary key, at integer, size integer);
+create table if not exists chunks (number integer primary key, at integer, size integer, rows_size integer);
 create table if not exists log (lsn integer, number integer, body blob, primary key (lsn, number)) without rowid;
 create table if not exists rows (key blob primary key, at integer, size integer, value blob) without rowid;
 """
 _AT_ONCE = 500
 """Keys in one statement."""
-_INDEXED_AT_ONCE = 2000
 _VALUE, _HEADERS = b',"value":', b',"headers":{"operation":"insert"'
-_KEY = len(b'{"key":')
+_KEY, _VALUE_SIZE, _SEPARATOR_SIZE = len(b'{"key":'), len(_VALUE), len(SEPARATOR)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Run work on a store in a thread. A caller that is cancelled waits for its end: nothing else may use the store meanwhile."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([running])
+        raise
 
 
 class ShapeStore:
@@ -57,21 +70,27 @@ class ShapeStore:
 
     # The snapshot
 
-    def append_chunk(self, number: int, messages: Sequence[bytes]) -> None:
-        """Add a chunk of the snapshot."""
-        body = SEPARATOR.join(messages)
+    def append_chunk(self, number: int, pieces: Sequence[bytes], end: bytes = b"") -> None:
+        """Add a chunk of the snapshot: some joined messages, and behind the last chunk the message `end`."""
+        rows = SEPARATOR.join(pieces)
+        body = b"".join((b"[", rows, SEPARATOR if rows and end else b"", end, b"]"))
         self._file.write(body)
         self._file.flush()
         with self._transaction():
-            self._database.execute("insert into chunks values (?, ?, ?)", (number, self._written, len(body)))
+            place = (number, self._written, len(body), len(rows))
+            self._database.execute("insert into chunks values (?, ?, ?, ?)", place)
         self._written += len(body)
 
-    def chunk(self, number: int) -> bytes:
-        """Return the messages of a chunk, joined. Raises: LookupError."""
+    def place_of_chunk(self, number: int) -> tuple[int, int]:
+        """Return where the body of a chunk begins in the file `snapshot`, and its length. Raises: LookupError."""
         found = self._database.execute("select at, size from chunks where number = ?", (number,)).fetchone()
         if found is None:
             raise LookupError(f"there is no chunk {number}")
-        return self._read(*found)
+        return int(found[0]), int(found[1])
+
+    def chunk(self, number: int) -> bytes:
+        """Return the body of a chunk. Raises: LookupError."""
+        return self._read(*self.place_of_chunk(number))
 
     def count_chunks(self) -> int:
         """Return the number of chunks."""
@@ -85,24 +104,28 @@ class ShapeStore:
     def index_chunk(self, number: int) -> None:
         """Note for each key of a chunk where its row stands. Memory does not grow with the snapshot."""
         with self._transaction():
-            entries = self._entries(number)
-            while some := list(itertools.islice(entries, _INDEXED_AT_ONCE)):
-                self._database.executemany("insert or replace into rows values (?, ?, ?, null)", some)
+            statement = "insert or replace into rows values (?, ?, ?, null)"
+            self._database.executemany(statement, self._entries(number))
 
     def end_index(self) -> None:
         """Note that every chunk is indexed."""
         self.note(indexed=b"1")
 
     def _entries(self, number: int) -> Iterator[tuple[bytes, int, int]]:
+        """Return key, place and size of the value of each message; what stands before and behind a value has one length."""
         at, size = self._database.execute(
-            "select at, size from chunks where number = ?", (number,)
+            "select at + 1, rows_size from chunks where number = ?", (number,)
         ).fetchone()
-        for message in self._read(at, size).split(SEPARATOR) if size else ():
-            key_end = _end_of_text(message, _KEY)
-            value_at = key_end + len(_VALUE)
-            value_end = message.rindex(_HEADERS)
-            yield message[_KEY:key_end], at + value_at, value_end - value_at
-            at += len(message) + len(SEPARATOR)
+        messages = self._read(at, size).split(SEPARATOR) if size else []
+        tail = len(messages[0]) - messages[0].rindex(_HEADERS) if messages else 0
+        for message in messages:
+            key_end = message.index(_VALUE, _KEY)  # a quote inside of a key follows a backslash
+            yield (
+                message[_KEY:key_end],
+                at + key_end + _VALUE_SIZE,
+                len(message) - tail - key_end - _VALUE_SIZE,
+            )
+            at += len(message) + _SEPARATOR_SIZE
 
     # Rows
 
@@ -227,14 +250,3 @@ class ShapeStore:
             self._database.execute("rollback")
             raise
         self._database.execute("commit")
-
-
-def _end_of_text(message: bytes, start: int) -> int:
-    """Return where the JSON text that begins at `start` ends."""
-    at = start + 1
-    while True:
-        at = message.index(b'"', at)
-        backslashes = at - len(message[:at].rstrip(b"\\"))
-        if backslashes % 2 == 0:
-            return at + 1
-        at += 1

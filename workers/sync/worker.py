@@ -11,15 +11,18 @@ another caller is answered as an unknown one. Source: docs/sync.md.
 import asyncio
 import secrets
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from broker.requests.handler import RequestBody
 from schemas.caller import RejectedCaller
-from schemas.http import Request, Response, header
-from schemas.sync import CONTINUE, SHAPE
+from schemas.http import FilePart, Request, Response, header
+from schemas.sync import CONTINUE, FOLDER_HEADER, SHAPE, folder_mark
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.request_context.identity import IdentityResolver
-from workers.sync.answers import log_answer, subset_answer, unchanged, wait_answer
+from workers.sync.answers import chunk_answer, log_answer, subset_answer, unchanged, wait_answer
+from workers.sync.catalog import read_position
 from workers.sync.column_schema import schema_header
 from workers.sync.definition import ResolvedShape, resolve_subset
 from workers.sync.errors import (
@@ -37,6 +40,7 @@ from workers.sync.reading import open_snapshot
 from workers.sync.registry import ShapeRegistry
 from workers.sync.rights import COMPARED_S
 from workers.sync.shape import Shape, ShapeState
+from workers.sync.store import in_thread
 
 MOST_BODY = 1024 * 1024
 _MOST_SUBSET = 64 * 1024 * 1024
@@ -54,8 +58,9 @@ class SyncWorker:
         registry: ShapeRegistry,
         identities: Callable[[], IdentityResolver],
         count: Callable[[str], None],
+        folder: Path,
     ) -> None:
-        self._registry, self._identities, self._count = registry, identities, count
+        self._registry, self._identities, self._count, self._folder = registry, identities, count, folder
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ApiError."""
@@ -85,14 +90,16 @@ class SyncWorker:
         if asked.subset is not None:
             self._count("subset")
             return await self._subset(asked, resolved, request.caller_key)
+        has_file = request.method == "GET" and self._is_shared(header(request.headers, FOLDER_HEADER))
         if isinstance(asked.offset, Place):
             self._count(asked.offset.name.lower())
             shape = await self._registry.obtain(resolved, request.caller_key)
-            return unchanged(await self._start(asked.offset, shape), header(request.headers, "if-none-match"))
+            response = await self._start(asked.offset, shape, has_file=has_file)
+            return unchanged(response, header(request.headers, "if-none-match"))
         shape = await self._existing(asked.handle, resolved, request.caller_key)
         self._count("live" if asked.is_live else "log")
         await self._compare_if_due(shape)
-        response = await self._log(shape, asked.offset, is_live=asked.is_live)
+        response = await self._log(shape, asked.offset, is_live=asked.is_live, has_file=has_file)
         return unchanged(response, header(request.headers, "if-none-match"))
 
     async def _resolve(self, request: Request, asked: ShapeRequest) -> ResolvedShape:
@@ -111,10 +118,14 @@ class SyncWorker:
 
     # Parts of the log
 
-    async def _start(self, place: Place, shape: Shape) -> Response:
+    def _is_shared(self, mark: str | None) -> bool:
+        """Return whether the edge that asks has the folder of the shapes, by its mark."""
+        return bool(mark) and mark == folder_mark(self._folder)
+
+    async def _start(self, place: Place, shape: Shape, *, has_file: bool) -> Response:
         if place is Place.NOW:
             await shape.wait_until_built()
-            self._check(shape)
+            shape.check()
             await self._compare_if_due(shape)
             await shape.settled(_SETTLE_S)
             offset = shape.end_offset
@@ -123,45 +134,48 @@ class SyncWorker:
             )
         if not shape.resolved.definition.has_snapshot:
             await shape.wait_until_built()
-            self._check(shape)
+            shape.check()
             end = [snapshot_end(shape.snapshot)]
             schema = _schema(shape.resolved)
             return log_answer(shape.handle, place.value, (0, 0), end, position=None, schema=schema)
         await self._compare_if_due(shape)
-        return await self._chunk(shape, 0, place.value)
+        return await self._chunk(shape, 0, place.value, has_file=has_file)
 
-    async def _chunk(self, shape: Shape, number: int, asked: str) -> Response:
-        """Return a chunk of the snapshot; the last one ends with `snapshot-end`."""
+    async def _chunk(self, shape: Shape, number: int, asked: str, *, has_file: bool) -> Response:
+        """Return a chunk of the snapshot; the last one ends with `snapshot-end`. `has_file`: the edge takes it from the file."""
         is_there = await shape.wait_for_chunk(number)
-        self._check(shape)
+        shape.check()
         if not is_there:
             raise InvalidParameters("offset", "out of bounds for this shape")
         async with shape.lock:
-            body = await asyncio.to_thread(shape.store.chunk, number)
-        more = await shape.wait_for_chunk(number + 1)
-        self._check(shape)
-        bodies = [part for part in (body, b"" if more else snapshot_end(shape.snapshot)) if part]
-        return log_answer(
-            shape.handle, asked, (0, number), bodies, position=None, schema=_schema(shape.resolved)
-        )
+            shape.check()
+            body: bytes | FilePart
+            if has_file:
+                at, size = shape.store.place_of_chunk(number)
+                body = FilePart(shape.handle, at, size)
+            else:
+                body = await in_thread(partial(shape.store.chunk, number))
+        return chunk_answer(shape.handle, asked, number, body, _schema(shape.resolved))
 
-    async def _log(self, shape: Shape, offset: Offset, *, is_live: bool, is_final: bool = True) -> Response:
+    async def _log(
+        self, shape: Shape, offset: Offset, *, is_live: bool, has_file: bool = False, is_final: bool = True
+    ) -> Response:
         """Return what is behind an offset; with `is_live` the answer to wait where there is nothing."""
         lsn, number = offset
         if lsn == 0 and number != INFINITE and shape.resolved.definition.has_snapshot:
             if shape.state is ShapeState.BUILDING or number < shape.chunks - 1:
                 if await shape.wait_for_chunk(number + 1):
-                    return await self._chunk(shape, number + 1, offset_text(offset))
-                self._check(shape)
+                    return await self._chunk(shape, number + 1, offset_text(offset), has_file=has_file)
+                shape.check()
             if number >= max(shape.chunks, 1):
                 raise InvalidParameters("offset", "out of bounds for this shape")
         await shape.wait_until_built()
-        self._check(shape)
+        shape.check()
         await self._wait_for(shape, lsn)
         if not await shape.settled(_SETTLE_S):
             raise ShapeNotReady("a change is being applied, please retry")
         bodies, last, is_end, position = await shape.read_log(offset)
-        self._check(shape)
+        shape.check()
         if not bodies and is_live:
             return wait_answer(shape.handle, offset)
         schema = "" if is_live or not is_final else _schema(shape.resolved)
@@ -176,14 +190,19 @@ class SyncWorker:
         )
 
     async def _wait_for(self, shape: Shape, lsn: int) -> None:
-        """Wait until the log is known up to a position that a client was told, perhaps before a restart. Raises: InvalidParameters."""
+        """Wait until the log is known up to a position that a client was told, perhaps before a restart.
+
+        Raises: ShapeNotReady if that takes long; InvalidParameters for a position that the database has not reached.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _BEHIND_S
         while lsn > shape.position:
             if loop.time() > deadline:
+                if lsn <= await read_position(self._registry.database):
+                    raise ShapeNotReady("the changes up to this offset are still being read, please retry")
                 raise InvalidParameters("offset", "out of bounds for this shape")
             await asyncio.sleep(_PAUSE_S)
-            self._check(shape)
+            shape.check()
 
     async def _continue(self, query: str) -> Response:
         """Answer the question of an edge for requests that wait. `final`: their time is over, so the answer is never to wait."""
@@ -199,11 +218,6 @@ class SyncWorker:
             return response
         position = shape.position
         return log_answer(shape.handle, options["offset"], offset, [], position=position, is_live=True)
-
-    def _check(self, shape: Shape) -> None:
-        """Raise MustRefetch if a shape has ended."""
-        if shape.state is ShapeState.ENDED:
-            raise MustRefetch
 
     async def _compare_if_due(self, shape: Shape) -> None:
         """Compare the keys of a shape that was not asked for lately, if its policies may depend on anything."""
@@ -225,7 +239,7 @@ class SyncWorker:
         else:
             shape = await self._existing(asked.handle, resolved, caller_key)
         await shape.wait_until_built()
-        self._check(shape)
+        shape.check()
         offset = shape.end_offset
         mark = secrets.randbelow(2**31)
         statement = resolved.sql.subset(where, order, asked.subset.limit, asked.subset.offset, mark)

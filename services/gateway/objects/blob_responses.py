@@ -5,8 +5,6 @@ it is called here, on a duplicate of the socket, once everything before has left
 threads beside the loop.
 """
 
-import asyncio
-import os
 from collections.abc import Mapping
 
 from aiohttp import web
@@ -19,8 +17,9 @@ from schemas.blobs import BlobClaim, BlobReference
 from schemas.http import Headers, Response
 from schemas.http_dates import http_date
 from services.gateway.objects.conditions import ByteRange, InvalidByteRange, is_unchanged, range_of
-from services.gateway.objects.file_copy import STALL_S, copy_to_socket
+from services.gateway.objects.file_copy import copy_to_socket
 from services.gateway.objects.file_copy_threads import LONG_FILE, FileCopyThreads
+from services.gateway.objects.file_responses import send_file
 from services.gateway.requests.compression import ResponseCompression, encoded_headers
 from services.gateway.requests.encoders import Encoder, encoded_piece
 from services.gateway.requests.forward import response_headers
@@ -165,7 +164,8 @@ async def _sent(
     sent.content_length = span.size
     await sent.prepare(request)
     file = reading.file
-    if file is not None and await _send_file(request, sent, file.fileno(), span, threads):
+    copy = copy_to_socket if span.size < LONG_FILE else threads.copy
+    if file is not None and await send_file(request, sent, file.fileno(), span, copy):
         return sent
     async for chunk in reading.chunks:
         await sent.write(chunk)
@@ -183,39 +183,6 @@ async def _sent_encoded(
     await sent.write(encoder.finish())
     await sent.write_eof()
     return sent
-
-
-async def _send_file(
-    request: web.BaseRequest, sent: web.StreamResponse, file: int, span: ByteRange, threads: FileCopyThreads
-) -> bool:
-    """Send bytes of a file with `sendfile` after the head; return False if the connection is not a plain socket."""
-    transport = request.transport
-    plain = None if transport is None else transport.get_extra_info("socket")
-    if transport is None or plain is None or transport.get_extra_info("sslcontext") is not None:
-        return False
-    request.writer.send_headers()
-    descriptor = os.dup(plain.fileno())
-    try:
-        await _drained(request, transport)
-        if transport.is_closing():
-            raise ConnectionResetError("the client is gone")
-        copy = copy_to_socket if span.size < LONG_FILE else threads.copy
-        await copy(file, descriptor, span)
-    finally:
-        os.close(descriptor)
-    request.writer.length = 0  # all of it has left; the end that follows adds nothing
-    await sent.write_eof()
-    return True
-
-
-async def _drained(request: web.BaseRequest, transport: asyncio.Transport) -> None:
-    """Wait until the connection's buffer is empty, so that nothing of the head comes behind the body."""
-    transport.set_write_buffer_limits(high=0)
-    try:
-        async with asyncio.timeout(STALL_S):
-            await request.writer.drain()
-    finally:
-        transport.set_write_buffer_limits()
 
 
 def _whole(status: int, head: Headers, body: bytes, extra: Headers) -> web.Response:

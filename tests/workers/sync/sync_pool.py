@@ -16,7 +16,7 @@ import msgspec
 
 from schemas.caller import AnonymousCaller, Caller, ServiceCaller, UserCaller
 from schemas.errors import ApiError
-from schemas.http import Request, Response
+from schemas.http import Headers, Request, Response
 from schemas.settings.sync import SyncSettings
 from schemas.settings.tree import Settings
 from schemas.sync import HANDLE, OFFSET
@@ -72,9 +72,12 @@ class SyncPoolOfTests:
         method: str = "GET",
         body: bytes = b"",
         path: str = "/shape",
+        headers: Headers | None = None,
     ) -> Response:
         """Return the answer to a request, also where it is an error."""
-        request = Request("r", method, path, urlencode(query), caller=caller, caller_key=str(caller)[:80])
+        request = Request(
+            "r", method, path, urlencode(query), headers or [], caller=caller, caller_key=str(caller)[:80]
+        )
         try:
             return await self.service.worker.answer(request, Inline(body))  # type: ignore[arg-type]  # as Body is read
         except ApiError as error:

@@ -20,6 +20,7 @@ from tests.workers.sync.sync_pool import (
     sync_pool_of,
     user,
 )
+from workers.sync import registry
 
 pytestmark = pytest.mark.process_group("sync")
 
@@ -209,22 +210,86 @@ async def test_long_rows_come_in_chunks(tmp_path: Path, sync_pool: SyncPoolOfTes
         await client.until(range(1, 201))
 
 
-async def test_a_truncated_or_altered_table_ends_its_shape(sync_pool: SyncPoolOfTests) -> None:
-    table = await sync_pool.table("id int primary key, name text", row_security=False)
-    await sync_pool.sql(f"insert into {table} values (1, 'a')")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "truncate {table}; insert into {table} values (2, 'b', 5)",
+        "alter table {table} alter column name type varchar(9); insert into {table} values (2, 'b', 5); delete from {table} where id = 1",
+        "alter table {table} alter column n drop not null; insert into {table} values (2, 'b', null); delete from {table} where id = 1",
+        "alter table {table} drop column n; insert into {table} values (2, 'b'); delete from {table} where id = 1",
+        "alter table {table} rename column name to label; insert into {table} values (2, 'b', 5); delete from {table} where id = 1",
+        "drop table {table}; create table {table} (id int primary key, name text, n int not null);"
+        " grant select on {table} to service_role; insert into {table} values (2, 'b', 5)",
+    ],
+)
+async def test_a_table_that_changes_ends_its_shape(sync_pool: SyncPoolOfTests, change: str) -> None:
+    table = await sync_pool.table("id int primary key, name text, n int not null", row_security=False)
+    await sync_pool.sql(f"insert into {table} values (1, 'a', 4)")
     client = sync_pool.client(table)
     await client.until([1])
 
-    await sync_pool.sql(f"truncate {table}")
-    await client.until([])
-    assert client.refetches == 1
-    await sync_pool.sql(
-        f"alter table {table} alter column name type varchar(9); insert into {table} values (2, 'b')"
-    )
-    await client.until([2])
-    while client.refetches < 2:
+    await sync_pool.sql(change.format(table=f"public.{table}"))
+
+    while not client.refetches:
         await client.read()
         await asyncio.sleep(POLL_S)
+    await client.until([2])
+
+
+async def test_a_dropped_table_ends_its_shape_and_is_not_there(sync_pool: SyncPoolOfTests) -> None:
+    table = await sync_pool.table("id int primary key", row_security=False)
+    client = sync_pool.client(table)
+    await client.read()
+    query = {"table": table, "offset": client.offset, "handle": client.handle}
+
+    await sync_pool.sql(f"drop table {table}")
+
+    while (answer := await sync_pool.ask(query)).status == 200:
+        await asyncio.sleep(POLL_S)
+    assert answer.status == 400
+    assert "does not exist" in answer.body.decode()
+
+
+async def test_a_log_that_is_too_long_begins_again_and_old_offsets_are_never_wrong(
+    sync_pool: SyncPoolOfTests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = await sync_pool.table("id int primary key, name text", row_security=False)
+    await sync_pool.sql(f"insert into {table} values (1, 'a'), (2, 'a')")
+    old, weeks_old = sync_pool.client(table), sync_pool.client(table)
+    await old.read()
+    await weeks_old.read()
+    for name in "bcdefgh":
+        await sync_pool.sql(f"update {table} set name = '{name}'")
+        await old.until([name, name], "name")
+    offsets = {weeks_old.offset, old.offset, "0_0", "0_inf", f"{old.offset.partition('_')[0]}_0"}
+    answers = [
+        await sync_pool.ask({"table": table, "offset": offset, "handle": old.handle}) for offset in offsets
+    ]
+    assert {answer.status for answer in answers} == {200}
+
+    monkeypatch.setattr(registry, "LEAST_SIZE", 0)
+    await sync_pool.service.registry.sweep()
+    monkeypatch.undo()
+
+    answers = [
+        await sync_pool.ask({"table": table, "offset": offset, "handle": old.handle}) for offset in offsets
+    ]
+    assert {answer.status for answer in answers} == {409}
+    await weeks_old.until(["h", "h"], "name")
+    assert weeks_old.refetches == 1
+
+
+async def test_generated_columns_come_with_their_row(sync_pool: SyncPoolOfTests) -> None:
+    table = await sync_pool.table(
+        "id int primary key, n int, twice int generated always as (n * 2) stored", row_security=False
+    )
+    await sync_pool.sql(f"insert into {table} values (1, 4)")
+    client = sync_pool.client(table)
+    await client.until(["8"], "twice")
+
+    await sync_pool.sql(f"update {table} set n = 5; insert into {table} values (2, 6)")
+
+    await client.until(["10", "12"], "twice")
 
 
 async def test_partitions_change_under_the_name_of_the_root(sync_pool: SyncPoolOfTests) -> None:

@@ -1,7 +1,7 @@
 """Reads the server's messages from the bytes of one connection (no I/O).
 
     1 2 3 complete  D DataRow  C CommandComplete  E ErrorResponse  Z ReadyForQuery  T t n descriptions  I empty query
-    G H W copy  d c copy data   at any time: N notice  A notification  S parameter status
+    H d c rows of COPY  G W other copies   at any time: N notice  A notification  S parameter status
 
 The network cuts messages anywhere. A message whose end has not arrived is stored until it has, with two exceptions that
 keep memory flat, because a row is one message, however long it is:
@@ -9,6 +9,7 @@ keep memory flat, because a row is one message, however long it is:
 - The last value of the first row of one result (`long_value_result`) is passed on in pieces as they arrive, if it has
   more than `LONG_VALUE` bytes.
 - The first values of all rows of one result (`gathered_result`) go to a sink as they arrive; rows are not stored.
+- Rows of a COPY TO STDOUT go to `copy_sink` if there is one; without it a COPY is a fault (`is_copying`).
 
 Source: PostgreSQL, "Frontend/Backend Protocol", 3.0, "Message Formats".
 """
@@ -36,6 +37,7 @@ _read_count = Struct("!H").unpack_from
 _DATA_ROW, _COMPLETE, _READY, _ERROR = b"DCZE"
 _PARSED, _EMPTY, _ROW_DESCRIPTION, _NO_DATA = b"1ITn"
 _IGNORED = frozenset(b"23t")
+_COPY_OUT, _COPY_DATA, _COPY_DONE = b"Hdc"
 _ASYNCHRONOUS = frozenset(b"NAS")
 _COPIES = frozenset(b"GHW")
 _SETTINGS_APPLIED = (
@@ -62,6 +64,14 @@ class RowSink(Protocol):
         ...
 
 
+class CopySink(Protocol):
+    """Receives the rows of a COPY."""
+
+    def add(self, rows: list[bytes], /) -> None:
+        """Add complete rows, as COPY writes them."""
+        ...
+
+
 class BackendReader:
     """Reads the answer to one exchange.
 
@@ -77,6 +87,7 @@ class BackendReader:
         "_row_rest",
         "async_messages",
         "columns",
+        "copy_sink",
         "failure",
         "gathered_result",
         "is_copying",
@@ -129,8 +140,10 @@ class BackendReader:
         """Number of Parse messages that succeeded."""
         self.columns: list[int] = []
         """Number of result columns of each described statement."""
+        self.copy_sink: CopySink | None = None
+        """Receives the rows of a COPY TO STDOUT. Set it before they arrive."""
         self.is_copying = False
-        """The server started a COPY, which is not supported here."""
+        """The server started a COPY that was not expected."""
 
     def feed(self, data: bytes) -> bool:
         """Read bytes up to the end of an answer; return True once ReadyForQuery has arrived.
@@ -169,6 +182,9 @@ class BackendReader:
                     at = self._gather(data, at, end)
                     continue
                 self.rows.append(read_row(data, at + 5, stop))
+            elif kind == _COPY_DATA and self.copy_sink is not None:
+                at = self._copy(data, at, end, self.copy_sink)
+                continue
             elif kind == _COMPLETE:
                 self.results.append(self.rows)
                 self.rows = []
@@ -212,6 +228,20 @@ class BackendReader:
             self.row_sink.add(values)
         return at
 
+    def _copy(self, data: bytes, at: int, end: int, sink: CopySink) -> int:
+        """Pass the complete rows of a COPY that begin at `at` to the sink; return the offset after them. Hot path."""
+        rows: list[bytes] = []
+        append, last = rows.append, end - 5
+        while at <= last:
+            kind, length = _read_head(data, at)
+            stop = at + 1 + length
+            if kind != _COPY_DATA or stop > end or length < 4:
+                break
+            append(data[at + 5 : stop])
+            at = stop
+        sink.add(rows)
+        return at
+
     def _read_rest_of_row(self, data: bytes) -> bytes:
         """Pass on the bytes of the value that the sink began to receive; return the bytes after its row."""
         if self._row_left:
@@ -238,6 +268,8 @@ class BackendReader:
             self.columns.append(_read_count(body)[0])
         elif kind == _NO_DATA:
             self.columns.append(0)
+        elif self.copy_sink is not None and kind in (_COPY_OUT, _COPY_DONE):
+            pass
         elif kind in _COPIES:
             self.is_copying = True
         elif not (self.is_copying and kind in b"dc"):
@@ -253,7 +285,8 @@ class BackendReader:
     def _store_partial(self, remaining: bytes) -> None:
         """Store the beginning of a message until the rest arrives, so that no byte is parsed or joined twice."""
         self._needed = 5
-        if remaining[0] not in _EXPECTED and not (self.is_copying and remaining[0] in b"dc"):
+        is_copying = self.is_copying or self.copy_sink is not None
+        if remaining[0] not in _EXPECTED and not (is_copying and remaining[0] in b"dc"):
             raise ProtocolViolation(f"unexpected message {chr(remaining[0])!r}")
         if len(remaining) >= 5:
             length = _read_head(remaining)[1]

@@ -28,6 +28,7 @@ from workers.database.errors import DatabaseError, Disconnected, SessionEnded, d
 from workers.database.protocol import connecting, frontend_messages
 from workers.database.protocol.backend_reader import IDLE, BackendReader
 from workers.database.protocol.connecting import ServerBackend
+from workers.database.protocol.copied_rows import CopiedRows
 from workers.database.protocol.long_value import LongValue, LongValueTimeouts
 from workers.database.protocol.prepared_statements import MAX_PREPARED, PreparedStatements
 from workers.database.protocol.row_body import BodySpace, GatheredRows, RowBody
@@ -156,6 +157,25 @@ class PostgresConnection(asyncio.Protocol):
             result,
             separator,
         )
+
+    def copy_out(self, messages: Sequence[bytes]) -> tuple[CopiedRows, Awaitable[ExchangeReply]]:
+        """Send messages that run one COPY TO STDOUT; return its rows, and the reply that comes behind them.
+
+        Whoever does not read all rows abandons them. The answer is awaited or cancelled. Raises, where it is awaited: as `exchange`.
+        """
+        copied = CopiedRows(self._transport)
+        return copied, self._copy_out(messages, copied)
+
+    async def _copy_out(self, messages: Sequence[bytes], copied: CopiedRows) -> ExchangeReply:
+        try:
+            self._check_is_usable()
+            self._reader.copy_sink = copied
+            return await self.exchange(messages)
+        except asyncio.CancelledError:
+            copied.abandon()
+            raise
+        finally:
+            copied.end()
 
     def exchange_several(
         self, exchanges: Sequence[PipelinedExchange], on_all_answered: Callable[[], None]

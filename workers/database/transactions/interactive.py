@@ -11,7 +11,7 @@ after the block.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ from broker.observability.tracing import STATE
 from workers.database.errors import DatabaseError, SessionEnded
 from workers.database.protocol.postgres_connection import PostgresConnection, transaction_changed
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.copy_out import copied_rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec
 from workers.database.transactions.open_transaction import roll_back_if_open, run_more
 from workers.database.transactions.perform import perform_open
@@ -87,6 +88,12 @@ class Transaction:
             raise
         self._lines.ended(statements, time.monotonic() - started_at)
         return rows
+
+    def copy(self, statement: Statement) -> AsyncGenerator[bytes]:
+        """Run a COPY TO STDOUT behind the first statements, and yield its rows (copy_out.py). Raises, while they are read: as `run`."""
+        if self.connection is None:
+            raise RuntimeError("a COPY cannot be the first statement")
+        return copied_rows(self.connection, statement)
 
     async def _begin(self, statements: Sequence[Statement]) -> list[Rows]:
         """Begin the transaction with its first statements, on a connection that is kept unless its session had ended."""
