@@ -20,7 +20,9 @@ SESSION_LOGINS = (DEVELOPER, READER, VIEWER)
 """Logins for the SQL of administrators (workers/management): members of `postgres`, of `supabase_read_only_user` and of the
 roles of tokens. Their passwords are derived from that of `headwater_management`."""
 WITHOUT_PASSWORD = ("supabase_functions_admin", "pgbouncer")
-"""Roles with LOGIN that the platform does not use: they get no password."""
+"""Roles with LOGIN that get no password: the platform does not use them, or runs no pooler."""
+POOLER = "pgbouncer"
+"""Login of the pooler, which gets a password where one runs."""
 _OWNER = "postgres"
 
 
@@ -33,6 +35,7 @@ def password_variables(settings: Settings) -> dict[str, str]:
         SCHEDULER: "HEADWATER_DB_SCHEDULER_PASSWORD",
         MANAGEMENT: "HEADWATER_DB_MANAGEMENT_PASSWORD",
         settings.realtime.login: "HEADWATER_REALTIME_LOGIN_PASSWORD",
+        **({POOLER: "HEADWATER_DB_POOLER_PASSWORD"} if _has_pooler(settings) else {}),
     }
 
 
@@ -45,7 +48,14 @@ def configured_passwords(settings: Settings) -> dict[str, Secret | None]:
         SCHEDULER: settings.db.scheduler_password,
         MANAGEMENT: settings.db.management_password,
         settings.realtime.login: settings.realtime.login_password,
+        **({POOLER: settings.db.pooler.password} if _has_pooler(settings) else {}),
     }
+
+
+def _has_pooler(settings: Settings) -> bool:
+    """Return whether a pooler runs before this database: the embedded one, whose URL only its children know, with the password."""
+    pooler = settings.db.pooler
+    return pooler.enabled and (settings.db.url is None or pooler.password is not None)
 
 
 def _password_of_url(settings: Settings) -> Secret | None:

@@ -55,7 +55,7 @@ class SeedTask(Struct, frozen=True, tag="seed"):
 class TypesTask(Struct, frozen=True, tag="types"):
     """Generate types for schemas; without a list, for those that the API exposes."""
 
-    language: Literal["typescript", "python"]
+    language: Literal["typescript", "python", "zod", "dart"]
     schemas: list[str] = []
 
 

@@ -75,6 +75,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
             storage_admin_password=db.storage_admin_password or None,
             scheduler_password=db.scheduler_password or None,
             management_password=db.management_password or None,
+            pooler=replace(db.pooler, password=db.pooler.password or None),
         ),
         broker=replace(broker, url=broker.url or None),
         gateway=replace(
@@ -92,6 +93,7 @@ def _choice_fault(settings: Settings) -> str | None:
         "api.tx_end": (api.tx_end, "commit", "commit-allow-override", "rollback", "rollback-allow-override"),
         "api.openapi_mode": (api.openapi_mode, "follow-privileges", "ignore-privileges", "disabled"),
         "api.error_verbosity": (api.error_verbosity, "verbose", "minimal"),
+        "db.pooler.pool_mode": (settings.db.pooler.pool_mode, "transaction", "session"),
         "log.format": (log.format, "auto", "json", "console"),
         "edge_runtime.policy": (settings.edge_runtime.policy, *POLICIES),
         "log.level": (log.level, "debug", "info", "warning", "error"),

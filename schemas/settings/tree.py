@@ -137,14 +137,25 @@ class Api(Struct, frozen=True):
     live: Live = field(default_factory=Live)
 
 
+PoolSize = Annotated[int, Meta(ge=1, le=90, description="a whole number, 1 to 90")]
+ClientCount = Annotated[int, Meta(ge=1, le=10_000, description="a whole number, 1 to 10000")]
+
+
 class Pooler(Struct, frozen=True):
-    """[db.pooler]: accepted and not used: the worker pools share their connections themselves."""
+    """[db.pooler]: PgBouncer of this machine before the embedded database, for applications that open many connections."""
 
     enabled: bool = False
+    """Run it. Its program is in the package `pgbouncer` of Debian, Fedora, Alpine and Homebrew."""
     port: Port = 54329
+    """Its port on the loopback address."""
     pool_mode: str = "transaction"
-    default_pool_size: int = 20
-    max_client_conn: int = 100
+    """transaction: a connection to the database serves a client for one transaction. session: until the client leaves."""
+    default_pool_size: PoolSize = 20
+    """Connections to the database in all, 1 to 90; other connections need the rest of its `max_connections`."""
+    max_client_conn: ClientCount = 100
+    """Clients at once, 1 to 10,000; one more is rejected."""
+    password: Secret | None = None
+    """Password of its login `pgbouncer`, which reads verifiers of passwords. Unset: random."""
 
 
 class Migrations(Struct, frozen=True):

@@ -60,11 +60,6 @@ UNSUPPORTED_SECTIONS: dict[str, UnsupportedKey] = {
         "set what differs in the environment (HEADWATER_API_MAX_ROWS=500), or start with another file: --config FILE",
         names=True,
     ),
-    "db.pooler": UnsupportedKey(
-        "the worker pools share their connections by themselves, and no pooler listens",
-        "connect to db.port, and set db.pool_size for more connections",
-        {"port": (54329,), "pool_mode": ("transaction",), "default_pool_size": (20,), "max_client_conn": (100,)},
-    ),
     "db.network_restrictions": UnsupportedKey(
         "the embedded database listens on this machine only", "remove the section; a firewall guards an outside database"
     ),

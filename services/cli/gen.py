@@ -1,12 +1,29 @@
-"""`headwater gen types`: types of the database for TypeScript and Python."""
+"""`headwater gen types`: types of the database for programming languages."""
 
+import http.client
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
+from typing import Literal, cast
+from urllib.parse import quote
 
 import click
 
 from schemas.project_tasks import TypesTask
-from services.cli.options import platform_options
+from services.cli.options import platform_options, refuse, running_platform
 from services.cli.project_work import finish
+from services.supervisor.addresses import gateway_url
+from services.supervisor.errors import SupervisorError
+from services.supervisor.loopback_tls import context_for
+from services.supervisor.ports import Ports
+from services.supervisor.project.work import project_of_state
+
+_OWN = ("typescript", "python", "zod", "dart")
+_OF_INTERFACE = ("go", "swift")
+"""Languages that the metadata interface of the platform writes (docs/reference/schema-metadata.md)."""
+_LANGUAGES = click.Choice([*_OWN, *_OF_INTERFACE])
+_TIMEOUT_S = 60
 
 
 @click.group()
@@ -16,13 +33,13 @@ def gen() -> None:
 
 @gen.command()
 @platform_options
-@click.argument("language", type=click.Choice(["typescript", "python"]), default="typescript")
+@click.argument("language", type=_LANGUAGES, default="typescript")
 @click.option(
     "-s", "--schema", "schemas", multiple=True, metavar="NAME",
     help="Schema, repeatable or separated by comma.  [default: those of [api] schemas]",
 )  # fmt: skip
 @click.option("--local", is_flag=True, hidden=True)
-@click.option("--lang", type=click.Choice(["typescript", "python"]), hidden=True)
+@click.option("--lang", type=_LANGUAGES, hidden=True)
 def types(
     data: Path | None,
     project: Path | None,
@@ -35,7 +52,9 @@ def types(
 
     \b
     headwater gen types typescript > database.types.ts
+    headwater gen types zod > database.schemas.ts
     headwater gen types python --schema public,api > database_types.py
+    headwater gen types dart > lib/database.dart        (also: go, swift)
 
     \b
     Exit codes: 0 written, 1 nothing runs, 2 the schema does not exist
@@ -43,4 +62,30 @@ def types(
     del local  # an option of the official command line; types always come from the running platform
     names = [name.strip() for names_text in schemas for name in names_text.split(",") if name.strip()]
     chosen = lang or language
-    finish(data, project, TypesTask("python" if chosen == "python" else "typescript", names))
+    if chosen in _OF_INTERFACE:
+        sys.stdout.write(_of_interface(data, project, chosen, names))
+        return
+    finish(data, project, TypesTask(cast(Literal["typescript", "python", "zod", "dart"], chosen), names))
+
+
+def _of_interface(data: Path | None, project: Path | None, language: str, names: list[str]) -> str:
+    """Return types of the metadata interface of the running platform."""
+    _, state = running_platform(data, project)
+    try:
+        settings = project_of_state(state).settings
+    except SupervisorError as error:
+        refuse(str(error), code=error.exit_code)
+    url = gateway_url(settings, Ports(**state.ports))
+    chosen = quote(",".join(names or settings.api.schemas))
+    request = urllib.request.Request(  # noqa: S310 - the platform's own address
+        f"{url}/pg/generators/{language}?included_schemas={chosen}",
+        headers={"apikey": state.values["SECRET_KEY"]},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=context_for(url)) as answer:  # noqa: S310 - as above
+            return str(answer.read().decode())
+    except (OSError, http.client.HTTPException) as error:
+        detail = (
+            error.read().decode(errors="replace") if isinstance(error, urllib.error.HTTPError) else str(error)
+        )
+        refuse(f"The platform does not write these types: {detail}", code=1)

@@ -22,6 +22,7 @@ COMMANDS = (
     "test",
     "doctor",
     "upgrade",
+    "upgrade-postgres",
     "backup",
     "restore",
     "branch",
@@ -39,7 +40,7 @@ COMMANDS = (
     "completion",
     "version",
 )
-"""Each is the name of a module of `services/cli`, and of the command in it."""
+"""Each is the name of a module of `services/cli`, and of the command in it, with `_` for `-`."""
 
 
 class CommandModules(click.Group):
@@ -53,7 +54,8 @@ class CommandModules(click.Group):
         """Return a command, or None if there is none of the name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"services.cli.{cmd_name}"), cmd_name)
+        module = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"services.cli.{module}"), module)
         return command
 
 

@@ -16,6 +16,7 @@ LABELS = {
     "GRAPHQL_URL": "GraphQL",
     "STUDIO_URL": "Dashboard",
     "DB_URL": "Database",
+    "POOLER_URL": "Pooler",
     "MAILPIT_URL": "Mail catcher",
     "MAILPIT_KEY": "Mail catcher's key",
     "BROKER_URL": "NATS",
@@ -31,7 +32,7 @@ LABELS = {
 }
 _DUPLICATES = frozenset({"INBUCKET_URL"})
 """An older name of an address that is listed under its new name."""
-_HIDDEN = frozenset({"MAILPIT_KEY", "SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL"})
+_HIDDEN = frozenset({"MAILPIT_KEY", "SECRET_KEY", "JWT_SECRET", "SERVICE_ROLE_KEY", "DB_URL", "POOLER_URL"})
 
 
 class Terminal:

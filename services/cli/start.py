@@ -41,6 +41,12 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     "free ones where those are taken or N is 0.",
 )
 @click.option("--db-port", type=_PORT, help="Port of the embedded Postgres.  [default: 54322]")
+@click.option(
+    "--pooler",
+    is_flag=True,
+    help="Run PgBouncer of this machine before the embedded Postgres; [db.pooler] of config.toml sets it up.",
+)
+@click.option("--pooler-port", type=_PORT, help="Port of the pooler.  [default: 54329]")
 @click.option("--nats-port", type=_PORT, help="Port of the embedded NATS server.  [default: 54328]")
 @click.option("--mail-port", type=_PORT, help="Port of the mail catcher's pages.  [default: 54324]")
 @click.option("--smtp-port", type=_PORT, help="Port of the mail catcher's SMTP.  [default: 54325]")
@@ -102,6 +108,8 @@ def start(
     config: Path | None,
     port: int | None,
     db_port: int | None,
+    pooler: bool,
+    pooler_port: int | None,
     nats_port: int | None,
     mail_port: int | None,
     smtp_port: int | None,
@@ -143,6 +151,8 @@ def start(
     options = {
         "HEADWATER_API_PORT": port,
         "HEADWATER_DB_PORT": db_port,
+        "HEADWATER_DB_POOLER_ENABLED": "true" if pooler else None,
+        "HEADWATER_DB_POOLER_PORT": pooler_port,
         "HEADWATER_BROKER_PORT": nats_port,
         "HEADWATER_INBUCKET_PORT": mail_port,
         "HEADWATER_INBUCKET_SMTP_PORT": smtp_port,

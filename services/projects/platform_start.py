@@ -27,6 +27,7 @@ from services.supervisor.report import Reporter
 _FREE_PORTS = (
     "HEADWATER_API_PORT",
     "HEADWATER_DB_PORT",
+    "HEADWATER_DB_POOLER_PORT",
     "HEADWATER_BROKER_PORT",
     "HEADWATER_INBUCKET_PORT",
     "HEADWATER_INBUCKET_SMTP_PORT",

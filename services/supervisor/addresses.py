@@ -75,6 +75,8 @@ def status_values(settings: Settings, ports: Ports, keys: ApiKeys) -> dict[str, 
         values["DB_URL"] = settings.db.url.reveal()
     elif ports.db:
         values["DB_URL"] = database_url("postgres", settings.db.password.reveal(), ports.db)
+    if ports.pooler:
+        values["POOLER_URL"] = database_url("postgres", settings.db.password.reveal(), ports.pooler)
     if ports.mail:
         values |= {name: f"http://{LOOPBACK}:{ports.mail}" for name in ("MAILPIT_URL", "INBUCKET_URL")}
         if settings.inbucket.key:

@@ -101,6 +101,7 @@ def _port_variables(ports: Ports) -> dict[str, str]:
         "HEADWATER_BROKER_PORT": ports.nats,
         "HEADWATER_INBUCKET_PORT": ports.mail,
         "HEADWATER_INBUCKET_SMTP_PORT": ports.smtp,
+        "HEADWATER_DB_POOLER_PORT": ports.pooler,
     }
     return {name: str(port) for name, port in chosen.items() if port}
 

@@ -29,7 +29,7 @@ from services.supervisor.exposure import check_exposure, exposure_warnings
 from services.supervisor.first_link import add_first_owner, sign_in_address
 from services.supervisor.nats_restart import NatsRestartPolicy, free_bytes_at
 from services.supervisor.outside_services import outside_services
-from services.supervisor.postgres import server
+from services.supervisor.postgres import pooler, server
 from services.supervisor.prepare import PreparedPlatform, prepare
 from services.supervisor.processes.child import Probe
 from services.supervisor.processes.forks import ForkServer, become_subreaper
@@ -230,4 +230,11 @@ def _probes(prepared: PreparedPlatform) -> dict[ReadySignal, Probe]:
     async def nats_is_ready(_pid: int) -> bool:
         return await nats.is_answering(prepared.ports.nats)
 
-    return {ReadySignal.POSTGRES: postgres_is_ready, ReadySignal.NATS: nats_is_ready}
+    async def pooler_is_ready(_pid: int) -> bool:
+        return await pooler.is_listening(prepared.ports.pooler)
+
+    return {
+        ReadySignal.POSTGRES: postgres_is_ready,
+        ReadySignal.NATS: nats_is_ready,
+        ReadySignal.POOLER: pooler_is_ready,
+    }

@@ -26,6 +26,7 @@ class Ports:
     nats: int
     mail: int = 0
     smtp: int = 0
+    pooler: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class PortRequest:
 def requested_ports(
     settings: Settings, named: Collection[str], *, needed: Collection[str]
 ) -> list[PortRequest]:
-    """Return requests for the needed ports of api, db, nats, mail and smtp; `named` are those set by option or environment.
+    """Return requests for the needed ports of api, db, pooler, nats, mail and smtp; `named` are those set by option or environment.
 
     With another port of the API than the usual one, the ports that nothing names are preferred at their usual distance from it: with
     8000 Postgres gets 8001, if that is free.
@@ -60,6 +61,7 @@ def requested_ports(
     requests = [
         PortRequest("api", "the API", "--port", settings.gateway.host, api),
         request("db", "Postgres", "--db-port", settings.db.port, defaults.db.port),
+        request("pooler", "the pooler", "--pooler-port", settings.db.pooler.port, defaults.db.pooler.port),
         request("nats", "NATS", "--nats-port", settings.broker.port, defaults.broker.port),
         request("mail", "the mail catcher", "--mail-port", mail.port, defaults.inbucket.port),
         request(

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, can_confine_functions
 from broker.subject_rights import authorization as rights_block
-from schemas.database_logins import password_variables
+from schemas.database_logins import POOLER, password_variables
 from schemas.migration_names import equal_versions
 from schemas.settings.tree import Settings
 from services.supervisor import addresses, binaries, nats
@@ -33,6 +34,8 @@ from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports, check_plain_port, choose_ports, requested_ports
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
+from services.supervisor.postgres.major_upgrade.switch import finish_switch
+from services.supervisor.postgres.pooler import find_pooler, write_pooler_config
 from services.supervisor.postgres.programs import choose_programs, version_text
 from services.supervisor.postgres.system_user import may_reach
 from services.supervisor.processes.fork_plan import with_fork_server
@@ -46,6 +49,7 @@ from services.supervisor.processes.plan import (
     make_plan,
     needs_mail,
     needs_nats,
+    needs_pooler,
     needs_postgres,
 )
 from services.supervisor.project.settings import LAST_START, OPTION, PORT_VARIABLES, Project
@@ -97,6 +101,11 @@ def prepare(
     older = begin_use(folder, ours, has_data=folder.ports.exists(), accepts_downgrade=accepts_downgrade)
     stop_leftovers(folder, report)
     _warn_of_unconfined_functions(settings, choice, report)
+    pooler = find_pooler() if needs_pooler(settings, choice) else None
+    if settings.db.pooler.enabled and settings.db.url is not None:
+        report.warn(
+            "[db.pooler] serves the embedded database alone, so no pooler runs before that of db.url."
+        )
     cluster = _open_database(settings, choice, folder, report)
     is_new = cluster is not None and (not cluster.exists or _is_new_branch(folder))
     ports = _choose_ports(project, choice, folder, report, held_ports)
@@ -119,6 +128,7 @@ def prepare(
         ),
         postgres=_postgres_server(cluster, ports) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,
+        pooler=_pooler(pooler, cluster, settings, ports, passwords) if pooler and cluster else None,
     )
     if is_supported():
         plan = with_fork_server(plan, python, environment)
@@ -155,6 +165,7 @@ def _open_database(
     """Find the embedded database and stop a server that still runs in it; None if this platform runs none."""
     if not needs_postgres(settings, choice):
         return None
+    finish_switch(folder, report)
     choose_programs(folder, settings.db.bin)
     cluster = server.open_cluster(folder, report)
     if not may_reach(cluster.user, cluster.programs / "postgres", mode=os.R_OK | os.X_OK):
@@ -176,6 +187,7 @@ def _choose_ports(
     needs = {
         "api": "gateway" in choice.edges,
         "db": needs_postgres(settings, choice),
+        "pooler": needs_pooler(settings, choice),
         "nats": needs_nats(settings),
         "mail": with_mail,
         "smtp": with_mail,
@@ -201,6 +213,7 @@ def _port_options(project: Project) -> dict[str, int]:
     numbers = {
         "api": settings.api.port,
         "db": settings.db.port,
+        "pooler": settings.db.pooler.port,
         "nats": settings.broker.port,
         "mail": settings.inbucket.port,
         "smtp": settings.inbucket.smtp_port,
@@ -271,6 +284,20 @@ def _postgres_server(cluster: Cluster, ports: Ports) -> EmbeddedServer:
         argv=(str(cluster.programs / "postgres"), "-D", str(cluster.data)),
         environment=server_environment(),
         label=f"Postgres {version_text(cluster.programs)} on 127.0.0.1:{ports.db}",
+        user=cluster.user,
+    )
+
+
+def _pooler(
+    program: Path, cluster: Cluster, settings: Settings, ports: Ports, passwords: Mapping[str, str]
+) -> EmbeddedServer:
+    configured, pooler = settings.db.pooler.password, settings.db.pooler
+    password = configured.reveal() if configured else passwords[POOLER]
+    config = write_pooler_config(cluster, pooler, ports.pooler, ports.db, password)
+    return EmbeddedServer(
+        argv=(str(program), str(config)),
+        environment=server_environment(),
+        label=f"pooler on 127.0.0.1:{ports.pooler}",
         user=cluster.user,
     )
 

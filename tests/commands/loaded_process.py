@@ -59,7 +59,7 @@ def main() -> None:
     for module, *arguments in (program.split() for program in _PROGRAMS):
         fork_server._preload(module, arguments)
     for command in COMMANDS:
-        importlib.import_module(f"services.cli.{command}")
+        importlib.import_module(f"services.cli.{command.replace('-', '_')}")
     start.launch = _with_prepared_programs(start.launch)
     gc.enable()
     gc.collect()

@@ -1,7 +1,10 @@
 """`headwater start --postgres`: the supervisor runs another Postgres of this machine as it runs the embedded one."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +21,11 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 _TRUSTED = {"HEADWATER_DB_TRUSTED_PROJECT": "true"}  # Postgres 15 is refused without it
+_AFTER = """
+select (select id from public.rivers), rolsuper, (select count(*) from desk.notes), (
+  select relowner::regrole from pg_class where oid = 'desk.notes'::regclass)
+from pg_roles where rolname = 'postgres'
+"""
 
 
 @pytest.fixture
@@ -36,7 +44,20 @@ def run(command: str, project: Path, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_machines_own_server_is_made_served_compared_and_run_again(project: Path) -> None:
+def killed_upgrade(project: Path, line: str) -> str:
+    """Run the upgrade, kill it when it prints a line that begins so, and return the version of the database in use."""
+    data = project / ".headwater"
+    command = [sys.executable, "-m", "services.cli.main", "upgrade-postgres", "--data", str(data)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **_TRUSTED}
+    ) as running:
+        assert running.stdout is not None
+        assert any(text.startswith(line) for text in running.stdout), f"it never came to '{line}'"
+        running.kill()
+    return (data / "postgres/data/PG_VERSION").read_text().strip()
+
+
+def test_the_machines_own_server_is_made_served_compared_run_again_and_upgraded(project: Path) -> None:
     start = ("--project", str(project), "--port", "0", "--detach")
     started = run("start", project, *start, "--postgres", str(OUTSIDE))
     made = run(
@@ -59,9 +80,30 @@ def test_the_machines_own_server_is_made_served_compared_and_run_again(project: 
     run("stop", project)
     plain = run("start", project, *start)
 
+    hostile = run(
+        "psql", project, "-v", "ON_ERROR_STOP=1", "-f", str(Path(__file__).with_name("hostile.sql"))
+    )
+    run("stop", project)
+    version = (project / ".headwater/postgres/data/PG_VERSION").read_text().strip()
+    after_kills = {killed_upgrade(project, line) for line in ("Copying roles", "Copying database postgres")}
+    upgraded = run("upgrade-postgres", project)
+    on_new = run("start", project, *start)
+    rows_after = run("psql", project, "-A", "-t", "-c", _AFTER)
+    repeated = run("upgrade-postgres", project)
+
     codes = [done[0] for done in (started, made, branched, again, plain)]
     assert codes == [0, 0, 0, 0, 0], (started, made, branched, again, plain)
     assert rows == [{"id": 7}]
     assert "create table public.rivers" in difference[1]
     assert embedded[0] == 2
-    assert "and this is Postgres 18. Dump it with the older version" in embedded[1]
+    assert "and this is Postgres 18. Bring it to this version with `headwater upgrade-postgres" in embedded[1]
+    assert hostile[0] == 0, hostile
+    assert after_kills == {version}
+    assert (upgraded[0], on_new[0], rows_after) == (0, 0, (0, "7|f|2|clerk\n")), (upgraded, on_new)
+    assert (project / ".headwater/postgres/data/PG_VERSION").read_text().strip() == "18"
+    assert [
+        path.name.split("-")[2] for path in (project / ".headwater/postgres").glob("data-postgres-*")
+    ] == [version]
+    assert not (project / ".headwater/postgres/upgrading").exists()
+    assert repeated[0] == 2
+    assert "a platform runs in it" in repeated[1]

@@ -149,8 +149,13 @@ def test_a_dump_can_be_applied_again(project):
 
 def test_types_and_findings_are_written(project):
     types = project.run("gen", "types", "typescript")
+    others = {name: project.run("gen", "types", name).stdout for name in ("zod", "dart", "go", "swift")}
     lint = project.run("db", "lint", "--fail-on", "error")
 
+    assert "export const PublicNotesInsert = z.object({" in others["zod"]
+    assert "class PublicNotesInsert {" in others["dart"]
+    assert "type PublicNotesSelect struct {" in others["go"]
+    assert "internal struct NotesSelect" in others["swift"]
     assert "notes: {" in types.stdout
     assert types.returncode == 0
     assert "no_policies" in lint.stdout

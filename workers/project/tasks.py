@@ -38,9 +38,11 @@ from workers.project.project_connection import ProjectUrls, open_project_connect
 from workers.project.project_folder import FOLDER, FOLDER_VARIABLE, ProjectMigration
 from workers.project.push import ProjectFiles, apply_seeds, planned_migrations, push, read_project_files
 from workers.project.reset import reset
+from workers.project.types.dart import dart
 from workers.project.types.python import python
 from workers.project.types.read_catalog import read_database
 from workers.project.types.typescript import typescript
+from workers.project.types.zod import zod
 
 DONE, FAILED, REFUSED = 0, 1, 2
 
@@ -178,7 +180,8 @@ async def _seed(task: SeedTask, files: ProjectFiles, urls: ProjectUrls) -> int:
 async def _types(task: TypesTask, settings: Settings, urls: ProjectUrls) -> int:
     async with open_project_connection(urls.project) as project:
         database = await read_database(project.connection, task.schemas or settings.api.schemas)
-    print(typescript(database) if task.language == "typescript" else python(database), end="")
+    generators = {"typescript": typescript, "python": python, "zod": zod, "dart": dart}
+    print(generators[task.language](database), end="")
     return DONE
 
 

@@ -38,17 +38,22 @@ def choose_programs(folder: DataFolder, named: str) -> None:
     named = named or str(chosen_programs(folder) or "")
     if not named:
         return
+    write_private(folder.path / FILE, f"{check_programs(named, '--postgres (db.bin)')}\n".encode())
+
+
+def check_programs(named: str, option: str) -> Path:
+    """Return a folder of programs of Postgres that can be run here; `option` appears in error texts. Raises: StartRefused."""
     programs = Path(named).expanduser().absolute()
     if missing := [name for name in _NEEDED if not (programs / name).is_file()]:
         raise StartRefused(
             f"{programs} is no folder of Postgres' programs: it lacks {', '.join(missing)}. Name one such as "
-            "/usr/lib/postgresql/17/bin with --postgres (db.bin)."
+            f"/usr/lib/postgresql/17/bin with {option}."
         )
     if not OLDEST <= (major := major_version(programs)) <= NEWEST:
         raise StartRefused(
-            f"{programs} is Postgres {major}; {OLDEST} to {NEWEST} can be run. Name another with --postgres (db.bin)."
+            f"{programs} is Postgres {major}; {OLDEST} to {NEWEST} can be run. Name another with {option}."
         )
-    write_private(folder.path / FILE, f"{programs}\n".encode())
+    return programs
 
 
 @functools.cache

@@ -196,7 +196,7 @@ def _check_version(cluster: Cluster) -> None:
         advice = (
             "Start it with the headwater that made it, or a later one"
             if is_newer
-            else "Dump it with the older version and restore it here"
+            else "Bring it to this version with `headwater upgrade-postgres --from DIR`, the folder of its own programs"
         )
         raise StartRefused(
             f"The database in {cluster.data} was made by Postgres {made_by}, and this is Postgres {ours}. "

@@ -1,6 +1,7 @@
 """What a platform consists of (pure): settings, selected parts and addresses -> child processes and their order.
 
     postgres --> migrate --> pools, changes     edges, pools, servers: the stages in which they stop,
+    migrate  --> pooler (PgBouncer, where the settings ask for it)
     nats     --> pools, changes, images, edges  in the reverse order of the start; `archive`, after the pools, stores the last of the log
 
 Settings reach the Python children as the path of the project's file and as `HEADWATER_...` environment.
@@ -8,7 +9,7 @@ Settings reach the Python children as the path of the project's file and as `HEA
 
 import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -67,6 +68,7 @@ class ReadySignal(Enum):
     EXIT = "ends with code 0"
     POSTGRES = "its lock file says so"
     NATS = "greets on its port"
+    POOLER = "takes connections on its port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,11 @@ def needs_database(choice: PartSelection) -> bool:
     return any(name not in SINGLE_POOLS for name in choice.pools)
 
 
+def needs_pooler(settings: Settings, choice: PartSelection) -> bool:
+    """Return whether this platform runs a pooler before its embedded Postgres."""
+    return settings.db.pooler.enabled and needs_postgres(settings, choice)
+
+
 def needs_archive(settings: Settings, choice: PartSelection) -> bool:
     """Return whether this platform runs continuous backup: beside the pools of the database, so that edges alone do not."""
     return settings.backup.continuous and (
@@ -177,6 +184,7 @@ def make_plan(
     links: ConnectionUrls,
     postgres: EmbeddedServer | None,
     nats: EmbeddedServer | None,
+    pooler: EmbeddedServer | None = None,
 ) -> list[ChildPlan]:
     """Return the children of a platform. `python` starts our interpreter; `environment` is given to all Python children."""
     servers = [
@@ -188,7 +196,8 @@ def make_plan(
     pools = [name for name in choice.pools if _is_on(name, settings)]
     edges = [name for name in choice.edges if name != "mail" or needs_mail(settings, choice)]
     archive = [planner.archive()] if needs_archive(settings, choice) else []
-    return [*servers, *migrate, *archive, *planner.pools(pools), *planner.edges(edges)]
+    poolers = [planner.pooler(pooler)] if pooler else []
+    return [*servers, *migrate, *archive, *poolers, *planner.pools(pools), *planner.edges(edges)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +233,11 @@ class _Planner:
         return self._program(
             "archive", 1, ("workers", "archive"), {**links.archive, **extra}, self._after("migrate", "nats")
         )
+
+    def pooler(self, server: EmbeddedServer) -> ChildPlan:
+        """Plan the pooler, whose login `migrate` makes. It stops before Postgres."""
+        plan = _server("pooler", server, ReadySignal.POOLER, signal.SIGTERM)
+        return replace(plan, after=self._after("migrate"), stage=2, start_timeout=_PYTHON_START_S)
 
     def pools(self, names: Sequence[str]) -> Iterator[ChildPlan]:
         """Plan the processes of the pools: `pools`, `changes`, and one for each pool without a database."""

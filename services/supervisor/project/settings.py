@@ -39,6 +39,7 @@ _ADDRESS_VARIABLES = (
 PORT_VARIABLES = {
     "HEADWATER_API_PORT": "api",
     "HEADWATER_DB_PORT": "db",
+    "HEADWATER_DB_POOLER_PORT": "pooler",
     "HEADWATER_BROKER_PORT": "nats",
     "HEADWATER_INBUCKET_PORT": "mail",
     "HEADWATER_INBUCKET_SMTP_PORT": "smtp",
@@ -70,7 +71,7 @@ class Project:
 
     @property
     def named_ports(self) -> frozenset[str]:
-        """The ports that an option or the environment sets: of api, db, nats, mail and smtp."""
+        """The ports that an option or the environment sets: of api, db, pooler, nats, mail and smtp."""
         return frozenset(name for variable, name in PORT_VARIABLES.items() if variable in self.environment)
 
 

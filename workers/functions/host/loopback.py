@@ -64,7 +64,7 @@ def own_ports(settings: Settings, database_url: str, environment: Mapping[str, s
     inner = {port for host, port in allowed if is_loopback(host)}
     return LoopbackPorts(
         frozenset(port for port in {*always, *inner} if port),
-        frozenset(_local_ports(database_url)),
+        frozenset((*_local_ports(database_url), *_pooler_port(settings, database_url))),
         is_open=None in inner,
     )
 
@@ -147,6 +147,12 @@ def _listed_in_table(table: Path) -> Iterator[int]:
             words = line.split()
             if len(words) > 3 and words[3] == _LISTENING:
                 yield int(words[1].rpartition(":")[2], 16)
+
+
+def _pooler_port(settings: Settings, database_url: str) -> Iterator[int]:
+    """Yield the port of the pooler before a database of this machine."""
+    if settings.db.pooler.enabled and any(_local_ports(database_url)):
+        yield settings.db.pooler.port
 
 
 def _local_ports(url: str) -> Iterator[int]:

@@ -83,7 +83,7 @@ def test_a_database_is_made_once_and_configured_each_time(folder, notes, open_tm
 
 
 @pytest.mark.parametrize(
-    ("made_by", "advice"), [(15, "Dump it with the older"), (19, "the headwater that made it")]
+    ("made_by", "advice"), [(15, "headwater upgrade-postgres"), (19, "the headwater that made it")]
 )
 def test_data_of_another_major_version_is_refused(folder, notes, open_tmp, made_by, advice):
     cluster = open_cluster(folder, notes, shared=open_tmp / "shared")

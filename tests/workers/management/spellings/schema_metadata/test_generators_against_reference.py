@@ -1,6 +1,10 @@
 """Generated types, letter by letter as the reference writes them (Go, Swift, Python)."""
 
 import difflib
+import os
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +28,23 @@ async def test_generated_types_are_those_of_the_reference(
     assert status == 200
     found = [*difflib.unified_diff(expected.splitlines(), text.splitlines(), lineterm="", n=0)]
     assert not found, "\n".join(found[:30])
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="Go is not on this machine")
+async def test_go_takes_the_types(ours: Ours, tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module types\n\ngo 1.18\n")
+    (tmp_path / "types.go").write_text(await ours.good("GET", "/generators/go?included_schemas=shop"))
+    home = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
+    done = subprocess.run(
+        ["go", "vet", "./..."],
+        cwd=tmp_path,
+        env={**os.environ, **home},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 async def test_access_of_swift(ours: Ours, theirs: Reference) -> None:

@@ -1,0 +1,74 @@
+"""Zod and Dart. Zod's file is compiled; a compiler of Dart is in no registry that the tests reach."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.node_packages import install_packages
+from workers.project.types.class_names import class_names
+from workers.project.types.dart import dart
+from workers.project.types.model import TypegenDatabase, TypegenRelation
+from workers.project.types.zod import zod
+
+CLIENTS = Path(__file__).parents[3] / "conformance"
+_USE = """
+import { PublicAddArgs, PublicAuthorsRow, PublicMood, PublicPostsInsert, PublicPostsUpdate } from "./schemas"
+const insert: PublicPostsInsert = PublicPostsInsert.parse({ author: "a", title: "t", price: null })
+const update: PublicPostsUpdate = {}
+const mood: PublicMood = "sad"
+const place: { x: number | null } | null = PublicAuthorsRow.parse({}).place
+const args: PublicAddArgs = { a: 1 }
+// @ts-expect-error: a title must be given
+const without: PublicPostsInsert = { author: "a" }
+// @ts-expect-error: made by the database
+insert.words
+// @ts-expect-error: no label of the enum
+const other: PublicMood = "glad"
+export { update, mood, place, args, without, other }
+"""
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    if shutil.which("node") is None:
+        pytest.skip("there is no Node.js")
+    install_packages(CLIENTS)
+    return CLIENTS / "node_modules"
+
+
+async def test_zods_types_are_those_of_rows_and_writes(
+    described: TypegenDatabase, packages: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "schemas.ts").write_text(zod(described))
+    (tmp_path / "use.ts").write_text(_USE)
+    os.symlink(packages, tmp_path / "node_modules")
+
+    done = subprocess.run(
+        [packages / ".bin" / "tsc", "--strict", "--noEmit", "--skipLibCheck", "--target", "es2022", "--module", "esnext",
+         "--moduleResolution", "bundler", "use.ts"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.stdout == ""
+
+
+async def test_darts_classes_say_what_is_needed(described: TypegenDatabase) -> None:
+    text = dart(described)
+
+    assert "class PublicPostsInsert {\n  const PublicPostsInsert({required this.author, this.body, " in text
+    assert "  final List<PublicMood?>? moods;" in text
+    assert "  factory PublicMood.fromJson(String label)" in text
+    assert "  veryHappy('very \"happy\"');" in text
+    assert "if (mood != null) 'mood': mood!.toJson()," in text
+    assert "class PublicTitlesInsert" not in text
+
+
+def test_no_two_classes_have_one_name() -> None:
+    relations = [TypegenRelation("public", name, "r", []) for name in ("a_b", "aB", "a b", "1")]
+
+    names = class_names(TypegenDatabase(["public"], relations, [], {}))
+
+    assert sorted(names.values()) == ["Public1", "PublicAB", "PublicAB2", "PublicAB3"]
