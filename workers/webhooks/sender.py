@@ -8,13 +8,13 @@ together are stored in one statement.
 import asyncio
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from broker.observability.observe import observe
+from broker.observability.observe import observe, traceback_of
 from schemas.settings.webhooks import WebhookSettings
 from schemas.webhooks import SECRET_PREFIX
 from workers.credentials.webhook_signatures import signer_of
@@ -27,15 +27,19 @@ from workers.webhooks.observations import (
     WebhookFailing,
     WebhookGaveUp,
     WebhookRecovered,
+    WebhooksCrashed,
 )
 from workers.webhooks.retries import AttemptOutcome, outcome_of
 from workers.webhooks.statements import SQL
 from workers.webhooks.webhook_list import WebhookList
 
-_MOST_SENDING = 512
-"""Requests of all webhooks at a time."""
+_MOST_TAKEN = 1024
+"""Deliveries of all webhooks that are underway or about to be."""
+_AHEAD = 4
+"""How many times `webhooks.concurrency` a webhook takes at once, so that a receiver does not wait for the database."""
 _LONGEST_ANSWER, _KEPT_ANSWER = 64 * 1024, 2048
 _LONGEST_SLEEP_S = 30.0
+_AFTER_CRASH_S = 60.0
 
 
 class DueDelivery(NamedTuple):
@@ -79,6 +83,9 @@ class WebhookSender:
         self._results: list[AttemptResult] = []
         self._sending: dict[int, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._slots = defaultdict[str, asyncio.Semaphore](
+            lambda: asyncio.Semaphore(int(settings.concurrency))
+        )
         self._failing: set[str] = set()
         self._gone: list[str] = []
         self._writing = asyncio.Lock()
@@ -124,11 +131,11 @@ class WebhookSender:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _rooms(self) -> Mapping[str, int]:
-        """Return how many more deliveries each webhook may send now."""
-        used, free = Counter(self._sending.values()), _MOST_SENDING - len(self._sending)
+        """Return how many more deliveries each webhook may take now."""
+        used, free = Counter(self._sending.values()), _MOST_TAKEN - len(self._sending)
         rooms: dict[str, int] = {}
         for id, webhook in self._webhooks.stored.items():
-            room = min(int(self._settings.concurrency) - used[id], free)
+            room = min(int(self._settings.concurrency) * _AHEAD - used[id], free)
             if room > 0 and not webhook.is_paused:
                 rooms[id] = room
         return rooms
@@ -138,7 +145,7 @@ class WebhookSender:
         for row in rows:
             delivery = DueDelivery(*row)
             self._sending[delivery.id] = delivery.webhook
-            task = asyncio.get_running_loop().create_task(self._send(delivery))
+            task = asyncio.get_running_loop().create_task(self._send_in_turn(delivery))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return len(rows)
@@ -152,6 +159,18 @@ class WebhookSender:
         with suppress(TimeoutError):
             async with asyncio.timeout(pause_s):
                 await self._woken.wait()
+
+    async def _send_in_turn(self, delivery: DueDelivery) -> None:
+        async with self._slots[delivery.webhook]:
+            try:
+                await self._send(delivery)
+            except Exception as error:  # else it would count as underway for as long as this process leads
+                observe(WebhooksCrashed(traceback_of(error)))
+                failure = AttemptResult(
+                    delivery.id, "waiting", _AFTER_CRASH_S, None, "the platform failed to send it", None, 0
+                )
+                self._results.append(failure)
+                self._has_results.set()
 
     async def _send(self, delivery: DueDelivery) -> None:
         began = time.monotonic()
