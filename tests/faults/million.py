@@ -24,6 +24,8 @@ from tests.faults.soak import SHORT_AGES, Sampler
 from tests.faults.soak_bounds import MIB, judged, verdict_table
 
 _CLIENTS = 12
+_SHORT = {**SHORT_AGES, "HEADWATER_STORAGE_EVENTS_MAX_SIZE": "16MiB"}
+"""Ages of the soak, and a stream of events that is full after 10,000 uploads and removals."""
 _FAILED_SHARE = 0.001
 _LOOK_S = 5.0
 _SETTLED = 1.02
@@ -77,7 +79,7 @@ def _sum(figures: Mapping[str, float], group: str) -> float:
 async def million(kinds: list[str], count: int, settle_s: float) -> int:
     """Run kinds one after another and print what each left; return the exit code."""
     rests = []
-    async with receivers() as servers, running_platform(servers, None, SHORT_AGES) as place:
+    async with receivers() as servers, running_platform(servers, None, _SHORT) as place:
         databases = [await asyncpg.connect(place.superuser_url) for _ in range(2)]
         platform = place.platform
         await asyncio.to_thread(platform.psql, SOAK_SCHEMA + SCHEMA)
