@@ -24,6 +24,9 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"Headwater {release}"
+html_static_path = ["site"]
+html_js_files = [("copy.js", {"defer": "defer"})]
+html_css_files = ["copy.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -270,3 +270,16 @@ def test_every_relationship_has_its_inverse(catalog):
         for origin, target, cardinality, constraint in known
         if (origin, target) not in replaced
     } <= known
+
+
+async def test_of_postgis_what_makes_geojson_is_known_and_cannot_be_called(server):
+    """Functions of the schema `extensions` are not exposed; this one is called for `Accept: application/geo+json`."""
+    schema = """
+        create schema api; create schema extensions;
+        create function extensions.st_asgeojson(r record, geom_column text default '') returns text language plpgsql as 'begin return null; end';
+        create function extensions.st_astext(int) returns text language sql as 'select null::text';
+    """
+    async with fresh_database(server.url, schema) as url:
+        functions = (await catalog_of(url, ["api"], ["extensions"])).functions
+
+    assert set(functions) == {("extensions", "st_asgeojson")}

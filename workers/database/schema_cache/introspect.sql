@@ -256,7 +256,7 @@ from (
   )
   left join pg_catalog.pg_description about
     on about.objoid = function.oid and about.classoid = 'pg_catalog.pg_proc'::regclass and about.objsubid = 0
-  where space.nspname = any($1::text[])
+  where (space.nspname = any($1::text[]) or (space.nspname = 'extensions' and function.proname = 'st_asgeojson'))
     and function.prokind = 'f'
     and result.typname not in ('trigger', 'event_trigger')
   order by space.nspname, function.proname, function.oid

@@ -37,6 +37,7 @@ def begin_switch(folder: DataFolder, home: Path, plan: SwitchPlan, report: Repor
     """Write the plan down, so that it is carried out whatever happens, and carry it out."""
     os.sync()  # the copy was made without waiting for the disk
     write_private(home / _PLAN, msgspec.json.encode(plan))
+    os.sync()  # a plan that the disk has not got must not have been begun
     _sync_folder(home)
     finish_switch(folder, report)
 
@@ -47,7 +48,8 @@ def finish_switch(folder: DataFolder, report: Reporter) -> None:
     draft = home / DRAFT
     try:
         plan = msgspec.json.decode((home / _PLAN).read_bytes(), type=SwitchPlan)
-    except FileNotFoundError:
+    except (FileNotFoundError, msgspec.DecodeError):  # a plan cut off by a power loss was not begun
+        (home / _PLAN).unlink(missing_ok=True)
         if draft.exists():
             remove_copy(home, report)
         return

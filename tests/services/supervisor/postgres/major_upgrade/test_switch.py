@@ -60,7 +60,14 @@ def test_a_switch_that_was_killed_before_a_step_is_finished_by_the_next_start(
     assert not (folder.postgres / switch.DRAFT).exists()
 
 
-def test_a_copy_without_a_plan_is_removed_and_the_database_stays(folder: DataFolder) -> None:
+@pytest.mark.parametrize("plan", [None, b"", b'{"kept": "data-post'])
+def test_a_copy_without_a_whole_plan_is_removed_and_the_database_stays(
+    folder: DataFolder, plan: bytes | None
+) -> None:
+    if plan is not None:
+        (folder.postgres / "switch.json").write_bytes(plan)
+
+    switch.finish_switch(folder, Notes())
     switch.finish_switch(folder, Notes())
 
     assert versions(folder) == {"data": "17"}
