@@ -76,6 +76,8 @@ class ShapeRegistry:
         self.database, self.settings = database, settings
         self.reached = 0
         self.seq = 0
+        self.total_size = 0
+        """Bytes of all shapes on disk, when they were counted last."""
         self._folder, self._role_settings, self._on_changed = folder, role_settings, on_changed
         self.by_handle: dict[str, Shape] = {}
         self._by_key: dict[str, Shape] = {}
@@ -283,6 +285,7 @@ class ShapeRegistry:
                 self.end(shape, "its log is longer than its rows")
             elif total > self.settings.max_size:
                 self.end(shape, "the shapes take too much disk")
+        self.total_size = total
 
     # Rights
 
