@@ -15,38 +15,33 @@ Positions. A client holds `<position>_0` of the last up-to-date message, so ever
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import TypeVar
 
-import msgspec
-
-from schemas.sync import SEPARATOR
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.transaction_snapshot import TransactionSnapshot
 from workers.sql.compose import quoted
 from workers.sync.copied_rows import CopiedRowFormat
 from workers.sync.definition import ResolvedShape
 from workers.sync.errors import MustRefetch
-from workers.sync.messages import Batch, Draft, RowState, change_of, rendered, snapshot_end
+from workers.sync.messages import Batch, Draft, RowState, change_of, rendered
 from workers.sync.parameters import INFINITE, Offset
-from workers.sync.reading import CallerSnapshot, SnapshotPoint, gathered, open_snapshot, read_by_keys
+from workers.sync.pending import KeyValues, PendingChange, key_values
+from workers.sync.reading import SnapshotPoint, open_snapshot, read_by_keys
+from workers.sync.snapshot_chunks import chunks_of
 from workers.sync.store import ShapeStore, in_thread
 
 KEYS_AT_ONCE = 500
-_PAGE = 128 * 1024
-"""Bytes of rows that become messages at once: a thread has Python's lock for less than a millisecond."""
 _QUIET_S = 1.0
 _MOST_RECENT = 5000
 MOST_MEMBERS = 5000
 """Rows of a shape whose keys are in memory, so that changes of other rows are skipped."""
-_MOST_PENDING = 100_000
 
 T = TypeVar("T")
-KeyValues = tuple[str, ...]
 
 
 class ShapeState(Enum):
@@ -63,39 +58,6 @@ class _LastRead:
 
     seen: TransactionSnapshot
     txids: frozenset[int]
-
-
-@dataclass(slots=True)
-class PendingChange:
-    """What transactions did that are applied together. `renamed`: new key -> old key."""
-
-    lsn: int
-    txids: dict[int, None] = field(default_factory=dict)
-    keys: dict[KeyValues, dict[int, None]] = field(default_factory=dict)
-    renamed: dict[KeyValues, KeyValues] = field(default_factory=dict)
-    compares: bool = False
-    """All keys must be compared: a table that policies read changed, or a key cannot be read."""
-    reads_all: bool = False
-    """So many rows changed that all are read again."""
-
-    def merge(self, other: "PendingChange") -> None:
-        """Add what came later."""
-        self.lsn = max(self.lsn, other.lsn)
-        self.txids |= other.txids
-        for key, txids in other.keys.items():
-            for txid in txids:
-                self.add_key(key, txid)
-        self.renamed |= other.renamed
-        self.compares |= other.compares
-        self.reads_all |= other.reads_all
-
-    def add_key(self, key: KeyValues, txid: int) -> None:
-        """Note a row that may have changed."""
-        self.keys.setdefault(key, {})[txid] = None
-        if len(self.keys) > _MOST_PENDING:
-            self.keys.clear()
-            self.renamed.clear()
-            self.reads_all = True
 
 
 class Shape:
@@ -151,7 +113,7 @@ class Shape:
             table, form = self.resolved.table, self.resolved.form
             names = [column.name for column in self.resolved.columns]
             rows = CopiedRowFormat(form.relation, len(table.key), names)
-            async for pieces in self._chunks_of(snapshot, rows):
+            async for pieces in chunks_of(snapshot, self.resolved.sql.copy(), rows, self._chunk_size):
                 await self._append_chunk(*pieces)
         await self._in_thread(lambda: self.store.note(snapshot=self.snapshot.encode()))
         self._told = max(self._told, self._reached())  # what shapes before this one may have reported
@@ -179,25 +141,6 @@ class Shape:
             keys = await self._in_thread(lambda: self.store.first_keys(MOST_MEMBERS + 1))
             if len(keys) <= MOST_MEMBERS:
                 self.members = {key_values(key, self._relation) for key in keys}
-
-    async def _chunks_of(
-        self, snapshot: CallerSnapshot, rows: CopiedRowFormat
-    ) -> AsyncIterator[tuple[list[bytes], bytes]]:
-        """Yield the joined messages of each chunk, and the message that ends the last one."""
-        chunk: list[bytes] = []
-        size = 0
-        async with aclosing(gathered(snapshot.copied(self.resolved.sql.copy()), _PAGE)) as pages:
-            async for page in pages:
-                messages, at = await asyncio.to_thread(rows.messages, page), 0
-                while size + len(messages) - at >= self._chunk_size:
-                    cut = messages.find(SEPARATOR, max(at, at + self._chunk_size - size))
-                    if cut < 0:
-                        break
-                    yield [*chunk, messages[at:cut]], b""
-                    chunk, size, at = [], 0, cut + len(SEPARATOR)
-                chunk.append(messages[at:] if at else messages)
-                size += len(chunk[-1])
-        yield chunk, snapshot_end(snapshot.point.text)
 
     async def _wait_for_quiet(self) -> None:
         """Wait until no client reads the snapshot any more, or a change came: what follows takes as long as the reading."""
@@ -474,10 +417,3 @@ class Shape:
 def _deletes_first(rows: Sequence[RowState]) -> list[RowState]:
     """Return the rows with those that are gone first: the old key of a row comes before its new one."""
     return sorted(rows, key=lambda row: row.value is not None)
-
-
-def key_values(key: bytes, relation: str) -> KeyValues:
-    """Return the texts of a key from its JSON text. `/` is doubled inside of a value, so that `"/"` only separates."""
-    text = msgspec.json.decode(key, type=str)
-    prefix = len(relation) + 2
-    return tuple(value.replace("//", "/") for value in text[prefix:-1].split('"/"'))

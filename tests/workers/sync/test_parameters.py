@@ -12,7 +12,7 @@ from workers.sync.errors import InvalidParameters
 from workers.sync.identity import claims_of_policy
 from workers.sync.messages import MessageFormat, change_of
 from workers.sync.parameters import INFINITE, Place, parse_request
-from workers.sync.shape import key_values
+from workers.sync.pending import key_values
 from workers.sync.where.equality import equal_columns
 from workers.sync.where.grammar import parse_where
 from workers.sync.where.order import parse_order
