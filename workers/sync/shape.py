@@ -17,7 +17,6 @@ Positions. A client holds `<position>_0` of the last up-to-date message, so ever
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import TypeVar
@@ -32,12 +31,12 @@ from workers.sync.messages import Batch, Draft, RowState, change_of, rendered
 from workers.sync.parameters import INFINITE, Offset
 from workers.sync.pending import KeyValues, PendingChange, key_values
 from workers.sync.reading import SnapshotPoint, open_snapshot, read_by_keys
+from workers.sync.recent_reads import RecentReads
 from workers.sync.snapshot_chunks import chunks_of
 from workers.sync.store import ShapeStore, in_thread
 
 KEYS_AT_ONCE = 500
 _QUIET_S = 1.0
-_MOST_RECENT = 5000
 MOST_MEMBERS = 5000
 """Rows of a shape whose keys are in memory, so that changes of other rows are skipped."""
 
@@ -50,14 +49,6 @@ class ShapeState(Enum):
     BUILDING = "building"
     LIVE = "live"
     ENDED = "ended"
-
-
-@dataclass(frozen=True, slots=True)
-class _LastRead:
-    """What the last message of a key included, and the transactions that it named."""
-
-    seen: TransactionSnapshot
-    txids: frozenset[int]
 
 
 class Shape:
@@ -100,7 +91,7 @@ class Shape:
         self._grew = asyncio.Event()
         self._told = 0
         self._last: Offset | None = None
-        self._recent: dict[bytes, _LastRead] = {}
+        self._recent = RecentReads()
         table = resolved.table
         self._relation = f"{quoted(table.schema)}.{quoted(table.name)}"
 
@@ -363,7 +354,7 @@ class Shape:
             await in_thread(partial(self.store.apply, lsn, messages, states))
             self._last = (lsn, messages[-1][0])
             self.is_retired |= batch.is_move and any(value is None for value in states.values())
-            self._remember(states, seen, frozenset(batch.txids))
+            self._recent.note(states, seen, frozenset(batch.txids))
             self._note_members(states)
         self._on_changed(self.handle)
 
@@ -384,7 +375,9 @@ class Shape:
     ) -> Draft | None:
         """Return the message of a row, if there is one."""
         is_noted = (
-            had is not None and row.value is not None and any(self._was_read(row.key, txid) for txid in txids)
+            had is not None
+            and row.value is not None
+            and any(self._recent.includes(row.key, txid) for txid in txids)
         )
         link: tuple[str, bytes] | None = None
         if row.key in renamed and had is None:
@@ -392,20 +385,6 @@ class Shape:
         elif row.value is None and row.key in renamed.values():
             link = ("key_change_to", next(new for new, old in renamed.items() if old == row.key))
         return change_of(self.resolved.form, row.key, had, row.value, is_noted=is_noted, renamed=link)
-
-    def _was_read(self, key: bytes, txid: int) -> bool:
-        """Return whether an earlier message of a key included a transaction that had not had its turn."""
-        last = self._recent.get(key)
-        return last is not None and txid not in last.txids and last.seen.can_see(txid)
-
-    def _remember(
-        self, states: Mapping[bytes, bytes | None], seen: TransactionSnapshot, txids: frozenset[int]
-    ) -> None:
-        for key in states:
-            self._recent.pop(key, None)
-            self._recent[key] = _LastRead(seen, txids)
-        while len(self._recent) > _MOST_RECENT:
-            del self._recent[next(iter(self._recent))]
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         """Run work on the store. Raises: MustRefetch if the shape has ended: its files are closed then."""
