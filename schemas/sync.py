@@ -21,17 +21,26 @@ FOLDER_HEADER = "headwater-shapes"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
-def data_folder(path: str) -> Path | None:
-    """Return the folder of the shapes: that of the settings, else in the data folder; None without one."""
+PLACE_FILE = "place.json"
+"""In the folder: up to where the stream was read, written every second."""
+
+
+def data_folder(path: str, data: str = "") -> Path | None:
+    """Return the folder of sync: that of the settings, else in the data folder (that of this process by default); None without one."""
     if path:
         return Path(path)
-    data = os.environ.get("HEADWATER_DATA", "")
+    data = data or os.environ.get("HEADWATER_DATA", "")
     return Path(data, "sync") if data else None
+
+
+def shapes_folder(folder: Path) -> Path:
+    """Return where the shapes are in the folder of sync: one folder each."""
+    return folder / "shapes"
 
 
 def snapshot_file(folder: Path, handle: str) -> Path:
     """Return the file with the first rows of a shape."""
-    return folder / "shapes" / handle / "snapshot"
+    return shapes_folder(folder) / handle / "snapshot"
 
 
 def boot_id() -> str:

@@ -5,6 +5,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from services.doctor.archive import look_at_archive
 from services.doctor.certificates import look_at_certificate
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.doctor.readiness import look_at_readiness
+from services.doctor.shapes import look_at_shapes
 from services.supervisor import addresses, nats
 from services.supervisor.binaries import postgres_version
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
@@ -44,6 +46,7 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     findings += machine.look_at_staging(settings, folder.path)
     findings += machine.look_at_short_log(settings, folder.path)
     findings += log_store.look_at_log_store(settings, folder.path, is_running=state is not None)
+    findings += look_at_shapes(settings, folder.path, time.time(), is_running=state is not None)
     findings += look_at_archive(settings.backup, folder.path, is_running=state is not None)
     findings += machine.look_at_functions(settings, state.pid if state else None)
     findings += machine.look_at_logins(settings)

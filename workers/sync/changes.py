@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from schemas.changes import ChangeBatch, ChangeKind, RowChange, Values
 from workers.sync.definition import ResolvedShape
+from workers.sync.pending import KeyValues, PendingChange
 from workers.sync.reading import text_of_json
-from workers.sync.shape import KeyValues, PendingChange
 
 
 @dataclass(slots=True)

@@ -23,8 +23,9 @@ from workers.sync.parameters import ShapeDefinition, SubsetRequest
 from workers.sync.reading import DatabaseSession, check
 from workers.sync.rows import ShapeSql
 from workers.sync.where.equality import COMPARABLE, equal_columns
-from workers.sync.where.grammar import Pieces, parse_where, subqueries_of
+from workers.sync.where.grammar import parse_where
 from workers.sync.where.order import SubsetOrder, parse_order
+from workers.sync.where.pieces import Pieces, subqueries_of
 from workers.sync.where.render import Scope, render_where
 from workers.sync.where.tokens import ExpressionRejected
 

@@ -27,6 +27,7 @@ class SyncMetrics:
                 "Shapes to which changes have still to be applied.",
                 lambda: sum(shape.is_behind for shape in registry.by_handle.values()),
             ),
+            gauge("headwater_sync_bytes", "Bytes of all shapes on disk.", lambda: registry.total_size),
             *(self._requests_of(kind) for kind in _KINDS),
         ]
 

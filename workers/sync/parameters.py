@@ -99,6 +99,10 @@ def parse_request(query: str, body: bytes, *, needs_offset: bool = True) -> Shap
 
 def parse_definition(options: Mapping[str, str]) -> ShapeDefinition:
     """Parse what a shape consists of. Raises: InvalidParameters."""
+    if options.get("queryable_columns"):  # whoever sends it relies on it: a subset must not name more
+        raise InvalidParameters(
+            "queryable_columns", "is not known here: grant the caller's role SELECT on these columns alone"
+        )
     where = _text(options, "where")
     return ShapeDefinition(
         parse_table(options.get("table", "")),

@@ -26,30 +26,24 @@ from schemas.errors import ApiError
 from schemas.settings.sync import SyncSettings
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
-from workers.sync.catalog import publish, request_tick
-from workers.sync.definition import ResolvedShape, SyncCaller, resolve
-from workers.sync.errors import InvalidParameters, MustRefetch, TooManyShapes
+from workers.sync.catalog import request_tick
+from workers.sync.definition import ResolvedShape
+from workers.sync.errors import MustRefetch, TooManyShapes
 from workers.sync.names import TableName
 from workers.sync.observations import ShapeEnded, ShapeFailed
 from workers.sync.parameters import ShapeDefinition
+from workers.sync.resolver import DefinitionResolver
 from workers.sync.shape import Shape, ShapeState
 from workers.sync.store import ShapeStore
 
 _HOUR_S = 3600.0
 _CAUGHT_UP_S, _ASK_AGAIN_S = 5.0, 0.1
-_RESOLVED_S = 2.0
-_MOST_RESOLVED = 5000
 LEAST_SIZE = 16 * 1024 * 1024
 """Bytes that every shape may take on disk."""
 _FACTOR = 2
 PASSING = ("08", "40", "53", "55", "57", "58")
 """Classes of SQLSTATE after which the same statement may succeed."""
 _RETRY_S, _LONGEST_RETRY_S = 0.1, 2.0
-_REASONS = {
-    "identity": "its updates and deletes would fail once it is published: alter table {name} replica identity full",
-    "columns": "another publication lists columns of it: alter publication supabase_realtime set table {name}",
-    "kind": "only ordinary and partitioned tables can be synced",
-}
 
 
 class StoredDefinition(Struct, frozen=True):
@@ -76,13 +70,15 @@ class ShapeRegistry:
         self.database, self.settings = database, settings
         self.reached = 0
         self.seq = 0
-        self._folder, self._role_settings, self._on_changed = folder, role_settings, on_changed
+        self.total_size = 0
+        """Bytes of all shapes on disk, when they were counted last."""
+        self._folder, self._on_changed = folder, on_changed
+        self.definitions = DefinitionResolver(database, role_settings)
         self.by_handle: dict[str, Shape] = {}
         self._by_key: dict[str, Shape] = {}
         self.by_table: dict[TableName, set[Shape]] = {}
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
         self._made_by: dict[str, deque[float]] = {}
-        self._published: set[int] = set()
         self._advanced = asyncio.Event()
         self._catching_up = asyncio.Lock()
         self._next_catch_up: asyncio.Task[None] | None = None
@@ -90,7 +86,6 @@ class ShapeRegistry:
         self._building = asyncio.Semaphore(max(1, database.size // 2 - 1))
         self._working = asyncio.Semaphore(max(1, database.size // 2 - 1))
         """Shapes that are built, and those to which changes are applied, at a time: each uses a connection."""
-        self._resolved: dict[tuple[ShapeDefinition, str, str], tuple[float, ResolvedShape]] = {}
 
     # Finding and creating
 
@@ -143,7 +138,7 @@ class ShapeRegistry:
 
     async def _create(self, resolved: ResolvedShape) -> Shape:
         """Make a shape. Raises: InvalidParameters, ShapeNotReady, DatabaseError, Disconnected, PoolTimeout, OSError."""
-        await self._publish(resolved)
+        await self.definitions.publish(resolved)
         while len(self.by_handle) >= self.settings.max_shapes:
             self.end(min(self.by_handle.values(), key=lambda one: one.used_at), "too many shapes")
         handle = f"{secrets.token_hex(16)}-{time.time_ns() // 1000}"
@@ -161,19 +156,6 @@ class ShapeRegistry:
         self._run(shape, self._build(shape))
         self._run(shape, self._work(shape))
         return shape
-
-    async def _publish(self, resolved: ResolvedShape) -> None:
-        needed = [oid for oid in resolved.published if oid not in self._published]
-        if needed:
-            if reason := await publish(self.database, needed):
-                name = f'"{resolved.table.schema}"."{resolved.table.name}"'
-                raise InvalidParameters(
-                    "table", f"{name} cannot be synced: {_REASONS[reason].format(name=name)}"
-                )
-            self._published.update(needed)
-        for oid in resolved.optional:
-            if oid not in self._published and not await publish(self.database, [oid]):
-                self._published.add(oid)
 
     def _add(self, handle: str, resolved: ResolvedShape, store: ShapeStore) -> Shape:
         shape = Shape(
@@ -214,7 +196,7 @@ class ShapeRegistry:
         except MustRefetch:
             return
         except (DatabaseError, Disconnected, PoolTimeout, OSError) as error:
-            self.forget_resolved()  # the table may have another form by now: the next request resolves it anew
+            self.definitions.forget_resolved()  # the table may have another form by now: the next request resolves it anew
             self.end(shape, f"it could not be built: {type(error).__name__}")
         except Exception as error:  # no other task would report it
             observe(ShapeFailed(shape.handle, traceback_of(error)))
@@ -232,7 +214,7 @@ class ShapeRegistry:
                 pass
             except DatabaseError as error:
                 if error.code[:2] not in PASSING:
-                    self.forget_resolved()  # as above
+                    self.definitions.forget_resolved()  # as above
                     self.end(shape, f"its rows cannot be read: {error.code}")
                     return
             except Exception as error:  # as above
@@ -283,27 +265,20 @@ class ShapeRegistry:
                 self.end(shape, "its log is longer than its rows")
             elif total > self.settings.max_size:
                 self.end(shape, "the shapes take too much disk")
+        self.total_size = total
 
     # Rights
-
-    def forget_published(self) -> None:
-        """Forget which tables are in the publication."""
-        self._published.clear()
-
-    def forget_resolved(self) -> None:
-        """Forget what was resolved before a change of the catalog."""
-        self._resolved.clear()
 
     async def renew(self, shape: Shape) -> None:
         """Resolve a shape again after a change of the catalog: it ends, or its keys are compared."""
         identity = shape.resolved.identity
         claims = msgspec.json.decode(identity.claims, type=dict[str, object])
         try:
-            resolved = await self.resolved(shape.resolved.definition, identity.role, claims)
+            resolved = await self.definitions.resolved(shape.resolved.definition, identity.role, claims)
             if resolved.key != shape.resolved.key or resolved.fingerprint != shape.resolved.fingerprint:
                 self.end(shape, "the table, its policies or its rights changed")
                 return
-            await self._publish(resolved)
+            await self.definitions.publish(resolved)
         except ApiError as error:
             if error.status != 503:
                 self.end(shape, "its caller may not read it any more")
@@ -312,24 +287,6 @@ class ShapeRegistry:
             shapes.discard(shape)
         shape.resolved = resolved
         self._index(shape)
-
-    async def resolved(
-        self, definition: ShapeDefinition, role: str, claims: dict[str, object]
-    ) -> ResolvedShape:
-        """Resolve a definition for a role and its claims. Raises: as `resolve`."""
-        return await resolve(self.database, definition, SyncCaller(role, claims, self._role_settings(role)))
-
-    async def resolved_for(self, definition: ShapeDefinition, role: str, claims: str) -> ResolvedShape:
-        """Resolve a definition for a request; equal requests within `_RESOLVED_S` share the result. Raises: as `resolve`."""
-        key = (definition, role, claims)
-        cached = self._resolved.get(key)
-        if cached is not None and cached[0] > time.monotonic():
-            return cached[1]
-        resolved = await self.resolved(definition, role, msgspec.json.decode(claims, type=dict[str, object]))
-        if len(self._resolved) >= _MOST_RESOLVED:
-            self._resolved.clear()
-        self._resolved[key] = (time.monotonic() + _RESOLVED_S, resolved)
-        return resolved
 
     # Restarts
 
@@ -345,11 +302,11 @@ class ShapeRegistry:
         try:
             store = await asyncio.to_thread(ShapeStore, folder)
             stored = msgspec.json.decode(store.notes()["definition"], type=StoredDefinition)
-            resolved = await self.resolved(stored.definition, stored.role, stored.claims)
+            resolved = await self.definitions.resolved(stored.definition, stored.role, stored.claims)
             if (resolved.key, resolved.fingerprint) != (stored.key, stored.fingerprint):
                 store.close()
                 return False
-            await self._publish(resolved)
+            await self.definitions.publish(resolved)
             shape = self._add(folder.name, resolved, store)
             await shape.load()
         except (ApiError, LookupError, msgspec.MsgspecError, OSError, ValueError, sqlite3.Error):

@@ -14,8 +14,9 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sync.catalog import RightsDigest, read_rights, unpublish_listed
 from workers.sync.follower import StreamFollower
 from workers.sync.observations import SyncCrashed, SyncWaits
+from workers.sync.pending import PendingChange
 from workers.sync.registry import ShapeRegistry
-from workers.sync.shape import PendingChange, Shape, ShapeState
+from workers.sync.shape import Shape, ShapeState
 
 _EVERY_S = 1.5
 COMPARED_S = 3.0
@@ -65,10 +66,10 @@ class RightsWatch:
         if digest == self._follower.fingerprint:
             return
         self._rights = before  # until all shapes have obeyed the change
-        self._registry.forget_resolved()
+        self._registry.definitions.forget_resolved()
         if (before is None or before.others != rights.others) and await unpublish_listed(self._database):
             # until now the reader of the log had to leave all shapes out
-            self._registry.forget_published()
+            self._registry.definitions.forget_published()
             self._registry.end_all("a publication of realtime lists columns of a table that has a shape")
         for shape in list(self._registry.by_handle.values()):
             if before is None or concerns(before, rights, shape):

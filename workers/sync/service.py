@@ -9,7 +9,7 @@ from broker.codec import encode
 from broker.nats.connection import NatsConnection
 from broker.subjects import SHAPES_CHANGED
 from schemas.settings.sync import SyncSettings
-from schemas.sync import ShapesChanged
+from schemas.sync import PLACE_FILE, ShapesChanged, shapes_folder
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.request_context.identity import IdentityResolver
 from workers.sync.follower import StreamFollower
@@ -36,8 +36,10 @@ class SyncService:
     ) -> None:
         self._connection, self._folder = connection, folder
         self._changed: set[str] = set()
-        self.registry = ShapeRegistry(database, folder / "shapes", settings, role_settings, self._on_changed)
-        self._follower = StreamFollower(connection, self.registry, folder / "place.json")
+        self.registry = ShapeRegistry(
+            database, shapes_folder(folder), settings, role_settings, self._on_changed
+        )
+        self._follower = StreamFollower(connection, self.registry, folder / PLACE_FILE)
         self._watch = RightsWatch(database, self.registry, self._follower)
         self._remove_metrics = metrics.register(self.registry)
         self.worker = SyncWorker(self.registry, identities, metrics.count, folder)

@@ -15,38 +15,32 @@ Positions. A client holds `<position>_0` of the last up-to-date message, so ever
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from typing import TypeVar
 
-import msgspec
-
-from schemas.sync import SEPARATOR
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.transaction_snapshot import TransactionSnapshot
 from workers.sql.compose import quoted
 from workers.sync.copied_rows import CopiedRowFormat
 from workers.sync.definition import ResolvedShape
 from workers.sync.errors import MustRefetch
-from workers.sync.messages import Batch, Draft, RowState, change_of, rendered, snapshot_end
+from workers.sync.messages import Batch, Draft, RowState, change_of, rendered
 from workers.sync.parameters import INFINITE, Offset
-from workers.sync.reading import CallerSnapshot, SnapshotPoint, gathered, open_snapshot, read_by_keys
+from workers.sync.pending import KeyValues, PendingChange, key_values
+from workers.sync.reading import SnapshotPoint, open_snapshot, read_by_keys
+from workers.sync.recent_reads import RecentReads
+from workers.sync.snapshot_chunks import chunks_of
 from workers.sync.store import ShapeStore, in_thread
 
 KEYS_AT_ONCE = 500
-_PAGE = 128 * 1024
-"""Bytes of rows that become messages at once: a thread has Python's lock for less than a millisecond."""
 _QUIET_S = 1.0
-_MOST_RECENT = 5000
 MOST_MEMBERS = 5000
 """Rows of a shape whose keys are in memory, so that changes of other rows are skipped."""
-_MOST_PENDING = 100_000
 
 T = TypeVar("T")
-KeyValues = tuple[str, ...]
 
 
 class ShapeState(Enum):
@@ -55,47 +49,6 @@ class ShapeState(Enum):
     BUILDING = "building"
     LIVE = "live"
     ENDED = "ended"
-
-
-@dataclass(frozen=True, slots=True)
-class _LastRead:
-    """What the last message of a key included, and the transactions that it named."""
-
-    seen: TransactionSnapshot
-    txids: frozenset[int]
-
-
-@dataclass(slots=True)
-class PendingChange:
-    """What transactions did that are applied together. `renamed`: new key -> old key."""
-
-    lsn: int
-    txids: dict[int, None] = field(default_factory=dict)
-    keys: dict[KeyValues, dict[int, None]] = field(default_factory=dict)
-    renamed: dict[KeyValues, KeyValues] = field(default_factory=dict)
-    compares: bool = False
-    """All keys must be compared: a table that policies read changed, or a key cannot be read."""
-    reads_all: bool = False
-    """So many rows changed that all are read again."""
-
-    def merge(self, other: "PendingChange") -> None:
-        """Add what came later."""
-        self.lsn = max(self.lsn, other.lsn)
-        self.txids |= other.txids
-        for key, txids in other.keys.items():
-            for txid in txids:
-                self.add_key(key, txid)
-        self.renamed |= other.renamed
-        self.compares |= other.compares
-        self.reads_all |= other.reads_all
-
-    def add_key(self, key: KeyValues, txid: int) -> None:
-        """Note a row that may have changed."""
-        self.keys.setdefault(key, {})[txid] = None
-        if len(self.keys) > _MOST_PENDING:
-            self.keys.clear()
-            self.renamed.clear()
-            self.reads_all = True
 
 
 class Shape:
@@ -138,7 +91,7 @@ class Shape:
         self._grew = asyncio.Event()
         self._told = 0
         self._last: Offset | None = None
-        self._recent: dict[bytes, _LastRead] = {}
+        self._recent = RecentReads()
         table = resolved.table
         self._relation = f"{quoted(table.schema)}.{quoted(table.name)}"
 
@@ -151,7 +104,7 @@ class Shape:
             table, form = self.resolved.table, self.resolved.form
             names = [column.name for column in self.resolved.columns]
             rows = CopiedRowFormat(form.relation, len(table.key), names)
-            async for pieces in self._chunks_of(snapshot, rows):
+            async for pieces in chunks_of(snapshot, self.resolved.sql.copy(), rows, self._chunk_size):
                 await self._append_chunk(*pieces)
         await self._in_thread(lambda: self.store.note(snapshot=self.snapshot.encode()))
         self._told = max(self._told, self._reached())  # what shapes before this one may have reported
@@ -179,25 +132,6 @@ class Shape:
             keys = await self._in_thread(lambda: self.store.first_keys(MOST_MEMBERS + 1))
             if len(keys) <= MOST_MEMBERS:
                 self.members = {key_values(key, self._relation) for key in keys}
-
-    async def _chunks_of(
-        self, snapshot: CallerSnapshot, rows: CopiedRowFormat
-    ) -> AsyncIterator[tuple[list[bytes], bytes]]:
-        """Yield the joined messages of each chunk, and the message that ends the last one."""
-        chunk: list[bytes] = []
-        size = 0
-        async with aclosing(gathered(snapshot.copied(self.resolved.sql.copy()), _PAGE)) as pages:
-            async for page in pages:
-                messages, at = await asyncio.to_thread(rows.messages, page), 0
-                while size + len(messages) - at >= self._chunk_size:
-                    cut = messages.find(SEPARATOR, max(at, at + self._chunk_size - size))
-                    if cut < 0:
-                        break
-                    yield [*chunk, messages[at:cut]], b""
-                    chunk, size, at = [], 0, cut + len(SEPARATOR)
-                chunk.append(messages[at:] if at else messages)
-                size += len(chunk[-1])
-        yield chunk, snapshot_end(snapshot.point.text)
 
     async def _wait_for_quiet(self) -> None:
         """Wait until no client reads the snapshot any more, or a change came: what follows takes as long as the reading."""
@@ -420,7 +354,7 @@ class Shape:
             await in_thread(partial(self.store.apply, lsn, messages, states))
             self._last = (lsn, messages[-1][0])
             self.is_retired |= batch.is_move and any(value is None for value in states.values())
-            self._remember(states, seen, frozenset(batch.txids))
+            self._recent.note(states, seen, frozenset(batch.txids))
             self._note_members(states)
         self._on_changed(self.handle)
 
@@ -441,7 +375,9 @@ class Shape:
     ) -> Draft | None:
         """Return the message of a row, if there is one."""
         is_noted = (
-            had is not None and row.value is not None and any(self._was_read(row.key, txid) for txid in txids)
+            had is not None
+            and row.value is not None
+            and any(self._recent.includes(row.key, txid) for txid in txids)
         )
         link: tuple[str, bytes] | None = None
         if row.key in renamed and had is None:
@@ -449,20 +385,6 @@ class Shape:
         elif row.value is None and row.key in renamed.values():
             link = ("key_change_to", next(new for new, old in renamed.items() if old == row.key))
         return change_of(self.resolved.form, row.key, had, row.value, is_noted=is_noted, renamed=link)
-
-    def _was_read(self, key: bytes, txid: int) -> bool:
-        """Return whether an earlier message of a key included a transaction that had not had its turn."""
-        last = self._recent.get(key)
-        return last is not None and txid not in last.txids and last.seen.can_see(txid)
-
-    def _remember(
-        self, states: Mapping[bytes, bytes | None], seen: TransactionSnapshot, txids: frozenset[int]
-    ) -> None:
-        for key in states:
-            self._recent.pop(key, None)
-            self._recent[key] = _LastRead(seen, txids)
-        while len(self._recent) > _MOST_RECENT:
-            del self._recent[next(iter(self._recent))]
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         """Run work on the store. Raises: MustRefetch if the shape has ended: its files are closed then."""
@@ -474,10 +396,3 @@ class Shape:
 def _deletes_first(rows: Sequence[RowState]) -> list[RowState]:
     """Return the rows with those that are gone first: the old key of a row comes before its new one."""
     return sorted(rows, key=lambda row: row.value is not None)
-
-
-def key_values(key: bytes, relation: str) -> KeyValues:
-    """Return the texts of a key from its JSON text. `/` is doubled inside of a value, so that `"/"` only separates."""
-    text = msgspec.json.decode(key, type=str)
-    prefix = len(relation) + 2
-    return tuple(value.replace("//", "/") for value in text[prefix:-1].split('"/"'))

@@ -106,7 +106,7 @@ class SyncWorker:
         if isinstance(request.caller, RejectedCaller):
             raise TokenRejected(request.caller.message)
         identity = self._identities().of(request.caller)
-        return await self._registry.resolved_for(asked.definition, identity.role, identity.claims)
+        return await self._registry.definitions.resolved_for(asked.definition, identity.role, identity.claims)
 
     async def _existing(self, handle: str, resolved: ResolvedShape, caller_key: str) -> Shape:
         """Return the shape of a handle. Raises: MustRefetch with the caller's own shape if it is not one of this caller's."""

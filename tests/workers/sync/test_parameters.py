@@ -12,7 +12,7 @@ from workers.sync.errors import InvalidParameters
 from workers.sync.identity import claims_of_policy
 from workers.sync.messages import MessageFormat, change_of
 from workers.sync.parameters import INFINITE, Place, parse_request
-from workers.sync.shape import key_values
+from workers.sync.pending import key_values
 from workers.sync.where.equality import equal_columns
 from workers.sync.where.grammar import parse_where
 from workers.sync.where.order import parse_order
@@ -47,6 +47,11 @@ SCOPE = Scope(
         ("table=t&offset=-1&params[a]=x", "params", "keys must be numbers, starting from 1"),
         ("table=t&offset=-1&columns=", "columns", "must name at least one column"),
         ("table=t&offset=-1&replica=all", "replica", "is invalid: must be default or full"),
+        (
+            "table=t&offset=-1&queryable_columns=id",
+            "queryable_columns",
+            "is not known here: grant the caller's role SELECT on these columns alone",
+        ),
     ],
 )
 def test_a_wrong_parameter_is_named(query: str, parameter: str, text: str) -> None:

@@ -6,7 +6,7 @@ change costs does not grow with the shapes that it does not concern. Only types 
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from workers.sync.where.grammar import ColumnRef, ParamRef, Piece, Pieces, Value, Word
+from workers.sync.where.pieces import ColumnRef, ParamRef, Piece, Pieces, Value, Word
 
 _NUMBERS = frozenset({"int2", "int4", "int8"})
 _TEXTS = frozenset({"text", "varchar"})

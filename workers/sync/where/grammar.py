@@ -10,9 +10,9 @@ Every operation is written in parentheses, so that how strongly operators bind i
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from workers.sync.names import DEFAULT_SCHEMA, TableName
+from workers.sync.names import DEFAULT_SCHEMA
+from workers.sync.where.pieces import ColumnRef, ParamRef, Piece, Pieces, Subquery, Value, Word
 from workers.sync.where.tokens import ExpressionRejected, Token, TokenKind, rejected, tokenize, unexpected
 from workers.sync.where.words import (
     COMPARISONS,
@@ -29,50 +29,6 @@ from workers.sync.where.words import (
 DEEPEST = 60
 """Levels of parentheses."""
 
-
-@dataclass(frozen=True, slots=True)
-class ColumnRef:
-    """A column of the table of its SELECT; `qualifier` as it was written, may be empty."""
-
-    name: str
-    qualifier: tuple[str, ...]
-    place: int
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A constant text, whose type the context decides."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ParamRef:
-    """A parameter by its number, from 1."""
-
-    number: int
-    place: int
-
-
-@dataclass(frozen=True, slots=True)
-class Subquery:
-    """Columns of another table, of the rows for which `where` is true."""
-
-    columns: tuple[ColumnRef, ...]
-    table: TableName
-    where: "Pieces"
-    is_negated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """Constant text of ours."""
-
-    text: str
-
-
-Piece = Word | ColumnRef | Value | ParamRef | Subquery
-Pieces = tuple[Piece, ...]
 
 _OPEN, _CLOSE, _COMMA = Word("("), Word(")"), Word(", ")
 _IS = {
@@ -94,14 +50,6 @@ def parse_where(text: str, *, allows_subqueries: bool) -> Pieces:
     pieces = parser.expression(0)
     parser.end()
     return pieces
-
-
-def subqueries_of(pieces: Pieces) -> Iterator[Subquery]:
-    """Yield the subqueries of an expression, those inside of others too."""
-    for piece in pieces:
-        if isinstance(piece, Subquery):
-            yield piece
-            yield from subqueries_of(piece.where)
 
 
 def _typed(pieces: Pieces) -> Iterator[Piece]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workers.sql.compose import Sql, catalog_text, concat, ident, join, param, qualified, raw
 from workers.sync.names import TableName
-from workers.sync.where.grammar import ColumnRef, ParamRef, Pieces, Subquery, Value, Word
+from workers.sync.where.pieces import ColumnRef, ParamRef, Pieces, Subquery, Value, Word
 from workers.sync.where.tokens import ExpressionRejected, rejected
 
 ALIAS = "hw_row"

@@ -1,0 +1,36 @@
+"""What the last messages of a shape included: transactions whose changes were read before it was their turn. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workers.database.transaction_snapshot import TransactionSnapshot
+
+_MOST = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class _LastRead:
+    """What the last message of a key included, and the transactions that it named."""
+
+    seen: TransactionSnapshot
+    txids: frozenset[int]
+
+
+class RecentReads:
+    """The last message of each of the keys that changed last."""
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, _LastRead] = {}
+
+    def includes(self, key: bytes, txid: int) -> bool:
+        """Return whether an earlier message of a key included a transaction that had not had its turn."""
+        last = self._last.get(key)
+        return last is not None and txid not in last.txids and last.seen.can_see(txid)
+
+    def note(self, keys: Iterable[bytes], seen: TransactionSnapshot, txids: frozenset[int]) -> None:
+        """Note messages of some keys: the snapshot in which their rows were read, and the transactions that they name."""
+        for key in keys:
+            self._last.pop(key, None)
+            self._last[key] = _LastRead(seen, txids)
+        while len(self._last) > _MOST:
+            del self._last[next(iter(self._last))]
