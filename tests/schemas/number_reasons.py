@@ -172,6 +172,12 @@ REASONS: dict[str, dict[str, str]] = {
     "services/supervisor/data_folder/starting.py": {
         "int(entry.name)": OWN,
     },
+    "services/supervisor/postgres/major_upgrade/copy.py": {
+        "int(entry[1])": PATTERN,
+    },
+    "services/supervisor/postgres/major_upgrade/upgrade.py": {
+        "int((present.data / 'PG_VERSION').read_text().strip())": OWN,
+    },
     "services/supervisor/port_holder.py": {
         "int(fields[1].rpartition(':')[2], 16)": OWN,
     },
@@ -481,8 +487,11 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/sync/reading.py": {
         "int(row[1] or 0)": DATABASE,
+        "int(limit or 0)": DATABASE,
     },
     "workers/sync/store.py": {
+        "int(found[0])": OWN,
+        "int(found[1])": OWN,
         "int(count)": OWN,
     },
     "workers/sync/where/grammar.py": {
