@@ -11,6 +11,7 @@ from workers.management.operations import (
     catalog,
     certificates,
     continuous_backup,
+    event_deliveries,
     event_webhooks,
     factors,
     function_calls,
@@ -106,6 +107,7 @@ _AREAS = (
     queues,
     webhooks,
     event_webhooks,
+    event_deliveries,
     # Realtime
     realtime,
     realtime_state,
