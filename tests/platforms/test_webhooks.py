@@ -19,6 +19,8 @@ SCHEMA = """
 create table public.orders (id int primary key, status text not null default 'new', note text, amount numeric(10,2));
 create table public.keyless (id int);
 create table public.gone (id int primary key);
+create table public.parts (id int primary key) partition by range (id);
+create table public.parts_1 partition of public.parts for values from (0) to (10);
 alter table public.orders replica identity full;
 grant select, insert, update, delete on public.orders to service_role;
 """
@@ -74,6 +76,21 @@ def test_changes_of_rows_arrive_signed_as_they_were_asked_for(
     for event in (inserted, updated, deleted):
         Webhook(secret).verify(event.body, event.headers)
         assert (event.json["id"], event.headers["x-shop"]) == (event.id, "one")
+
+
+def test_rows_of_partitions_are_those_of_their_table(
+    server: Platform, owner: RemoteAdministrator, target: Receiver
+):
+    add(owner, target, "parts", table="parts")
+    server.psql(
+        "create table public.parts_2 partition of public.parts for values from (10) to (20);"
+        "insert into public.parts values (1), (11)"
+    )
+
+    events = target.wait_for("/parts", 2)
+
+    assert {event.json["data"]["table"] for event in events} == {"parts"}
+    assert {event.json["data"]["record"]["id"] for event in events} == {1, 11}
 
 
 def test_what_is_not_taken_is_sent_again_in_the_order_of_its_row_and_holds_back_nobody(
