@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process_group("clients")
 
 IS_THERE = shutil.which("nginx") is not None
 _CONFIG = """
-daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
+{user} daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
 events {{ worker_connections 64; }}
 http {{
   access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
@@ -85,12 +85,9 @@ def cache(tables: Platform, tmp_path: Path) -> Iterator[str]:
             pytest.fail("nginx is not on this machine")
         pytest.skip("nginx is not on this machine")
     port = free_port()
-    tmp_path.chmod(0o777)  # its workers run as another user
-    for parent in list(tmp_path.parents)[:3]:
-        if parent.name.startswith("pytest"):
-            parent.chmod(0o755)
+    user = "user root;" if os.geteuid() == 0 else ""  # its workers write into the folder of the test
     file = tmp_path / "nginx.conf"
-    file.write_text(_CONFIG.format(folder=tmp_path, port=port, url=tables.url))
+    file.write_text(_CONFIG.format(user=user, folder=tmp_path, port=port, url=tables.url))
     process = subprocess.Popen(["nginx", "-c", str(file), "-e", str(tmp_path / "early.log")])
     url = f"http://127.0.0.1:{port}"
     try:

@@ -68,7 +68,10 @@ def test_a_database_of_another_major_version_is_refused_and_left_alone(root):
     done = start(root)
 
     assert done.returncode == 2
-    assert "was made by Postgres 15, and this is Postgres 18. Dump it with the older version" in done.stderr
+    assert (
+        "was made by Postgres 15, and this is Postgres 18. Bring it to this version with `headwater upgrade-postgres --from DIR`"
+        in done.stderr
+    )
     assert files(data) == {str(data / "PG_VERSION"): b"15\n"}
 
 

@@ -137,4 +137,4 @@ delete from headwater.webhook_deliveries where id in (
 returning 1
 
 -- name: switch_triggers
-select headwater.switch_webhook_triggers()
+select headwater.switch_storage_webhooks(), headwater.switch_auth_webhooks()

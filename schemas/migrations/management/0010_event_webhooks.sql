@@ -149,50 +149,62 @@ begin
   return null;
 end $$;
 
-drop trigger if exists headwater_webhooks on storage.events_outbox;
-create trigger headwater_webhooks after insert on storage.events_outbox
-  for each row execute function headwater.send_storage_event();
-alter table storage.events_outbox disable trigger headwater_webhooks;
-drop trigger if exists headwater_webhooks on auth.users;
-create trigger headwater_webhooks after insert or update or delete on auth.users
-  for each row execute function headwater.send_user_event();
-alter table auth.users disable trigger headwater_webhooks;
-
--- Switch the triggers on while a webhook wants what they send, so that nobody else pays for them; also in sessions of replicas
--- (`session_replication_role`), for a write that sets it is a write.
-create or replace function headwater.switch_webhook_triggers() returns void
+-- The triggers are there while a webhook wants what they send: nobody else pays for them, and they are in no dump. `always`, so that a
+-- write in a session of a replica (`session_replication_role`) is a write. The functions run as the owners of the tables, for what a
+-- change of the schema sets off must not run as a superuser.
+create or replace function headwater.switch_storage_webhooks() returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set lock_timeout = '5s' as $$
 declare
-  wanted record;
+  is_there boolean;
 begin
   perform pg_catalog.pg_advisory_xact_lock(1752658803, 2);
-  for wanted in
-    select t.source, t.relation, t.state, exists (
-      select from headwater.webhooks as w where w.source = t.source
-    ) as is_wanted
-    from (
-      select 'storage' as source, 'storage.events_outbox' as relation, tgenabled as state from pg_catalog.pg_trigger
-      where tgrelid = 'storage.events_outbox'::regclass and tgname = 'headwater_webhooks'
-      union all
-      select 'auth', 'auth.users', tgenabled from pg_catalog.pg_trigger
-      where tgrelid = 'auth.users'::regclass and tgname = 'headwater_webhooks'
-    ) as t
-  loop
-    if wanted.is_wanted and wanted.state <> 'A' then
-      execute pg_catalog.format('alter table %s enable always trigger headwater_webhooks', wanted.relation);
-    elsif not wanted.is_wanted and wanted.state <> 'D' then
-      execute pg_catalog.format('alter table %s disable trigger headwater_webhooks', wanted.relation);
-    end if;
-  end loop;
+  is_there := exists (
+    select from pg_catalog.pg_trigger where tgrelid = 'storage.events_outbox'::regclass and tgname = 'headwater_webhooks'
+  );
+  if is_there = exists (select from headwater.webhooks as w where w.source = 'storage') then
+    return;
+  elsif is_there then
+    drop trigger headwater_webhooks on storage.events_outbox;
+  else
+    create trigger headwater_webhooks after insert on storage.events_outbox
+      for each row execute function headwater.send_storage_event();
+    alter table storage.events_outbox enable always trigger headwater_webhooks;
+  end if;
+end $$;
+
+create or replace function headwater.switch_auth_webhooks() returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set lock_timeout = '5s' as $$
+declare
+  is_there boolean;
+begin
+  perform pg_catalog.pg_advisory_xact_lock(1752658803, 2);
+  is_there := exists (
+    select from pg_catalog.pg_trigger where tgrelid = 'auth.users'::regclass and tgname = 'headwater_webhooks'
+  );
+  if is_there = exists (select from headwater.webhooks as w where w.source = 'auth') then
+    return;
+  elsif is_there then
+    drop trigger headwater_webhooks on auth.users;
+  else
+    create trigger headwater_webhooks after insert or update or delete on auth.users
+      for each row execute function headwater.send_user_event();
+    alter table auth.users enable always trigger headwater_webhooks;
+  end if;
 end $$;
 
 revoke all on headwater.webhooks, headwater.webhook_deliveries, headwater.webhook_place from public;
 revoke all on function headwater.send_event(text, text, text, text, text, jsonb), headwater.send_storage_event(),
-  headwater.user_of_event(auth.users), headwater.send_user_event(), headwater.switch_webhook_triggers() from public;
+  headwater.user_of_event(auth.users), headwater.send_user_event(), headwater.switch_storage_webhooks(), headwater.switch_auth_webhooks() from public;
 grant select, insert, update, delete on headwater.webhooks, headwater.webhook_deliveries to headwater_management;
 grant select, update on headwater.webhooks to headwater_scheduler;
 grant select, insert, update, delete on headwater.webhook_deliveries to headwater_scheduler;
 grant select, insert, update on headwater.webhook_place to headwater_scheduler;
-grant execute on function headwater.switch_webhook_triggers() to headwater_management, headwater_scheduler;
+grant execute on function headwater.switch_storage_webhooks(), headwater.switch_auth_webhooks() to headwater_management, headwater_scheduler;
+grant usage on schema headwater to supabase_storage_admin, supabase_auth_admin;
+grant select (source) on headwater.webhooks to supabase_storage_admin, supabase_auth_admin;
+grant execute on function headwater.send_storage_event() to supabase_storage_admin;
+grant execute on function headwater.send_user_event() to supabase_auth_admin;
+alter function headwater.switch_storage_webhooks() owner to supabase_storage_admin;
+alter function headwater.switch_auth_webhooks() owner to supabase_auth_admin;
 grant usage on schema realtime to headwater_management, headwater_scheduler;
 grant execute on function realtime.publish_for_sync(oid), realtime.writers_of(oid[]) to headwater_management, headwater_scheduler;

@@ -56,7 +56,7 @@ select
   $9::boolean, $10::boolean, $11, $12
 
 -- name: switch_triggers
-select headwater.switch_webhook_triggers()
+select headwater.switch_storage_webhooks(), headwater.switch_auth_webhooks()
 
 -- name: notify
 select pg_catalog.pg_notify('headwater_webhooks', '')
