@@ -75,6 +75,7 @@ class ChangeIntake:
         while True:
             self._changed.clear()
             if not self._webhooks.of_tables:
+                await self._close_reader()  # a later webhook is followed from its own beginning
                 await self._changed.wait()
                 continue
             await self._take_in_new()

@@ -1,5 +1,6 @@
 """The webhooks as the leader knows them: read again when they or the schema change."""
 
+import asyncio
 import time
 from collections.abc import Mapping
 
@@ -60,12 +61,17 @@ class WebhookList:
     def __init__(self, leadership: Leadership, sealer: TextSealer) -> None:
         self._leadership, self._sealer = leadership, sealer
         self._published: set[int] = set()
+        self._reading = asyncio.Lock()
         self._targets: dict[str, tuple[str, WebhookTarget | None]] = {}
         self.stored: Mapping[str, StoredWebhook] = {}
         self.of_tables: Mapping[tuple[str, str], list[RowWebhook]] = {}
 
     async def read(self) -> None:
         """Read all webhooks, and publish their tables. Raises: DatabaseError, LeadershipLost."""
+        async with self._reading:  # else an older list could take the place of a newer one
+            await self._read()
+
+    async def _read(self) -> None:
         rows = [_decode(row["row"]) for row in await self._leadership.ask(SQL["webhooks"])]
         self.stored = {row.id: row for row in rows}
         self._targets = {id: target for id, target in self._targets.items() if id in self.stored}
