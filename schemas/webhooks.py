@@ -112,7 +112,7 @@ def new_secret() -> str:
 
 
 def check_secret(text: str) -> str:
-    """Return a signing secret that somebody chose. Raises: InvalidWebhook."""
+    """Return a signing secret that was chosen by a person. Raises: InvalidWebhook."""
     bare = text.removeprefix(SECRET_PREFIX).rstrip("=")
     try:
         key = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)

@@ -259,4 +259,4 @@ def _until(
         if condition(row):
             return row
         assert time.monotonic() < deadline, row
-        time.sleep(0.1)
+        time.sleep(0.1)  # between two questions: nothing announces the state of a webhook

@@ -36,6 +36,8 @@ RIGHTS = ("ACL", "DEFAULT ACL")
 _PLATFORM_STATE = ("headwater", "net")
 """Schemas whose rows describe the state of this platform, not of the saved one."""
 _PARTITION = re.compile(r"realtime messages_\d")
+_PLATFORM_TRIGGERS = ("auth users headwater_webhooks", "storage events_outbox headwater_webhooks")
+"""Triggers that are there while a webhook wants events of accounts or of storage; they belong to this platform's webhooks."""
 JOBS = ("cron job", "cron job_run_details")
 """Tables of the superuser whose rows belong to the project. If a dump defines such a table, it is the project's own: a dump never
 defines the objects of an extension."""
@@ -99,6 +101,8 @@ def divide_entries(
         if (entry.kind, entry.place) in platform_entries:
             if entry.kind in RIGHTS and entry.schema not in _PLATFORM_STATE:
                 parts.rights.append(entry)
+            continue
+        if entry.kind == "TRIGGER" and entry.place in _PLATFORM_TRIGGERS:
             continue
         if entry.kind in _LEFT_OUT or about.startswith(("EXTENSION ", "DATABASE ")):
             continue

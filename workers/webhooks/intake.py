@@ -139,7 +139,7 @@ class ChangeIntake:
         stream, seq, self._lsn = rows[0]
         if stream == head.created:
             return int(seq)
-        await self._note_gap("the stream of changes was made anew")
+        await self._note_gap("the stream of changes was created again")
         return head.first_seq - 1
 
     async def _up_to(self, head: StreamHead, lsn: int) -> int:

@@ -59,7 +59,7 @@ class WebhookGaveUp(Observation, frozen=True):
 
 
 class WebhookPaused(Observation, frozen=True):
-    """A webhook sends no more until somebody resumes it; its events are stored meanwhile."""
+    """A webhook sends no more until it is resumed; its events are stored meanwhile."""
 
     level: ClassVar[str] = "error"
     webhook: str

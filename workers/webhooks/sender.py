@@ -1,6 +1,6 @@
 """Takes deliveries that are due, sends them, and stores what became of them.
 
-Each webhook has room for a number of requests at a time, so a receiver that hangs holds back nobody else. A delivery stays `waiting` until
+Each webhook has room for a number of requests at a time, so a receiver that hangs delays no other. A delivery stays `waiting` until
 its outcome is stored: one whose request was answered when the process died is sent again, with the same id. Outcomes that arrive
 together are stored in one statement.
 """
@@ -151,7 +151,7 @@ class WebhookSender:
         return len(rows)
 
     async def _sleep(self, rooms: Mapping[str, int]) -> None:
-        """Sleep until something is due, a request ends or somebody wakes the sender."""
+        """Sleep until something is due, a request ends or the sender is woken."""
         pause_s: float | None = None
         if rooms:
             next_s = (await self._leadership.ask(SQL["next_due"], list(rooms)))[0][0]

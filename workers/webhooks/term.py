@@ -65,7 +65,7 @@ class WebhookTerm:
         await self._sender.finish(float(self._settings.pools.drain_timeout) * _SHARE_OF_DRAIN)
 
     async def _read_again(self) -> None:
-        """Read the webhooks when somebody changed them, or stored a delivery."""
+        """Read the webhooks when they were changed, or a delivery was stored."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_S if self.webhooks.stored else None):

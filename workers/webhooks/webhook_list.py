@@ -101,7 +101,7 @@ class WebhookList:
         return target.secrets if time.time() < target.former_until else target.secrets[:1]
 
     async def pause(self, id: str, reason: str) -> None:
-        """Pause a webhook until somebody resumes it. Raises: DatabaseError, LeadershipLost."""
+        """Pause a webhook until it is resumed. Raises: DatabaseError, LeadershipLost."""
         await self._leadership.ask(SQL["pause"], id, reason)
         observe(WebhookPaused(self.stored[id].name, reason))
 

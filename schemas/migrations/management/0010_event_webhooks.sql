@@ -149,7 +149,7 @@ begin
   return null;
 end $$;
 
--- The triggers are there while a webhook wants what they send: nobody else pays for them, and they are in no dump. `always`, so that a
+-- The triggers are there while a webhook wants what they send: other platforms do not pay for them, and the restore of a backup leaves them out. `always`, so that a
 -- write in a session of a replica (`session_replication_role`) is a write. The functions run as the owners of the tables, for what a
 -- change of the schema sets off must not run as a superuser.
 create or replace function headwater.switch_storage_webhooks() returns void
