@@ -4,7 +4,7 @@ import pytest
 
 from tests.failures import FailureDigest
 from tests.run.controller import ForkedRun
-from tests.run.long_tests import WithoutLongTests
+from tests.run.left_out import LONG, OF_CLIENTS, WithoutListed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,6 +14,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--record-seconds", action="store_true", help="write tests/run/group_seconds.json anew")
     parser.addoption("--without-long", action="store_true", help="leave out what tests/long_tests.txt lists")
+    parser.addoption(
+        "--without-clients", action="store_true", help="leave out what tests/client_tests.txt lists"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -21,5 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(FailureDigest(), "failure-digest")
     if (processes := config.getoption("processes")) > 1:
         config.pluginmanager.register(ForkedRun(processes), "forked-run")
-    if config.getoption("without_long"):
-        config.pluginmanager.register(WithoutLongTests(), "without-long-tests")
+    without_long, without_clients = config.getoption("without_long"), config.getoption("without_clients")
+    lists = [LONG] * without_long + [OF_CLIENTS] * without_clients
+    if lists:
+        config.pluginmanager.register(WithoutListed(lists, limits_examples=without_long), "without-listed")

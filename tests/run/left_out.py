@@ -1,0 +1,80 @@
+"""The tests that a run leaves out, listed in two files: a folder (ending with "/"), a module or a test a line, with the reason.
+
+    tests/long_tests.txt     what `make test` and `make check` leave to `make check-all`; of each a short neighbour stays
+    tests/client_tests.txt   what `make test` leaves to `make check`: browsers and the clients of others
+
+A line with `+` names what stays of a listed folder or module.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+LONG = Path(__file__).parents[1] / "long_tests.txt"
+OF_CLIENTS = LONG.with_name("client_tests.txt")
+MOST_EXAMPLES = 50
+"""Examples of a property test that says how many it wants; `make check-all` tries all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Names of folders, modules and tests: what is left out, and what of it stays."""
+
+    listed: frozenset[str]
+    staying: frozenset[str]
+
+    def has(self, nodeid: str) -> bool:
+        """Return whether a test is left out."""
+        test = nodeid.partition("[")[0]
+        module = test.partition("::")[0]
+        folders = {f"{folder}/" for folder in PurePosixPath(module).parents}
+        names = {nodeid, test, module} | folders
+        return not names.isdisjoint(self.listed) and names.isdisjoint(self.staying)
+
+
+def read_list(file: Path) -> LeftOut:
+    """Read a file with lines of a name and a reason. Raises: ValueError for a line without a reason."""
+    return parse_list(file.name, file.read_text().splitlines())
+
+
+def parse_list(name_of_list: str, lines: Iterable[str]) -> LeftOut:
+    """Parse the lines of such a file."""
+    listed, staying = set(), set()
+    for line in lines:
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, _, reason = line.partition(" ")
+        if not reason.strip():
+            raise ValueError(f"{name_of_list}: {name} has no reason")
+        (staying if name.startswith("+") else listed).add(name.removeprefix("+"))
+    return LeftOut(frozenset(listed), frozenset(staying))
+
+
+class WithoutListed:
+    """Leaves the tests of lists out of a run."""
+
+    def __init__(self, lists: Iterable[Path], limits_examples: bool) -> None:
+        self._lists = [read_list(file) for file in lists]
+        self._limits_examples = limits_examples
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Deselect them."""
+        left_out = {item for item in items if any(listed.has(item.nodeid) for listed in self._lists)}
+        if left_out:
+            config.hook.pytest_deselected(items=list(left_out))
+            items[:] = [item for item in items if item not in left_out]
+        if self._limits_examples:
+            for item in items:
+                limit_examples(getattr(item, "obj", None))
+
+
+def limit_examples(test: Any) -> None:
+    """Let a property test try at most `MOST_EXAMPLES`. Hypothesis keeps the settings of a decorator in an attribute."""
+    chosen = getattr(test, "_hypothesis_internal_use_settings", None)
+    if isinstance(chosen, settings) and chosen.max_examples > MOST_EXAMPLES:
+        test._hypothesis_internal_use_settings = settings(chosen, max_examples=MOST_EXAMPLES)
