@@ -3,18 +3,14 @@
 - At most `concurrency` handlers run. Up to `queue` further requests wait, each for `longest_wait` at most. Both
   numbers are shared fairly between callers (`broker/requests/fair_queue.py`, by `Request.caller_key`). A request that
   cannot wait, or would wait in vain, is rejected before its handler starts: 503 with `Retry-After`.
-  `Response.rejected_by` lets the edge send it to another member (`broker/requests/call.py`). So does a 503 of a handler
-  that found the member's own servers out of reach from its beginning to its end (`outage`): nothing can have been done,
-  and another machine may reach them.
+  `Response.rejected_by` lets the edge send it to another member (`broker/requests/call.py`).
 - A request whose time budget ends while it waits is dropped without work, because its edge has given up. A running
   one is cancelled then. It is also cancelled when its edge asks for that (`cancel.<pool>`) and when the connection to
   the broker is lost: the reply could not be delivered, and the database rolls back.
-- `ApiError` is turned into its response here and nowhere else. Any other exception becomes a 500 that shows the
-  request id.
-- A body longer than `INLINE_LIMIT` is sent as chunks (`broker/requests/body.py`). The request counts as running until
-  it is sent, unless its body is stored as a whole (`StreamedResponse.is_stored`): then it moves to one of `concurrency`
-  places for sending, shared in the same way, so that clients that read slowly do not keep other requests of their caller
-  from running. Without a free place it goes on counting as running, which bounds the answers that are being sent.
+- A request counts as running until its answer (`broker/requests/answer.py`) is sent, unless its body is stored as a whole
+  (`StreamedResponse.is_stored`): then it moves to one of `concurrency` places for sending, shared in the same way, so that
+  clients that read slowly do not keep other requests of their caller from running. Without a free place it goes on counting
+  as running, which bounds the answers that are being sent.
 - The member announces itself to edges before it subscribes to requests, and replies to the roll call with the
   requests it holds (`broker/requests/roll_call.py`). Its own subject `member.<name>` tells edges whether its
   connection is open, and takes requests that are addressed to it by name while another member is silent.
@@ -25,27 +21,25 @@ import contextlib
 import math
 import secrets
 import sys
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import Coroutine
 
 import msgspec
 
 from broker import subjects
 from broker.codec import InvalidMessage, decode_request, decoder, encode
 from broker.nats.connection import NatsConnection, NatsSubscription
-from broker.nats.protocol import MessageTooLong, NatsMessage
+from broker.nats.protocol import NatsMessage
 from broker.observability.observations import HandlerFailed, RequestAnswered, RequestCancelled, RequestRefused
-from broker.observability.observe import gauge, observe, observe_wait, traceback_of
-from broker.observability.tracing import STATE, Tracing
-from broker.requests import body as bodies
+from broker.observability.observe import gauge, observe, observe_wait
+from broker.requests.answer import Answers, Outage, internal_error
 from broker.requests.current_request import CURRENT
-from broker.requests.failure_reasons import failure_reason
-from broker.requests.fair_queue import PLATFORM, FairQueue, QueueFull, WaitingRequest
-from broker.requests.handler import Handler, RequestBody, StreamedResponse, streamed
+from broker.requests.fair_queue import PLATFORM, FairQueue, QueueFull
+from broker.requests.handler import Handler
+from broker.requests.held_request import HeldRequest
 from broker.requests.roll_call import LEAVING, RollCallQuery, RollCallReply
-from broker.subjects import FUNCTIONS, Subject
-from schemas.errors import ApiError, Unavailable
-from schemas.http import INLINE_LIMIT, BodyStream, Headers, Request, Response
+from broker.subjects import Subject
+from schemas.errors import Unavailable
+from schemas.http import Request
 
 _SWEEP_S = 0.25
 LONGEST_WAIT_S = 10.0
@@ -57,42 +51,10 @@ _REJECTION_TEXTS = {
     "waited": "the {pool} workers did not begin this request in time",
 }
 """The error messages for requests whose handler was not started, by the reason of the fair queue."""
-Outage = Callable[[], object]
-_JSON = [("content-type", "application/json; charset=utf-8")]
 
-_FOREIGN_ANSWERS = frozenset({FUNCTIONS.pool})
-"""Pools whose handlers return what the project's own code answered: its words may hold anything, and are not logged."""
+
 _NO_REQUEST = Request("", "", "")
 _decode_roll_call = decoder(RollCallQuery)
-
-
-@dataclass(slots=True, eq=False)
-class _ServedRequest:
-    """A request that this member holds: it waits in the queue, or runs when it has a task."""
-
-    request: Request
-    reply: str
-    since: float
-    deadline: float
-    caller_key: str = PLATFORM
-    """The caller whose share it uses; the platform's key after the reply (`broker/requests/current_request.py`)."""
-    task: asyncio.Task[None] | None = field(default=None)
-    cancel_reason: str = ""
-    """Why it is cancelled; empty while it is not."""
-    is_started: bool = False
-    is_sending: bool = False
-    """Whether it has moved from the running requests to those whose stored answer is being sent."""
-    failure: str = ""
-    """Why it was answered with a status of 500 or more, for the log."""
-    started_at: float = 0.0
-    entry: WaitingRequest["_ServedRequest"] | None = None
-    """Its entry in the queue while it waits."""
-    sql_s: float = 0.0
-
-    @property
-    def request_id(self) -> str:
-        """The id of the request; empty after the reply."""
-        return self.request.id
 
 
 async def serve(
@@ -103,7 +65,7 @@ async def serve(
     concurrency: int,
     queue: int,
     longest_wait: float = LONGEST_WAIT_S,
-    outage: "Outage | None" = None,
+    outage: Outage | None = None,
 ) -> "PoolMember":
     """Answer the requests of a subject with `handler` until drained. Returns when the first one can arrive.
 
@@ -126,18 +88,25 @@ class PoolMember:
         concurrency: int,
         queue: int,
         longest_wait: float = LONGEST_WAIT_S,
-        outage: "Outage | None" = None,
+        outage: Outage | None = None,
     ) -> None:
         self.member = f"{subject.pool}-{secrets.token_hex(6)}"
         self.pool = subject.pool
         self._connection = connection
-        self._handler = handler
-        self._queue: FairQueue[_ServedRequest] = FairQueue(concurrency, queue)
-        self._sending: FairQueue[_ServedRequest] = FairQueue(concurrency, 0)
+        self._queue: FairQueue[HeldRequest] = FairQueue(concurrency, queue)
+        self._sending: FairQueue[HeldRequest] = FairQueue(concurrency, 0)
         self._longest_wait = longest_wait
-        self._outage: Outage = outage or _no_outage
         self._loop = asyncio.get_running_loop()
-        self._held: dict[str, _ServedRequest] = {}
+        self._held: dict[str, HeldRequest] = {}
+        self._answers = Answers(
+            connection,
+            self.pool,
+            self.member,
+            handler,
+            outage or _no_outage,
+            self._held,
+            self._move_to_sending,
+        )
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self._sweep_timer: asyncio.TimerHandle | None = None
@@ -219,7 +188,9 @@ class PoolMember:
         if not message.payload:
             return
         if self._request_subscription is None:
-            self._reply(message.reply, Unavailable(f"this {self.pool} worker is about to stop").response())
+            self._answers.reply(
+                message.reply, Unavailable(f"this {self.pool} worker is about to stop").response()
+            )
             return
         self._take(message)
 
@@ -230,11 +201,11 @@ class PoolMember:
             request = decode_request(message.payload)
         except InvalidMessage as error:
             observe(HandlerFailed(self.pool, "", str(error), ""))
-            self._reply(message.reply, _internal_error(""))
+            self._answers.reply(message.reply, internal_error(""))
             return
         now = self._loop.time()
         key = request.caller_key
-        held = _ServedRequest(request, message.reply, now, now + request.budget_ms / 1000, key)
+        held = HeldRequest(request, message.reply, now, now + request.budget_ms / 1000, key)
         if self._queue.take(key, now):
             self._held[held.reply] = held
             self._start(held, now, is_first=True)
@@ -250,13 +221,13 @@ class PoolMember:
             if self._sweep_timer is None:
                 self._schedule_sweep()
 
-    def _reject(self, held: _ServedRequest, full: QueueFull) -> None:
+    def _reject(self, held: HeldRequest, full: QueueFull) -> None:
         """Reject a request whose handler was not started: another member may take it, or the client may repeat it."""
         observe(RequestRefused(self.pool, held.request.id, full.reason))
         error = Unavailable(_REJECTION_TEXTS[full.reason].format(pool=self.pool), full.retry_after_s)
-        self._reply(held.reply, msgspec.structs.replace(error.response(), rejected_by=self.member))
+        self._answers.reply(held.reply, msgspec.structs.replace(error.response(), rejected_by=self.member))
 
-    def _start(self, held: _ServedRequest, now: float, *, is_first: bool) -> None:
+    def _start(self, held: HeldRequest, now: float, *, is_first: bool) -> None:
         held.started_at = now
         self._is_idle.clear()
         if self._sweep_timer is None:
@@ -269,7 +240,7 @@ class PoolMember:
         """Start the timer of the next sweep."""
         self._sweep_timer = self._loop.call_later(_SWEEP_S, self._sweep)
 
-    def _finish(self, done: _ServedRequest) -> None:
+    def _finish(self, done: HeldRequest) -> None:
         """Release the place of a request that is over, and start waiting requests that fit now."""
         now = self._loop.time()
         if done.is_sending:
@@ -279,7 +250,7 @@ class PoolMember:
         if self._queue.used == 0 and self._sending.used == 0:
             self._is_idle.set()
 
-    def _move_to_sending(self, held: _ServedRequest) -> None:
+    def _move_to_sending(self, held: HeldRequest) -> None:
         """Let other requests run while the stored answer of this one is sent, if a place for sending is free."""
         now = self._loop.time()
         if self._sending.take(held.request.caller_key, now):
@@ -287,7 +258,7 @@ class PoolMember:
             self._release_slot(held, now)
             held.started_at = now
 
-    def _release_slot(self, done: _ServedRequest, now: float) -> None:
+    def _release_slot(self, done: HeldRequest, now: float) -> None:
         """Release the slot of a request that has stopped working, and start waiting requests that fit now."""
         self._queue.release(done.request.caller_key, done.started_at, now)
         while self._queue.waiting and (entry := self._queue.next(now)) is not None:
@@ -302,16 +273,13 @@ class PoolMember:
 
     # Running handlers
 
-    async def _work(self, held: _ServedRequest) -> None:
+    async def _work(self, held: HeldRequest) -> None:
         held.is_started = True
         CURRENT.set(held)
         try:
             if held.cancel_reason:
                 raise asyncio.CancelledError
-            if STATE.tracing is None or not held.request.trace:
-                status = await self._answer(held)
-            else:
-                status = await self._traced(STATE.tracing, held, held.request.trace)
+            status = await self._answers.answer(held)
             now = self._loop.time()
             observe(
                 RequestAnswered(
@@ -335,58 +303,6 @@ class PoolMember:
             held.task = None  # its context holds `held`: a cycle that only the garbage collector would free
             held.request = _NO_REQUEST  # a task of the handler that goes on keeps `held` alive, but not the body of its request
 
-    async def _traced(self, tracing: Tracing, held: _ServedRequest, trace: Headers) -> int:
-        request = held.request
-        attributes = {"http.request.method": request.method, "headwater.request_id": request.id}
-        with tracing.server_span(f"answer {self.pool}", trace, attributes) as span:
-            status = await self._answer(held)
-            span.answered(status)
-            return status
-
-    async def _answer(self, held: _ServedRequest) -> int:
-        request = held.request
-        is_ours = self.pool not in _FOREIGN_ANSWERS
-        outage = self._outage()
-        try:
-            response = await self._handler(request, RequestBody(self._connection, request))
-        except ApiError as error:
-            response = error.response()
-            is_ours = True
-        except Exception as error:  # last resort: an error of one handler must not stop the member
-            observe(HandlerFailed(self.pool, request.id, repr(error), traceback_of(error)))
-            response = _internal_error(request.id)
-        if isinstance(response, Response):
-            if response.status >= 500 and is_ours:
-                held.failure = failure_reason(response.status, response.body)
-            if outage is not None and response.status == 503 and self._outage() == outage:
-                response = msgspec.structs.replace(response, rejected_by=self.member)
-            if len(response.body) <= INLINE_LIMIT:
-                self._reply(held.reply, response)
-                return response.status
-            response = streamed(response)
-        await self._send(held, response)
-        return response.status
-
-    async def _send(self, held: _ServedRequest, answer: StreamedResponse) -> None:
-        if answer.is_stored:
-            self._move_to_sending(held)
-        sender = bodies.BodySender(self._connection)
-        stream = BodyStream(sender.subject, answer.size)
-        self._reply(held.reply, Response(answer.status, answer.headers, b"", answer.reason, stream))
-        try:
-            await sender.send(answer.chunks)
-        except bodies.BodyBroken:
-            pass  # observed where it broke; the edge knows it as well
-        except Exception as error:  # last resort: the source of the body is the handler's code
-            observe(HandlerFailed(self.pool, held.request.id, repr(error), traceback_of(error)))
-
-    def _reply(self, reply: str, response: Response) -> None:
-        try:
-            self._connection.try_publish(reply, encode(response), at_once=len(self._held) <= 1)
-        except (MessageTooLong, TypeError, ValueError) as error:  # a response that cannot be encoded
-            observe(HandlerFailed(self.pool, "", repr(error), ""))
-            self._connection.try_publish(reply, encode(_internal_error("")))
-
     # Cancelling
 
     def _take_cancel(self, message: NatsMessage) -> None:
@@ -394,7 +310,7 @@ class PoolMember:
         if held is not None:
             self._cancel(held, "cancelled by the caller")
 
-    def _cancel(self, held: _ServedRequest, reason: str) -> None:
+    def _cancel(self, held: HeldRequest, reason: str) -> None:
         """Stop a request. A waiting one is removed; a started one is cancelled.
 
         A task that has not run its first step is only marked, and stops itself in that step. If it were cancelled
@@ -459,8 +375,3 @@ if sys.version_info >= (3, 12):
         return asyncio.Task(work, loop=loop, eager_start=True)
 else:
     _start_now = _start_next
-
-
-def _internal_error(id: str) -> Response:
-    body = {"message": "An internal error occurred.", "request_id": id}
-    return Response(500, list(_JSON), msgspec.json.encode(body))

@@ -8,7 +8,7 @@ from broker.observability.observe import exposition
 from broker.requests.call import Calls, PoolReply
 from broker.requests.current_request import CURRENT
 from broker.requests.handler import RequestBody, StreamedResponse
-from broker.requests.serve import PoolMember, _ServedRequest, serve
+from broker.requests.serve import HeldRequest, PoolMember, serve
 from broker.subjects import Subject
 from schemas.errors import ApiError, Unavailable
 from schemas.http import Request, Response
@@ -355,7 +355,7 @@ async def test_what_is_no_request_is_answered_with_a_500(nats: NatsServer, conne
 async def test_an_answered_request_leaves_no_reference_cycle(nats: NatsServer, connect: Open) -> None:
     scene = await make_scene(nats.url, "cycles", connect)
 
-    async with no_cycles(_ServedRequest):
+    async with no_cycles(HeldRequest):
         for id in ("1", "2", "3"):
             assert (await scene.ask(id, "/")).response.status == 200
 
