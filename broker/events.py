@@ -19,8 +19,9 @@ from msgspec import Struct
 from broker.codec import InvalidMessage, decoder, encode
 from broker.jetstream import durable_consumer
 from broker.jetstream.nats_py import ConnectionClosed
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage
+from broker.nats.subscription import NatsSubscription
 from broker.observability.observations import EventFailed, EventsDropped, EventUnreadable
 from broker.observability.observe import observe, traceback_of
 from broker.subjects import Subject

@@ -24,8 +24,9 @@ from msgspec import Struct, field
 from broker.jetstream.api import JetStreamFault, jetstream_request
 from broker.jetstream.errors import JetStreamError
 from broker.jetstream.streams import StreamHead, stream_head
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NO_RESPONDERS, NatsMessage
+from broker.nats.subscription import NatsSubscription
 from schemas.errors import Unavailable
 
 WINDOW = 256

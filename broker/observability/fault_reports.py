@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 
 from broker.codec import InvalidMessage, decoder, encode
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage
+from broker.nats.subscription import NatsSubscription
 from broker.observability.faults import FAULTS, LONGEST, MOST, Faults
 from broker.observability.observe import member_name
 from broker.subjects import FAULTS as SUBJECT

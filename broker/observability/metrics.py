@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from broker.codec import InvalidMessage, decoder, encode
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage
+from broker.nats.subscription import NatsSubscription
 from broker.observability.observe import exposition, member_name, process_name
 from broker.subjects import METRICS_COLLECT
 from schemas.errors import Unavailable

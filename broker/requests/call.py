@@ -29,7 +29,7 @@ from broker.observability.observations import RequestFailed
 from broker.observability.observe import observe
 from broker.observability.tracing import STATE, Tracing
 from broker.requests import body as bodies
-from broker.requests.delivery import Delivery, changes_nothing
+from broker.requests.delivery import RequestDelivery, changes_nothing
 from broker.requests.fair_queue import PLATFORM, may_take
 from broker.requests.open_calls import OpenCall, PoolCalls, RequestUndelivered
 from broker.requests.pool_tracker import PoolTracker
@@ -72,7 +72,7 @@ class Calls:
         self._max_in_flight = max_in_flight
         self._loop = asyncio.get_running_loop()
         self._tracker = PoolTracker(connection)
-        self._delivery = Delivery(connection, self._tracker, repeats_keyed)
+        self._delivery = RequestDelivery(connection, self._tracker, repeats_keyed)
 
     async def call(
         self, subject: Subject, request: Request, *, body: AsyncIterator[bytes] | None = None

@@ -1,6 +1,6 @@
 """The request that the running task serves: its caller key and its deadline, in a context variable.
 
-`broker/requests/serve.py` sets it before it calls a handler, `workers/database/connection_pool/pool.py` reads it. So database
+`broker/requests/serve.py` sets it before it calls a handler, `workers/database/connection_pool/shares.py` reads it. So database
 connections are shared fairly between callers without passing the caller to every statement. A task that a handler
 starts inherits the variable. When the request is answered the key becomes the platform's and the deadline infinite:
 what such a task still does is work of the platform itself.

@@ -48,7 +48,7 @@ _KEYED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 """Methods whose `Idempotency-Key` the workers obey."""
 
 
-class Delivery:
+class RequestDelivery:
     """Sends the requests of one connection. `repeats_keyed`: the workers obey `Idempotency-Key`."""
 
     def __init__(self, connection: NatsConnection, tracker: PoolTracker, repeats_keyed: bool) -> None:

@@ -27,8 +27,9 @@ import msgspec
 
 from broker import subjects
 from broker.codec import InvalidMessage, decode_request, decoder, encode
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage
+from broker.nats.subscription import NatsSubscription
 from broker.observability.observations import HandlerFailed, RequestAnswered, RequestCancelled, RequestRefused
 from broker.observability.observe import gauge, observe, observe_wait
 from broker.requests.answer import Answers, Outage, internal_error

@@ -42,7 +42,7 @@ from workers.functions.host.loopback import own_ports
 from workers.functions.logs.journal import Journal
 from workers.functions.logs.reading import LogReader
 from workers.functions.processes.environment import database_url, keys_of, platform_variables
-from workers.functions.processes.process import ProcessContext
+from workers.functions.processes.process_sandbox import ProcessContext
 from workers.functions.worker import FunctionsWorker
 
 _HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64

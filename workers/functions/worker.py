@@ -41,7 +41,8 @@ from workers.functions.processes.limits import (
     limits_of,
     sample,
 )
-from workers.functions.processes.process import Instance, ProcessContext
+from workers.functions.processes.process import Instance
+from workers.functions.processes.process_sandbox import ProcessContext
 from workers.functions.processes.relay import ProcessRequest, ProcessUnreachable, RelayedRequest
 from workers.functions.processes.version_processes import VersionProcesses, VersionReplaced
 from workers.functions.tokens import check_token, headers_for_function

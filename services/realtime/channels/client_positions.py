@@ -31,8 +31,9 @@ import msgspec
 
 from broker import subjects
 from broker.codec import encode
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage as BrokerMessage
+from broker.nats.subscription import NatsSubscription
 from broker.observability.observe import observe
 from schemas.changes import Position
 from schemas.errors import ApiError

@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from broker import subjects
 from broker.codec import encode
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage as BrokerMessage
+from broker.nats.subscription import NatsSubscription
 from broker.observability.observe import observe
 from schemas.errors import Unavailable
 from services.realtime.observations import EdgeSilent, MessageUnreadable

@@ -12,8 +12,9 @@ from typing import Protocol
 
 from broker import subjects
 from broker.codec import InvalidMessage, MessageDecoder
-from broker.nats.connection import NatsConnection, NatsSubscription
+from broker.nats.connection import NatsConnection
 from broker.nats.protocol import NatsMessage as BrokerMessage
+from broker.nats.subscription import NatsSubscription
 from broker.observability.observe import observe
 from schemas.changes import StoredBroadcast
 from schemas.errors import Unavailable

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-import broker.nats.connection
+import broker.nats.server_link
 from broker.nats.connection import NatsConnection
 from broker.nats.protocol import MessageTooLong, NatsMessage
 from schemas.errors import Unavailable
@@ -149,7 +149,7 @@ async def test_another_server_of_the_list_takes_over(connect: Open) -> None:
 async def test_a_silent_server_of_several_is_left_sooner_than_the_only_one(
     monkeypatch: pytest.MonkeyPatch, nats: NatsServer, connect: Open
 ) -> None:
-    monkeypatch.setattr(broker.nats.connection, "_PING_CLUSTER_S", 0.1)
+    monkeypatch.setattr(broker.nats.server_link, "_PING_CLUSTER_S", 0.1)
     async with silent_way("127.0.0.1", nats.port) as way:
         alone = await connect(f"nats://127.0.0.1:{way.port}")
         one_of_two = await connect(f"nats://127.0.0.1:{way.port},{nats.url}")

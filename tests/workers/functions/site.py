@@ -25,7 +25,7 @@ from workers.functions.host.host import close_host, open_host
 from workers.functions.host.loopback import own_ports
 from workers.functions.logs.journal import Journal
 from workers.functions.processes.environment import database_url, keys_of, platform_variables
-from workers.functions.processes.process import ProcessContext
+from workers.functions.processes.process_sandbox import ProcessContext
 from workers.functions.worker import FunctionsWorker
 
 LINES = msgspec.msgpack.Decoder(LogLine)

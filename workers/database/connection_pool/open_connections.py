@@ -5,8 +5,8 @@ settled: a cancel request is sent until no exchange is unanswered, then `rollbac
 also absorbs a cancel request that arrived late and would otherwise cancel the next caller's statement.
 
 After a failed attempt to connect, the next one is made 50 ms later, then after twice the time, up to 250 ms, with 20 %
-jitter, in the background: connect_state.py decides when, this module carries it out. Which caller gets a connection, and which callers wait, is decided by the pool (pool.py), which
-is called back (`ConnectionOwner`).
+jitter, in the background: connect_state.py decides when, this module carries it out. Which caller gets a connection, and which callers wait, is
+decided by shares.py, which is called back (`ConnectionOwner`).
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class PoolTimes:
 
 
 class ConnectionOwner(Protocol):
-    """The pool, which shares the connections between callers."""
+    """Whoever shares the connections between callers."""
 
     @property
     def waiting(self) -> int:

@@ -25,7 +25,8 @@ from typing import Protocol
 
 from broker.requests.fair_queue import PLATFORM
 from workers.database.errors import Disconnected, PoolBusy, PoolTimeout, SessionEnded
-from workers.database.protocol.postgres_connection import ExchangeReply, PipelinedExchange, PostgresConnection
+from workers.database.protocol.exchange import ExchangeReply, PipelinedExchange
+from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.transactions.model import RowsAndLongValue, TransactionSpec
 from workers.database.transactions.perform import messages_for_shared, result_of_shared
 

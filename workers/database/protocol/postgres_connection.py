@@ -22,45 +22,20 @@ Source: PostgreSQL, "Frontend/Backend Protocol", 3.0, "Extended Query", "Pipelin
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 from workers.database.errors import DatabaseError, Disconnected, SessionEnded, database_error, read_fields
 from workers.database.protocol import connecting, frontend_messages
 from workers.database.protocol.backend_reader import IDLE, BackendReader
 from workers.database.protocol.connecting import ServerBackend
 from workers.database.protocol.copied_rows import CopiedRows
+from workers.database.protocol.exchange import ExchangeReply, PipelinedExchange, error_after_long_value
 from workers.database.protocol.long_value import LongValue, LongValueTimeouts
 from workers.database.protocol.prepared_statements import MAX_PREPARED, PreparedStatements
 from workers.database.protocol.row_body import BodySpace, GatheredRows, RowBody
-from workers.database.protocol.rows import ProtocolViolation, Rows
+from workers.database.protocol.rows import ProtocolViolation
 
 _NOTIFICATION, _PARAMETER = b"AS"
-_CANCELLED = "57014"
-
-
-class ExchangeReply(NamedTuple):
-    """The answer to one exchange."""
-
-    results: list[Rows]
-    """Rows of each completed statement."""
-    error: DatabaseError | None
-    tag: bytes
-    """Tag of the last completed command."""
-    columns: list[int]
-    """Number of result columns of each described statement."""
-    long: LongValue | None = None
-    """The last value of the last row, which contains None for it. The exchange continues until the value has ended."""
-    status: int = IDLE
-    """Transaction status after the exchange."""
-
-
-class PipelinedExchange(NamedTuple):
-    """One of several exchanges that are sent together: arguments as for `exchange`, and the future of its reply."""
-
-    messages: Sequence[bytes]
-    result: int
-    waiter: asyncio.Future[ExchangeReply]
-    separator: bytes | None = None
 
 
 class PostgresConnection(asyncio.Protocol):
@@ -351,7 +326,7 @@ class PostgresConnection(asyncio.Protocol):
         if self._answer_waiter is not None:
             self._wake_answer_waiter()
         if long is not None:
-            long.end(self._error_after_long_value(reply))
+            long.end(error_after_long_value(reply))
         if waiter is not None and not waiter.done():
             waiter.set_result(reply)
         if self._on_all_answered is not None and self._waiter is None:
@@ -369,20 +344,6 @@ class PostgresConnection(asyncio.Protocol):
             )
         else:
             body.abandon()
-
-    def _error_after_long_value(self, reply: ExchangeReply) -> DatabaseError | None:
-        """Return the error that makes a long value invalid; None if the value is valid.
-
-        `statement_timeout` keeps running while a row is sent, however slowly the client reads. The server then reports the
-        timeout after the complete row. The row was computed in time, and a read-only transaction has nothing else to do, so
-        that error is ignored, unless an explicit transaction was left open by it.
-        """
-        error = reply.error
-        if error is None and (self.status != IDLE or reply.tag == b"ROLLBACK"):
-            return transaction_changed()
-        if error is not None and error.code == _CANCELLED and self.status == IDLE:
-            return None
-        return error
 
     def _reject_copy(self) -> None:
         """Abort the connection. A COPY swallows the Sync that was already sent, so the exchange cannot be ended cleanly."""
@@ -434,8 +395,3 @@ class PostgresConnection(asyncio.Protocol):
             elif self._on_notice is not None:
                 self._on_notice(read_fields(body))
         self._reader.async_messages.clear()
-
-
-def transaction_changed() -> DatabaseError:
-    """Return the error for a transaction whose end was changed by its own SQL: its work may not have been committed."""
-    return DatabaseError("2D000", "the transaction was begun or ended by one of its own statements")

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from workers.database.protocol.backend_reader import IN_TRANSACTION
-from workers.database.protocol.postgres_connection import PostgresConnection, transaction_changed
+from workers.database.protocol.exchange import transaction_changed
+from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.transactions.model import Statement
 from workers.database.transactions.open_transaction import append_messages
 

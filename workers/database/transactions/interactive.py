@@ -18,7 +18,8 @@ import msgspec
 
 from broker.observability.tracing import STATE
 from workers.database.errors import DatabaseError, SessionEnded
-from workers.database.protocol.postgres_connection import PostgresConnection, transaction_changed
+from workers.database.protocol.exchange import transaction_changed
+from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.copy_out import copied_rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionSpec

@@ -10,11 +10,8 @@ from contextlib import suppress
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.protocol import frontend_messages
 from workers.database.protocol.backend_reader import IDLE, IN_TRANSACTION
-from workers.database.protocol.postgres_connection import (
-    ExchangeReply,
-    PostgresConnection,
-    transaction_changed,
-)
+from workers.database.protocol.exchange import ExchangeReply, transaction_changed
+from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import CommitDecision, Statement
 

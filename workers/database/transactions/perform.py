@@ -27,11 +27,8 @@ from typing import NoReturn
 from workers.database.errors import DatabaseError
 from workers.database.protocol import frontend_messages
 from workers.database.protocol.backend_reader import IDLE, IN_TRANSACTION
-from workers.database.protocol.postgres_connection import (
-    ExchangeReply,
-    PostgresConnection,
-    transaction_changed,
-)
+from workers.database.protocol.exchange import ExchangeReply, transaction_changed
+from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import (
     CommitDecision,

@@ -14,56 +14,33 @@ A process leads a process group of its own, so `killpg` also reaches what it may
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from subprocess import SubprocessError
 
 from broker.observability.observe import observe
 from schemas.functions.errors import BootFailed, FunctionCrashed, FunctionError, LimitReached
 from workers.functions.catalog.registry import HostedFunction
-from workers.functions.host.denied_hosts import DeniedHosts
-from workers.functions.host.file_rules import rules_for_running
-from workers.functions.host.host import FunctionHost, trim_cache
-from workers.functions.host.loopback import ListenerWatch, closed_ports, listening_ports
+from workers.functions.host.host import trim_cache
 from workers.functions.imports.prepare import PreparedImports
-from workers.functions.logs.journal import FunctionEnded, FunctionKilled, FunctionStarted, Journal
+from workers.functions.logs.journal import FunctionEnded, FunctionKilled, FunctionStarted
 from workers.functions.processes import http_wire
 from workers.functions.processes.command import Command, ProcessPaths, build_command
-from workers.functions.processes.environment import PlatformVariables, variables_of
+from workers.functions.processes.environment import variables_of
 from workers.functions.processes.limits import STOPPED, EffectiveLimits, Meter, Sample, Share
 from workers.functions.processes.output import ProcessOutput
+from workers.functions.processes.process_sandbox import ProcessContext, ProcessSandbox
 from workers.functions.processes.relay import ProcessRequest, ProcessUnreachable, Relay, RelayedRequest
-from workers.functions.sandbox.confinement import MOST_THREADS, Confinement, ResourceLimits
-from workers.functions.sandbox.control_groups import ControlGroup
-from workers.functions.sandbox.socket_handover import SocketHandover
-from workers.functions.sandbox.system_call_filter import UnixSockets
 from workers.functions.sandbox.system_files import resolver_state
 
-_COMPILED_BYTES = 8 * 1024 * 1024
-"""Longest file that the runtime may compile from a source."""
 _EXIT_WAIT_S = 2.0
 _OUT_OF_MEMORY = ("out of memory", "heap limit", "Array buffer allocation failed")
 _ANNOUNCE, _SHUT = signal.SIGTERM, signal.SIGUSR2
 """Signals for the preload: the process will be stopped; no request is under way any more."""
 _CRASH_SIGNALS = (-signal.SIGTRAP, -signal.SIGABRT, -signal.SIGILL)
 _LIMIT_SIGNALS = (-signal.SIGXCPU, -signal.SIGKILL)
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessContext:
-    """What all processes of a worker share: the machine, their variables, the log, denied hosts."""
-
-    host: FunctionHost
-    platform: PlatformVariables = field(repr=False)
-    journal: Journal
-    denied_hosts: DeniedHosts
-    is_offline: bool = False
-    """Modules come from the npm registry only; no other host is contacted."""
-    listeners: ListenerWatch = field(default_factory=ListenerWatch)
 
 
 class Instance:
@@ -76,22 +53,15 @@ class Instance:
         self.meter = Meter(limits)
         self.last_used = time.monotonic()
         self.resolver = resolver_state()
-        self._listening: frozenset[int] = frozenset()
         self.is_retired = False
         self.exited = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self.on_exit: Callable[[Instance], None] = lambda _: None
         self._context = context
-        self._folder = context.host.run
-        if not context.host.features.is_gated:
-            # It creates its socket itself, in a folder that no other function can enter.
-            self._folder = context.host.run / self.execution[:13]
-        self._socket = self._folder / f"{self.execution[:13]}.sock"
-        self._handover: SocketHandover | None = None
-        self._group: ControlGroup | None = None
+        self.sandbox = ProcessSandbox(function, limits.memory_mb, context, self.execution[:13])
         self._last_byte_at = time.monotonic()
-        self._relay = Relay(str(self._socket), self._on_bytes)
+        self._relay = Relay(str(self.sandbox.socket), self._on_bytes)
         self._output = ProcessOutput(function, self.execution, context.journal)
         self._process: asyncio.subprocess.Process | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -118,14 +88,14 @@ class Instance:
         started_at = time.monotonic()
         variables = variables_of(self.function, self._context.platform, self.execution)
         host = self._context.host
-        paths = ProcessPaths(host.deno, host.cache(self.function.name), host.preload, self._socket)
+        paths = ProcessPaths(host.deno, host.cache(self.function.name), host.preload, self.sandbox.socket)
         command = build_command(
             self.function,
             prepared,
             paths,
             variables,
             memory_mb=self.limits.memory_mb,
-            denied=self._denied_hosts(),
+            denied=self.sandbox.denied_hosts(),
         )
         try:
             await self._spawn(command, prepared)
@@ -233,69 +203,11 @@ class Instance:
             self._signal(signal.SIGKILL)
             await self.exited.wait()
 
-    def misses_listener(self, listening: frozenset[int]) -> bool:
-        """Return whether programs listen on loopback that the process could reach: neither its list nor the kernel closes their ports."""
-        reachable = self._reachable_ports()
-        if reachable is None or self._context.host.wall is not None:
-            return False
-        return not listening <= self._listening | reachable
-
-    def _denied_hosts(self) -> tuple[str, ...]:
-        hosts = self._context.denied_hosts
-        self._listening = listening_ports()
-        loopback = closed_ports(self._listening, self._reachable_ports())
-        if self._context.platform.opens_database(self.function):
-            return (*hosts.always, *loopback)
-        return (*hosts.always, *hosts.database, *loopback)
-
-    def _reachable_ports(self) -> frozenset[int] | None:
-        opens_database = self._context.platform.opens_database(self.function)
-        return self._context.host.loopback.reachable(opens_database=opens_database)
-
-    def _confinement(self, command: Command, prepared: PreparedImports) -> Confinement:
-        """Build the sandbox of the process. Raises: OSError."""
-        host = self._context.host
-        user = host.users.user_of(self.function.name)
-        socket_folder = None
-        if host.features.is_gated:
-            self._handover = SocketHandover(self._socket)
-        else:
-            socket_folder = self._folder
-            socket_folder.mkdir(mode=0o700)
-            if user is not None:
-                os.chown(socket_folder, user.uid, user.gid)
-        if host.groups is not None:
-            self._group = host.groups.create(
-                self.execution[:13], memory_mb=self.limits.memory_mb, threads=MOST_THREADS
-            )
-            reachable = self._reachable_ports()
-            if host.wall is not None and reachable is not None:
-                host.wall.attach(self._group.folder, reachable)
-        compiles = host.features.is_gated
-        rules = rules_for_running(
-            host,
-            self.function,
-            prepared.import_map_path,
-            command.environment,
-            socket_folder,
-            compiles=compiles,
-        )
-        return Confinement(
-            host.features,
-            user,
-            ResourceLimits(self.limits.memory_mb, _COMPILED_BYTES if compiles else 0),
-            rules,
-            handover=self._handover,
-            unix=UnixSockets.GATED if self._handover else UnixSockets.OPEN,
-            creates=compiles,
-            group=self._group,
-        )
-
     async def _spawn(self, command: Command, prepared: PreparedImports) -> None:
         stdout, child_stdout = os.pipe()
         stderr, child_stderr = os.pipe()
         try:
-            with self._confinement(command, prepared) as confinement:
+            with self.sandbox.confinement(command, prepared) as confinement:
                 self._process = await asyncio.create_subprocess_exec(
                     *command.argv,
                     stdin=asyncio.subprocess.DEVNULL,
@@ -313,12 +225,12 @@ class Instance:
         finally:
             os.close(child_stdout)
             os.close(child_stderr)
-            if self._group is not None:
-                self._group.close()
+            if self.sandbox.group is not None:
+                self.sandbox.group.close()
         self._output.follow(stdout, stderr)
         self._watching = asyncio.get_running_loop().create_task(self._watch(self._process))
-        if self._handover is not None:
-            self._handover.attach()
+        if self.sandbox.handover is not None:
+            self.sandbox.handover.attach()
 
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         """Wait for the exit, log its reason and clean up."""
@@ -326,7 +238,7 @@ class Instance:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_EXIT_WAIT_S):
                 await self._output.ended.wait()  # its last lines tell a crash from a lack of memory
-        kills = self._group.kills() if self._group is not None else None
+        kills = self.sandbox.group.kills() if self.sandbox.group is not None else None
         if kills and not self._limit:
             self._limit = "memory"
             observe(FunctionKilled(self.function.name, self.execution, "memory"))
@@ -346,23 +258,17 @@ class Instance:
         self._output.close()
         self.exited.set()
         self._relay.close()
-        self._remove_socket()
+        self.sandbox.remove_socket()
         self.on_exit(self)
-        if self._group is not None:
-            await self._group.remove_when_empty()
+        if self.sandbox.group is not None:
+            await self.sandbox.group.remove_when_empty()
         await asyncio.to_thread(trim_cache, self._context.host, self.function.name)
-
-    def _remove_socket(self) -> None:
-        if self._handover is not None:
-            self._handover.close()
-        if self._folder != self._context.host.run:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _wait_until_listening(self) -> None:
         """Wait until the process listens. Raises: BootFailed if it exits before."""
         await _wait_for_any(self._output.listening, self.exited)
-        if self._handover is not None:
-            self._handover.stop()
+        if self.sandbox.handover is not None:
+            self.sandbox.handover.stop()
         if not self._output.listening.is_set():
             self._log("error", "the function did not start", "boot_error")
             raise BootFailed
@@ -378,9 +284,9 @@ class Instance:
             self._signal(signal.SIGKILL)
             await self.exited.wait()
         else:
-            self._remove_socket()
-            if self._group is not None:
-                await self._group.remove_when_empty()
+            self.sandbox.remove_socket()
+            if self.sandbox.group is not None:
+                await self.sandbox.group.remove_when_empty()
 
     def _log(self, level: str, text: str, event: str) -> None:
         self._output.log(level, text, event)

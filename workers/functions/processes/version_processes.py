@@ -22,7 +22,8 @@ from workers.functions.imports.prepare import PreparedImports
 from workers.functions.imports.sandboxed import prepare_in_sandbox
 from workers.functions.logs.journal import FunctionNotStarted
 from workers.functions.processes.limits import EffectiveLimits
-from workers.functions.processes.process import Instance, ProcessContext
+from workers.functions.processes.process import Instance
+from workers.functions.processes.process_sandbox import ProcessContext
 from workers.functions.sandbox.system_files import resolver_state
 
 _FREE_FAILURES = 3
@@ -86,7 +87,7 @@ class VersionProcesses:
         """
         resolver, listening = resolver_state(), self._context.listeners.settled()
         for instance in self.instances:
-            is_outdated = instance.resolver != resolver or instance.misses_listener(listening)
+            is_outdated = instance.resolver != resolver or instance.sandbox.misses_listener(listening)
             instance.is_retired = instance.is_retired or is_outdated
         for instance in list(self.instances):
             is_due = instance.is_retired or now - instance.last_used > self.limits.idle_s

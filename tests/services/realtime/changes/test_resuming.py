@@ -270,7 +270,7 @@ async def _insist(log: Log, number: int) -> None:
 
 
 def _cut(connection: NatsConnection) -> None:
-    link = connection._link
+    link = connection._server.link
     assert link is not None
     link.abort()
 

@@ -131,7 +131,7 @@ async def test_one_callers_slow_statements_leave_a_connection_to_another(databas
             task.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
         await until(lambda: pool.state.waiting == 0 and pool.state.idle == pool.state.open)
-        assert pool._queue.used == 0
+        assert pool._shares.used == 0
 
 
 async def test_callers_get_connections_in_turn(database):
@@ -143,14 +143,14 @@ async def test_callers_get_connections_in_turn(database):
                 await value(pool, f"select {number}")
             served.append(f"{name}{number}")
 
-        held = await pool.lend_later("")
+        held = await pool._shares.lend_later("")
         waiting = [
             asyncio.ensure_future(caller(name, number))
             for name, count in (("a", 4), ("b", 2))
             for number in range(count)
         ]
         await until(lambda: pool.state.waiting == 6)
-        pool.take_back(held)
+        pool._shares.take_back(held)
         await asyncio.gather(*waiting)
 
     assert served == ["a0", "b0", "a1", "b1", "a2", "a3"]
@@ -227,11 +227,11 @@ async def test_a_caller_cancelled_in_the_line_takes_nothing_along(database):
 
 async def test_a_caller_cancelled_when_its_connection_comes_gives_it_back(database):
     async with opened(database.login, 1) as pool:
-        held = await pool.lend_later("")
+        held = await pool._shares.lend_later("")
         waiting = asyncio.ensure_future(value(pool, "select 1"))
         await asyncio.sleep(0)
 
-        pool.take_back(held)
+        pool._shares.take_back(held)
         waiting.cancel()
         await asyncio.wait([waiting])
 
