@@ -48,7 +48,7 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/observability/log_buffer.py": {
         "int(time.monotonic())": NUMBER,
     },
-    "broker/nats/connection.py": {
+    "broker/nats/server_link.py": {
         "int(port)": BROKER,
     },
     "broker/nats/protocol.py": {
