@@ -8,32 +8,24 @@ Source: PostgreSQL, "Streaming Replication Protocol", "libpq: Functions Associat
 """
 
 import asyncio
-import struct
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from psycopg import pq
 from psycopg.errors import Error
 
+from workers.database.sessions.copy_both import KEEPALIVE, XLOG_DATA, CopyBothStream
 from workers.database.sessions.replication import (
     StreamLost,
     connect,
-    error_of_result,
     identifier,
     literal,
     lost,
     lsn_text,
-    readable,
     stream,
 )
 
-_XLOG = struct.Struct("!cQQq")
-_KEEPALIVE = struct.Struct("!cQqB")
-_STATUS = struct.Struct("!cQQQqB")
-_EPOCH_S = 946_684_800
 _MOST_FRAMES = 1000
-_STATUS_EVERY_S = 10.0
 _CONFIRM_EVERY_S = 1.0
 
 
@@ -54,16 +46,12 @@ class Keepalive:
 Frame = LogData | Keepalive
 
 
-class LogStream:
+class LogStream(CopyBothStream[Frame]):
     """The log as a stream of frames. Created with `LogStream.open`."""
 
     def __init__(self, connection: pq.abc.PGconn, confirmed: int) -> None:
-        self._connection = connection
-        self._loop = asyncio.get_running_loop()
-        self._received = self._confirmed = confirmed
-        self._timer = self._loop.call_later(_STATUS_EVERY_S, self._send_status_regularly)
+        super().__init__(connection, confirmed)
         self._soon: asyncio.TimerHandle | None = None
-        self._waiting: asyncio.Future[None] | None = None
         self._lost: StreamLost | None = None
         """Why the stream has ended, while frames that came before the end are being handled."""
 
@@ -90,18 +78,6 @@ class LogStream:
             raise
         return cls(connection, confirmed)
 
-    async def take(self) -> list[Frame]:
-        """Return the frames that have arrived, waiting for the first. Raises: StreamLost when the stream has ended."""
-        while True:
-            if frames := self._arrived():
-                return frames
-            self._waiting = self._loop.create_future()
-            await readable(self._connection, self._waiting)
-            try:
-                self._connection.consume_input()
-            except Error as error:
-                raise lost(error) from None
-
     def confirm(self, lsn: int) -> None:
         """Confirm to the server, within a second, that everything before a position is published."""
         if lsn > self._confirmed:
@@ -113,10 +89,7 @@ class LogStream:
     def close(self) -> None:
         """Send the last confirmation and close the connection."""
         self._send_status()
-        self._timer.cancel()
-        if self._soon is not None:
-            self._soon.cancel()
-        self._connection.finish()
+        super().close()
 
     def _arrived(self) -> list[Frame]:
         """Return what has arrived. Frames before the end of the stream come first, and the end with the next call.
@@ -137,9 +110,9 @@ class LogStream:
                     break
                 data = bytes(view)
                 if data[:1] == b"w":
-                    frames.append(LogData(data[_XLOG.size :]))
+                    frames.append(LogData(data[XLOG_DATA.size :]))
                 elif data[:1] == b"k":
-                    _, lsn, _, wants_reply = _KEEPALIVE.unpack_from(data)
+                    _, lsn, _, wants_reply = KEEPALIVE.unpack_from(data)
                     self._received = max(self._received, lsn)
                     asks |= bool(wants_reply)
                     frames.append(Keepalive(lsn))
@@ -151,34 +124,8 @@ class LogStream:
             self._send_status()
         return frames
 
-    def _end(self) -> StreamLost:
-        result = self._connection.get_result()
-        if result is None or result.status != pq.ExecStatus.FATAL_ERROR:
-            return StreamLost("the server ended the stream")
-        return error_of_result(result)
-
-    def _send_status_regularly(self) -> None:
-        self._send_status(asks=True)
-        self._timer = self._loop.call_later(_STATUS_EVERY_S, self._send_status_regularly)
-
     def _send_status(self, *, asks: bool = False) -> None:
-        """Send a status update; `asks` requests a keepalive.
-
-        On a lost connection wake the reader (`take`), which raises the error: libpq may already have closed its socket, so
-        that the event loop would never report it as readable.
-        """
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
-        now_us = int((time.time() - _EPOCH_S) * 1_000_000)
-        try:
-            self._connection.put_copy_data(
-                _STATUS.pack(b"r", self._received, self._confirmed, self._confirmed, now_us, asks)
-            )
-            self._connection.flush()
-        except Error:
-            is_lost = True
-        else:
-            is_lost = self._connection.status == pq.ConnStatus.BAD
-        if is_lost and self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
+        super()._send_status(asks=asks)
