@@ -7,8 +7,7 @@ import asyncio
 
 from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
-from broker.observability.log_feed import send_lines
-from broker.observability.metrics import answer_collect
+from broker.processes.connect import connect_broker
 from broker.processes.data_folder import data_folder
 from broker.processes.heap_trimming import keep_freed_memory
 from broker.processes.lifecycle import ManagedProcess, environment_variables
@@ -69,14 +68,7 @@ async def _start_mail_catcher(process: ManagedProcess, settings: Settings) -> No
 
 async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     """Open the gateway. What is opened is closed in reverse order when the process drains."""
-    if settings.broker.url is None:
-        raise SettingsError("an edge needs broker.url (HEADWATER_BROKER_URL)")
-    connection = await NatsConnection.open(
-        settings.broker.url.reveal(), name="edges", max_reconnect_wait=settings.broker.max_reconnect_wait
-    )
-    process.on_drain(connection.drain)
-    send_lines(process, connection)
-    answer_collect(connection)
+    connection = await connect_broker(process, settings, "edges")
     calls = Calls(
         connection,
         max_in_flight=settings.gateway.max_in_flight,

@@ -18,11 +18,9 @@ from msgspec.json import encode as encode_json
 from broker import subjects
 from broker.codec import encode
 from broker.nats.connection import NatsConnection
-from broker.observability.fault_reports import FaultReporter
-from broker.observability.log_feed import send_lines
-from broker.observability.metrics import answer_collect
 from broker.observability.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observability.observe import gauge, observe
+from broker.processes.connect import connect_broker, report_faults
 from broker.processes.lifecycle import ManagedProcess, environment_variables
 from broker.requests.handler import Handler, RequestBody
 from broker.requests.serve import serve
@@ -227,18 +225,7 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
             "a worker needs broker.url and db.url (HEADWATER_BROKER_URL and HEADWATER_DB_URL)"
         )
     url = settings.db.url.reveal()
-    try:
-        connection = await NatsConnection.open(
-            settings.broker.url.reveal(),
-            name="workers",
-            max_reconnect_wait=settings.broker.max_reconnect_wait,
-            replicas=settings.broker.replicas,
-        )
-    except ValueError:  # its text may contain a part of the password, as below
-        raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
-    process.on_drain(connection.drain)
-    send_lines(process, connection)
-    answer_collect(connection)
+    connection = await connect_broker(process, settings, "workers")
     report_faults(process, connection)
     cache = SchemaCache(url, settings.api, observe)
     space = _body_space(process, settings.api)
@@ -275,13 +262,6 @@ def _use_api(cache: SchemaCache) -> OnSettings:
         cache.use_settings(settings.api)
 
     return use
-
-
-def report_faults(process: ManagedProcess, connection: NatsConnection) -> None:
-    """Report the faults of this process to the edges until it drains."""
-    reporter = FaultReporter(connection)
-    process.on_drain(reporter.close)
-    reporter.start()
 
 
 def _body_space(process: ManagedProcess, api: Api) -> BodySpace:

@@ -237,7 +237,7 @@ async def test_without_a_broker_in_the_settings_the_process_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert await run(Settings()) == BAD_SETTINGS
-    assert "an edge needs broker.url (HEADWATER_BROKER_URL)" in capsys.readouterr().out
+    assert "the process of the edges needs broker.url (HEADWATER_BROKER_URL)" in capsys.readouterr().out
 
 
 async def test_a_port_that_is_taken_is_told(nats: NatsServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,12 +16,10 @@ from broker.jetstream.errors import JetStreamError
 from broker.jetstream.stream_watch import StreamWatch
 from broker.jetstream.streams import StreamLimits
 from broker.nats.connection import NatsConnection
-from broker.observability.fault_reports import FaultReporter
-from broker.observability.log_feed import send_lines
-from broker.observability.metrics import answer_collect
 from broker.observability.observations import Observation
 from broker.observability.observe import gauge, observe
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE
+from broker.processes.connect import connect_broker, report_faults
 from broker.processes.data_folder import data_folder
 from broker.processes.key_file import read_key_file
 from broker.processes.lifecycle import ManagedProcess
@@ -81,12 +79,8 @@ class FunctionLimits(Observation, frozen=True):
 
 async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     """Serve the functions of the project until the process drains. Raises: SettingsError, Unavailable."""
-    connection = await _connect(process, settings)
-    send_lines(process, connection)
-    answer_collect(connection)
-    reporter = FaultReporter(connection)
-    process.on_drain(reporter.close)
-    reporter.start()
+    connection = await connect_broker(process, settings, "functions")
+    report_faults(process, connection)
     watch = StreamWatch(connection, subjects.FUNCTION_LOGS)
     process.on_drain(watch.close)
     stream_task = asyncio.get_running_loop().create_task(_maintain_stream(connection, settings, watch))
@@ -172,22 +166,6 @@ def functions_folder(settings: Settings) -> Path:
     if os.environ.get("HEADWATER_CONFIG"):
         return folders[0] / "functions"
     return folders[0] / "supabase" / "functions"
-
-
-async def _connect(process: ManagedProcess, settings: Settings) -> NatsConnection:
-    if settings.broker.url is None:
-        raise SettingsError("the functions worker needs broker.url (HEADWATER_BROKER_URL)")
-    try:
-        connection = await NatsConnection.open(
-            settings.broker.url.reveal(),
-            name="functions",
-            max_reconnect_wait=settings.broker.max_reconnect_wait,
-            replicas=settings.broker.replicas,
-        )
-    except ValueError:  # its message may contain a part of the password
-        raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
-    process.on_drain(connection.drain)
-    return connection
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from broker import subjects
 from broker.blobs.store import BlobStore
-from broker.nats.connection import NatsConnection
-from broker.observability.log_feed import send_lines
-from broker.observability.metrics import answer_collect
+from broker.processes.connect import connect_broker
 from broker.processes.lifecycle import ManagedProcess
 from broker.requests.handler import RequestBody
 from broker.requests.serve import serve
@@ -28,9 +26,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     image_settings = settings.storage.image_transformation
     limits = limits_of(image_settings)
     bound_memory(limits.memory)
-    connection = await _connect(process, settings)
-    send_lines(process, connection)
-    answer_collect(connection)
+    connection = await connect_broker(process, settings, "images")
     store = BlobStore.open(settings.storage, _data_folder(settings))
     process.on_drain(store.close)
     decoders = DecoderProcesses(
@@ -59,22 +55,6 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     process.on_drain(drain)
     process.ready()
     await process.stopped()
-
-
-async def _connect(process: ManagedProcess, settings: Settings) -> NatsConnection:
-    if settings.broker.url is None:
-        raise SettingsError("the images worker needs broker.url (HEADWATER_BROKER_URL)")
-    try:
-        connection = await NatsConnection.open(
-            settings.broker.url.reveal(),
-            name="images",
-            max_reconnect_wait=settings.broker.max_reconnect_wait,
-            replicas=settings.broker.replicas,
-        )
-    except ValueError:  # its message may contain a part of the password
-        raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
-    process.on_drain(connection.drain)
-    return connection
 
 
 async def _health(request: Request, body: RequestBody) -> Response:

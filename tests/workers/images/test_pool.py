@@ -156,29 +156,6 @@ async def test_it_does_not_know_the_image_library(pool: Running) -> None:
     assert "vips" not in maps.read_text()
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        ({}, "the images worker needs broker.url (HEADWATER_BROKER_URL)"),
-        ({"HEADWATER_BROKER_URL": "http://u:hidden@h"}, "broker.url must be nats://"),
-    ],
-)
-def test_without_a_broker_it_ends_as_with_other_bad_settings(names: dict[str, str], said: str) -> None:
-    done = subprocess.run(
-        COMMAND,
-        env=environment(**names),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.returncode == 2
-    assert said in done.stdout + done.stderr
-    assert "hidden" not in done.stdout + done.stderr
-
-
 def test_without_a_place_for_blobs_it_does_not_start(nats: NatsServer) -> None:
     done = subprocess.run(
         COMMAND,

@@ -11,9 +11,7 @@ from pathlib import Path
 from broker.archive.store import open_archive_store
 from broker.blobs.store import BlobStore
 from broker.nats.connection import NatsConnection
-from broker.observability.fault_reports import FaultReporter
-from broker.observability.log_feed import send_lines
-from broker.observability.metrics import answer_collect
+from broker.processes.connect import connect_broker, report_faults
 from broker.processes.data_folder import data_folder
 from broker.processes.lifecycle import ManagedProcess
 from broker.processes.secret_files import with_file_values
@@ -88,20 +86,6 @@ def _copies_objects(settings: Settings) -> bool:
 
 async def _report_to_broker(process: ManagedProcess, settings: Settings) -> NatsConnection:
     """Send metrics, faults and log lines of this process by the broker; return the connection."""
-    assert settings.broker.url is not None
-    try:
-        connection = await NatsConnection.open(
-            settings.broker.url.reveal(),
-            name="archive",
-            max_reconnect_wait=settings.broker.max_reconnect_wait,
-            replicas=settings.broker.replicas,
-        )
-    except ValueError:  # its text may contain a part of the password
-        raise SettingsError("broker.url must be nats://[user:password@]host[:port], or tls://...") from None
-    process.on_drain(connection.drain)
-    send_lines(process, connection)
-    answer_collect(connection)
-    reporter = FaultReporter(connection)
-    process.on_drain(reporter.close)
-    reporter.start()
+    connection = await connect_broker(process, settings, "archive")
+    report_faults(process, connection)
     return connection
