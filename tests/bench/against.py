@@ -45,6 +45,8 @@ _SETTINGS = {
     "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "0",
 }
 _SMALL, _LARGE = 10_000, 1_000_000
+_NEEDS = {"download10k": "upload10k", "public10k": "upload10k", "download1m": "upload1m"}
+"""The workload whose files another one reads."""
 _FORM_BOUNDARY = "----headwater-bench"
 _BUCKETS = """
 insert into storage.buckets (id, name, public) values ('bench', 'bench', true);
@@ -221,7 +223,9 @@ def compare(
     print(f"{'workload':13}{'ratio':>7}{'quartiles':>16}{'here ms':>10}{'there ms':>10}")
     for name in chosen or sides[0][1]:
         requests = [known[name]() for _, known in sides]
-        for (one, _), sent in zip(sides, requests, strict=True):
+        for (one, known), sent in zip(sides, requests, strict=True):
+            if name in _NEEDS:
+                drive(("127.0.0.1", one.port), known[_NEEDS[name]](), 1, 3.0)
             drive(("127.0.0.1", one.port), sent, options.connections, 1.0)
         costs: tuple[list[float], list[float]] = ([], [])
         for pair in range(options.pairs):
