@@ -126,3 +126,5 @@ class BranchRecord(Struct, frozen=True):
     git: str = ""
     """The git branch that it was made for; empty for one that was named by hand."""
     warnings: list[str] = field(default_factory=list)
+    at: str = ""
+    """The past moment whose database it has, in words; empty for one of the moment of its creation."""

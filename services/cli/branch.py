@@ -46,8 +46,18 @@ def branch() -> None:
 @parent_options
 @click.argument("name")
 @click.option("--config", type=click.Path(path_type=Path), envvar="HEADWATER_CONFIG", metavar="FILE", help="Config file of a platform that is stopped.")  # fmt: skip
-def create(data: Path | None, project: Path | None, name: str, config: Path | None) -> None:
+@click.option("--at", "moment", default="", metavar="MOMENT", help="The database of a past moment, from continuous backup.")  # fmt: skip
+@click.option("--archive", default="", metavar="ID", help="With --at: the archive, where several have the moment.")  # fmt: skip
+def create(
+    data: Path | None, project: Path | None, name: str, config: Path | None, moment: str, archive: str
+) -> None:
     """Copy the platform, running or stopped, into the branch NAME.
+
+    With --at the branch has the database, objects and deployed functions of a past moment, in the words of `headwater restore --to`:
+
+    \b
+    headwater branch create yesterday --at "2 hours ago"
+    headwater branch create broken --at "before migration 20261122101500"
 
     \b
     Exit codes: 0 created, 1 it failed, 2 refused: the branch exists, or the platform cannot be branched
@@ -61,6 +71,8 @@ def create(data: Path | None, project: Path | None, name: str, config: Path | No
             config,
             "",
             Terminal(detached=False),
+            moment,
+            archive,
         )
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
@@ -87,7 +99,8 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
         state = listed.api_url or ("running" if listed.is_running else "stopped")
         size = f"{listed.own_bytes / _MIB:,.0f} MB, shares {listed.shared_bytes / _MIB:,.0f} MB"
         git = f"  for {listed.git}" if listed.git else ""
-        click.echo(f"{listed.name:<24} {_moment(listed.created_at)}  {size}  {state}{git}")
+        past = f"  of {listed.at}" if listed.at else ""
+        click.echo(f"{listed.name:<24} {_moment(listed.created_at)}  {size}  {state}{git}{past}")
     if not branches:
         click.echo("There are no branches. `headwater branch create NAME` makes one.")
 
@@ -213,13 +226,16 @@ def ensure_branch(
 
 def _create(
     parent: DataFolder, name: str, data: Path | None, project: Path | None, config: Path | None, git: str,
-    report: Reporter,
+    report: Reporter, moment: str = "", archive: str = "",
 ) -> CreatedBranch:  # fmt: skip
     parents_project = named_project(parent.path, project, config)
-    created = create_branch(parent, name, parents_project, report, git=git)
+    created = create_branch(parent, name, parents_project, report, git=git, moment=moment, archive=archive)
     for warning in created.record.warnings:
         report.warn(warning)
     copied = created.copied
+    if created.record.at:
+        report.info(f"Created the branch {name} of {created.record.at} in {created.seconds:.1f} s.")
+        return created
     how = (
         "cloned"
         if copied.cloned == copied.size

@@ -7,7 +7,6 @@ leaves no database that a start would take. Postgres reads the log from `pg_wal`
 `false`, which tells it that no more comes from elsewhere.
 """
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -39,13 +38,14 @@ from services.supervisor.postgres.cluster import (
     SUPERUSER,
     Cluster,
     create_inner_folders,
+    give_to_server,
     remove_draft,
     reset_password,
 )
 from services.supervisor.postgres.running_server import log_text, running_server
 from services.supervisor.postgres.vault_key import NAME as VAULT_KEY
 from services.supervisor.project.settings import Project
-from services.supervisor.report import Reporter
+from services.supervisor.report import Reporter, SilentReporter
 
 _DATABASE = "database"
 _COMBINE = "pg_combinebackup"
@@ -110,7 +110,7 @@ def recover(project: Project, plan: RecoveryPlan, path: Path, report: Reporter) 
         fetched = fetch_files(project, plan, draft.data)
         _write_vault_key(draft, fetched.vault_key)
         write_sealing_key(folder, fetched.sealing_key, project.data)
-        is_end = _replay(project, draft, plan, report)
+        is_end = replay(draft, plan, project.settings.db.settings, report)
         password = ensure_passwords(folder, [_DATABASE])[0][_DATABASE]
         reset_password(draft, password)
         facts = _fill(project, draft, folder, plan, password)
@@ -175,11 +175,14 @@ def ask_workers(project: Project, task: RecoveryTask, extra: Mapping[str, str] |
     return answer.read()
 
 
-def _replay(project: Project, draft: Cluster, plan: RecoveryPlan, report: Reporter) -> bool:
-    """Let Postgres replay the log; return whether it came to the end of the log before the moment. Raises: SupervisorError."""
-    _give_to_server(draft)
+def replay(draft: Cluster, plan: RecoveryPlan, server_settings: Mapping[str, str], report: Reporter) -> bool:
+    """Let Postgres replay the log of fetched files; return whether it came to the end of the log before the moment.
+
+    Raises: SupervisorError.
+    """
+    give_to_server(draft)
     try:
-        _run_recovery(project, draft, recovery_settings(plan), report)
+        _run_recovery(draft, {**server_settings, **recovery_settings(plan)}, report)
     except StartFailed:
         if _NOT_REACHED not in log_text(draft):
             raise
@@ -190,15 +193,15 @@ def _replay(project: Project, draft: Cluster, plan: RecoveryPlan, report: Report
         settings = {
             name: value for name, value in recovery_settings(plan).items() if name not in plan.settings
         }
-        _run_recovery(project, draft, settings, report)
+        _run_recovery(draft, {**server_settings, **settings}, report)
         return True
     return False
 
 
-def _run_recovery(project: Project, draft: Cluster, settings: Mapping[str, str], report: Reporter) -> None:
-    server.prepare_cluster(draft, None, "", {**project.settings.db.settings, **settings}, report)
+def _run_recovery(draft: Cluster, settings: Mapping[str, str], report: Reporter) -> None:
+    server.prepare_cluster(draft, None, "", settings, report)
     (draft.data / "recovery.signal").touch()
-    _give_to_server(draft)
+    give_to_server(draft)
     report.info("Replaying the log")
     with running_server(
         draft,
@@ -214,7 +217,7 @@ def _fill(
     project: Project, draft: Cluster, folder: DataFolder, plan: RecoveryPlan, password: str
 ) -> RecoveredFacts:
     """Start the recovered database once, write its objects, and return what it has. Raises: SupervisorError."""
-    server.prepare_cluster(draft, None, password, project.settings.db.settings, _Silent())
+    server.prepare_cluster(draft, None, password, project.settings.db.settings, SilentReporter())
     with running_server(draft, "The recovered database", timeout_s=_START_S, stop_s=_STOP_S) as port:
         url = addresses.database_url(SUPERUSER, password, port)
         environment = {"HEADWATER_MIGRATE_URL": url, "HEADWATER_DATA": str(folder.path)}
@@ -228,25 +231,3 @@ def _write_vault_key(draft: Cluster, content: str) -> None:
         descriptor = os.open(draft.home / VAULT_KEY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w") as file:
             file.write(content)
-
-
-def _give_to_server(draft: Cluster) -> None:
-    """Give all files to the server's user."""
-    if draft.user is None:
-        return
-    for path in (draft.data, *draft.data.rglob("*")):
-        with contextlib.suppress(FileNotFoundError):
-            os.chown(path, draft.user.uid, draft.user.gid, follow_symlinks=False)
-
-
-class _Silent:
-    """A `Reporter` that drops everything."""
-
-    def info(self, line: str) -> None:
-        """Do nothing."""
-
-    def warn(self, line: str) -> None:
-        """Do nothing."""
-
-    def ready(self, values: dict[str, str], seconds: float) -> None:
-        """Do nothing."""

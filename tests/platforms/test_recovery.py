@@ -251,6 +251,32 @@ def test_a_moment_comes_back_with_rows_objects_and_secrets_and_begins_an_archive
         assert _query(one, "select timeline_id from pg_control_checkpoint()") in ("2", "3")
 
 
+def test_a_branch_has_the_database_and_objects_of_a_past_moment_and_keys_of_its_own(lost: Lost) -> None:
+    def branch(*words: str) -> "subprocess.CompletedProcess[str]":
+        return headwater(
+            "branch", *words, "--data", str(lost.data), "--project", str(lost.folder), environment=lost.environment
+        )  # fmt: skip
+
+    early = branch("create", "early", "--at", "2020-01-01 10:00")
+    done = branch("create", "past", "--at", lost.moment, "--archive", _first_archive(lost))
+    data = lost.data / "branches" / "past"
+
+    assert early.returncode == 2, early.stdout
+    assert "is not in the archive, which has:" in early.stderr
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in data.parent.iterdir() if path.name != ".turn"] == ["past"]
+    with started(data, lost) as one:
+        assert _query(one, "select count(*), max(id) from public.notes") == "10|10"
+        assert _query(one, "select count(*) from vault.secrets") == "0"
+        assert (
+            one.values["JWT_SECRET"]
+            != json.loads((lost.data / "state.json").read_text())["values"]["JWT_SECRET"]
+        )
+    blobs = [path.read_bytes() for path in (data / "storage" / "objects").rglob("*") if path.is_file()]
+    assert blobs == [b"bytes of an object" * 1000]
+    assert branch("delete", "past", "--yes").returncode == 0
+
+
 def test_what_was_acknowledged_before_the_last_report_is_there_after_everything_was_killed(
     lost: Lost,
 ) -> None:

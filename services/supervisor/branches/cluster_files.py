@@ -58,12 +58,3 @@ def drop_parents_settings(cluster: Cluster) -> None:
     path = cluster.data / "postgresql.auto.conf"
     with contextlib.suppress(FileNotFoundError):
         path.write_text(overrides.safe_server_lines(path.read_text()))
-
-
-def give_to_server(cluster: Cluster) -> None:
-    """Give all files to the server's user."""
-    if cluster.user is None:
-        return
-    for folder, names, files in os.walk(cluster.data):
-        for path in (Path(folder), *(Path(folder, name) for name in (*names, *files))):
-            os.chown(path, cluster.user.uid, cluster.user.gid, follow_symlinks=False)

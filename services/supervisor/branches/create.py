@@ -2,6 +2,8 @@
 
     draft folder -> objects (hard links) -> database (online base backup, or files) -> recovery, keys of the branch -> objects again -> renamed
 
+The database of a past moment comes from continuous backup instead (`past.py`), and with it the objects that the parent has no more.
+
 Everything happens in `branches/.making-NAME-...`, whose lock this process holds. A process that is killed leaves a draft without a lock, which
 the next command that makes, lists or deletes branches removes.
 """
@@ -24,11 +26,11 @@ from services.supervisor.branches import overrides
 from services.supervisor.branches.cluster_files import (
     check_room,
     drop_parents_settings,
-    give_to_server,
     needed_segments,
 )
 from services.supervisor.branches.drafts import DRAFT, remove_drafts, remove_drafts_now, turn
 from services.supervisor.branches.names import branch_folder, branches_folder
+from services.supervisor.branches.past import PastCopy, copy_past, fill_objects, plan_past, sealing_keys
 from services.supervisor.branches.record import BASE_SCHEMA, read_record, write_record
 from services.supervisor.branches.worker_step import run_step
 from services.supervisor.data_folder.folder import (
@@ -43,7 +45,7 @@ from services.supervisor.data_folder.sealing_key import sealing_environment, sea
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartFailed, StartRefused
 from services.supervisor.postgres import server
-from services.supervisor.postgres.cluster import SUPERUSER, Cluster
+from services.supervisor.postgres.cluster import SUPERUSER, Cluster, give_to_server
 from services.supervisor.postgres.programs import choose_programs, chosen_programs
 from services.supervisor.postgres.running_server import running_server
 from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
@@ -68,9 +70,20 @@ class CreatedBranch:
 
 
 def create_branch(
-    parent: DataFolder, name: str, project: Project, report: Reporter, *, git: str = ""
+    parent: DataFolder,
+    name: str,
+    project: Project,
+    report: Reporter,
+    *,
+    git: str = "",
+    moment: str = "",
+    archive: str = "",
 ) -> CreatedBranch:
-    """Create a branch of a platform that runs or is stopped; `project` has the parent's settings. Raises: SupervisorError."""
+    """Create a branch of a platform that runs or is stopped; `project` has the parent's settings.
+
+    `moment`: of its database at that moment, as continuous backup has it (`headwater restore --to`), from an archive where several have
+    it. Raises: SupervisorError.
+    """
     began = time.monotonic()
     target = branch_folder(parent, name)
     _check(parent, target, project)
@@ -83,10 +96,15 @@ def create_branch(
     except OSError as error:
         raise StartFailed(_unmade(name, error)) from None
     try:
-        is_live, copied = _copy(parent, draft, project, lock, report)
-        record = _make_own(
-            parent, draft, project, lock, BranchRecord(name, str(parent.path), time.time(), is_live, git=git)
-        )
+        past = None
+        if moment:
+            past = _copy_past(parent, draft, project, moment, archive, report)
+            is_live, copied = False, past.copied
+        else:
+            is_live, copied = _copy(parent, draft, project, lock, report)
+        at = past.plan.target if past else ""
+        record = BranchRecord(name, str(parent.path), time.time(), is_live, git=git, at=at)
+        record = _make_own(parent, draft, project, lock, record, past)
         _link_objects(parent, draft, project)
         flush_file_system(draft.path)  # the parent's log of short blobs does not name the branch's files
         _into_place(draft, target)
@@ -155,6 +173,18 @@ def _copy(
     return state is not None, copied
 
 
+def _copy_past(
+    parent: DataFolder, draft: DataFolder, project: Project, moment: str, archive: str, report: Reporter
+) -> PastCopy:
+    """Write the database of a moment, and link the parent's objects of now; those that it has no more come later."""
+    choose_programs(draft, str(chosen_programs(parent) or ""))
+    plan = plan_past(project, moment, archive, draft)
+    copy = server.open_cluster(draft, SilentReporter())
+    past = copy_past(project, plan, copy, _password(parent), report)
+    _link_objects(parent, draft, project)
+    return past
+
+
 def _copy_stopped(
     parent: DataFolder, cluster: Cluster, copy: Cluster, project: Project, lock: int, report: Reporter
 ) -> CopiedFiles:
@@ -171,7 +201,12 @@ def _copy_stopped(
 
 
 def _make_own(
-    parent: DataFolder, draft: DataFolder, project: Project, lock: int, record: BranchRecord
+    parent: DataFolder,
+    draft: DataFolder,
+    project: Project,
+    lock: int,
+    record: BranchRecord,
+    past: PastCopy | None,
 ) -> BranchRecord:
     """Let the copy recover, and give it keys and passwords of its own."""
     keys = random_keys()
@@ -182,12 +217,16 @@ def _make_own(
     server.prepare_cluster(cluster, None, own[_DATABASE], settings, SilentReporter())
     with running_server(cluster, "The branch's database", timeout_s=None, stop_s=_STOP_S) as port:
         url = _superuser_url(_password(parent), port)
+        parents_keys = sealing_environment(project, parent).get(SEALING_KEY, "")
+        if past is not None:
+            fill_objects(project, past.plan, draft, url)
+            parents_keys = sealing_keys(parents_keys, past.plan)
         task = PrepareTask(
             url,
             own[_DATABASE],
             keys.jwt_secret,
             sealing_key_text(draft),
-            sealing_environment(project, parent).get(SEALING_KEY, ""),
+            parents_keys,
             overrides.stored_patterns(),
         )
         prepared = run_step(project, task, PreparedCopy, lock=lock)

@@ -26,6 +26,8 @@ class ListedBranch(Struct, frozen=True):
     own_bytes: int
     shared_bytes: int
     """Bytes of objects that the branch shares with the parent or another branch."""
+    at: str = ""
+    """The past moment whose database it was made of, in words."""
 
 
 def list_branches(parent: DataFolder) -> list[ListedBranch]:
@@ -79,4 +81,5 @@ def _listed(folder: DataFolder, record: BranchRecord) -> ListedBranch:
         state.values.get("API_URL", "") if state else "",
         own,
         shared,
+        record.at,
     )

@@ -7,6 +7,7 @@ reach (below root's home), the home is `/var/lib/headwater/clusters/<id>/`: a fi
 a file `owner` in the home points back (database_home.py).
 """
 
+import contextlib
 import locale
 import os
 import shutil
@@ -94,6 +95,16 @@ def reset_password(cluster: Cluster, password: str) -> None:
     result = _run(cluster, "postgres", ["--single", "-F", "-D", str(cluster.data), DATABASE], statement)
     if result.returncode != 0 or "ERROR" in result.stderr:
         raise StartFailed(f"The database's password could not be set: {_last_line(result.stderr)}")
+
+
+def give_to_server(cluster: Cluster) -> None:
+    """Give all files of the cluster's data to the server's user; a server that runs may remove some meanwhile."""
+    if cluster.user is None:
+        return
+    for folder, _, names in os.walk(cluster.data):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            with contextlib.suppress(FileNotFoundError):
+                os.chown(path, cluster.user.uid, cluster.user.gid, follow_symlinks=False)
 
 
 def create_inner_folders(cluster: Cluster) -> None:
