@@ -57,7 +57,37 @@ class MergeTask(Struct, frozen=True, tag="merge"):
     name: str
 
 
-BranchTask = CopyTask | PrepareTask | CompareTask | MergeTask
+class CountTask(Struct, frozen=True, tag="count"):
+    """Count the rows of tables that are not too large, as role postgres."""
+
+    url: str
+    """A superuser's."""
+
+
+class CheckTask(Struct, frozen=True, tag="check"):
+    """Check the structure of a database that is thrown away afterwards, and count its rows."""
+
+    url: str
+    """A superuser's."""
+
+
+BranchTask = CopyTask | PrepareTask | CompareTask | MergeTask | CountTask | CheckTask
+
+
+class CountedRows(Struct, frozen=True):
+    """Rows by table at one position of the log; tables that have more than a limit are left out."""
+
+    lsn: str
+    rows: dict[str, int]
+
+
+class CheckedDatabase(Struct, frozen=True):
+    """What a check of a database found."""
+
+    indexes: int
+    """B-tree indexes that were checked."""
+    faults: list[str]
+    counted: CountedRows
 
 
 class CopiedFiles(Struct, frozen=True):

@@ -40,6 +40,10 @@ class Backup(Struct, frozen=True):
     """
     objects: bool = True
     """Copy the bytes of objects of [storage], each version once."""
+    drill: str = ""
+    """When the restore drill runs by itself: daily, weekly, monthly (at 4 o'clock GMT) or a cron schedule; empty: only by `headwater backup
+    --drill`. It restores the newest state beside the platform, checks it, and removes it: it needs room on the disk for the database.
+    """
     s3: S3 = field(default_factory=S3)
     gcs: Gcs = field(default_factory=Gcs)
     azure: Azure = field(default_factory=Azure)

@@ -9,6 +9,7 @@ import binascii
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.backup import Backup
 from schemas.settings.storage import BACKENDS
 
@@ -65,6 +66,11 @@ def _faults(backup: Backup) -> Iterator[str]:
         yield f"{{backup.base_interval}} must be {_LEAST_BASE_S} seconds or more"
     if not 0 <= backup.incrementals <= _MOST_INCREMENTALS:
         yield f"{{backup.incrementals}} must be 0 to {_MOST_INCREMENTALS}"
+    if backup.drill not in ("", "daily", "weekly", "monthly"):
+        try:
+            parse_schedule(backup.drill, "GMT")
+        except InvalidSchedule as error:
+            yield f"{{backup.drill}} must be daily, weekly, monthly or a cron schedule: {error}"
     if not backup.continuous:
         return
     needed = {

@@ -14,8 +14,11 @@ from broker.processes.archive_status import ArchiveStatus, read_archive_status
 from schemas.recovery import ListedArchive
 from schemas.settings.backup_checks import missing_secret
 from services.cli.options import data_folder, platform_options, refuse, running_platform
+from services.cli.output import Terminal
+from services.doctor.archive import drill_line
 from services.supervisor.archive import archive_variables
 from services.supervisor.data_folder.state import running_state
+from services.supervisor.drill import run_drill
 from services.supervisor.errors import SupervisorError
 from services.supervisor.postgres.cluster import Cluster
 from services.supervisor.project.settings import Project, load_project
@@ -37,6 +40,9 @@ _SYNC_S, _FIRST_S, _PAUSE_S = 300.0, 10.0, 0.1
 @click.option("--sync", is_flag=True, help="Wait until continuous backup has stored everything of now.")
 @click.option("--list", "is_list", is_flag=True, help="List what continuous backup has stored.")
 @click.option(
+    "--drill", is_flag=True, help="Restore the newest state beside the platform, check it, and remove it."
+)
+@click.option(
     "--verify", is_flag=True, help="Read, decrypt and compare all that continuous backup has stored."
 )
 def backup(
@@ -47,6 +53,7 @@ def backup(
     sync: bool,
     is_list: bool,
     verify: bool,
+    drill: bool,
 ) -> None:
     """Save the database and all objects of a running platform into FOLDER, which is made.
 
@@ -61,6 +68,7 @@ def backup(
     headwater backup backups/$(date +%F)
     headwater backup --sync && headwater db push
     headwater backup --list
+    headwater backup --drill
 
     \b
     Exit codes: 0 saved, 1 it failed, or nothing runs; 2 refused: the folder is not empty, the archive is damaged
@@ -69,6 +77,8 @@ def backup(
         sys.exit(_show_archives(data, project, verify=verify))
     if sync:
         sys.exit(_wait_until_stored(data, project))
+    if drill:
+        sys.exit(_run_drill(data, project))
     if continuous:
         sys.exit(_archive(data, project, folder))
     if folder is None:
@@ -138,6 +148,20 @@ def _archive(data: Path | None, project: Path | None, folder: Path | None) -> in
             return process.wait()
         except KeyboardInterrupt:  # it has got the signal too, and stores the last of the log
             continue
+
+
+def _run_drill(data: Path | None, project: Path | None) -> int:
+    """Run the restore drill and print what it found."""
+    folder = data_folder(data, project)
+    try:
+        status = run_drill(folder, named_project(data, project), Terminal(detached=False))
+    except OSError as error:
+        refuse(f"The result could not be written: {error}", code=1)
+    for fault in status.faults:
+        click.secho(fault, fg="red", err=True)
+    if not status.faults:
+        click.echo(drill_line(status))
+    return 1 if status.faults else 0
 
 
 def _wait_until_stored(data: Path | None, project: Path | None) -> int:

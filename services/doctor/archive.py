@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from broker.processes.archive_status import ArchiveStatus, read_archive_status
+from broker.processes.drill_status import DrillStatus, read_drill_status
 from schemas.settings.backup import Backup
 from services.doctor.finding import DoctorFinding, FindingLevel
+from services.supervisor.drill_schedule import longest_age_s
 
 _TITLE = "continuous backup"
 _SILENT_S = 120.0
@@ -22,7 +24,7 @@ def look_at_archive(
         return []
     now = time.time() if now is None else now
     status = read_archive_status(data)
-    findings = [_place_finding(settings, data)]
+    findings = [_place_finding(settings, data), _drill_finding(settings, read_drill_status(data), now)]
     if status is None or status.covered_until is None:
         text = "nothing of this database is stored yet"
         level = FindingLevel.ERROR if is_running else FindingLevel.WARNING
@@ -73,6 +75,39 @@ def _base_finding(settings: Backup, status: ArchiveStatus, now: float) -> Doctor
         return DoctorFinding(_TITLE, FindingLevel.OK, text)
     cure = "Read why: `headwater logs archive`. A restore has to replay all of the log since."
     return DoctorFinding(_TITLE, FindingLevel.ERROR, text, cure)
+
+
+def drill_line(status: DrillStatus) -> str:
+    """Return in one line what a drill without faults restored and checked."""
+    return (
+        f"restored {status.moment} in {status.seconds:.0f} s: {status.tables} tables with {status.rows} rows, "
+        f"{status.indexes} indexes, answers of {', '.join(status.areas)}"
+    )
+
+
+def _drill_finding(settings: Backup, status: DrillStatus | None, now: float) -> DoctorFinding | None:
+    """Report the last restore drill, and one that is late."""
+    title = "restore drill"
+    if status is None:
+        if not settings.drill:
+            return None
+        return DoctorFinding(
+            title, FindingLevel.WARNING, "none has run yet", "Run one: `headwater backup --drill`."
+        )
+    at = _moment(status.began_at)
+    if status.faults:
+        text = f"that of {at} failed: {status.faults[0]}"
+        return DoctorFinding(
+            title, FindingLevel.ERROR, text, "Mend it, and run it again: `headwater backup --drill`."
+        )
+    if settings.drill and now - status.began_at > longest_age_s(settings.drill):
+        return DoctorFinding(
+            title,
+            FindingLevel.WARNING,
+            f"the last one is of {at}",
+            "Read why in the supervisor's log: `headwater logs`.",
+        )
+    return DoctorFinding(title, FindingLevel.OK, f"{at}: {drill_line(status)}")
 
 
 def _place_finding(settings: Backup, data: Path) -> DoctorFinding | None:

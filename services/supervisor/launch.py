@@ -24,6 +24,7 @@ from services.supervisor.data_folder.state import (
     remove_state,
     write_state,
 )
+from services.supervisor.drill_schedule import DrillSchedule
 from services.supervisor.errors import StartRefused, SupervisorError
 from services.supervisor.exposure import check_exposure, exposure_warnings
 from services.supervisor.first_link import add_first_owner, sign_in_address
@@ -116,6 +117,8 @@ async def _run(
     )
     shown = dict(values)  # with the link of a first start, which is not written down
     background = {asyncio.create_task(_backup_runner(prepared, report).run())}
+    if prepared.project.settings.backup.continuous and prepared.project.settings.backup.drill:
+        background.add(asyncio.create_task(DrillSchedule(prepared.folder, prepared.project, report).run()))
 
     def on_ready() -> None:
         report.ready(shown, time.monotonic() - began)

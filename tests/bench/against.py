@@ -84,6 +84,7 @@ def workloads(one: Platform) -> dict[str, Requests]:
     def download(size: int) -> list[bytes]:
         return [http("GET", f"/storage/v1/object/bench/up-{size}-{n}", host, user) for n in range(40)]
 
+    secret = {"apikey": one.values["SECRET_KEY"], "Authorization": f"Bearer {one.values['SECRET_KEY']}"}
     listing = {"prefix": "many", "limit": 100, "offset": 0}
     return {
         "by_key": of_rest["by_pk"],
@@ -108,6 +109,9 @@ def workloads(one: Platform) -> dict[str, Requests]:
         "download1m": lambda: download(_LARGE),
         "list": lambda: [
             http("POST", "/storage/v1/object/list/bench", host, user, json.dumps(listing).encode())
+        ],
+        "list_service": lambda: [
+            http("POST", "/storage/v1/object/list/bench", host, secret, json.dumps(listing).encode())
         ],
         "broadcast": lambda: [
             http("POST", "/realtime/v1/api/broadcast", host, user, json.dumps(broadcast).encode())

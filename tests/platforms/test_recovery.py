@@ -68,6 +68,7 @@ def lost(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lost]:
     with platform(environment=environment) as one:
         moment = _write_history(one)
         _operators_see_it(one)
+        _a_drill_restores_and_asks_everything(one)
         _tenants_cannot_reach_it(one)
         acknowledged, covered = _write_until_all_is_killed(one)
         yield Lost(folder, one.data, environment, moment, acknowledged, covered)
@@ -120,6 +121,23 @@ def _operators_see_it(one: Platform) -> None:
     assert backup["place"] == one.environment["HEADWATER_BACKUP_PATH"]
     assert backup["command"] == f"headwater restore --data {one.data}"
     assert _KEY not in str(backup)
+
+
+def _a_drill_restores_and_asks_everything(one: Platform) -> None:
+    """The newest state is restored beside the platform, compared with it, started, asked and removed."""
+    command = ("--data", str(one.data), "--project", str(one.data.parent))
+    done = headwater("backup", "--drill", *command, environment=one.environment)
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"^restored .* tables with \d+ rows, \d+ indexes, answers of rest, auth, storage, graphql$",
+        done.stdout.strip(),
+    ), done.stdout
+    drill = json.loads((one.data / "drill.json").read_text())
+    assert (drill["faults"], drill["rows"] >= 20) == ([], True)
+    assert not (one.data / "branches" / "restore-drill").exists()
+    doctor = headwater("doctor", "--data", str(one.data), environment=one.environment).stdout
+    assert "restore drill: " in doctor
+    assert re.search(r"^headwater_restore_drill_faults\{.*\} 0\.0$", one.metrics()[1].decode(), re.MULTILINE)
 
 
 def _tenants_cannot_reach_it(one: Platform) -> None:

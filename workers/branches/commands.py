@@ -13,8 +13,17 @@ import asyncpg
 import msgspec
 from msgspec import Struct
 
-from schemas.branches import BranchTask, CompareTask, CopyTask, MergeTask, PrepareTask
+from schemas.branches import (
+    BranchTask,
+    CheckTask,
+    CompareTask,
+    CopyTask,
+    CountTask,
+    MergeTask,
+    PrepareTask,
+)
 from schemas.settings.tree import Settings
+from workers.branches.check_database import check_database, count_rows
 from workers.branches.copy_database import copy_live_database, copy_stopped_database
 from workers.branches.errors import BranchRejected
 from workers.branches.merge import compare_branch, merge_branch
@@ -58,6 +67,10 @@ async def _run(task: BranchTask, settings: Settings) -> Struct:
             return await compare_branch(task)
         case MergeTask():
             return await merge_branch(task, settings)
+        case CountTask(url):
+            return await count_rows(url)
+        case CheckTask(url):
+            return await check_database(url)
 
 
 def _fail(text: str, code: int) -> int:

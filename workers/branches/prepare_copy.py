@@ -27,7 +27,7 @@ from workers.settings.sealed_values import CannotOpenSettings, SettingsSealer, S
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.branches", "prepare_copy.sql")
-_EMPTIED: Mapping[str, tuple[str, ...]] = {
+EMPTIED: Mapping[str, tuple[str, ...]] = {
     "supabase_auth_admin": (
         "auth.refresh_tokens",
         "auth.mfa_amr_claims",
@@ -76,7 +76,7 @@ async def prepare_copy(task: PrepareTask, settings: Settings) -> PreparedCopy:
         if emptying := await superuser.fetchval(_STATEMENTS["empty_own_tables"]):
             await superuser.execute(emptying)
         warnings += await _reseal_settings(superuser, parent, branch, ClearedKeys(task.cleared))
-        for role, tables in _EMPTIED.items():
+        for role, tables in EMPTIED.items():
             await _empty(superuser, task.url, role, tables)
         warnings += await _reseal_factors(superuser, task.url, parent, branch)
         warnings += await _warn_of_other_systems(superuser)

@@ -8,6 +8,7 @@ from pathlib import Path
 from broker.observability.faults import FAULTS
 from broker.observability.observe import gauge
 from broker.processes.archive_status import MOST_BASES, ArchiveStatus, StoredBase, write_archive_status
+from broker.processes.drill_status import read_drill_status
 from workers.backup.continuous.archive import BaseInfo
 from workers.backup.continuous.base_links import restorable
 
@@ -116,6 +117,22 @@ class ArchiveProgress:
                 "headwater_archive_waiting_bytes",
                 "Bytes of the log that wait on the database's disk to be stored.",
                 lambda: float(self.waiting_bytes),
+            ),
+            gauge(
+                "headwater_restore_drill_age_seconds",
+                "Seconds since the last restore drill began.",
+                lambda: (
+                    never
+                    if (drill := read_drill_status(self.folder)) is None
+                    else time.time() - drill.began_at
+                ),
+            ),
+            gauge(
+                "headwater_restore_drill_faults",
+                "Faults that the last restore drill found.",
+                lambda: (
+                    never if (drill := read_drill_status(self.folder)) is None else float(len(drill.faults))
+                ),
             ),
             gauge(
                 "headwater_archive_up",
