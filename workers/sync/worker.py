@@ -242,11 +242,20 @@ class SyncWorker:
         shape.check()
         offset = shape.end_offset
         mark = secrets.randbelow(2**31)
-        statement = resolved.sql.subset(where, order, asked.subset.limit, asked.subset.offset, mark)
+        terms = where, order, asked.subset.limit, asked.subset.offset, mark
+        has_tags = resolved.definition.has_tags
         rows: list[bytes] = []
         size = 0
-        async with open_snapshot(self._registry.database, resolved.session) as snapshot:
-            async for page in snapshot.pages(statement):
+        async with open_snapshot(
+            self._registry.database, resolved.session, has_output=not has_tags
+        ) as snapshot:
+            sql = resolved.sql
+            pages = (
+                snapshot.tagged_pages(*sql.with_rows(*terms))
+                if has_tags
+                else snapshot.pages(sql.subset(*terms))
+            )
+            async for page in pages:
                 rows += page
                 size += sum(map(len, page))
                 if size > _MOST_SUBSET:
