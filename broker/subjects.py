@@ -48,9 +48,9 @@ SYNC = Subject("sync.request", "sync")
 
 REQUESTS = (REST, GRAPHQL, AUTH, STORAGE, IMAGES, FUNCTIONS, REALTIME, MANAGEMENT, SYNC)
 """Subjects served as `Request` -> `Response` (schemas/http.py)."""
-POOL_TO_POOL = (IMAGES, FUNCTIONS, AUTH, STORAGE)
+POOL_TO_POOL = (IMAGES, FUNCTIONS, AUTH, STORAGE, SYNC)
 """Pools that other pools send requests to: storage to images, the scheduler to functions, operations of administrators to the last
-three."""
+four."""
 
 EDGE_SETTINGS = Subject("edge_settings.request", "edge_settings")
 """Served by every process of workers with a database: schemas.edge_settings.EdgeSettings as JSON, for edges, which have none."""

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -9,6 +10,8 @@ SHAPE = "/shape"
 """Path of a client's request."""
 CONTINUE = "/continue"
 """Path of an edge's own request for requests that wait: `?handle=&offset=&final=`. No client can send it."""
+SHAPES = "/shapes"
+"""Path of requests of operations: GET lists shapes, DELETE with `?handle=` ends one. No client can send it."""
 WAIT = 204
 """Status of the pool's answer that there is nothing yet: the edge waits. It is never sent to a client."""
 HANDLE, OFFSET = "electric-handle", "electric-offset"
@@ -68,3 +71,56 @@ class ShapesChanged(Struct, frozen=True, tag="shapes-changed"):
     handles: list[str] = []
     is_restart: bool = False
     """The pool has started: all that wait ask again."""
+
+
+class ShapeWaiters(Struct, frozen=True, tag="shape-waiters"):
+    """How many requests wait in one edge process, by handle: its reply to a `ShapesChanged` that wants one."""
+
+    waiting: dict[str, int]
+
+
+class ShapeDescription(Struct, frozen=True):
+    """One shape, for administrators. Its claims are those that decide what its callers may see; a token is not among what is kept."""
+
+    handle: str
+    schema: str
+    table: str
+    where: str
+    params: list[str | None]
+    columns: list[str]
+    replica: str
+    log: str
+    has_tags: bool
+    role: str
+    shared_by: str
+    """Who has the same log: `role`, all of the role; `claims`, those with the same values of the claims; `caller`, those with the same claims."""
+    claims: dict[str, Any]
+    state: str
+    is_behind: bool
+    """Changes wait to be applied."""
+    waiting: int
+    """Requests that wait for changes, in all edges."""
+    snapshot_bytes: int
+    total_bytes: int
+    age_s: float
+    idle_s: float | None
+    """Seconds since a client asked for it; null: nobody has since the pool started."""
+
+
+class ShapeList(Struct, frozen=True):
+    """Shapes, those asked for last first, and how many there are in all."""
+
+    shapes: list[ShapeDescription]
+    total: int
+    total_bytes: int
+    waiting: int
+    """Requests that wait for changes, of all shapes."""
+
+
+class EndedShape(Struct, frozen=True):
+    """A shape that was ended."""
+
+    handle: str
+    schema: str
+    table: str
+    role: str

@@ -6,21 +6,21 @@ hangs. What is missing then shows in `headwater_up`: 1 for the broker and for ea
 reported.
 """
 
-import asyncio
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from msgspec import Struct
 
 from broker.codec import InvalidMessage, decoder, encode
 from broker.nats.connection import NatsConnection
+from broker.nats.gather import gather_replies
 from broker.nats.protocol import NatsMessage
 from broker.nats.subscription import NatsSubscription
 from broker.observability.observe import exposition, member_name, process_name
 from broker.subjects import METRICS_COLLECT
 from schemas.errors import Unavailable
 
-_QUIET_S = 0.15
 _LONGEST_S = 1.0
 
 
@@ -52,7 +52,7 @@ def answer_collect(connection: NatsConnection) -> NatsSubscription:
 async def collect(connection: NatsConnection, pools: Iterable[str] = ()) -> str:
     """Request the metrics of all processes and return the merged text, with `headwater_up` for the broker and `pools`.
 
-    The number of processes is unknown, so it waits until no further answer comes for `_QUIET_S`. A process that is
+    The number of processes is unknown, so it waits until no further answer comes for a moment. A process that is
     too busy to answer is missing.
     """
     local = MetricsReport(process_name(), member_name(), exposition())
@@ -86,28 +86,10 @@ async def _answers(connection: NatsConnection) -> bool:
 async def _others(connection: NatsConnection) -> list[MetricsReport]:
     """Return the reports of the processes that answer; none while disconnected."""
     reports: list[MetricsReport] = []
-    arrived = asyncio.Event()
-
-    def take(message: NatsMessage) -> None:
-        if not message.status:
-            try:
-                reports.append(_decode_report(message.payload))
-            except InvalidMessage:
-                return
-            arrived.set()
-
-    inbox = connection.inbox.open(take)
-    try:
-        connection.publish(METRICS_COLLECT, b"", inbox)
-        async with asyncio.timeout(_LONGEST_S):
-            while True:
-                arrived.clear()
-                async with asyncio.timeout(_QUIET_S):
-                    await arrived.wait()
-    except (TimeoutError, Unavailable):
-        return reports
-    finally:
-        connection.inbox.close(inbox)
+    for payload in await gather_replies(connection, METRICS_COLLECT):
+        with suppress(InvalidMessage):
+            reports.append(_decode_report(payload))
+    return reports
 
 
 def merged(reports: Iterable[MetricsReport]) -> str:

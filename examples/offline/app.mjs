@@ -13,17 +13,26 @@ $('sign-in').addEventListener('submit', async (event) => {
   else await open()
 })
 
-function say(text) {
+function say(text, ...more) {
   const line = document.createElement('li')
-  line.textContent = text
+  line.append(text, ...more)
   $('messages').append(line)
 }
 
 async function open() {
   $('sign-in').hidden = true
   $('app').hidden = false
-  const { items, outbox, add, change, remove } = openItems({ supabase, url, key, onRefused: say })
+  const { items, outbox, add, change, remove } = openItems({ supabase, url, key, onRefused: say, onConflict: compare })
   let list = localStorage.getItem('list')
+
+  /** Show both versions of an item, and offer to write the own one over the other. */
+  function compare({ mine, theirs, changes }) {
+    const text = theirs
+      ? `somebody else changed it before: "${theirs.title}", ${theirs.done ? 'done' : 'to do'}; yours: "${mine.title}", ${mine.done ? 'done' : 'to do'} `
+      : `somebody else removed it before; yours: "${mine.title}" `
+    const again = Object.assign(document.createElement('button'), { textContent: 'Write mine', onclick: () => { again.remove(); change(mine.id, changes) } })
+    say(text, ...(theirs ? [again] : []))
+  }
 
   function show() {
     const rows = items.toArray.toSorted((one, other) => one.title.localeCompare(other.title))

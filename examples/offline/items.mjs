@@ -3,10 +3,13 @@ import { createCollection } from '@tanstack/db'
 import { electricCollectionOptions } from '@tanstack/electric-db-collection'
 import { NonRetriableError, startOfflineExecutor } from '@tanstack/offline-transactions'
 
-const KEPT = 'versions of own writes'
+const KEPT = 'tags of own writes'
 
-/** Open the items of a user. `onRefused` is called with a message when the database refuses a write for good; it is undone by then. */
-export function openItems({ supabase, url, key, onRefused }) {
+/**
+ * Open the items of a user. `onRefused` is called with a message when the database refuses a write for good, `onConflict` with both versions
+ * of an item that somebody else changed first: what this device wanted and what is there (null: it is gone). The write is undone by then.
+ */
+export function openItems({ supabase, url, key, onRefused, onConflict }) {
   const token = async () => (await supabase.auth.getSession()).data.session?.access_token
   const authorization = async () => `Bearer ${await token()}`
   const items = createCollection(electricCollectionOptions({
@@ -14,25 +17,25 @@ export function openItems({ supabase, url, key, onRefused }) {
     getKey: (row) => row.id,
     shapeOptions: {
       url: `${url}/sync/v1/shape`,
-      params: { table: 'list_items' },
+      params: { table: 'list_items', etags: 'true' }, // each row carries the tag that If-Match takes
       headers: { apikey: key, authorization },
       onError: (error) => (error.status === 401 ? {} : undefined), // the next attempt takes the new token
     },
   }))
 
   /** Send one write; return the number of its transaction. Throws NonRetriableError where another attempt would end the same. */
-  async function send(mutation, idempotencyKey) {
-    const { type, modified, original, changes } = mutation
+  async function send(mutation, seen, idempotencyKey) {
+    const { type, modified, changes } = mutation
     const known = JSON.parse(localStorage.getItem(KEPT) ?? '{}')
-    // Versions that this device has written follow each other: only those of others are a conflict.
-    const version = Math.max(original.version ?? 0, known[modified.id] ?? 0)
-    const place = `${url}/rest/v1/list_items`
-    const [method, address, body] = {
-      insert: ['POST', place, modified],
-      update: ['PATCH', `${place}?id=eq.${modified.id}&version=eq.${version}`, changes],
-      delete: ['DELETE', `${place}?id=eq.${modified.id}`, undefined],
+    const own = known[modified.id]
+    // Several writes on top of one version follow each other: only what others wrote is a conflict.
+    const tag = own && own.seen === seen ? own.now : seen
+    const [method, condition, body] = {
+      insert: ['PUT', { 'if-none-match': '*' }, modified],
+      update: ['PATCH', tag ? { 'if-match': tag } : {}, changes],
+      delete: ['DELETE', {}, undefined],
     }[type]
-    const answer = await fetch(address, {
+    const answer = await fetch(`${url}/rest/v1/list_items?id=eq.${modified.id}`, {
       method,
       body: body && JSON.stringify(body),
       headers: {
@@ -41,13 +44,18 @@ export function openItems({ supabase, url, key, onRefused }) {
         'content-type': 'application/json',
         prefer: 'return=representation',
         'idempotency-key': idempotencyKey,
+        ...condition,
       },
     })
     if (answer.status === 401 || answer.status === 429 || answer.status >= 500) throw new Error(`not now: ${answer.status}`)
     const rows = await answer.json().catch(() => [])
+    if (answer.status === 412) {
+      localStorage.setItem(KEPT, JSON.stringify({ ...known, [modified.id]: undefined }))
+      throw Object.assign(new NonRetriableError('somebody else was first'), { theirs: rows.current?.[0] ?? null })
+    }
     if (!answer.ok) throw new NonRetriableError(`refused: ${rows.message}`)
-    if (type === 'update' && rows.length === 0) throw new NonRetriableError('somebody else changed it before')
-    if (type !== 'delete') localStorage.setItem(KEPT, JSON.stringify({ ...known, [modified.id]: rows[0].version }))
+    const now = answer.headers.get('etag')
+    if (now) localStorage.setItem(KEPT, JSON.stringify({ ...known, [modified.id]: { seen, now } }))
     return Number(answer.headers.get('headwater-txid'))
   }
 
@@ -57,11 +65,12 @@ export function openItems({ supabase, url, key, onRefused }) {
       async write({ transaction, idempotencyKey }) {
         for (const [place, mutation] of transaction.mutations.entries()) {
           try {
-            const txid = await send(mutation, `${idempotencyKey}/${place}`)
+            const txid = await send(mutation, transaction.metadata.seen, `${idempotencyKey}/${place}`)
             // The write is confirmed once it has come back with the rows; a row that is out of sight by then never does.
             if (txid) await items.utils.awaitTxId(txid, 10_000).catch(() => undefined)
           } catch (error) {
-            if (error instanceof NonRetriableError) onRefused(`${mutation.modified.title}: ${error.message}`)
+            if ('theirs' in error) onConflict({ mine: mutation.modified, theirs: error.theirs, changes: mutation.changes })
+            else if (error instanceof NonRetriableError) onRefused(`${mutation.modified.title}: ${error.message}`)
             throw error
           }
         }
@@ -70,8 +79,10 @@ export function openItems({ supabase, url, key, onRefused }) {
   })
 
   function write(change) {
-    const transaction = outbox.createOfflineTransaction({ mutationFnName: 'write', autoCommit: false })
-    transaction.mutate(change)
+    const metadata = {}
+    const transaction = outbox.createOfflineTransaction({ mutationFnName: 'write', autoCommit: false, metadata })
+    // What the user saw when the write was made; it is kept with the write, also over a reload.
+    metadata.seen = transaction.mutate(change).mutations[0]?.syncMetadata.etag ?? null
     transaction.commit().catch(() => undefined) // `onRefused` has it
   }
 

@@ -16,18 +16,8 @@ create table if not exists public.list_items (
   id uuid primary key,
   list_id uuid not null references public.lists (id) on delete cascade,
   title text not null check (length(title) between 1 and 200),
-  done boolean not null default false,
-  version integer not null default 1
+  done boolean not null default false
 );
-
--- Each change has a number of its own, by which a device sees that another one was faster.
-create or replace function public.count_versions() returns trigger language plpgsql set search_path = '' as $$
-begin
-  new.version := old.version + 1;
-  return new;
-end $$;
-create or replace trigger count_versions before update on public.list_items
-  for each row execute function public.count_versions();
 
 alter table public.lists enable row level security;
 alter table public.list_members enable row level security;

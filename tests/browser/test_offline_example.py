@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import http.server
 import json
+import random
 import shutil
 import subprocess
 import threading
@@ -17,13 +18,14 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page
 
+from tests.browser.outbox_trial import LOG, Cuts, OutboxTrial
 from tests.browser.windows import PASSWORD
 from tests.node_packages import install_packages
 from tests.platform import Platform, platform
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "offline"
 LIST = "11111111-0000-4000-8000-000000000001"
-pytestmark = [pytest.mark.node, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.node, pytest.mark.timeout(1200)]
 
 
 def _value(running: Platform, query: str) -> str:
@@ -44,6 +46,7 @@ def running(chromium_program: str) -> Iterator[Platform]:
     with platform() as one:
         done = one.command("psql", "-v", "ON_ERROR_STOP=1", "-qf", str(EXAMPLE / "schema.sql"))
         assert done.returncode == 0, done.stderr
+        one.psql(LOG)
         one.wait_for_catalog("list_items")
         yield one
 
@@ -123,7 +126,7 @@ async def members(browser: Browser, running: Platform, site: str) -> AsyncIterat
             found.append(Member(created.json()["id"], email, await context.new_page()))
         memberships = ", ".join(f"('{LIST}', '{member.id}')" for member in found)
         running.psql(
-            f"truncate lists cascade; insert into lists values ('{LIST}', 'home');"
+            f"truncate lists, write_log cascade; insert into lists values ('{LIST}', 'home');"
             f"insert into list_members values {memberships};"
             f"insert into list_items (id, list_id, title) values (gen_random_uuid(), '{LIST}', 'bread')"
         )
@@ -157,10 +160,45 @@ async def test_writes_without_a_network_arrive_once_and_in_order(
     await bob.sees("bread", "cheese", "oat milk", "olives")
     await ada.waits_with(0)
     await ada.sees("bread", "cheese", "oat milk", "olives")
-    assert _value(running, "select count(*), max(version) from list_items") == "4|2"
+    assert _value(running, "select string_agg(title, ' ' order by n) from write_log") == (
+        "bread cheese milk olives oat milk"
+    )
 
 
-async def test_the_second_of_two_changes_is_undone_and_shown(
+@pytest.mark.parametrize("writes", [30, 500])
+async def test_an_outbox_arrives_once_and_in_order_over_cuts_and_closed_tabs(
+    members: tuple[Member, Member], running: Platform, site: str, writes: int
+) -> None:
+    ada, bob = members
+    choice = random.Random(writes)
+    cuts = Cuts(choice, odds=0.1)
+    away = f"{running.url}/**"
+    context = ada.page.context
+    await context.route(away, cuts.handle)
+
+    async def reopen() -> Page:
+        await ada.page.close()
+        ada.page = await context.new_page()
+        await ada.page.goto(site)
+        await ada.page.locator("#app[data-ready=true]").wait_for(state="attached")
+        return ada.page
+
+    trial = OutboxTrial(ada.page, choice, cuts, reopen)
+    await trial.run(writes)
+    await trial.settle(600)
+
+    expected = sorted(["bread", *(titles[-1] for titles in trial.written.values())])
+    await ada.sees(*expected)
+    await bob.sees(*expected)
+    logs = _value(running, "select string_agg(title, ' ' order by n) from write_log group by item").split(
+        "\n"
+    )
+    assert sorted(logs) == sorted(["bread", *(" ".join(titles) for titles in trial.written.values())])
+    assert trial.rejected
+    assert cuts.lost
+
+
+async def test_the_second_of_two_changes_is_undone_and_both_are_shown(
     members: tuple[Member, Member], running: Platform
 ) -> None:
     ada, bob = members
@@ -171,10 +209,17 @@ async def test_the_second_of_two_changes_is_undone_and_shown(
     await bob.waits_with(0)
     await ada.page.context.unroute(f"{running.url}/rest/**")
 
-    await ada.page.get_by_text("somebody else changed it before").wait_for()
+    await ada.page.get_by_text('before: "white bread", to do; yours: "rye bread"').wait_for()
     await ada.sees("white bread")
     await ada.waits_with(0)
     assert _value(running, "select title from list_items") == "white bread"
+
+    await ada.page.get_by_role("button", name="Write mine").click()
+    await bob.sees("rye bread")
+    await ada.rename("rye bread", "toast")  # on top of the own write, which has a tag of its own
+    await bob.sees("toast")
+    await ada.waits_with(0)
+    assert await ada.page.locator("#messages li").count() == 1
 
 
 async def test_a_member_who_is_removed_loses_the_items(

@@ -1,7 +1,10 @@
-"""The page Realtime: row changes as anon and as a user, broadcasts, presence, private channels, published tables, state."""
+"""The page Realtime: row changes as anon and as a user, broadcasts, presence, private channels, published tables, shapes, state."""
 
 import json
+import time
 
+import httpx
+import jwt
 import pytest
 from playwright.async_api import Browser, Page, expect
 
@@ -180,6 +183,48 @@ async def test_a_table_is_published_by_a_migration(
     await window.check_accessibility()
     await window.check_narrow()
     await window.screenshot("realtime-tables")
+
+
+async def test_shapes_are_shown_with_their_callers_and_one_is_ended(
+    browser: Browser, window: DashboardWindow, server: Platform, user: str
+) -> None:
+    claims = {"sub": user, "role": "authenticated", "exp": int(time.time()) + 600}
+    headers = {
+        "apikey": server.values["ANON_KEY"],
+        "authorization": f"Bearer {jwt.encode(claims, server.values['JWT_SECRET'])}",
+    }
+    address, shown = f"{server.url}/sync/v1/shape", XSS.replace("'", "''")
+    query = {"table": "notes", "where": f"body <> '{shown}'", "offset": "-1"}
+    async with httpx.AsyncClient(headers=headers) as client:
+        first = await client.get(address, params=query)
+        assert first.status_code == 200
+        page = window.page
+        await page.emulate_media(reduced_motion="reduce")
+        await window.open("realtime/shapes")
+        row = page.get_by_role("row", name="notes").filter(has_text=user)
+        await expect(row.get_by_text(shown)).to_be_visible()
+        await window.check_accessibility()
+        await window.check_narrow()
+        await window.screenshot("realtime-shapes")
+        await row.get_by_text("notes", exact=True).click()
+        dialog = page.get_by_role("dialog", name="notes")
+        await expect(dialog.get_by_text("callers with the same values of these claims")).to_be_visible()
+        await window.check_accessibility()
+        await dialog.get_by_role("button", name="End this shape").click()
+        question = page.get_by_role("dialog", name="End the shape of notes?")
+        await expect(question.get_by_text("read all rows again")).to_be_visible()
+        await question.get_by_role("button", name="End this shape").click()
+        await expect(row).to_have_count(0)
+
+        again = await client.get(
+            address, params={**query, "offset": "0_0", "handle": first.headers["electric-handle"]}
+        )
+        assert again.status_code == 409
+    async with open_window(browser, server, add_administrator(server, "reader")) as other:
+        await other.open("realtime/shapes")
+        await other.page.get_by_role("row", name="notes").get_by_text("notes", exact=True).click()
+        await expect(other.page.get_by_role("dialog").get_by_text("Handle")).to_be_visible()
+        await expect(other.page.get_by_role("button", name="End this shape")).to_have_count(0)
 
 
 async def test_the_state_of_the_service(window: DashboardWindow, user: str) -> None:

@@ -87,6 +87,6 @@ class GuardedWrite:
         current = self._read.result(results[self._before : -1])
         assert isinstance(current.body, bytes)  # long values come without a decision only
         if not are_met(self._context.request.headers, current.body, current.page_total):
-            raise PreconditionFailed
+            raise PreconditionFailed(current.body)
         self._is_checked = True
         return self._write.statements(TransactionDefaults())  # the pre-request function has been called

@@ -14,9 +14,9 @@ import re
 from hashlib import blake2b
 
 from schemas.http import Headers, header_values
+from schemas.row_tags import tag_of_row, tag_of_rows
 from workers.rest.model import BodyShape, MediaOutput, RestPlan
 
-_ROWS_BYTES = 12
 _HEAD_BYTES = 6
 _HEAD_NAMES = frozenset({"link", "preference-applied"})
 """Headers of the head's hash in addition to those whose name begins with `content-`. Others are replaced by those of a 304."""
@@ -30,7 +30,7 @@ def tagged(
 
     `headers` is extended in place: it is not part of a response yet.
     """
-    if plan.request.is_head or plan.output.explain is not None or status not in (200, 206):
+    if plan.request.is_head or plan.output.explain is not None or status not in (200, 201, 206):
         return status, headers, body
     tag = f"{_rows_of(plan.output, body)}-{_head_of(headers)}"
     headers.append(("etag", f'"{tag}"'))
@@ -41,7 +41,7 @@ def tagged(
 
 def are_met(headers: Headers, body: bytes, count: int) -> bool:
     """Return whether the conditions of a write are met by the rows it would change: `body` is their JSON array, `count` their number."""
-    rows = _hash(body, _ROWS_BYTES)
+    rows = tag_of_rows(body)
     if header_values(headers, "if-match") and not _names_rows(headers, "if-match", rows, count):
         return False
     return not _names_rows(headers, "if-none-match", rows, count)
@@ -64,16 +64,12 @@ def _rows_of(output: MediaOutput, body: bytes) -> str:
     """Return the hash of the rows. A body that is not the JSON of the rows is hashed with its type: it matches no write."""
     match output.shape:
         case BodyShape.ARRAY if not output.strips_nulls:
-            return _hash(body, _ROWS_BYTES)
+            return tag_of_rows(body)
         case BodyShape.SINGLE if not output.strips_nulls:
-            return _hash(b"[" + body + b"]", _ROWS_BYTES)
-    return _hash(output.content_type.encode() + b"\0" + body, _ROWS_BYTES)
+            return tag_of_row(body)
+    return tag_of_rows(output.content_type.encode() + b"\0" + body)
 
 
 def _head_of(headers: Headers) -> str:
     lines = [f"{name}:{value}\n" for name, value in headers if name[:8] == "content-" or name in _HEAD_NAMES]
-    return _hash("".join(lines).encode(errors="surrogatepass"), _HEAD_BYTES)
-
-
-def _hash(data: bytes, size: int) -> str:
-    return blake2b(data, digest_size=size).hexdigest()
+    return blake2b("".join(lines).encode(errors="surrogatepass"), digest_size=_HEAD_BYTES).hexdigest()

@@ -61,11 +61,13 @@ def respond(
     dialect: Dialect,
     *,
     conditions: Headers | None = None,
+    is_conditional: bool = False,
     fixed: FixedHeaders | None = None,
 ) -> Response | StreamedResponse:
     """Return the response. A long body is sent as it arrives; for a response without a body, it is abandoned.
 
     `conditions` are the headers of the request of a read: the response has its entity tag, or is 304 if they name it.
+    `is_conditional`: the response to a write under a condition has the tag of the rows that it returns, for the next one.
     `fixed` are the `fixed_headers` of the plan, where they are cached.
 
     Raises: RangeNotSatisfiable, BadResponseHeaders, BadResponseStatus.
@@ -80,6 +82,8 @@ def respond(
         content = body if isinstance(body, bytes) else b""
         if conditions is not None:
             status, headers, content = tagged(plan, status, headers, content, conditions)
+        elif is_conditional and plan.returns_rows:
+            status, headers, content = tagged(plan, status, headers, content, [])
         return Response(status, headers, content)
     return StreamedResponse(status, headers, body, size=body.size, is_stored=isinstance(body, RowBody))
 

@@ -137,7 +137,11 @@ class RestWorker:
         task = RestTask(plan, by_rows or planned.statement, values, data)
         if run_keyed is not None:
             return await execute_keyed(
-                run_keyed, task, read, context, lambda result: respond(plan, result, values, dialect)
+                run_keyed,
+                task,
+                read,
+                context,
+                lambda result: respond(plan, result, values, dialect, is_conditional=read is not None),
             )
         if read is not None:
             result = await execute_if(read, task, context, self._sessions)
@@ -145,10 +149,18 @@ class RestWorker:
             result = await execute(task, context, self._sessions)
         timing.mark("transaction")
 
-        # Respond. Only reads have an entity tag.
+        # Respond. Reads have an entity tag, and what a write under a condition returns.
         conditions = request.headers if isinstance(plan, ReadPlan) else None
         fixed = planned.fixed_headers(dialect)
-        return respond(plan, result, values, dialect, conditions=conditions, fixed=fixed)
+        return respond(
+            plan,
+            result,
+            values,
+            dialect,
+            conditions=conditions,
+            is_conditional=read is not None,
+            fixed=fixed,
+        )
 
     def _read_for(
         self, state: RestState, parsed: ApiRequest, request: Request, shape: str, values: list[str]

@@ -47,6 +47,8 @@ class SyncColumn(Struct, frozen=True):
     may_select: bool
     is_deterministic: bool = True
     """Its collation calls no two different texts equal."""
+    is_represented: bool = False
+    """REST shows it by a function of its domain, not as `row_to_json` does."""
 
 
 class Relation(Struct, frozen=True):

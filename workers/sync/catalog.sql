@@ -24,6 +24,10 @@ select pg_catalog.json_build_object(
       'modifier', a.atttypmod,
       'generated', a.attgenerated,
       'is_deterministic', coalesce(c.collisdeterministic, true),
+      'is_represented', t.typtype = 'd' and exists (
+        select from pg_catalog.pg_cast as shown
+        where shown.castsource = t.oid and shown.casttarget = 'pg_catalog.json'::pg_catalog.regtype
+          and shown.castcontext = 'i' and shown.castmethod = 'f'),
       'may_select', pg_catalog.has_column_privilege(role.oid, a.attrelid, a.attnum, 'SELECT')) order by a.attnum), '[]')
     from pg_catalog.pg_attribute as a
     join pg_catalog.pg_type as t on t.oid = a.atttypid

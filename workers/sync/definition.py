@@ -102,6 +102,11 @@ async def resolve(database: ConnectionPool, definition: ShapeDefinition, caller:
     where = _render(pieces, definition.table, scope) if pieces else EMPTY
     key = tuple(column for name in table.key for column in table.columns if column.name == name)
     sql = ShapeSql((table.schema, table.name), columns, key, where)
+    if definition.has_tags and not sql.has_tags:
+        text = (
+            "a domain among the columns is shown by a function of its own: leave it out of columns, or etags"
+        )
+        raise InvalidParameters("etags", text)
     tables = [table, *inner.values()]
     reached = (
         await read_reached(database, [one.oid for one in tables])
@@ -261,6 +266,7 @@ def _resolved(
     described = (
         definition.table, definition.where, definition.params, definition.columns, definition.is_full,
         definition.has_snapshot, identity.role, identity.kind, identity.claims,
+        *([True] if definition.has_tags else []),  # others keep the digest that stored shapes have
     )  # fmt: skip
     return ResolvedShape(
         definition=definition,

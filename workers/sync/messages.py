@@ -20,6 +20,8 @@ class RowState:
 
     key: bytes
     value: bytes | None
+    tag: str = ""
+    """By which `If-Match` of REST knows it; empty where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ def change_of(
     *,
     is_noted: bool = False,
     renamed: tuple[str, bytes] | None = None,
+    tag: str = "",
 ) -> Draft | None:
     """Return the message that leads from one version of a row to another; None if there is none.
 
@@ -70,8 +73,9 @@ def change_of(
         old = _decode_row(before)
         value = old if form.is_full else _key_of(form, old)
         return Draft(_head(key, encode(value)), {"operation": "delete", **more})
+    tags = {"etag": f'"{tag}"'} if tag else {}
     if before is None:
-        return Draft(_head(key, after), {"operation": "insert", **more})
+        return Draft(_head(key, after), {"operation": "insert", **tags, **more})
     if before == after and not is_noted:
         return None
     old, new = _decode_row(before), _decode_row(after)
@@ -79,9 +83,9 @@ def change_of(
     if not changed and not is_noted:
         return None
     if not form.is_full:
-        return Draft(_head(key, encode({**_key_of(form, new), **changed})), {"operation": "update"})
+        return Draft(_head(key, encode({**_key_of(form, new), **changed})), {"operation": "update", **tags})
     previous = {name: old.get(name) for name in changed}
-    return Draft(_head(key, after, encode(previous)), {"operation": "update"})
+    return Draft(_head(key, after, encode(previous)), {"operation": "update", **tags})
 
 
 def rendered(form: MessageFormat, drafts: Sequence[Draft], batch: Batch) -> list[tuple[int, bytes]]:
@@ -119,6 +123,11 @@ def snapshot_parts(snapshot: str) -> dict[str, object]:
     """Return the three parts of a snapshot as texts."""
     xmin, xmax, running = snapshot.split(":")
     return {"xmin": xmin, "xmax": xmax, "xip_list": running.split(",") if running else []}
+
+
+def tagged(message: bytes, tag: str) -> bytes:
+    """Return a message with the tag of its row as its last header."""
+    return b'%b,"etag":"\\"%b\\""}}' % (message[:-2], tag.encode())
 
 
 def log_body(messages: Sequence[bytes]) -> bytes:

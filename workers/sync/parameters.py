@@ -64,6 +64,8 @@ class ShapeDefinition:
     """`replica=full`: changes carry whole rows."""
     has_snapshot: bool = True
     """Not `log=changes_only`."""
+    has_tags: bool = False
+    """`etags=true`: first rows and rows of subsets have tags, as changes always do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ def parse_definition(options: Mapping[str, str]) -> ShapeDefinition:
         parse_columns(options["columns"]) if options.get("columns") is not None else None,
         _choice(options, "replica", ("default", "full")) == "full",
         _choice(options, "log", ("full", "changes_only")) == "full",
+        _choice(options, "etags", ("false", "true")) == "true",
     )
 
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import msgspec
 
+from schemas.row_tags import tag_of_row
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError
+from workers.database.protocol.rows import Rows
 from workers.database.transactions.interactive import Transaction
 from workers.database.transactions.model import Statement, TransactionSpec
 from workers.sql.compose import quoted
-from workers.sync.messages import RowState
+from workers.sync.messages import RowState, tagged
 from workers.sync.rows import OUTPUT_SETTINGS, ShapeSql
 
 PAGE = 2000
@@ -31,6 +33,10 @@ _WITHOUT_LIMIT = Statement(
 """A COPY lasts as long as its rows take to be stored. Each wait for rows has the limit of the role instead, as each FETCH has."""
 _LONGEST_WAIT_S = 30.0
 _FETCH = Statement(f"fetch {PAGE} from hw_rows")
+_FETCH_JSON = Statement(f"fetch {PAGE} from hw_json")
+_CURRENT = Statement(
+    "select " + ", ".join(f"pg_catalog.current_setting('{name}')" for name, _ in OUTPUT_SETTINGS)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +48,12 @@ class DatabaseSession:
     schema: str
     role_settings: tuple[tuple[str, str], ...] = ()
 
-    def settings(self) -> list[tuple[str, str]]:
-        """Return the settings of a transaction, in order."""
+    def settings(self, *, has_output: bool = True) -> list[tuple[str, str]]:
+        """Return the settings of a transaction, in order. Without those of the output values are written as REST writes them."""
         return [
             ("search_path", f"{quoted(self.schema)}, public, extensions"),
             *self.role_settings,
-            *OUTPUT_SETTINGS,
+            *(OUTPUT_SETTINGS if has_output else ()),
             ("role", self.role),
             ("request.jwt.claims", self.claims),
         ]
@@ -65,11 +71,30 @@ async def read_by_keys(
     database: ConnectionPool, session: DatabaseSession, sql: ShapeSql, keys: Sequence[Sequence[str]]
 ) -> tuple[SnapshotPoint, list[RowState]]:
     """Return what the caller sees now at some keys, in their order. Raises: DatabaseError, Disconnected, PoolTimeout."""
-    spec = TransactionSpec(
-        session.settings(), [_SNAPSHOT, sql.by_keys(keys)], read_only=True, isolation="repeatable read"
+    statements = [_SNAPSHOT, sql.by_keys(keys)]
+    if sql.has_tags:
+        statements[1:1] = [
+            sql.by_keys(keys, as_texts=False),
+            _set_output([value for _, value in OUTPUT_SETTINGS]),
+        ]
+    settings = session.settings(has_output=not sql.has_tags)
+    spec = TransactionSpec(settings, statements, read_only=True, isolation="repeatable read")
+    results = await database.run(spec)
+    tags = [tag_of_row(row[1]) if row[1] else "" for row in results[1]] if sql.has_tags else None
+    rows = results[-1]
+    states = [
+        RowState(row[0] or b"", row[1], tag) for row, tag in zip(rows, tags or [""] * len(rows), strict=True)
+    ]
+    return _point(results[0][0]), states
+
+
+def _set_output(values: Sequence[str]) -> Statement:
+    """Return the statement that sets the settings of `OUTPUT_SETTINGS` to some values."""
+    calls = ", ".join(
+        f"pg_catalog.set_config('{name}', ${place}, true)"
+        for place, (name, _) in enumerate(OUTPUT_SETTINGS, 1)
     )
-    points, rows = await database.run(spec)
-    return _point(points[0]), [RowState(row[0] or b"", row[1]) for row in rows]
+    return Statement(f"select {calls}", [value.encode() for value in values])
 
 
 async def check(database: ConnectionPool, session: DatabaseSession, *statements: Statement) -> None:
@@ -95,6 +120,27 @@ class CallerSnapshot:
                 break
         await self._transaction.run(Statement("close hw_rows"))
 
+    async def tagged_pages(self, messages: Statement, rows: Statement) -> AsyncIterator[list[bytes]]:
+        """Yield messages with the tags of their rows, page by page; both statements give the same rows in the same order.
+
+        The snapshot is one that was opened without the settings of the output. Raises: as `read_by_keys`.
+        """
+        ((current,),) = await self._transaction.run(_CURRENT)
+        rest = _set_output([(value or b"").decode() for value in current])
+        output = _set_output([value for _, value in OUTPUT_SETTINGS])
+        for name, statement in (("hw_rows", messages), ("hw_json", rows)):
+            head = f"declare {name} no scroll cursor for {statement.text}"
+            await self._transaction.run(Statement(head, statement.params))
+        while (
+            True
+        ):  # expressions of a cursor are evaluated when rows are fetched, under the settings of that moment
+            _, texts, _, documents = await self._transaction.run(output, _FETCH, rest, _FETCH_JSON)
+            if texts:
+                yield await asyncio.to_thread(_tagged, texts, documents)
+            if len(texts) < PAGE:
+                break
+        await self._transaction.run(Statement("close hw_rows"), Statement("close hw_json"))
+
     async def copied(self, statement: Statement) -> AsyncGenerator[bytes]:
         """Yield the rows of a COPY, whole ones, joined as they have arrived. Raises: as `read_by_keys`."""
         ((limit, _),) = (await self._transaction.run(_WITHOUT_LIMIT))[0]
@@ -112,9 +158,11 @@ class CallerSnapshot:
 
 
 @asynccontextmanager
-async def open_snapshot(database: ConnectionPool, session: DatabaseSession) -> AsyncIterator[CallerSnapshot]:
-    """Yield a snapshot as the caller sees it. Raises: as `read_by_keys`."""
-    async with database.transaction(session.settings(), is_snapshot=True) as transaction:
+async def open_snapshot(
+    database: ConnectionPool, session: DatabaseSession, *, has_output: bool = True
+) -> AsyncIterator[CallerSnapshot]:
+    """Yield a snapshot as the caller sees it; `has_output`: values are written as messages have them. Raises: as `read_by_keys`."""
+    async with database.transaction(session.settings(has_output=has_output), is_snapshot=True) as transaction:
         ((row,),) = await transaction.run(_SNAPSHOT)
         yield CallerSnapshot(transaction, _point(row))
 
@@ -132,6 +180,13 @@ async def gathered(pages: AsyncGenerator[bytes], least: int) -> AsyncGenerator[b
                 waiting, size = [], 0
     if waiting:
         yield b"".join(waiting)
+
+
+def _tagged(messages: Rows, documents: Rows) -> list[bytes]:
+    return [
+        tagged(message[0] or b"", tag_of_row(document[0] or b""))
+        for message, document in zip(messages, documents, strict=True)
+    ]
 
 
 def text_of_json(value: bytes, base: str) -> str | None:

@@ -60,6 +60,11 @@ class ShapeSql:
     key: tuple[SyncColumn, ...]
     where: Sql = EMPTY
 
+    @property
+    def has_tags(self) -> bool:
+        """Return whether `row_to_json` writes its rows as REST does, so that they have tags."""
+        return not any(column.is_represented for column in self.columns)
+
     def copy(self) -> Statement:
         """Return the COPY that gives every row: the texts of its key, then of its columns (`copied_rows.py`)."""
         keys = [_key_text(ALIAS, column.name, column) for column in self.key]
@@ -75,8 +80,11 @@ class ShapeSql:
             concat(raw("select "), self._key(ALIAS), raw(" from "), self._from(), self._filter())
         )
 
-    def by_keys(self, keys: Sequence[Sequence[str]]) -> Statement:
-        """Return the statement that gives for each of some keys its text, and the row if the caller sees one. In their order."""
+    def by_keys(self, keys: Sequence[Sequence[str]], *, as_texts: bool = True) -> Statement:
+        """Return the statement that gives for each of some keys its text, and the row if the caller sees one. In their order.
+
+        `as_texts`: every value is a text or null, as in a message; else the row is the JSON that REST writes.
+        """
         arrays = [_array([key[place] for key in keys]) for place in range(len(self.key))]
         names = [f"k{place}" for place in range(len(self.key))]
         typed = [
@@ -100,7 +108,8 @@ class ShapeSql:
             ],
         )
         found = concat(
-            raw("select "), _VALUE, raw("::pg_catalog.text as found from "), self._from(), self._values(), raw(" where "), equal
+            raw("select "), _VALUE, raw("::pg_catalog.text as found from "), self._from(), self._values(as_texts=as_texts),
+            raw(" where "), equal,
         )  # fmt: skip
         if self.where:
             found = concat(found, raw(" and ("), self.where, raw(")"))
@@ -117,15 +126,25 @@ class ShapeSql:
         self, where: Sql, order: Sequence[SubsetOrder], limit: int | None, offset: int | None, mark: int
     ) -> Statement:
         """Return the statement that gives the rows of a subset as whole messages."""
-        text = concat(self._messages({"snapshot_mark": mark}), self._filter(where))
-        if order:
-            terms = [concat(qualified(ALIAS, term.column), catalog_text(term.direction)) for term in order]
-            text = concat(text, raw(" order by "), join(", ", terms))
-        if limit is not None:
-            text = concat(text, raw(" limit "), number(limit))
-        if offset is not None:
-            text = concat(text, raw(" offset "), number(offset))
-        return _statement(text)
+        rows = concat(self._messages({"snapshot_mark": mark}), self._filter(where))
+        return _statement(_paged(rows, _ordered(order), limit, offset))
+
+    def with_rows(
+        self,
+        where: Sql = EMPTY,
+        order: Sequence[SubsetOrder] = (),
+        limit: int | None = None,
+        offset: int | None = None,
+        mark: int | None = None,
+    ) -> tuple[Statement, Statement]:
+        """Return two statements over the same rows in the same order: whole messages, and the JSON that REST writes."""
+        terms = _ordered([*order, *(SubsetOrder(column.name, "") for column in self.key)])
+        rows = concat(raw("select "), _VALUE, raw(" from "), self._from(), self._values(as_texts=False))
+        pair = [self._messages({} if mark is None else {"snapshot_mark": mark}), rows]
+        first, second = [
+            _statement(_paged(concat(one, self._filter(where)), terms, limit, offset)) for one in pair
+        ]
+        return first, second
 
     def check(self, where: Sql = EMPTY, order: Sequence[SubsetOrder] = ()) -> Statement:
         """Return a statement without rows, which fails where an expression does not fit the table."""
@@ -148,13 +167,17 @@ class ShapeSql:
         parts = [concat(raw("("), part, raw(")")) for part in (self.where, more) if part]
         return concat(raw(" where "), join(" and ", parts)) if parts else EMPTY
 
-    def _values(self) -> Sql:
-        """Return the join that gives every row as a record of texts."""
-        texts = [
-            concat(_text(ALIAS, column.name, column), raw(" as "), ident(column.name))
+    def _values(self, *, as_texts: bool = True) -> Sql:
+        """Return the join that gives every row as a record of its columns, or of their texts."""
+        values = [
+            concat(
+                _text(ALIAS, column.name, column) if as_texts else qualified(ALIAS, column.name),
+                raw(" as "),
+                ident(column.name),
+            )
             for column in self.columns
         ]
-        return concat(raw(" cross join lateral (select "), join(", ", texts), raw(") as hw_value"))
+        return concat(raw(" cross join lateral (select "), join(", ", values), raw(") as hw_value"))
 
     def _key(self, alias: str, names: Sequence[str] | None = None) -> Sql:
         """Return the JSON text of a row's key."""
@@ -182,6 +205,18 @@ def _text(alias: str, name: str, column: SyncColumn) -> Sql:
     return concat(
         raw("case when "), value, raw(" is distinct from null then pg_catalog.concat("), value, raw(") end")
     )
+
+
+def _ordered(order: Sequence[SubsetOrder]) -> list[Sql]:
+    return [concat(qualified(ALIAS, term.column), catalog_text(term.direction)) for term in order]
+
+
+def _paged(rows: Sql, terms: Sequence[Sql], limit: int | None, offset: int | None) -> Sql:
+    if terms:
+        rows = concat(rows, raw(" order by "), join(", ", terms))
+    if limit is not None:
+        rows = concat(rows, raw(" limit "), number(limit))
+    return rows if offset is None else concat(rows, raw(" offset "), number(offset))
 
 
 def _array(values: Sequence[str]) -> bytes:

@@ -14,6 +14,7 @@ from workers.database.connection_pool.pool import ConnectionPool
 from workers.request_context.identity import IdentityResolver
 from workers.sync.follower import StreamFollower
 from workers.sync.metrics import SyncMetrics
+from workers.sync.overview import ShapesOverview
 from workers.sync.registry import ShapeRegistry
 from workers.sync.rights import RightsWatch
 from workers.sync.worker import SyncWorker
@@ -42,7 +43,9 @@ class SyncService:
         self._follower = StreamFollower(connection, self.registry, folder / PLACE_FILE)
         self._watch = RightsWatch(database, self.registry, self._follower)
         self._remove_metrics = metrics.register(self.registry)
-        self.worker = SyncWorker(self.registry, identities, metrics.count, folder)
+        self.worker = SyncWorker(
+            self.registry, identities, metrics.count, folder, ShapesOverview(connection, self.registry)
+        )
 
     async def open(self) -> None:
         """Load the shapes of before, and follow the stream. Raises: Unavailable, JetStreamError, Disconnected, PoolTimeout, OSError."""

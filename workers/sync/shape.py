@@ -24,7 +24,6 @@ from typing import TypeVar
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.transaction_snapshot import TransactionSnapshot
 from workers.sql.compose import quoted
-from workers.sync.copied_rows import CopiedRowFormat
 from workers.sync.definition import ResolvedShape
 from workers.sync.errors import MustRefetch
 from workers.sync.messages import Batch, Draft, RowState, change_of, rendered
@@ -99,12 +98,10 @@ class Shape:
 
     async def build(self, database: ConnectionPool) -> None:
         """Read the snapshot and write its chunks. Raises: DatabaseError, Disconnected, PoolTimeout, OSError."""
-        async with open_snapshot(database, self.resolved.session) as snapshot:
+        has_output = not self.resolved.definition.has_tags
+        async with open_snapshot(database, self.resolved.session, has_output=has_output) as snapshot:
             self.snapshot = snapshot.point.text
-            table, form = self.resolved.table, self.resolved.form
-            names = [column.name for column in self.resolved.columns]
-            rows = CopiedRowFormat(form.relation, len(table.key), names)
-            async for pieces in chunks_of(snapshot, self.resolved.sql.copy(), rows, self._chunk_size):
+            async for pieces in chunks_of(snapshot, self.resolved, self._chunk_size):
                 await self._append_chunk(*pieces)
         await self._in_thread(lambda: self.store.note(snapshot=self.snapshot.encode()))
         self._told = max(self._told, self._reached())  # what shapes before this one may have reported
@@ -384,7 +381,9 @@ class Shape:
             link = ("key_change_from", renamed[row.key])
         elif row.value is None and row.key in renamed.values():
             link = ("key_change_to", next(new for new, old in renamed.items() if old == row.key))
-        return change_of(self.resolved.form, row.key, had, row.value, is_noted=is_noted, renamed=link)
+        return change_of(
+            self.resolved.form, row.key, had, row.value, is_noted=is_noted, renamed=link, tag=row.tag
+        )
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         """Run work on the store. Raises: MustRefetch if the shape has ended: its files are closed then."""

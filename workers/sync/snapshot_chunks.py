@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from schemas.sync import SEPARATOR
-from workers.database.transactions.model import Statement
 from workers.sync.copied_rows import CopiedRowFormat
+from workers.sync.definition import ResolvedShape
 from workers.sync.messages import snapshot_end
 from workers.sync.reading import CallerSnapshot, gathered
 
@@ -15,7 +15,7 @@ _PAGE = 128 * 1024
 
 
 async def chunks_of(
-    snapshot: CallerSnapshot, copy: Statement, rows: CopiedRowFormat, chunk_size: int
+    snapshot: CallerSnapshot, shape: ResolvedShape, chunk_size: int
 ) -> AsyncGenerator[tuple[list[bytes], bytes]]:
     """Yield the joined messages of each chunk, and the message that ends the last one.
 
@@ -23,9 +23,10 @@ async def chunks_of(
     """
     chunk: list[bytes] = []
     size = 0
-    async with aclosing(gathered(snapshot.copied(copy), _PAGE)) as pages:
-        async for page in pages:
-            messages, at = await asyncio.to_thread(rows.messages, page), 0
+    pages = _tagged_pages(snapshot, shape) if shape.definition.has_tags else _pages(snapshot, shape)
+    async with aclosing(pages):
+        async for messages in pages:
+            at = 0
             while size + len(messages) - at >= chunk_size:
                 cut = messages.find(SEPARATOR, max(at, at + chunk_size - size))
                 if cut < 0:
@@ -35,3 +36,18 @@ async def chunks_of(
             chunk.append(messages[at:] if at else messages)
             size += len(chunk[-1])
     yield chunk, snapshot_end(snapshot.point.text)
+
+
+async def _pages(snapshot: CallerSnapshot, shape: ResolvedShape) -> AsyncGenerator[bytes]:
+    """Yield joined messages of rows as they are copied."""
+    form, names = shape.form, [column.name for column in shape.columns]
+    rows = CopiedRowFormat(form.relation, len(shape.table.key), names)
+    async with aclosing(gathered(snapshot.copied(shape.sql.copy()), _PAGE)) as pages:
+        async for page in pages:
+            yield await asyncio.to_thread(rows.messages, page)
+
+
+async def _tagged_pages(snapshot: CallerSnapshot, shape: ResolvedShape) -> AsyncGenerator[bytes]:
+    """Yield joined messages of rows with their tags."""
+    async for messages in snapshot.tagged_pages(*shape.sql.with_rows()):
+        yield SEPARATOR.join(messages)

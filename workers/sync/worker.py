@@ -3,6 +3,7 @@
     GET /shape       a part of the log; with `subset` parameters some rows, read now; POST is the same with a body
     DELETE /shape    ends a shape
     /continue        an edge's question for requests that wait, by handle and offset: it checked whose they are when they came
+    /shapes          requests of operations (overview.py)
 
 On every request of a client the definition is resolved for this caller, and the handle is looked up within the result. A handle of
 another caller is answered as an unknown one. Source: docs/sync.md.
@@ -18,7 +19,7 @@ from urllib.parse import parse_qs
 from broker.requests.handler import RequestBody
 from schemas.caller import RejectedCaller
 from schemas.http import FilePart, Request, Response, header
-from schemas.sync import CONTINUE, FOLDER_HEADER, SHAPE, folder_mark
+from schemas.sync import CONTINUE, FOLDER_HEADER, SHAPE, SHAPES, folder_mark
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.request_context.identity import IdentityResolver
 from workers.sync.answers import chunk_answer, log_answer, subset_answer, unchanged, wait_answer
@@ -35,6 +36,7 @@ from workers.sync.errors import (
     TokenRejected,
 )
 from workers.sync.messages import snapshot_end, snapshot_parts
+from workers.sync.overview import ShapesOverview
 from workers.sync.parameters import INFINITE, Offset, Place, ShapeRequest, offset_text, parse_request
 from workers.sync.reading import open_snapshot
 from workers.sync.registry import ShapeRegistry
@@ -59,14 +61,18 @@ class SyncWorker:
         identities: Callable[[], IdentityResolver],
         count: Callable[[str], None],
         folder: Path,
+        overview: ShapesOverview,
     ) -> None:
         self._registry, self._identities, self._count, self._folder = registry, identities, count, folder
+        self._overview = overview
 
     async def answer(self, request: Request, body: RequestBody) -> Response:
         """Answer one request. Raises: ApiError."""
         try:
             if request.path == CONTINUE:
                 return await self._continue(request.query)
+            if request.path == SHAPES:
+                return await self._overview.answer(request)
             if request.path != SHAPE:
                 raise ShapeUnknown
             match request.method:
@@ -242,11 +248,20 @@ class SyncWorker:
         shape.check()
         offset = shape.end_offset
         mark = secrets.randbelow(2**31)
-        statement = resolved.sql.subset(where, order, asked.subset.limit, asked.subset.offset, mark)
+        terms = where, order, asked.subset.limit, asked.subset.offset, mark
+        has_tags = resolved.definition.has_tags
         rows: list[bytes] = []
         size = 0
-        async with open_snapshot(self._registry.database, resolved.session) as snapshot:
-            async for page in snapshot.pages(statement):
+        async with open_snapshot(
+            self._registry.database, resolved.session, has_output=not has_tags
+        ) as snapshot:
+            sql = resolved.sql
+            pages = (
+                snapshot.tagged_pages(*sql.with_rows(*terms))
+                if has_tags
+                else snapshot.pages(sql.subset(*terms))
+            )
+            async for page in pages:
                 rows += page
                 size += sum(map(len, page))
                 if size > _MOST_SUBSET:

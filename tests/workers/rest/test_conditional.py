@@ -125,6 +125,27 @@ async def test_a_row_that_changed_since_it_was_read_is_not_overwritten(rest_pool
     assert rows(kept) == [{"km": 2}]
 
 
+async def test_a_failed_condition_hands_over_the_rows_as_they_are_and_a_write_the_tag_of_the_next(
+    rest_pool: RestPool,
+) -> None:
+    target, prefer = "/rivers?id=eq.102&select=name,km", "return=representation"
+    await rest_pool.send("POST", "/rivers", {"id": 102, "name": "Isar", "km": 1})
+    try:
+        first = await rest_pool.send("GET", target)
+        written = await rest_pool.send("PATCH", target, {"km": 2}, if_match=tag(first), prefer=prefer)
+        late = await rest_pool.send("PATCH", target, {"km": 3}, if_match=tag(first))
+        mended = await rest_pool.send("PATCH", target, {"km": 4}, if_match=tag(late), prefer=prefer)
+        last = await rest_pool.send("PATCH", target, {"km": 5}, if_match=tag(mended))
+    finally:
+        await rest_pool.send("DELETE", "/rivers?id=eq.102")
+    gone = await rest_pool.send("PATCH", target, {"km": 6}, if_match='"x"')
+
+    assert (late.status, json.loads(late.body)["current"]) == (412, [{"name": "Isar", "km": 2}])
+    assert tag(late) == tag(written).partition("-")[0] + '"'
+    assert (written.status, mended.status, last.status) == (200, 200, 204)
+    assert (gone.status, json.loads(gone.body)["current"]) == (412, [])
+
+
 async def test_of_many_writers_with_the_same_tag_one_wins(rest_pool: RestPool) -> None:
     await rest_pool.send("POST", "/rivers", {"id": 101, "name": "Aare", "km": 0})
     try:

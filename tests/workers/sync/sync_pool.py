@@ -49,9 +49,11 @@ class SyncPoolOfTests:
     replication: ReplicationPool
     service: SyncService
     folder: Path
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def sql(self, text: str, *arguments: object) -> None:
-        await self.replication.admin.execute(text, *arguments)
+        async with self._writing:
+            await self.replication.admin.execute(text, *arguments)
 
     async def table(self, columns: str, *policies: str, row_security: bool = True) -> str:
         """Create a table in public that all may select; `policies` are expressions for everyone."""

@@ -46,6 +46,7 @@ from workers.management.operations import (
     storage_links,
     storage_objects,
     storage_webhook,
+    sync_shapes,
     tokens,
     webhooks,
 )
@@ -111,6 +112,7 @@ _AREAS = (
     # Realtime
     realtime,
     realtime_state,
+    sync_shapes,
     # The running platform: health, backups, log lines
     platform,
     backups,

@@ -1,6 +1,9 @@
 """Errors of the step execute: no connection (0xx), an error of the database itself, and results that the request does not allow. Source: docs/reference/rest.md, section 20."""
 
+import msgspec
+
 from schemas.http import Headers
+from schemas.row_tags import tag_of_rows
 from workers.rest.errors.base import RestError
 
 
@@ -109,16 +112,34 @@ class PlanHidden(RestError):
 
 
 class PreconditionFailed(RestError):
-    """If-Match or If-None-Match does not hold for the rows that are there, or they changed meanwhile."""
+    """If-Match or If-None-Match does not hold for the rows that are there, or they changed meanwhile.
+
+    `current`: the JSON array of the rows as the caller sees them, which the response hands over with their tag, so that a client
+    has both versions; None where they are not known.
+    """
 
     code, status = "HW412", 412
+    most_current = 64 * 1024
+    """Bytes of rows that an error may carry."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The rows are not what the request expects",
-            "If-Match or If-None-Match does not hold",
-            "Read them again, and repeat the change with the new ETag",
+    def __init__(self, current: bytes | None = None) -> None:
+        self._current = None if current is None or len(current) > self.most_current else current
+        hint = (
+            "Read them again, and repeat the change with the new ETag"
+            if self._current is None
+            else "Compare them with `current`, and repeat the change with the new ETag"
         )
+        super().__init__(
+            "The rows are not what the request expects", "If-Match or If-None-Match does not hold", hint
+        )
+
+    def body(self) -> dict[str, object]:
+        current = {} if self._current is None else {"current": msgspec.Raw(self._current)}
+        return {**super().body(), **current}
+
+    def headers(self) -> Headers:
+        tags = [] if self._current is None else [("etag", f'"{tag_of_rows(self._current)}"')]
+        return [*super().headers(), *tags]
 
 
 class DatabaseRejection(RestError):

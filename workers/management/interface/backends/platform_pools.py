@@ -112,6 +112,7 @@ def pools_off(settings: Settings) -> frozenset[str]:
         "images": storage.enabled and storage.image_transformation.enabled,
         "functions": settings.edge_runtime.enabled,
         "realtime": settings.realtime.enabled,
+        "sync": settings.realtime.enabled and settings.sync.enabled,
     }
     return frozenset(pool for pool, is_on in switches.items() if not is_on)
 

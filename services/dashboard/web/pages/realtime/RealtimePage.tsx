@@ -1,15 +1,16 @@
-/** Realtime: a channel joined as an application, which tables are published, and the state of the service. */
+/** Realtime: a channel joined as an application, which tables are published, the shapes of sync, and the state of the service. */
 
 import { useGo, useSubpath } from "../../address.tsx";
 import { PageHeader, Tabs } from "../../components/basics.tsx";
 import { CallerMenu } from "../../components/Caller.tsx";
 import { Inspector } from "./Inspector.tsx";
 import { PublishedTables } from "./PublishedTables.tsx";
+import { ShapesView } from "./ShapesView.tsx";
 import { StateView } from "./StateView.tsx";
 import { realtimeTexts as texts } from "./texts.ts";
 import "./realtime.css";
 
-const parts = { channel: Inspector, tables: PublishedTables, state: StateView };
+const parts = { channel: Inspector, tables: PublishedTables, shapes: ShapesView, state: StateView };
 const ids = Object.keys(parts) as (keyof typeof parts)[];
 
 export default function RealtimePage() {
