@@ -58,14 +58,18 @@ INTROSPECTION = (
 
 
 def names_of_fields(data: Any) -> set[str]:
-    return {field["name"] for root in ("queryType", "mutationType") for field in data["__schema"][root]["fields"]}
+    return {
+        field["name"] for root in ("queryType", "mutationType") for field in data["__schema"][root]["fields"]
+    }
 
 
 async def test_introspection_shows_neither_the_view_nor_its_functions(cities: GraphQLService) -> None:
     data = await cities.data(INTROSPECTION)
 
     assert names_of_fields(data) & {"totals", "best", "saleCollection"} == {"saleCollection"}
-    assert not [type_["name"] for type_ in data["__schema"]["types"] if type_["name"].startswith("city_total")]
+    assert not [
+        type_["name"] for type_ in data["__schema"]["types"] if type_["name"].startswith("city_total")
+    ]
     assert data["__type"] is None
 
 
