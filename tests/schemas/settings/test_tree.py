@@ -145,6 +145,7 @@ SPECIAL = {
     "storage.s3.endpoint": "http://minio:9000",
     "storage.azure.endpoint": "http://azurite:10000",
     "storage.webhook_url": "https://example.org/events",
+    "storage.cdn_purge_endpoint_url": "https://example.org/cdn",
     "storage.events_max_age": Duration(8 * 86400),
     "functions": {"hello": FunctionSettings(verify_jwt=False, memory_mb=77, allow_net=["example.org"])},
     "storage.buckets": {
