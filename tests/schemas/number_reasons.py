@@ -364,6 +364,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/interface/identity/grants.py": {
+        "float(ACCESS_S)": NUMBER,
+    },
     "workers/management/areas/settings/change.py": {
         "int(rows[0][0])": DATABASE,
     },
