@@ -108,6 +108,9 @@ class Email(Struct, frozen=True):
     """A new password needs a code sent by email, unless the session is younger than a day."""
     require_current_password: bool = False
     """A new password needs the current one."""
+    identity_on_password: bool = False
+    """A user of a provider who sets the first password gets an identity `email`, if the address is confirmed: then the provider can be
+    unlinked."""
     allow_unverified_email_sign_ins: bool = False
     """Users of a provider that has not verified their address may sign in before they confirm it. Sign-in with a password always
     needs a confirmed address. Not together with accounts that are confirmed at once.

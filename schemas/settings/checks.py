@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from schemas.claims_path import parse_claims_path
 from schemas.settings.auth_checks import auth_fault, normalized_auth
 from schemas.settings.backup_checks import backup_fault
 from schemas.settings.certificate_checks import certificate_fault, with_domain
@@ -58,6 +59,10 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
     api, db, broker, gateway = settings.api, settings.db, settings.broker, settings.gateway
     auth, warnings = normalized_auth(settings.auth)
     warnings.extend(_unread_address_headers(settings))
+    if not api.jwt.role_claim_key.startswith("$"):
+        warnings.append(
+            "{api.jwt.role_claim_key} is written as before PostgREST 16: a JSON path (RFC 9535) begins with `$`"
+        )
     normalized = replace(
         settings,
         api=replace(
@@ -187,4 +192,8 @@ def _key_fault(settings: Settings) -> str | None:
     size = len(text.rstrip("=")) * 3 // 4 if jwt.secret_is_base64 else len(text.encode())
     if text and text.lstrip()[:1] not in ("{", "[") and size < _LEAST_DATA_SECRET:
         return f"{{api.jwt.secret}} must have {_LEAST_DATA_SECRET} bytes or more, or be a JWK or a JWK set"
+    try:
+        parse_claims_path(jwt.role_claim_key)
+    except ValueError as error:
+        return f"{{api.jwt.role_claim_key}} must be a JSON path like `$.role` ({error})"
     return None

@@ -51,6 +51,7 @@ _PLAIN = {
     "SECURITY_SB_FORWARDED_FOR_ENABLED": "sb_forwarded_for_enabled",
     "SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION": "email.secure_password_change",
     "SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD": "email.require_current_password",
+    "EXPERIMENTAL_CREATE_EMAIL_IDENTITY_ON_PASSWORD_SET_ENABLED": "email.identity_on_password",
     "SECURITY_CAPTCHA_ENABLED": "captcha.enabled",
     "SECURITY_CAPTCHA_PROVIDER": "captcha.provider",
     "SECURITY_CAPTCHA_SECRET": "captcha.secret",

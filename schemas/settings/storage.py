@@ -152,6 +152,12 @@ class Storage(Struct, frozen=True):
     """Sent with each post, as `Authorization: Bearer`."""
     webhook_give_up: Duration = Duration(86400)
     """How long the post of an event is retried; then the event is dropped."""
+    cdn_purge_endpoint_url: Secret | None = None
+    """Service that purges a cache in front of the platform: what `DELETE /storage/v1/cdn/...` purges is posted to `<this URL>/purge`,
+    in the form of the official server; private addresses are allowed. Unset: renditions alone are purged.
+    """
+    cdn_purge_endpoint_key: Secret | None = None
+    """Sent with each post, as `Authorization: Bearer`."""
     events_max_age: Duration = Duration(7 * 86400)
     """How long events are kept on NATS for consumers. 0: unlimited."""
     events_max_size: Size = Size(256 * MIB)

@@ -87,9 +87,16 @@ def _webhook_faults(storage: Storage) -> Iterator[str]:
         yield "{storage.webhook_url} names a user, which cannot stand beside {storage.webhook_api_key}"
     if not storage.webhook_give_up or 0 < storage.events_max_age < storage.webhook_give_up:
         yield "{storage.webhook_give_up} must be above 0 and not above {storage.events_max_age}"
-    key = storage.webhook_api_key.reveal() if storage.webhook_api_key else ""
-    if not (key.isascii() and key.isprintable()):
-        yield "{storage.webhook_api_key} must have printable ASCII signs only: it is sent in a header"
+    purge = storage.cdn_purge_endpoint_url.reveal() if storage.cdn_purge_endpoint_url else ""
+    if purge and not _is_address(purge):
+        yield "{storage.cdn_purge_endpoint_url} must be a URL such as https://example.org/cdn"
+    for name, secret in (
+        ("webhook_api_key", storage.webhook_api_key),
+        ("cdn_purge_endpoint_key", storage.cdn_purge_endpoint_key),
+    ):
+        key = secret.reveal() if secret else ""
+        if not (key.isascii() and key.isprintable()):
+            yield f"{{storage.{name}}} must have printable ASCII signs only: it is sent in a header"
 
 
 def _is_address(url: str) -> bool:

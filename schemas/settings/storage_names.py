@@ -29,6 +29,8 @@ _KEYS: dict[str, str] = {
     "IMAGE_TRANSFORMATION_LIMIT_MAX_SIZE": "image_transformation.limit_max_size",
     "WEBHOOK_URL": "webhook_url",
     "WEBHOOK_API_KEY": "webhook_api_key",
+    "CDN_PURGE_ENDPOINT_URL": "cdn_purge_endpoint_url",
+    "CDN_PURGE_ENDPOINT_KEY": "cdn_purge_endpoint_key",
     "FILE_STORAGE_BACKEND_PATH": "path",
     "GLOBAL_S3_BUCKET": "s3.bucket",
     "GLOBAL_S3_ENDPOINT": "s3.endpoint",

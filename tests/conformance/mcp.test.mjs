@@ -1,10 +1,11 @@
 // The official JavaScript client on /mcp: a handshake, tools, errors, cancelling.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const { MCP_URL, READING, WRITING } = process.env;
+const { LINK, MCP_URL, READING, WRITING } = process.env;
 
 async function connect(token, query = "") {
   const client = new Client({ name: "test", version: "1" });
@@ -74,4 +75,45 @@ test("resources are pages of the manual", async () => {
 
 test("without a token there is no connection", async () => {
   await assert.rejects(connect("sbp_" + "0".repeat(40)));
+});
+
+// Consents as the dashboard does: a session of an administrator, the request of the address, the address that carries the code.
+async function consent(asked) {
+  const { origin } = new URL(MCP_URL);
+  const headers = { "content-type": "application/json", origin };
+  const post = (path, body, more = {}) =>
+    fetch(`${origin}/management/v1${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) });
+  const signedIn = await post("/sign-in", { link: LINK });
+  const cookie = signedIn.headers.getSetCookie()[0].split(";")[0];
+  const page = await fetch(asked, { redirect: "manual" });
+  const request = Object.fromEntries(new URL(page.headers.get("location"), origin).searchParams);
+  const allowed = await (await post("/operations/connections.allow", { request }, { cookie })).json();
+  return new URL(allowed.redirect_to).searchParams.get("code");
+}
+
+test("a client without a token signs in by OAuth, and renews what has ended", async () => {
+  const stored = {};
+  const authProvider = {
+    redirectUrl: "http://127.0.0.1:9/callback",
+    clientMetadata: { client_name: "test", redirect_uris: ["http://127.0.0.1:9/callback"], token_endpoint_auth_method: "none" },
+    clientInformation: () => stored.client,
+    saveClientInformation: (client) => stored.client = client,
+    tokens: () => stored.tokens,
+    saveTokens: (tokens) => stored.tokens = tokens,
+    redirectToAuthorization: (url) => stored.asked = url,
+    saveCodeVerifier: (verifier) => stored.verifier = verifier,
+    codeVerifier: () => stored.verifier,
+  };
+  const client = () => new Client({ name: "test", version: "1" });
+  const transport = new StreamableHTTPClientTransport(new URL(MCP_URL), { authProvider });
+  await assert.rejects(client().connect(transport), UnauthorizedError);
+  await transport.finishAuth(await consent(stored.asked));
+  const first = stored.tokens;
+  stored.tokens = { ...first, access_token: "sbp_" + "0".repeat(40) };
+  const connected = client();
+  await connected.connect(new StreamableHTTPClientTransport(new URL(MCP_URL), { authProvider }));
+
+  assert.ok((await connected.listTools()).tools.some(({ name }) => name === "list_tables"));
+  assert.notEqual(stored.tokens.refresh_token, first.refresh_token);
+  await connected.close();
 });

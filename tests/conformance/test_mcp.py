@@ -233,8 +233,11 @@ def test_a_request_without_a_token_or_from_a_page_is_refused(
 @pytest.mark.node
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not on this machine")
 def test_the_official_javascript_client(node_modules: None, target: Platform, tokens: dict[str, str]) -> None:
+    added = target.command("admin", "add", "agents@example.com", "--rights", "developer")
+    assert added.returncode == 0, added
     environment = {
         **os.environ,
+        "LINK": added.stdout.split("#")[1].split()[0],
         "MCP_URL": f"{target.url}/mcp",
         "READING": tokens["reading"],
         "WRITING": tokens["writing"],

@@ -1,8 +1,15 @@
-"""Settings: values and their changes, keys after a confirmation, administrators, tokens, one's own account, the audit log."""
+"""Settings: values and their changes, keys after a confirmation, administrators, tokens, one's own account, the audit log, and
+programs that are let in by OAuth."""
 
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import aiohttp
 import psycopg
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Request, Route, expect
 
 from tests.dashboard.administrators import PASSWORD, Administrator, add_administrator
 from tests.dashboard.window import DashboardWindow, open_window
@@ -10,6 +17,9 @@ from tests.platform import Platform
 
 _FORGET = "update headwater.administrator_sessions set confirmed_at = now() - interval '1 hour' where id = %s"
 pytestmark = pytest.mark.timeout(240)
+CALLBACK = "http://127.0.0.1:9/callback"
+VERIFIER = "v" * 64
+NAME = "An <b>agent</b>"
 
 
 async def test_a_setting_is_found_changed_and_reset(window: DashboardWindow, owner: Administrator) -> None:
@@ -125,3 +135,72 @@ def _forget_confirmation(server: Platform, administrator: Administrator) -> None
     with psycopg.connect(server.login_url("headwater_management")) as connection:
         done = connection.execute(_FORGET, (administrator.run("account.me")["session_id"],))
         assert done.rowcount == 1
+
+
+async def test_an_agent_signs_in_and_its_connection_is_ended(
+    window: DashboardWindow, server: Platform
+) -> None:
+    page = window.page
+    async with aiohttp.ClientSession() as session:
+        document = await _document(session, f"{server.url}/mcp")
+        registration = {"client_name": NAME, "redirect_uris": [CALLBACK]}
+        async with session.post(document["registration_endpoint"], json=registration) as answer:
+            client_id = (await answer.json())["client_id"]
+        challenge = urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
+        request = {
+            "response_type": "code", "client_id": client_id, "redirect_uri": CALLBACK, "state": "s", "code_challenge": challenge,
+            "code_challenge_method": "S256", "resource": f"{server.url}/mcp",
+        }  # fmt: skip
+        sent: list[str] = []
+
+        async def take(route: Route, taken: Request) -> None:
+            sent.append(taken.url)
+            await route.fulfill(status=200, content_type="text/plain", body="back")
+
+        await page.route(f"{CALLBACK}*", take)
+        await page.goto(f"{document['authorization_endpoint']}?{urlencode(request)}")
+        await expect(page.get_by_text(f"{NAME} asks to work on this platform as you.")).to_be_visible()
+        await expect(page.get_by_text("a program on this machine (127.0.0.1:9)")).to_be_visible()
+        await window.screenshot("connect")
+        await window.check_accessibility()
+        await window.check_narrow()
+        await page.get_by_role("button", name="Allow").click()
+        await page.wait_for_url(f"{CALLBACK}*")
+        [values] = [parse_qs(urlsplit(url).query) for url in sent]
+        form = {
+            "grant_type": "authorization_code", "code": values["code"][0], "client_id": client_id,
+            "redirect_uri": CALLBACK, "code_verifier": VERIFIER,
+        }  # fmt: skip
+        async with session.post(document["token_endpoint"], data=form) as answer:
+            token = (await answer.json())["access_token"]
+        before = await _lists_tools(session, server, token)
+
+        await window.open("settings/tokens")
+        await page.get_by_role("button", name=f"End the connection: {NAME}").click()
+        await page.get_by_role("button", name="End the connection", exact=True).click()
+        await expect(page.get_by_text("The connection is ended")).to_be_visible()
+        after = await _lists_tools(session, server, token)
+
+    assert (values["state"], before, after) == (["s"], 200, 401)
+
+
+async def _document(session: aiohttp.ClientSession, url: str) -> dict[str, str]:
+    """Find the metadata of the authorization server as a client does, from the refusal on."""
+    async with session.post(url, json={}) as refused:
+        challenge = refused.headers["www-authenticate"]
+    async with session.get(challenge.partition('resource_metadata="')[2].partition('"')[0]) as answer:
+        [issuer] = (await answer.json())["authorization_servers"]
+    parts = urlsplit(issuer)
+    well_known = parts._replace(path=f"/.well-known/oauth-authorization-server{parts.path}").geturl()
+    async with session.get(well_known) as answer:
+        document: dict[str, str] = json.loads(await answer.read())
+    assert document["issuer"] == issuer
+    return document
+
+
+async def _lists_tools(session: aiohttp.ClientSession, server: Platform, token: str) -> int:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    async with session.post(
+        f"{server.url}/mcp", json=body, headers={"Authorization": f"Bearer {token}"}
+    ) as answer:
+        return answer.status

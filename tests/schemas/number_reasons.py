@@ -96,6 +96,19 @@ REASONS: dict[str, dict[str, str]] = {
         "float(text)": PATTERN,
         "int(value)": NUMBER,
     },
+    "schemas/claims_path.py": {
+        "int(groups['index'])": SETTING,
+    },
+    "schemas/json_path.py": {
+        "float(len(value))": NUMBER,
+        "float(number[0])": PATTERN,
+        "float(sum((1 for _ in nodes)))": NUMBER,
+        "int(found[1][1:], 16)": PATTERN,
+        "int(start[0])": PATTERN,
+        "int(start[0] if start else self.fail())": PATTERN,
+        "int(step[0])": PATTERN,
+        "int(stop[0])": PATTERN,
+    },
     "schemas/realtime_rules.py": {
         "Decimal(expected)": DATABASE,
         "Decimal(value.decode())": DATABASE,
@@ -351,6 +364,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/interface/identity/grants.py": {
+        "float(ACCESS_S)": NUMBER,
+    },
     "workers/management/areas/settings/change.py": {
         "int(rows[0][0])": DATABASE,
     },
@@ -424,9 +440,6 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/replication/values.py": {
         "Decimal(text.decode())": DATABASE,
-    },
-    "workers/request_context/claims_path.py": {
-        "int(groups['index'])": SETTING,
     },
     "workers/rest/execute.py": {
         "int(count)": DATABASE,

@@ -6,6 +6,7 @@ POST /operations/<name>?arguments=<JSON>    for an operation that takes a body: 
 GET  /openapi.json         all operations as OpenAPI 3.1
 /v1/..., /v2/...           what the official command line asks of its Management API: `project_api/`
 POST /mcp                  operations as tools for agents: `mcp/`
+/oauth/..., /.well-known/oauth-...    sign-in of agents: `interface/oauth/`
 /pg/...                    the schema metadata interface, for the secret key: `schema_metadata/`
 """
 
@@ -29,6 +30,7 @@ from workers.management.interface.errors import ManagementError, SqlRejected, no
 from workers.management.interface.identity.authenticate import authenticate
 from workers.management.interface.identity.model import Actor
 from workers.management.interface.identity.secrets import PasswordHashing, factor_secrets
+from workers.management.interface.oauth.endpoints import OAuthEndpoints
 from workers.management.interface.openapi import openapi_body
 from workers.management.interface.operation import StreamedResult, operation_settings
 from workers.management.interface.operation_runner import OperationRunner
@@ -59,6 +61,7 @@ class ManagementWorker(OperationRunner):
     metadata: SchemaMetadata = field(init=False)
     project_api: ProjectApi = field(init=False)
     mcp: McpEndpoint = field(init=False)
+    oauth: OAuthEndpoints = field(init=False)
 
     def __post_init__(self) -> None:
         """Make what answers the other paths."""
@@ -69,6 +72,7 @@ class ManagementWorker(OperationRunner):
         self.metadata = SchemaMetadata(CatalogSession(database, timeout_s), QueryRunner(database, timeout_s))
         self.project_api = ProjectApi(self.operate)
         self.mcp = McpEndpoint(self)
+        self.oauth = OAuthEndpoints(database, self.factor_secrets.sealer, self.configuration)
 
     @classmethod
     def create(
@@ -118,6 +122,8 @@ class ManagementWorker(OperationRunner):
         if path in SIGN_IN_PATHS:
             _check_method(method, "POST")
             return await self.sign_in.answer(request, await body.read(MAX_BODY_BYTES))
+        if self.oauth.serves(path):
+            return await self.oauth.answer(request, body)
         if path == MCP_PATH:
             return await self.mcp.answer(request, body)
         if path == "/openapi.json":

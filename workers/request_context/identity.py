@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, UserCaller
+from schemas.claims_path import ClaimsPath, parse_claims_path
 from schemas.errors import ApiError
 from schemas.settings.tree import Api
-from workers.request_context.claims_path import ClaimsPath, claim_at, parse_claims_path
 
 _CACHED = 10_000
 RejectToken = Callable[[RejectedCaller | None], ApiError]
@@ -57,7 +57,7 @@ class IdentityResolver:
 
     def _of_token(self, raw: bytes) -> RequestIdentity:
         claims = msgspec.json.decode(raw, type=dict[str, object])
-        value = claim_at(claims, self._path)
+        value = self._path(claims)
         role = self._anonymous_role if value is None else _text(value)
         if not role:
             raise self._reject(None)

@@ -14,11 +14,13 @@ from broker.subjects import OBJECTS_CHANGED, STORAGE
 from broker.token_buckets import Buckets
 from schemas.keys.former_keys import former_keys
 from schemas.settings.tree import Settings, SettingsError
+from workers.http_client.client import HttpClient
 from workers.resources import Resources
 from workers.storage.events.delivery import EventDelivery
 from workers.storage.model.s3_keyring import read_keyring
 from workers.storage.renditions.render_client import CachedRenderer, ImagesPoolClient
 from workers.storage.requests.context import build_context
+from workers.storage.requests.outside_cache import OutsideCache
 from workers.storage.sweeps.sweep import sweep_forever
 from workers.storage.worker import StorageWorker
 
@@ -37,6 +39,8 @@ async def serve_pool(resources: Resources) -> None:
     calls = Calls(resources.connection, max_in_flight=settings.gateway.max_in_flight)
     image_settings = settings.storage.image_transformation
     clients = Buckets(image_settings.renditions_per_client, image_settings.renditions_per_client_burst)
+    outgoing = HttpClient()
+    resources.process.on_drain(outgoing.close)
     render = CachedRenderer(ImagesPoolClient(calls), blobs, clients=clients)
     store = build_context(
         settings.storage,
@@ -46,6 +50,7 @@ async def serve_pool(resources: Resources) -> None:
         render,
         keyring=read_keyring(settings),
         former=former_keys(settings.auth),
+        outside_cache=OutsideCache(outgoing, settings.project_id),
         announce=lambda change: resources.connection.try_publish(OBJECTS_CHANGED.name, encode(change)),
     )
     resources.process.on_drain(store.tasks.close)

@@ -31,6 +31,9 @@ export const pages: readonly PageEntry[] = [
   // Platform: Settings
   page("settings", "Settings", "settings", "platform", () => import("./pages/settings/SettingsPage.tsx")),
 
+  // Opened by a program that asks to be let in, not in the list
+  page("connect", "Connect a program", "key", null, () => import("./pages/connect/ConnectPage.tsx")),
+
   // For builders of pages, not in the list
   page("components", "Components", "layers", null, () => import("./pages/components/ComponentsPage.tsx")),
 ];

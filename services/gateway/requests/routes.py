@@ -72,6 +72,11 @@ def _storage(
     )
 
 
+def _oauth_metadata(prefix: str) -> GatewayRoute:
+    """Return the route of a document that tells agents how to sign in to `/mcp`."""
+    return GatewayRoute("management", prefix, MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount="")
+
+
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _WRITES = frozenset({"PUT", "OPTIONS"})
 
@@ -118,6 +123,8 @@ ROUTES = (
     GatewayRoute("management", "/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
     GatewayRoute("management", "/v2", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
     GatewayRoute("management", "/mcp", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
+    _oauth_metadata("/.well-known/oauth-protected-resource"),
+    _oauth_metadata("/.well-known/oauth-authorization-server/management/v1/oauth"),
     GatewayRoute("pg", "/pg", MANAGEMENT, HandlerName.SCHEMA_METADATA, mount=""),
     GatewayRoute("dashboard", "/_", MANAGEMENT, HandlerName.DASHBOARD, needs_key=False),
 )

@@ -77,6 +77,7 @@ OFFICIAL_DEFAULTS = {
 """Keys of the official file and their defaults. Source: reference page "platform", sections 1 and 2."""
 
 SPECIAL = {
+    "api.jwt.role_claim_key": "$.roles[0]",
     "storage.staging_limit": Size(77 * 1024 * 1024),
     "api.tx_end": "rollback",
     "edge_runtime.policy": "oneshot",
@@ -144,6 +145,7 @@ SPECIAL = {
     "storage.s3.endpoint": "http://minio:9000",
     "storage.azure.endpoint": "http://azurite:10000",
     "storage.webhook_url": "https://example.org/events",
+    "storage.cdn_purge_endpoint_url": "https://example.org/cdn",
     "storage.events_max_age": Duration(8 * 86400),
     "functions": {"hello": FunctionSettings(verify_jwt=False, memory_mb=77, allow_net=["example.org"])},
     "storage.buckets": {
@@ -651,6 +653,7 @@ def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, te
         ("auth.publishable_key", "", "auth.publishable_key must not be empty"),
         ("auth.secret_key", " ", "auth.secret_key must not be empty"),
         ("realtime.retention_size", "15MiB", "realtime.retention_size must be 16MiB or more: the changes of one transaction may be a message of 8MB"),
+        ("api.jwt.role_claim_key", "$.a[", "api.jwt.role_claim_key must be a JSON path like `$.role` (no JSON path: $.a[)"),
         ("api.jwt.secret", "x" * 31, "api.jwt.secret must have 32 bytes or more, or be a JWK or a JWK set"),
     ],
 )  # fmt: skip

@@ -1,11 +1,12 @@
 """PUT /user with a password: table 6.2 row by row, and what a stolen token does not serve for."""
 
 import asyncio
+import json
 import uuid
 
 import pytest
 
-from tests.workers.auth.auth_pool import PASSWORD, AuthPool, Signed, address, number
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address, number
 from tests.workers.auth.office import Office, Phones, with_office
 from tests.workers.auth.test_user import with_claims
 from workers.auth.accounts.codes.guessing import FREE
@@ -387,3 +388,48 @@ async def test_the_password_is_changed_although_the_notice_cannot_be_sent(auth_p
     await auth_pool.having(**TOLD).ok("PUT", "/user", {"password": NEW}, signed.caller)
 
     await auth_pool.sign_in(signed.email, NEW)
+
+
+@pytest.mark.parametrize("is_admin", [False, True])
+@pytest.mark.parametrize(
+    ("state", "providers"),
+    [
+        ("", ["github", "email"]),
+        ("encrypted_password = 'x'", ["github"]),
+        ("email_confirmed_at = null", ["github"]),
+        ("is_sso_user = true", ["github"]),
+    ],
+)
+async def test_the_first_password_gives_an_identity_of_the_email(
+    auth_pool: AuthPool, state: str, providers: list[str], *, is_admin: bool
+):
+    signed = await auth_pool.sign_up()
+    of_provider = (
+        "update auth.identities set provider = 'github', provider_id = $1::text where user_id = $1::uuid"
+    )
+    await auth_pool.value(of_provider, signed.id)
+    metadata = """encrypted_password = '', raw_app_meta_data = '{"providers": ["github"]}'"""
+    for change in (metadata, state or "role = role"):
+        await auth_pool.value(f"update auth.users set {change} where id = $1::uuid", signed.id)
+
+    on = auth_pool.having(email__identity_on_password=True)
+    target = f"/admin/users/{signed.id}" if is_admin else "/user"
+    response = await on.send("PUT", target, {"password": NEW}, ADMIN if is_admin else signed.caller)
+
+    listed = await auth_pool.value(
+        "select array_agg(provider order by created_at) from auth.identities where user_id = $1::uuid",
+        signed.id,
+    )
+    assert listed == providers
+    if response.status == 200:
+        assert json.loads(response.body)["app_metadata"]["providers"] == providers
+
+
+async def test_a_password_gives_no_identity_unless_the_settings_say_so(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    await auth_pool.value("delete from auth.identities where user_id = $1::uuid", signed.id)
+    await auth_pool.value("update auth.users set encrypted_password = '' where id = $1::uuid", signed.id)
+
+    shown = await auth_pool.ok("PUT", "/user", {"password": NEW}, signed.caller)
+
+    assert shown["identities"] == []

@@ -1,6 +1,7 @@
 """Functions that return rows of a view without a primary key: the view is reached through them only."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -50,15 +51,34 @@ async def test_a_function_that_returns_one_row_of_the_view_is_an_object(cities: 
     }
 
 
-async def test_the_view_has_no_collection_and_no_node_id(cities: GraphQLService) -> None:
-    data = await cities.data(
-        "{ __schema { queryType { fields { name } } mutationType { fields { name } } types { name } } "
-        '__type(name: "city_total") { fields { name } interfaces { name } } }'
-    )
+INTROSPECTION = (
+    "{ __schema { queryType { fields { name } } mutationType { fields { name } } types { name } } "
+    '__type(name: "city_total") { fields { name } interfaces { name } } }'
+)
 
-    names = {
+
+def names_of_fields(data: Any) -> set[str]:
+    return {
         field["name"] for root in ("queryType", "mutationType") for field in data["__schema"][root]["fields"]
     }
+
+
+async def test_introspection_shows_neither_the_view_nor_its_functions(cities: GraphQLService) -> None:
+    data = await cities.data(INTROSPECTION)
+
+    assert names_of_fields(data) & {"totals", "best", "saleCollection"} == {"saleCollection"}
+    assert not [
+        type_["name"] for type_ in data["__schema"]["types"] if type_["name"].startswith("city_total")
+    ]
+    assert data["__type"] is None
+
+
+async def test_with_the_additions_the_view_is_a_type_without_collection_and_node_id(
+    cities: GraphQLService,
+) -> None:
+    data = await GraphQLService.make(cities.pool, additions=True).data(INTROSPECTION)
+
+    names = names_of_fields(data)
     assert {"totals", "best", "saleCollection"} <= names
     assert not {name for name in names if "city_total" in name or "unused" in name}
     assert "unused" not in {type_["name"] for type_ in data["__schema"]["types"]}

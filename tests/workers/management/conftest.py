@@ -10,6 +10,7 @@ import pytest
 
 from broker.requests.handler import StreamedResponse
 from schemas.database_logins import login_passwords
+from schemas.errors import ApiError
 from schemas.http import SERVER_ORIGIN, Headers, Request, Response, header_values
 from schemas.keys.secret import Secret
 from schemas.settings.tree import Settings
@@ -17,7 +18,6 @@ from tests.workers.database.server import migrated_server
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.management.interface.backends.database import ManagementDatabase
 from workers.management.interface.backends.platform_pools import PlatformPools
-from workers.management.interface.errors import ManagementError
 from workers.management.interface.identity.links import new_link
 from workers.management.interface.identity.model import Administrator
 from workers.management.interface.identity.personal_data import Lookup, Personal
@@ -78,7 +78,7 @@ class Client:
         )
         try:
             response = await self.worker.answer(request, Body(*(upload or (data,))))  # type: ignore[arg-type]  # no broker
-        except ManagementError as error:
+        except ApiError as error:
             return error.response()
         if isinstance(response, StreamedResponse):
             return Response(

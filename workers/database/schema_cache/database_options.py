@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 from broker.observability.observations import Observation
+from schemas.claims_path import parse_claims_path
 from schemas.keys.secret import Secret
 from schemas.numbers import parse_whole_number
 from schemas.settings.tree import Api
@@ -47,7 +48,11 @@ class _Option:
     read: Callable[[str], Any]
 
 
-def _text(value: str) -> str:
+def _claims_path(value: str) -> str:
+    try:
+        parse_claims_path(value)
+    except ValueError:
+        raise ValueError("must be a JSON path like $.role") from None
     return value
 
 
@@ -114,7 +119,7 @@ _OPTIONS = {
     "jwt_secret": _Option("jwt.secret", Secret),
     "jwt_secret_is_base64": _Option("jwt.secret_is_base64", _flag),
     "jwt_aud": _Option("jwt.audience", _name),
-    "jwt_role_claim_key": _Option("jwt.role_claim_key", _text),
+    "jwt_role_claim_key": _Option("jwt.role_claim_key", _claims_path),
     "jwt_cache_max_entries": _Option("jwt.cache_max_entries", _count),
     "cors_allowed_origins": _Option("cors_allowed_origins", _names),
     "server_timing_enabled": _Option("server_timing_enabled", _flag),

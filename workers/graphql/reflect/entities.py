@@ -119,7 +119,8 @@ def _build_entity(row: ReflectedRelation, view: RoleView) -> Entity | None:
         row_security=row.row_security,
         unique_keys=_unique_keys(row, keys, view.snapshot),
         description=directive.description,
-        is_introspectable=view.is_introspectable(row.schema),
+        is_introspectable=view.is_introspectable(row.schema)
+        and (bool(primary_key) or view.shows_additions(row.schema)),
         shows_additions=view.shows_additions(row.schema),
     )
 

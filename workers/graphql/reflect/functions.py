@@ -116,7 +116,8 @@ def _build_function(
         returns_set=row.returns_set,
         is_volatile=row.is_volatile,
         description=directive.description,
-        is_introspectable=view.is_introspectable(row.schema),
+        is_introspectable=view.is_introspectable(row.schema)
+        and (target is None or target.entity.is_introspectable),
     )
 
 

@@ -10,6 +10,7 @@ from workers.management.operations import (
     backups,
     catalog,
     certificates,
+    connections,
     continuous_backup,
     event_deliveries,
     event_webhooks,
@@ -118,6 +119,7 @@ _AREAS = (
     backups,
     continuous_backup,
     certificates,
+    connections,
     logs,
     # What the official command line asks for
     project,

@@ -1,6 +1,7 @@
-"""Purge endpoints: delete cached renditions, which are rendered again on the next request. Only for the service role.
+"""Purge endpoints: delete cached renditions, which are rendered again on the next request, and purge the cache in front of the
+platform if the settings name a service for that. Only for the service role.
 
-A purge of a missing object succeeds. Source: docs/reference/storage.md, section 7.
+`?transformations=true` leaves the originals in that cache. A purge of a missing object succeeds. Source: docs/reference/storage.md, section 7.
 """
 
 from collections.abc import AsyncIterator
@@ -47,6 +48,9 @@ async def _purge(
     async for version in _versions(context, request, bucket, key):
         with suppress(ValueError):  # a row that was written by hand; its version is not a UUID
             await context.blobs.delete_folder(transforms(version))
+    if context.outside_cache is not None:
+        only_renditions = request.query.get("transformations") == "true"
+        await context.outside_cache.purge(context.settings, bucket, key, only_renditions=only_renditions)
     return json_response({"message": "success", "statusCode": "200"})
 
 

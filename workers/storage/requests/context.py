@@ -24,6 +24,7 @@ from workers.storage.model.signed_urls import UrlSigner
 from workers.storage.model.upload_tickets import TicketSealer
 from workers.storage.objects.pages import StoredPages
 from workers.storage.requests.identity import SessionSettings, StorageIdentity, role_settings
+from workers.storage.requests.outside_cache import OutsideCache
 
 T = TypeVar("T")
 
@@ -90,6 +91,8 @@ class StorageContext:
 
     pages: StoredPages = field(default_factory=StoredPages)
     """Pages of listings that the service role has read."""
+    outside_cache: OutsideCache | None = None
+    """Purges the cache in front of the platform; None in tests."""
     announce: Callable[[ObjectsChanged], object] = field(default=lambda _: None)
     """Publishes what a request has changed to the edges."""
 
@@ -128,6 +131,7 @@ def build_context(
     clock: Callable[[], float] = time.time,
     keyring: S3Keyring | None = None,
     former: KeySet = _NO_KEYS,
+    outside_cache: OutsideCache | None = None,
     announce: Callable[[ObjectsChanged], object] = lambda _: None,
 ) -> StorageContext:
     """Build the context. `secret` is the one that signs the project's access tokens, `former` what signed them before."""
@@ -141,5 +145,6 @@ def build_context(
         render,
         clock,
         keyring=keyring or S3Keyring(),
+        outside_cache=outside_cache,
         announce=announce,
     )

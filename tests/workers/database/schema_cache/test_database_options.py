@@ -80,6 +80,7 @@ def test_no_options_change_nothing():
         ("db_aggregates_enabled", "perhaps", "true or false"),
         ("db_schemas", " , ", "at least one"),
         ("openapi_mode", "", "follow-privileges"),
+        ("jwt_role_claim_key", "$.a[", "JSON path"),
     ],
 )
 def test_an_option_that_cannot_be_read_is_told_and_ignored(name, text, complaint):

@@ -121,6 +121,25 @@ async def drop_all_but_address(transaction: Transaction, id: UUID, provider: str
     return await reload(transaction, id)
 
 
+async def identify_by_password(transaction: Transaction, before: AuthUser, changed: AuthUser) -> AuthUser:
+    """Add the identity of the email to a user of a provider who has set the first password, and return the user.
+
+    Only where the address is confirmed and has no identity; not for anonymous users and those of single sign-on. `before` is the
+    user before the password.
+    """
+    has_first = not before.encrypted_password and bool(changed.encrypted_password)
+    is_own = bool(changed.email) and changed.email_confirmed_at is not None
+    if not has_first or not is_own or changed.is_anonymous or changed.is_sso_user:
+        return changed
+    if any(identity.provider == "email" for identity in changed.identities):
+        return changed
+    claims: Metadata = {"sub": str(changed.id), "email": changed.email, "email_verified": True}
+    await identities.add(transaction, changed.id, "email", str(changed.id), claims)
+    user = await reload(transaction, changed.id)
+    metadata = {**(user.raw_app_meta_data or {}), **providers_of(user.identities)}
+    return await users.change(transaction, user, users.UserChange(app_metadata=metadata))
+
+
 async def reload(transaction: Transaction, id: UUID) -> AuthUser:
     """Read a user again. Raises: AuthError (403) if a trigger of the project deleted it."""
     user = await users.find_by_id(transaction, id)

@@ -13,7 +13,7 @@ from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.passwords.leaked import reject_weak
 from workers.auth.accounts.passwords.strength import reject_unusable
 from workers.auth.accounts.sessions import sessions
-from workers.auth.accounts.users import users
+from workers.auth.accounts.users import account_changes, users
 from workers.auth.flows.address_checks import reject_taken_email, reject_taken_phone
 from workers.auth.http.caller import acting_admin, require_admin
 from workers.auth.http.context import EndpointContext
@@ -98,6 +98,8 @@ async def update(context: EndpointContext, request: AuthRequest) -> Response:
         if body.ban_duration:
             await users.ban(transaction, user.id, banned_until)
         changed = await users.change(transaction, user, _change(user, body, email, phone, digest, now))
+        if context.settings.email.identity_on_password:
+            changed = await account_changes.identify_by_password(transaction, user, changed)
         changed = await _settle(transaction, changed, body, is_password_new=digest is not None)
         if digest is not None:
             await _record(context, transaction, request, AuditAction.USER_UPDATED_PASSWORD, changed)

@@ -14,7 +14,7 @@ from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import code_messages
 from workers.auth.accounts.codes.code_messages import CodeText
-from workers.auth.accounts.users import users
+from workers.auth.accounts.users import account_changes, users
 from workers.auth.delivery.email.emails import OutgoingEmail
 from workers.auth.delivery.sms.sender import SmsChannel
 from workers.auth.delivery.user_notices import send_change_notices
@@ -103,6 +103,8 @@ async def update(context: EndpointContext, request: AuthRequest) -> Response:
             await audit.record(context, transaction, request, AuditAction.USER_UPDATED_PASSWORD, caller.user)
         digest = None if new is None else new.digest
         changed = await users.change(transaction, caller.user, _change(context, caller.user, changes, digest))
+        if context.settings.email.identity_on_password:
+            changed = await account_changes.identify_by_password(transaction, caller.user, changed)
         messages = await _messages(context, transaction, request, changed, changes, challenge)
         await audit.record(context, transaction, request, AuditAction.USER_MODIFIED, changed)
         if new is not None:

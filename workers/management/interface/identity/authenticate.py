@@ -21,9 +21,17 @@ _SAFE = frozenset({"GET", "HEAD"})
 
 
 async def authenticate(
-    pool: OwnPool, request: Request, session_idle_s: float, *, allows_missing_factor: bool = False
+    pool: OwnPool,
+    request: Request,
+    session_idle_s: float,
+    *,
+    allows_missing_factor: bool = False,
+    resource: str | None = None,
 ) -> Actor:
-    """Return who sends a request. Raises: ManagementError (401; 403 also for a session that lacks its second factor)."""
+    """Return who sends a request; a token that is bound to an address must be bound to `resource`.
+
+    Raises: ManagementError (401; 403 also for a session that lacks its second factor).
+    """
     actor = None
     if token := _bearer(request):
         if is_token(token):
@@ -33,7 +41,7 @@ async def authenticate(
         actor = await fetch_one(
             pool, "session_actor", Actor, digest(cookie), session_idle_s, CONFIRMED_S, FACTOR_S
         )
-    if actor is None:
+    if actor is None or actor.resource not in (None, resource):
         raise not_signed_in()
     if actor.needs_factor and not allows_missing_factor:
         raise ManagementError(

@@ -63,3 +63,5 @@ class Actor(Struct, frozen=True):
     session_id: str | None = None
     token_id: str | None = None
     needs_factor: bool = False
+    resource: str | None = None
+    """The address at which a token is accepted alone, `/mcp` of this platform; None: everywhere."""

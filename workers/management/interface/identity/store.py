@@ -1,4 +1,4 @@
-"""What is stored of administrators: each function is one transaction of `store.sql` or `factors.sql`.
+"""What is stored of administrators: each function is one transaction of a `.sql` file of this folder.
 
 Values that come from a request are parameters. A text that is not a UUID names nothing, so it is answered as "not there".
 """
@@ -15,9 +15,11 @@ from workers.management.interface.identity.own_pool import OwnPool
 from workers.management.interface.identity.personal_data import PersonalValue
 from workers.sql.files import read_statements
 
-SQL = read_statements("workers.management.interface.identity", "store.sql") | read_statements(
-    "workers.management.interface.identity", "factors.sql"
-)
+SQL = {
+    name: text
+    for file in ("store.sql", "factors.sql", "grants.sql")
+    for name, text in read_statements("workers.management.interface.identity", file).items()
+}
 T = TypeVar("T")
 Value = str | bytes | int | float | bool | PersonalValue | None
 """A parameter; a float is sent as its shortest text, personal data sealed or as a digest."""

@@ -108,15 +108,17 @@ select json_build_object('name', 'token ' || token.name,
     when administrator.rights = 'owner' then token.rights
     when administrator.rights = 'developer' and token.rights = 'owner' then 'developer'
     when administrator.rights = 'reader' then 'reader' else token.rights end,
-  'may_write', token.may_write, 'is_confirmed', true, 'administrator_id', token.administrator_id, 'token_id', token.id)
+  'may_write', token.may_write, 'is_confirmed', true, 'administrator_id', token.administrator_id, 'token_id', token.id,
+  'resource', agent.resource)
 from headwater.administrator_tokens as token
+left join headwater.agent_grants as agent on agent.id = token.grant_id
 left join headwater.administrators as administrator on administrator.id = token.administrator_id
 where token.secret = $1::bytea and (token.expires_at is null or token.expires_at > now()) and administrator.disabled_at is null
 
 -- name: tokens
 select json_build_object('id', id, 'name', name, 'hint', hint, 'rights', rights, 'may_write', may_write,
   'created_at', created_at, 'administrator_id', administrator_id, 'used_at', used_at, 'expires_at', expires_at)
-from headwater.administrator_tokens where $1::uuid is null or administrator_id = $1::uuid
+from headwater.administrator_tokens where grant_id is null and ($1::uuid is null or administrator_id = $1::uuid)
 order by created_at desc limit 1000
 
 -- name: add_token
@@ -127,7 +129,7 @@ returning json_build_object('id', id, 'name', name, 'hint', hint, 'rights', righ
 
 -- name: remove_token
 delete from headwater.administrator_tokens
-where id = $1::uuid and ($2::uuid is null or administrator_id = $2::uuid) returning json_build_object('id', id)
+where id = $1::uuid and grant_id is null and ($2::uuid is null or administrator_id = $2::uuid) returning json_build_object('id', id)
 
 -- name: count_attempt
 -- Counts an attempt for a key before it is decided; no row if the key has failed $2 times within $3 seconds.
@@ -184,6 +186,7 @@ select headwater.seal_administrator_audit($1::bigint, $2, $3, $4::jsonb, $5::jso
 -- Deletes what has expired: sessions, links, tokens a month after their end, counters.
 with old_links as (delete from headwater.administrator_links where expires_at < now()),
   old_tokens as (delete from headwater.administrator_tokens where expires_at < now() - interval '30 days'),
+  old_grants as (delete from headwater.agent_grants where expires_at < now()),
   old_attempts as (delete from headwater.administrator_attempts where since < now() - interval '1 day' or since > now() + interval '1 minute')
 delete from headwater.administrator_sessions where used_at < now() - $1::float8 * interval '1 second'
 

@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 
 from broker.requests.handler import RequestBody
 from schemas.http import SERVER_ORIGIN, Headers, Request, Response, header
-from workers.management.interface.errors import ManagementError, not_signed_in
+from workers.management.interface.errors import ManagementError
 from workers.management.interface.identity.authenticate import authenticate
+from workers.management.interface.oauth.endpoints import public_url
+from workers.management.interface.oauth.metadata import challenge, resource_of
 from workers.management.interface.operation_runner import OperationRunner
 from workers.management.spellings.mcp.access import AgentAccess, agent_access
 from workers.management.spellings.mcp.messages import (
@@ -89,12 +91,21 @@ class McpEndpoint:
 
     async def _access(self, request: Request) -> AgentAccess:
         """Return what the token of a request may do. Raises: ManagementError (400, 401)."""
-        if header(request.headers, "authorization") is None:
-            raise not_signed_in()
+        address = public_url(self.runner.configuration, request)
+        has_token = header(request.headers, "authorization") is not None
+        if not has_token:
+            raise _sign_in(address, has_token=False)
         database = await self.runner.database.own()
-        actor = await authenticate(database, request, self.runner.settings.session_idle_s)
+        try:
+            actor = await authenticate(
+                database, request, self.runner.settings.session_idle_s, resource=resource_of(address)
+            )
+        except ManagementError as error:
+            if error.status != 401:
+                raise
+            raise _sign_in(address, has_token=True) from None
         if actor.token_id is None:
-            raise not_signed_in()
+            raise _sign_in(address, has_token=False)
         return agent_access(actor, request.query)
 
     async def _notified(self, request: Request, access: AgentAccess, message: RpcMessage) -> None:
@@ -106,6 +117,17 @@ class McpEndpoint:
         if run_id and self.runner.operations.find("sql.cancel") is not None:
             arguments = json.dumps({"id": run_id}).encode()
             await self.runner.operate(access.actor, "sql.cancel", arguments, request.id, request.client)
+
+
+def _sign_in(address: str, *, has_token: bool) -> ManagementError:
+    """Return the error of a request without a valid token; it names where a client learns how to get one."""
+    return ManagementError(
+        401,
+        "not_signed_in",
+        "Sign in by OAuth, or send a token of an administrator as `Authorization: Bearer ...`",
+        hint="`headwater admin token` makes a token.",
+        headers=[("www-authenticate", challenge(address, has_token=has_token))],
+    )
 
 
 def check_origin(request: Request, external_url: str) -> None:

@@ -7,8 +7,10 @@ that a very deep or a malformed tree crashes, so the pool never loads it (parse_
 
 The grammar is that of PostgreSQL 18. Trees have the form that the interface's have, which is that of 17: RETURNING is the list
 `returningList`, and what 18 added to lists and conditions (`is_enforced`, places) is left out. What only 18 has (`returning old.*`) stays.
+A statement of 17 begins right behind the semicolon before it, one of 18 behind the blanks and comments that follow.
 """
 
+import re
 import resource
 import sys
 from typing import Any
@@ -29,13 +31,17 @@ _MAX_MEMORY = 2 * 1024**3
 _DEEPEST = 400
 _ADDED = frozenset({"is_enforced", "list_start", "list_end", "rexpr_list_start", "rexpr_list_end"})
 _TEXTS = frozenset({"String", "sval"})
+_VERSION_OF_17 = 170004
+_BETWEEN = re.compile(rb"--[^\n]*|/\*|\*/|;", re.DOTALL)
+"""What counts between two statements: comments and semicolons."""
 
 
 def parse(text: str) -> bytes:
     """Return the tree of SQL as JSON. Raises: MetadataError."""
     try:
-        tree = msgspec.json.decode(_parsed(text))
-        return msgspec.json.encode(_as_17(tree))
+        tree = _as_17(msgspec.json.decode(_parsed(text)))
+        tree |= {"version": _VERSION_OF_17, "stmts": _places_of_17(tree.get("stmts", []), text.encode())}
+        return msgspec.json.encode(tree)
     except (PgQueryError, UnicodeError, msgspec.DecodeError) as error:
         raise bad_request(str(error)) from None
     except RecursionError:
@@ -82,6 +88,36 @@ def _as_17(tree: Any) -> Any:
         del members["returningClause"]
         members["returningList"] = clause.get("exprs", [])
     return members
+
+
+def _places_of_17(statements: list[dict[str, Any]], text: bytes) -> list[dict[str, Any]]:
+    """Return the statements with the places of 17; a place at 0 is left out. They count in bytes."""
+    moved: list[dict[str, Any]] = []
+    end = 0
+    for statement in statements:
+        place, length = statement.get("stmt_location", 0), statement.get("stmt_len", 0)
+        start = _behind_semicolon(text[end:place], end if moved else 0, end)
+        members = {"stmt": statement["stmt"]}
+        if start:
+            members["stmt_location"] = start
+        if length:
+            members["stmt_len"] = length + place - start
+        moved.append(members)
+        end = place + length
+    return moved
+
+
+def _behind_semicolon(between: bytes, otherwise: int, offset: int) -> int:
+    """Return the place behind the last semicolon that is in no comment; `otherwise` without one. Comments nest."""
+    depth, place = 0, otherwise
+    for match in _BETWEEN.finditer(between):
+        if match[0] == b"/*":
+            depth += 1
+        elif match[0] == b"*/":
+            depth -= 1
+        elif match[0] == b";" and not depth:
+            place = offset + match.end()
+    return place
 
 
 def _as_18(tree: Any) -> Any:

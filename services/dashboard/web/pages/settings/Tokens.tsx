@@ -11,6 +11,7 @@ import { Time } from "../../components/Time.tsx";
 import type { AdministratorToken, Right } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
 import { rightChoices } from "./Administrators.tsx";
+import Programs from "./Programs.tsx";
 import { settingsTexts } from "./texts.ts";
 
 const texts = settingsTexts.tokens;
@@ -63,6 +64,7 @@ export default function Tokens() {
           </Card>
         )}
       </QueryView>
+      <Programs />
       {isAdding && <Add onClose={() => setAdding(false)} onSecret={setSecret} />}
       <Dialog title={texts.secretTitle} isOpen={secret !== ""} onClose={() => setSecret("")}>
         <Note kind="warn">{texts.secretText}</Note>

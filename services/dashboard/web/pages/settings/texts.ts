@@ -152,6 +152,16 @@ export const settingsTexts = defineTexts("settings", {
     read: "reads",
     write: "reads and changes",
   },
+  programs: {
+    title: "Connected programs",
+    lead:
+      "Programs that were let in by OAuth, such as agents at /mcp. They have at most the rights of who let them in.",
+    client: "Calls itself",
+    since: "Since",
+    remove: "End the connection",
+    removeText: "Its tokens stop working at once.",
+    removed: "The connection is ended",
+  },
   account: {
     password: "Password",
     newPassword: "New password",

@@ -317,7 +317,8 @@ async def test_a_new_body_keeps_what_a_function_is(ours: Ours) -> None:
     ]
     rewritten = await ours.good("PATCH", f"/functions/{atomic['id']}", {"definition": "select $1 + 2"})
 
-    assert changed["complete_statement"] == plus["complete_statement"].replace("select a + b", "select a - b")
+    kept = plus["complete_statement"].replace("select a + b", "select a - b").splitlines()
+    assert sorted(changed["complete_statement"].splitlines()) == sorted(kept)
     assert rewritten["definition"] == "select $1 + 2"
 
 

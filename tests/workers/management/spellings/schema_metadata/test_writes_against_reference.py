@@ -175,7 +175,7 @@ SCENARIOS: dict[str, list[Write]] = {
         post(
             "functions", name="adds", schema="shop", args=["a integer", "b integer"], definition="select a + b; -- it's",
             return_type="integer", language="sql", behavior="IMMUTABLE", security_definer=True,
-            config_params={"search_path": "pg_catalog"},
+            config_params={"search_path": "pg_catalog", "statement_timeout": "5000", "work_mem": "4096", "geqo": "on"},
         ),
         post("functions", name="adds", schema="shop", args=["a integer", "b integer"], definition="select 1", return_type="int"),
         post("functions", name="bad", definition="selec", return_type="int"),

@@ -20,6 +20,10 @@ NEW: Form = {
 }
 CHANGED: Form = {"name": BodyMember(), "schema": BodyMember(), "definition": BodyMember()}
 _BODY = re.compile(r"\nAS (\$\w*\$)")
+_LITERAL = r"E?'(?:[^'\\]|''|\\.)*'"
+_SETTINGS = re.compile(rf"(?:\n SET \S+ TO {_LITERAL}(?:, {_LITERAL})*)+\Z", re.DOTALL)
+"""The settings at the end of a header that Postgres printed."""
+_SETTING = re.compile(rf"\n SET (\S+) TO {_LITERAL}(?:, {_LITERAL})*", re.DOTALL)
 
 
 def create(body: Body) -> list[Statement]:
@@ -75,6 +79,17 @@ def _with_definition(old: Body, definition: str) -> Sql:
     statement = old["complete_statement"]
     for start in _BODY.finditer(statement):
         if statement[start.end() :].rstrip() == old["definition"] + start[1]:
-            return concat(caller_sql(statement[: start.start()]), raw("\nAS "), literal(definition))
-    header = statement.partition("\nBEGIN ATOMIC")[0].partition("\nRETURN ")[0].rstrip()
-    return concat(caller_sql(header), raw("\nAS "), literal(definition))
+            header = statement[: start.start()]
+            break
+    else:
+        header = statement.partition("\nBEGIN ATOMIC")[0].partition("\nRETURN ")[0].rstrip()
+    return concat(caller_sql(_with_sorted_settings(header)), raw("\nAS "), literal(definition))
+
+
+def _with_sorted_settings(header: str) -> str:
+    """Return a header whose settings are in the order of jsonb's keys: the reference reads them from there."""
+    settings = _SETTINGS.search(header)
+    if settings is None:
+        return header
+    lines = sorted(_SETTING.finditer(settings[0]), key=lambda line: (len(line[1]), line[1]))
+    return header[: settings.start()] + "".join(line[0] for line in lines)

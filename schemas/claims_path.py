@@ -1,12 +1,15 @@
 """Paths into the claims of a token, to find the database role. Pure.
 
-`$.role`, `$.a.b[0]`, `$['https://x/role'].key`, `$.roles[?(@ == 'author')]`, `$.roles[?search(@, '^au')]`, and the older
-form without `$`: `.role`, `."a b".c[0]`. The first match is used. Source: docs/reference/rest.md, section 5; RFC 9535.
+A path that begins with `$` is a query of RFC 9535 (`json_path.py`): `$.role`, `$.a.b[0]`, `$['https://x/role'].key`,
+`$.roles[?(@ == 'author')]`, `$.roles[-1]`. The older form has no `$`: `.role`, `."a b".c[0]`, `.roles[?(@ ^== "au")]`; here are its
+rules. The first match is used. Source: docs/reference/rest.md, section 5.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from schemas.json_path import compile_json_path
 
 _STEP = re.compile(
     r"""\.?"(?P<quoted>(?:[^"\\]|\\.)*)"            # ."a b"
@@ -15,7 +18,6 @@ _STEP = re.compile(
       | \['(?P<single>(?:[^'\\]|\\.)*)'\]           # ['https://x/role']
       | \["(?P<double>(?:[^"\\]|\\.)*)"\]           # ["..."]
       | \[\?\(?\s*@\s*(?P<operator>==\^|\^==|\*==|==|!=)\s*(?P<operand>'[^']*'|"[^"]*")\s*\)?\]
-      | \[\?\s*(?P<function>search|match)\(\s*@\s*,\s*(?P<pattern>'[^']*'|"[^"]*")\s*\)\s*\]
     """,
     re.VERBOSE,
 )
@@ -26,8 +28,6 @@ _TESTS: dict[str, Callable[[str, str], bool]] = {
     "^==": str.startswith,
     "==^": str.endswith,
     "*==": str.__contains__,
-    "search": lambda text, pattern: re.search(pattern, text) is not None,
-    "match": lambda text, pattern: re.fullmatch(pattern, text) is not None,
 }
 
 
@@ -40,7 +40,8 @@ class ClaimsPathStep:
     operand: str = ""
 
 
-ClaimsPath = tuple[ClaimsPathStep, ...]
+ClaimsPath = Callable[[object], object]
+"""Returns the claim at a path, or None."""
 
 
 def parse_claims_path(text: str) -> ClaimsPath:
@@ -48,18 +49,18 @@ def parse_claims_path(text: str) -> ClaimsPath:
 
     Raises: ValueError if it is malformed.
     """
-    path = text.removeprefix("$")
-    if path and path[0] not in ".[":
-        path = "." + path
+    if text.startswith("$"):
+        return compile_json_path(text)
+    path = text if not text or text[0] in ".[" else "." + text
     steps: list[ClaimsPathStep] = []
     position = 0
     while position < len(path):
         match = _STEP.match(path, position)
         if not match:
-            raise ValueError(f"api.jwt.role_claim_key is no JSON path: {text}")
+            raise ValueError(f"no JSON path: {text}")
         steps.append(_step(match))
         position = match.end()
-    return tuple(steps)
+    return lambda claims: _claim_at(claims, tuple(steps))
 
 
 def _step(match: re.Match[str]) -> ClaimsPathStep:
@@ -68,17 +69,13 @@ def _step(match: re.Match[str]) -> ClaimsPathStep:
         return ClaimsPathStep(int(groups["index"]))
     if groups["operator"] is not None:
         return ClaimsPathStep(test=groups["operator"], operand=groups["operand"][1:-1])
-    if groups["function"] is not None:
-        re.compile(groups["pattern"][1:-1])
-        return ClaimsPathStep(test=groups["function"], operand=groups["pattern"][1:-1])
     name = next(groups[kind] for kind in ("quoted", "name", "single", "double") if groups[kind] is not None)
     return ClaimsPathStep(name.replace("\\", "") if groups["name"] is None else name)
 
 
-def claim_at(claims: object, path: ClaimsPath) -> object:
-    """Return the claim at a path, or None."""
+def _claim_at(claims: object, steps: tuple[ClaimsPathStep, ...]) -> object:
     value = claims
-    for step in path:
+    for step in steps:
         if step.test:
             texts = [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
             value = next((text for text in texts if _TESTS[step.test](text, step.operand)), None)
