@@ -1,15 +1,32 @@
 """The page Jobs: scheduled SQL with its runs, queues with their messages, webhooks with their deliveries."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.dashboard.administrators import PASSWORD, Administrator, add_administrator
 from tests.dashboard.window import DashboardWindow, open_window
-from tests.platform import Platform
+from tests.platform import Platform, platform
 
 pytestmark = pytest.mark.timeout(240)
 
 XSS = "<img src=x onerror=console.error('xss')>"
+
+
+CONFIG = '[functions.mailer.queue]\nqueue = "letters"\ndead_letter = "emails"\n'
+
+
+@pytest.fixture(scope="module")
+def server(
+    built_dashboard: None, chromium_program: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Platform]:
+    """A platform with a function that consumes a queue; no worker of functions runs, so its messages wait."""
+    folder = tmp_path_factory.mktemp("jobs")
+    (folder / "supabase").mkdir()
+    (folder / "supabase" / "config.toml").write_text(CONFIG)
+    with platform("--project", str(folder)) as running:
+        yield running
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -141,6 +158,27 @@ async def test_a_queue_is_made_filled_and_dropped(window: DashboardWindow, owner
     await _confirmed(page, "The queue was dropped")
 
     assert [queue["name"] for queue in owner.run("queues.list")] == ["emails"]
+
+
+async def test_the_consumer_of_a_queue_is_drained_and_resumed(
+    window: DashboardWindow, server: Platform, owner: Administrator
+) -> None:
+    page = window.page
+    owner.run("queues.create", queue="letters")
+    await window.open("jobs/queues/letters")
+    card = page.locator("section").filter(has_text="Consumed by mailer")
+    await expect(card.get_by_text("consumes", exact=True)).to_be_visible()
+    await card.get_by_role("button", name="Drain").click()
+    await expect(card.get_by_text("paused", exact=True)).to_be_visible()
+    server.psql("select pgmq.send('emails', '1', '{\"dead_letter\": {\"queue\": \"letters\"}}'::jsonb)")
+    assert owner.run("queues.redrive", queue="letters") == {"count": 1}
+    await expect(page.get_by_role("grid", name="Messages").get_by_role("row")).to_have_count(2)
+    await window.check_accessibility()
+    await window.check_narrow()
+    await card.get_by_role("button", name="Resume").click()
+
+    await expect(card.get_by_role("button", name="Pause")).to_be_visible()
+    server.psql("select pgmq.drop_queue('letters')")
 
 
 async def test_a_webhook_and_its_failed_delivery(window: DashboardWindow, server: Platform) -> None:
