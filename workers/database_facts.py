@@ -51,6 +51,8 @@ async def read_facts(url: str, slot: str, replicas: list[str]) -> dict[str, obje
         facts["replicas"] = msgspec.to_builtins(await replica_facts(replicas, connection))
         if await connection.fetchval(_STATEMENTS["has_webhooks"]):
             facts["webhooks"] = [dict(row) for row in await connection.fetch(_STATEMENTS["webhooks"])]
+        if await connection.fetchval(_STATEMENTS["has_queue_consumers"]):
+            facts["queues"] = [dict(row) for row in await connection.fetch(_STATEMENTS["queue_consumers"])]
         facts["replacement"] = await _read_replacement(connection, url)
         applied: dict[str, int] = {}
         if await connection.fetchval(_STATEMENTS["has_history"]):

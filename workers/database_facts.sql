@@ -59,3 +59,12 @@ select
     as has_no_table
 from headwater.webhooks as w
 order by w.name
+
+-- name: has_queue_consumers
+select pg_catalog.to_regclass('headwater.queue_consumers') is not null
+
+-- name: queue_consumers
+-- A consumer is failing if attempts failed and none succeeded between the last two measurements.
+select function, queue, wanted, problem, last_error, (done_per_s OPERATOR(pg_catalog.=) 0 and failed_per_s OPERATOR(pg_catalog.>) 0) as is_failing
+from headwater.queue_consumers
+order by queue, function

@@ -9,7 +9,7 @@ import re
 from msgspec import Struct, field
 
 from schemas.functions.variables import variable_fault
-from schemas.settings.functions import FunctionSettings
+from schemas.settings.functions import FunctionQueue, FunctionSettings
 
 MANIFEST = "manifest.json"
 MOST_PACKED = 20 * 1024 * 1024
@@ -55,6 +55,8 @@ class ListedFunction(Struct, frozen=True):
     timezone: str = "UTC"
     size: int | None = None
     """Bytes of its bundle."""
+    queue: FunctionQueue | None = None
+    """The queue that it consumes."""
 
 
 class SourceFile(Struct, frozen=True):

@@ -11,6 +11,9 @@ All but `FunctionNameMissing` have the body `{code, message}`. Source: docs/refe
 from schemas.errors import ApiError
 from schemas.http import Headers
 
+PROCESS_ENDED = ("x-headwater-process", "ended")
+"""Header of errors after which other requests of the same process have failed, too."""
+
 
 class FunctionError(ApiError):
     """An error of the platform, as opposed to a response of a function."""
@@ -77,6 +80,9 @@ class FunctionCrashed(FunctionError):
     code = "WORKER_ERROR"
     message = "Function exited due to an error (please check logs)"
 
+    def headers(self) -> Headers:
+        return [PROCESS_ENDED]
+
 
 class BootFailed(FunctionError):
     """The function did not start."""
@@ -111,6 +117,9 @@ class LimitReached(FunctionError):
     status = 546
     code = "WORKER_LIMIT"
     message = "Worker failed to respond due to a resource limit (please check logs)"
+
+    def headers(self) -> Headers:
+        return [PROCESS_ENDED]
 
     def reason(self) -> str:
         return "Worker Limit"

@@ -18,6 +18,7 @@ from schemas.settings.backup_checks import backup_fault
 from schemas.settings.certificate_checks import certificate_fault, with_domain
 from schemas.settings.functions import POLICIES
 from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
+from schemas.settings.queue_checks import consumers_fault
 from schemas.settings.realtime import MIB, RealtimeSettings
 from schemas.settings.spelling import KeySpelling
 from schemas.settings.storage_checks import storage_fault
@@ -51,6 +52,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
         or auth_fault(settings.auth)
         or storage_fault(settings.storage)
         or backup_fault(settings.backup)
+        or consumers_fault(settings.functions)
     )
     if fault:
         raise SettingsError(spelling.sentence(fault))

@@ -12,6 +12,27 @@ POLICIES = ("per_worker", "oneshot")
 MIB = 1024 * 1024
 
 
+class FunctionQueue(Struct, frozen=True):
+    """[functions.<name>.queue]: the function consumes a queue of pgmq."""
+
+    queue: str = ""
+    """Name of the queue. Unset: the function consumes none."""
+    batch: Count = 10
+    """Messages of one call, at most 1000."""
+    concurrency: Count = 5
+    """Calls at a time, at most 100."""
+    visibility: str = "60s"
+    """How long messages are hidden from other consumers; it is extended while the function works on them. After a crash they come again so late."""
+    retries: Amount = 8
+    """How often a message that failed is tried again; then it is set aside."""
+    backoff: str = "10s"
+    """Pause before the first retry; it doubles with each, up to an hour."""
+    dead_letter: str = ""
+    """Queue for messages that failed too often. Unset: the archive of their own queue."""
+    archive: bool = False
+    """Messages that succeeded are moved to the queue's archive. Off: they are deleted."""
+
+
 class FunctionSettings(Struct, frozen=True):
     """[functions.<name>]: one function. Paths are relative to the folder of `config.toml`."""
 
@@ -31,6 +52,8 @@ class FunctionSettings(Struct, frozen=True):
     """When it is called by the scheduler: five fields of cron."""
     timezone: str = "UTC"
     """Time zone of the schedule."""
+    queue: FunctionQueue = field(default_factory=FunctionQueue)
+    """The queue whose messages it gets."""
     memory_mb: Count | None = None
     """Memory of one of its processes. Unset: as `edge_runtime.memory_mb`."""
     cpu_ms: Count | None = None

@@ -31,6 +31,7 @@ COMMANDS = (
     "logs",
     "functions",
     "webhooks",
+    "queues",
     "secrets",
     "keys",
     "admin",

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from schemas.positions import ReplicaFacts
 from services.doctor.finding import DoctorFinding, FindingLevel
+from services.doctor.queues import QueueConsumerFacts, queue_findings
 from services.doctor.webhooks import WebhookFacts, webhook_findings
 
 OLDEST_SERVER = 150000
@@ -51,6 +52,7 @@ class DatabaseFacts(Struct, frozen=True):
     replacement: Replacement | None = None
     replicas: list[ReplicaFacts] = []
     webhooks: list[WebhookFacts] = []
+    queues: list[QueueConsumerFacts] = []
 
 
 def unreachable(reason: str) -> DoctorFinding:
@@ -69,6 +71,7 @@ def look_at_facts(facts: DatabaseFacts, *, realtime: bool) -> list[DoctorFinding
     findings = [_version(facts), _pending(facts), *_replacement(facts), _sessions(facts), *_copies(facts)]
     findings += [_replica(replica) for replica in facts.replicas]
     findings += webhook_findings(facts.webhooks)
+    findings += queue_findings(facts.queues)
     return findings + (_realtime_findings(facts) if realtime else [])
 
 

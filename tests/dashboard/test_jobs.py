@@ -1,15 +1,41 @@
 """The page Jobs: scheduled SQL with its runs, queues with their messages, webhooks with their deliveries."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.dashboard.administrators import PASSWORD, Administrator, add_administrator
 from tests.dashboard.window import DashboardWindow, open_window
-from tests.platform import Platform
+from tests.platform import Platform, platform
+from tests.platforms.webhook_receiver import Receiver, receiver
 
 pytestmark = pytest.mark.timeout(240)
 
 XSS = "<img src=x onerror=console.error('xss')>"
+
+
+CONFIG = '[functions.mailer.queue]\nqueue = "letters"\ndead_letter = "emails"\n'
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[Receiver]:
+    """A receiver of webhooks."""
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(
+    built_dashboard: None, chromium_program: str, tmp_path_factory: pytest.TempPathFactory, target: Receiver
+) -> Iterator[Platform]:
+    """A platform with a function that consumes a queue; no worker of functions runs, so its messages wait."""
+    folder = tmp_path_factory.mktemp("jobs")
+    (folder / "supabase").mkdir()
+    (folder / "supabase" / "config.toml").write_text(CONFIG)
+    allowed = {"HEADWATER_NET_ALLOW": f"127.0.0.1:{target.port}"}
+    with platform("--project", str(folder), environment=allowed) as running:
+        yield running
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,6 +169,27 @@ async def test_a_queue_is_made_filled_and_dropped(window: DashboardWindow, owner
     assert [queue["name"] for queue in owner.run("queues.list")] == ["emails"]
 
 
+async def test_the_consumer_of_a_queue_is_drained_and_resumed(
+    window: DashboardWindow, server: Platform, owner: Administrator
+) -> None:
+    page = window.page
+    owner.run("queues.create", queue="letters")
+    await window.open("jobs/queues/letters")
+    card = page.locator("section").filter(has_text="Consumed by mailer")
+    await expect(card.get_by_text("consumes", exact=True)).to_be_visible()
+    await card.get_by_role("button", name="Drain").click()
+    await expect(card.get_by_text("paused", exact=True)).to_be_visible()
+    server.psql("select pgmq.send('emails', '1', '{\"dead_letter\": {\"queue\": \"letters\"}}'::jsonb)")
+    assert owner.run("queues.redrive", queue="letters") == {"count": 1}
+    await expect(page.get_by_role("grid", name="Messages").get_by_role("row")).to_have_count(2)
+    await window.check_accessibility()
+    await window.check_narrow()
+    await card.get_by_role("button", name="Resume").click()
+
+    await expect(card.get_by_role("button", name="Pause")).to_be_visible()
+    server.psql("select pgmq.drop_queue('letters')")
+
+
 async def test_a_webhook_and_its_failed_delivery(window: DashboardWindow, server: Platform) -> None:
     page = window.page
     await page.emulate_media(reduced_motion="reduce")  # axe-core sees no colours between two states
@@ -207,3 +254,46 @@ async def test_a_reader_looks_only(browser: Browser, server: Platform, owner: Ad
         await page.get_by_role("grid", name="Messages").wait_for()
         await expect(page.get_by_role("button", name="Send message")).to_have_count(0)
         await expect(page.get_by_role("checkbox")).to_have_count(0)
+
+
+async def test_an_event_webhook_is_added_tested_and_its_delivery_sent_again(
+    window: DashboardWindow, server: Platform, target: Receiver
+) -> None:
+    page = window.page
+    await page.emulate_media(reduced_motion="reduce")  # axe-core sees no colours between two states
+    target.statuses["/notes"] = [200, 500]
+    await window.open("jobs/events")
+    await page.get_by_role("button", name="Add webhook").first.click()
+    form = page.get_by_role("dialog", name="Add webhook")
+    await form.get_by_label("Name", exact=True).fill(f"notes {XSS}")
+    await form.get_by_label("Address").fill("http://10.0.0.1/closed")
+    await form.get_by_role("combobox", name="Table").fill("public.orders")
+    await form.get_by_role("button", name="Add webhook").click()
+    await expect(form.get_by_role("alert")).to_contain_text("net.allow")
+    assert await window.run_axe() == []
+    await form.get_by_label("Address").fill(target.url("/notes"))
+    await form.get_by_text("insert", exact=True).click()
+    await form.get_by_role("button", name="Add webhook").click()
+    await expect(page.get_by_role("dialog").get_by_text("whsec_")).to_be_visible()
+    await page.get_by_role("dialog").get_by_role("button", name="Close").last.click()
+    await page.get_by_role("row", name=f"notes {XSS}").click()
+    await page.get_by_role("button", name="Send a test").click()
+    await page.get_by_text("The receiver took it with status 200").wait_for()
+
+    server.psql("insert into public.orders values (70, 'by event')")
+    deliveries = page.get_by_role("grid", name="Deliveries")
+    await expect(deliveries.get_by_text("500 (1 attempt)")).to_be_visible()
+    await expect(deliveries.get_by_text("200 (2 attempts)")).to_be_visible()
+    await deliveries.get_by_role("row", name="row.inserted").locator("label").click()
+    await page.get_by_role("button", name="Send 1 again").click()
+    await page.get_by_text("1 delivery is sent again").wait_for()
+    await window.check_accessibility()
+    await window.check_narrow()
+    await window.screenshot("jobs-event-webhook")
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.get_by_text("paused", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Remove", exact=True).click()
+    await page.get_by_role("dialog").get_by_label("Type notes").fill(f"notes {XSS}")
+    await page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
+    await _confirmed(page, "The webhook was removed")
+    assert len({event.id for event in target.at("/notes")}) == 2

@@ -348,6 +348,9 @@ REASONS: dict[str, dict[str, str]] = {
         "Decimal(repr(float(number)))": DATABASE,
         "float(number)": DATABASE,
     },
+    "workers/http_client/retry_after.py": {
+        "float(retry_after[:6])": "at most 6 ASCII digits, checked on the line before",
+    },
     "workers/http_client/address_guard.py": {
         "int(address)": NUMBER,
     },
@@ -517,8 +520,5 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/webhooks/intake.py": {
         "int(seq)": NUMBER,
         "int(id.partition('-')[0], 16)": OWN,
-    },
-    "workers/webhooks/retries.py": {
-        "float(retry_after[:6])": "at most 6 ASCII digits, checked on the line before",
     },
 }

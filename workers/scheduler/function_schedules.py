@@ -1,9 +1,9 @@
-"""The effective schedules of functions: from the settings, and from deployed functions.
+"""The effective schedules and queues of functions: from the settings, and from deployed functions.
 
-    start of a term, an event of functions, once a minute --> query the functions pool --> schedules by key --> on_change
+    start of a term, an event of functions, once a minute --> query the functions pool --> schedules by key, queues --> on_change
 
-- `schedule` in `config.toml` applies to the function of that name, unless its deployment sets another.
-  The schedule of a deployed function that is switched off is removed.
+- `schedule` and `queue` in `config.toml` apply to the function of that name, unless its deployment sets others.
+  Those of a deployed function that is switched off are removed.
 - Workers apply a deployment one after another and any of them may answer: so an event is followed by several queries.
 - While no functions worker answers, the last known schedules stay.
 """
@@ -22,7 +22,7 @@ from schemas.errors import ApiError
 from schemas.functions.deployments import ListedFunction
 from schemas.http import Request
 from schemas.schedules import InvalidSchedule, Schedule, parse_schedule
-from schemas.settings.functions import FunctionSettings
+from schemas.settings.functions import FunctionQueue, FunctionSettings
 from schemas.settings.tree import Settings
 from workers.scheduler.functions import PREFIX
 from workers.scheduler.observations import ScheduleUnreadable
@@ -49,6 +49,8 @@ class FunctionSchedules:
         self._texts: Mapping[str, ScheduleText] = self._configured
         self._changed = asyncio.Event()
         self.schedules: Mapping[str, Schedule] = _read(self._configured)
+        self._own_queues = configured_queues(settings.functions) if self._is_on else {}
+        self.queues: Mapping[str, FunctionQueue] = self._own_queues
 
     async def follow(self) -> None:
         """Keep the schedules up to date until cancelled."""
@@ -80,10 +82,16 @@ class FunctionSchedules:
             listed = await self._listed()
         except (ApiError, msgspec.MsgspecError):
             return
-        texts = effective_schedules(self._configured, listed)
+        texts, queues = (
+            effective_schedules(self._configured, listed),
+            effective_queues(self._own_queues, listed),
+        )
         if texts != self._texts:
             self._texts, self.schedules = texts, _read(texts)
-            self._on_change()
+        elif queues == self.queues:
+            return
+        self.queues = queues
+        self._on_change()
 
     async def _listed(self) -> list[ListedFunction]:
         """Query the deployed functions. Raises: ApiError, MsgspecError."""
@@ -117,6 +125,28 @@ def effective_schedules(
         elif function.status == "off":
             texts.pop(function.name, None)
     return texts
+
+
+def configured_queues(functions: Mapping[str, FunctionSettings]) -> dict[str, FunctionQueue]:
+    """Return the queues that functions consume by the settings (pure)."""
+    return {
+        name: function.queue
+        for name, function in functions.items()
+        if function.enabled and function.queue.queue
+    }
+
+
+def effective_queues(
+    configured: Mapping[str, FunctionQueue], listed: Iterable[ListedFunction]
+) -> dict[str, FunctionQueue]:
+    """Return the queues that functions consume: those of deployments replace those of the settings (pure)."""
+    queues = dict(configured)
+    for function in listed:
+        if function.status == "deployed" and function.queue is not None:
+            queues[function.name] = function.queue
+        elif function.status == "off":
+            queues.pop(function.name, None)
+    return queues
 
 
 def _read(written: Mapping[str, ScheduleText]) -> dict[str, Schedule]:

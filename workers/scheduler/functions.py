@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,8 +11,9 @@ from broker.observability.observe import observe
 from broker.requests.call import Calls
 from broker.subjects import FUNCTIONS
 from schemas.caller import ServiceCaller
-from schemas.errors import ApiError
-from schemas.http import Request
+from schemas.errors import ApiError, Unavailable
+from schemas.functions.errors import PROCESS_ENDED, TooBusy
+from schemas.http import Request, header
 from schemas.settings.tree import Settings
 from workers.database.sessions.leadership import Leadership
 from workers.scheduler.observations import FunctionCalled, FunctionCallFailed
@@ -19,6 +21,18 @@ from workers.scheduler.statements import JOBS
 from workers.scheduler.timetable import DueRun
 
 PREFIX = "function "
+_LONGEST_ANSWER = 1024 * 1024
+_AGENT = "headwater-scheduler"
+
+
+class FunctionAnswer(NamedTuple):
+    """What a function answered to a call of ours; `retry_after` is the header of that name."""
+
+    status: int
+    body: bytes
+    retry_after: str = ""
+    has_ended: bool = False
+    """The function's process ended, and other calls that it worked on failed as well."""
 
 
 class FunctionCalls:
@@ -51,11 +65,41 @@ class FunctionCalls:
         else:
             observe(FunctionCallFailed(name, f"it answered with status {status}"))
 
+    async def send(self, name: str, body: bytes) -> FunctionAnswer:
+        """Call a function with a JSON body and return its answer, of whose body a mebibyte is read. Raises: ApiError."""
+        answer = await self._calls.call(FUNCTIONS, service_call(name, body, self._settings, self._new_id()))
+        response = answer.response
+        if response.rejected_by or (
+            response.status == TooBusy.status and TooBusy.code.encode() in response.body
+        ):
+            await answer.close()
+            raise Unavailable("the workers of functions are overloaded")
+        received = bytearray(response.body)
+        try:
+            if answer.chunks is not None:
+                async for chunk in answer.chunks:
+                    received += chunk
+                    if len(received) > _LONGEST_ANSWER:
+                        break
+        finally:
+            await answer.close()
+        return FunctionAnswer(
+            response.status,
+            bytes(received),
+            header(response.headers, "retry-after") or "",
+            PROCESS_ENDED in response.headers,
+        )
+
 
 def scheduled_call(name: str, moment: float, settings: Settings, id: str) -> Request:
     """Return the request of a scheduled call: POST with the service key (pure)."""
     at = datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
-    headers = {"content-type": "application/json", "user-agent": "headwater-scheduler", "x-request-id": id}
+    return service_call(name, msgspec.json.encode({"scheduled_at": at}), settings, id)
+
+
+def service_call(name: str, body: bytes, settings: Settings, id: str) -> Request:
+    """Return a call of a function by the platform: POST of JSON with the service key (pure)."""
+    headers = {"content-type": "application/json", "user-agent": _AGENT, "x-request-id": id}
     return Request(
         id=id,
         method="POST",
@@ -63,7 +107,7 @@ def scheduled_call(name: str, moment: float, settings: Settings, id: str) -> Req
         headers=[*{**headers, **_key(settings)}.items()],
         caller=ServiceCaller(),
         budget_ms=int(settings.edge_runtime.wall_s * 1000),
-        body=msgspec.json.encode({"scheduled_at": at}),
+        body=body,
     )
 
 

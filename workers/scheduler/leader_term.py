@@ -23,6 +23,8 @@ from workers.scheduler.jobs import Jobs
 from workers.scheduler.net_requests import NetSender
 from workers.scheduler.next_due_note import NextDueNote
 from workers.scheduler.observations import ClockSetBack, RunDropped, RunMissed, SchedulerLeads
+from workers.scheduler.queues.consumers import CHANNEL as QUEUES_CHANNEL
+from workers.scheduler.queues.consumers import QueueConsumers
 from workers.scheduler.run_queues import RunQueues
 from workers.scheduler.statements import JOBS
 from workers.scheduler.timetable import LATE_S, DueRun, Timetable
@@ -50,7 +52,8 @@ class SchedulerTerm:
         self._leadership, self._settings, self._clock = leadership, settings, clock
         self._jobs = Jobs(leadership, url, settings.scheduler)
         self._functions = FunctionCalls(leadership, calls, settings)
-        self._of_functions = FunctionSchedules(connection, calls, settings, self._change)
+        self._of_functions = FunctionSchedules(connection, calls, settings, self._change_functions)
+        self._queues = QueueConsumers(leadership, url, self._functions.send, self._wake_clock)
         self._sender = NetSender(leadership, outgoing, settings.net)
         self._waiting = HttpExchange(leadership, outgoing, settings.net)
         self._lines = RunQueues(
@@ -75,6 +78,8 @@ class SchedulerTerm:
         await self._leadership.listen(JOBS_CHANNEL, self._change)
         await self._leadership.listen(NET_CHANNEL, self._sender.wake)
         await self._leadership.listen(WAITING_CHANNEL, self._waiting.wake)
+        await self._leadership.listen(QUEUES_CHANNEL, self._queues.wake)
+        self._queues.update(self._of_functions.queues)
         try:
             await self._leadership.work(
                 self._tick,
@@ -84,14 +89,23 @@ class SchedulerTerm:
                 self._sender.sweep,
                 self._waiting.take_all,
                 self._waiting.write_replies,
+                self._queues.run,
             )
         finally:
             await self._lines.stop()
             await self._sender.stop()
             await self._waiting.stop()
+            await self._queues.stop()
 
     def _change(self) -> None:
         self._is_changed = True
+        self._wake.set()
+
+    def _change_functions(self) -> None:
+        self._queues.update(self._of_functions.queues)
+        self._change()
+
+    def _wake_clock(self) -> None:
         self._wake.set()
 
     async def _tick(self) -> None:
@@ -112,12 +126,15 @@ class SchedulerTerm:
             await self._sleep()
         within_s = self._settings.pools.drain_timeout * _SHARE_OF_DRAIN
         await asyncio.gather(
-            self._lines.finish(within_s), self._sender.finish(within_s), self._waiting.finish(within_s)
+            self._lines.finish(within_s),
+            self._sender.finish(within_s),
+            self._waiting.finish(within_s),
+            self._queues.finish(within_s),
         )
 
     async def _sleep(self) -> None:
         moment = self._timetable.next_moment()
-        self._next_due.write(moment)
+        self._next_due.write(_earlier(moment, self._queues.due_at))
         pause_s = None if moment is None else min(max(moment - self._clock(), 0.001), _LOOK_S)
         try:
             async with asyncio.timeout(pause_s):
@@ -153,3 +170,8 @@ class SchedulerTerm:
         if self._serves_jobs and time.monotonic() >= self._swept_at + _SWEEP_S:
             self._swept_at = time.monotonic()
             await self._jobs.sweep()
+
+
+def _earlier(one: float | None, other: float | None) -> float | None:
+    moments = [moment for moment in (one, other) if moment is not None]
+    return min(moments, default=None)

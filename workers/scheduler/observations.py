@@ -124,3 +124,45 @@ class WaitingNotAnswered(Observation, frozen=True):
 
     level: ClassVar[str] = "debug"
     reason: str
+
+
+class QueueConsumerStopped(Observation, frozen=True):
+    """A function does not consume its queue, for the reason given; it is tried again."""
+
+    level: ClassVar[str] = "error"
+    function: str
+    queue: str
+    reason: str
+
+
+class QueueConsumerFailing(Observation, frozen=True):
+    """Calls of a function with messages of its queue fail; they are tried again."""
+
+    level: ClassVar[str] = "warning"
+    function: str
+    queue: str
+    reason: str
+
+
+class QueueConsumerRecovered(Observation, frozen=True):
+    """A function takes messages of its queue again."""
+
+    function: str
+    queue: str
+
+
+class QueueMessageSetAside(Observation, frozen=True):
+    """A message failed as often as `retries` allows; it is in the queue of dead letters, or in the archive."""
+
+    level: ClassVar[str] = "warning"
+    function: str
+    queue: str
+    message: int
+    reason: str
+
+
+class QueueConsumerCrashed(Observation, frozen=True):
+    """Consuming a queue failed because of an error in our own code; it is tried again."""
+
+    level: ClassVar[str] = "error"
+    traceback: str

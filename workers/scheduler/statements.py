@@ -4,4 +4,5 @@ from workers.sql.files import read_statements
 
 JOBS = read_statements("workers.scheduler", "jobs.sql")
 NET = read_statements("workers.scheduler", "net_requests.sql")
+QUEUES = read_statements("workers.scheduler.queues", "statements.sql")
 WAITING = read_statements("workers.scheduler", "http_requests.sql")

@@ -8,11 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from workers.http_client.retry_after import requested_pause_s
+
 _PAUSES_S = (5.0, 30.0, 120.0, 600.0, 1800.0, 7200.0, 18000.0, 36000.0)
 _JITTER = 0.2
 _GONE = 410
-_TOO_MANY, _UNAVAILABLE = 429, 503
-_LONGEST_ASKED_S = 3600.0
 
 DeliveryState = Literal["waiting", "delivered", "failed"]
 
@@ -38,8 +38,7 @@ def outcome_of(
     if status == _GONE:
         return AttemptOutcome("waiting", _PAUSES_S[-1], is_gone=True)
     wait_s = _PAUSES_S[min(attempts, len(_PAUSES_S) - 1)] * (1 + _JITTER * chance)
-    if status in (_TOO_MANY, _UNAVAILABLE) and retry_after.isascii() and retry_after.isdigit():
-        wait_s = max(wait_s, min(float(retry_after[:6]), _LONGEST_ASKED_S))
+    wait_s = max(wait_s, requested_pause_s(status, retry_after))
     if age_s + wait_s > retry_for_s:
         return AttemptOutcome("failed")
     return AttemptOutcome("waiting", wait_s)

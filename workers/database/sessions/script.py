@@ -37,7 +37,7 @@ async def run_script(
     `on_start` gets the process id of the session before the script runs. Cancelling stops the script.
     Raises: DatabaseError if a command fails; Disconnected if the connection cannot be opened or breaks; TimeoutError.
     """
-    connection = await _connect(url, role, name)
+    connection = await connect_as(url, role, name)
     try:
         for setting, value in (*settings, _CHECK_CLIENT):
             await _set(connection, setting, value)
@@ -66,12 +66,13 @@ async def _execute(connection: asyncpg.Connection, script: str) -> str:
         return ""
 
 
-async def _connect(url: str, role: str, name: str) -> asyncpg.Connection:
+async def connect_as(url: str, role: str, name: str, *, statement_cache_size: int = 0) -> asyncpg.Connection:
+    """Open a session that starts as `role`, so RESET ROLE returns to it too. Raises: Disconnected."""
     try:
         return await asyncpg.connect(
             url,
             timeout=_CONNECT_S,
-            statement_cache_size=0,
+            statement_cache_size=statement_cache_size,
             server_settings={"role": role, "application_name": name},
         )
     except asyncpg.PostgresError as error:

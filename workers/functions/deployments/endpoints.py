@@ -161,6 +161,7 @@ class AdminEndpoints:
                     version.sha256 if version else "",
                     settings.timezone if settings else "UTC",
                     version.size if version else None,
+                    settings.queue if settings and settings.queue.queue else None,
                 )
             )
         return listed

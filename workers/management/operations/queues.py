@@ -30,7 +30,7 @@ from workers.management.operations.account import Done, NoArguments
 from workers.management.operations.jobs import SQL, check_id
 from workers.sql import compose
 
-_PGMQ = ("pgmq", "Queues")
+PGMQ = ("pgmq", "Queues")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,47}")
 _MOST_QUEUES = 1000
 _MOST_IDS = 1000
@@ -136,7 +136,7 @@ class PurgedQueue(Struct, frozen=True):
 async def list_queues(context: OperationContext, arguments: NoArguments) -> list[QueueSummary]:
     """Return the queues with their figures."""
     del arguments
-    with needs_extension(*_PGMQ):
+    with needs_extension(*PGMQ):
         return await read_rows(context, QueueSummary, SQL["queues"], _MOST_QUEUES)
 
 
@@ -152,10 +152,10 @@ async def list_messages(context: OperationContext, arguments: MessagesQuery) -> 
         ),
         archived,
         compose.raw(") from "),
-        _table(name, "a" if arguments.archive else "q"),
+        queue_table(name, "a" if arguments.archive else "q"),
         compose.raw(" where msg_id > $1::bigint order by msg_id limit $2::bigint"),
     )
-    with needs_extension(*_PGMQ), rows_of_form():
+    with needs_extension(*PGMQ), rows_of_form():
         [rows] = await context.database.read(
             composed(sql, check_id(arguments.after), limit), timeout_s=context.settings.statement_timeout_s
         )
@@ -167,8 +167,8 @@ async def create(context: OperationContext, arguments: QueueCreation) -> Done:
     """Create a queue of role `postgres`."""
     if not _NAME.fullmatch(arguments.queue):
         raise invalid_arguments("`queue` must have 1 to 47 letters, digits, _ and -")
-    with needs_extension(*_PGMQ):
-        if await read_rows(context, QueueReference, *_find(arguments.queue)):
+    with needs_extension(*PGMQ):
+        if await read_rows(context, _QueueName, *_find(arguments.queue)):
             raise ManagementError(409, "exists", f"There is a queue {arguments.queue} already")
         await run_all(context, [statement(SQL["create_queue"], arguments.queue, arguments.is_unlogged)])
     return Done()
@@ -183,7 +183,7 @@ async def send(context: OperationContext, arguments: MessageToSend) -> MessageRe
         msgspec.json.encode(value).decode() for value in (arguments.message, arguments.headers)
     )
     values = (name, message, headers if arguments.headers else None, arguments.delay_s)
-    with needs_extension(*_PGMQ):
+    with needs_extension(*PGMQ):
         sent = await write_row(context, MessageReference, SQL["send_message"], *values)
     context.after = sent
     return sent
@@ -196,15 +196,15 @@ async def retry(context: OperationContext, arguments: MessagesToRetry) -> Change
     numbers, name = _array(arguments.ids), await _queue(context, arguments.queue)
     sql = compose.concat(
         compose.raw("with taken as (delete from "),
-        _table(name, "a"),
+        queue_table(name, "a"),
         compose.raw(" where msg_id = any ($1::bigint[]) returning message, headers) insert into "),
-        _table(name, "q"),
+        queue_table(name, "q"),
         compose.raw(
             " (vt, message, headers) select pg_catalog.clock_timestamp(), message, headers from taken"
             " returning pg_catalog.json_build_object('id', msg_id)"
         ),
     )
-    with needs_extension(*_PGMQ), rows_of_form():
+    with needs_extension(*PGMQ), rows_of_form():
         [rows] = await context.database.write(
             composed(sql, numbers), timeout_s=context.settings.statement_timeout_s
         )
@@ -224,7 +224,7 @@ async def delete(context: OperationContext, arguments: MessageNumbers) -> Change
 async def purge(context: OperationContext, arguments: QueueReference) -> PurgedQueue:
     """Delete all messages of a queue; the archive stays."""
     name = await _queue(context, arguments.queue)
-    with needs_extension(*_PGMQ):
+    with needs_extension(*PGMQ):
         purged = await write_row(context, PurgedQueue, SQL["purge_queue"], name)
     context.before = purged
     return purged
@@ -233,7 +233,7 @@ async def purge(context: OperationContext, arguments: QueueReference) -> PurgedQ
 async def drop(context: OperationContext, arguments: QueueReference) -> Done:
     """Drop a queue with its messages and its archive."""
     name = await _queue(context, arguments.queue)
-    with needs_extension(*_PGMQ):
+    with needs_extension(*PGMQ):
         await run_all(context, [statement(SQL["drop_queue"], name)])
     return Done()
 
@@ -241,7 +241,7 @@ async def drop(context: OperationContext, arguments: QueueReference) -> Done:
 async def _queue(context: OperationContext, name: str) -> str:
     """Return the name of an existing queue as it was created. Raises: ManagementError (404)."""
     if _NAME.fullmatch(name):
-        with needs_extension(*_PGMQ):
+        with needs_extension(*PGMQ):
             rows = await read_rows(context, _QueueName, *_find(name))
         if rows and _NAME.fullmatch(rows[0].name):
             return rows[0].name
@@ -258,7 +258,7 @@ def _find(name: str) -> tuple[str, str]:
 
 async def _change(context: OperationContext, statement: str, queue: str, ids: list[int]) -> ChangedMessages:
     numbers, name = _array(ids), await _queue(context, queue)
-    with needs_extension(*_PGMQ):
+    with needs_extension(*PGMQ):
         return _changed(await write_rows(context, MessageReference, SQL[statement], name, numbers))
 
 
@@ -273,7 +273,8 @@ def _array(ids: list[int]) -> str:
     return "{" + ",".join(str(check_id(id)) for id in ids) + "}"
 
 
-def _table(queue: str, prefix: str) -> compose.Sql:
+def queue_table(queue: str, prefix: str) -> compose.Sql:
+    """Return the name of the table of a queue (prefix q), or of its archive (a)."""
     return compose.qualified("pgmq", f"{prefix}_{queue}".lower())
 
 

@@ -140,6 +140,7 @@ def test_a_queue_is_looked_into_retried_archived_and_purged(
     developer: RemoteAdministrator, managed: Platform
 ) -> None:
     developer.run("queues.create", queue="Mail-1")
+    assert developer.send("queues.create", {"queue": "mail-1"})[1]["code"] == "exists"
     ids = [
         developer.run("queues.send", queue="mail-1", message={"n": n, "text": "it's"})["id"] for n in range(4)
     ]

@@ -11,6 +11,7 @@ const parts = {
   cron: lazy(() => import("./Scheduled.tsx")),
   queues: lazy(() => import("./Queues.tsx")),
   webhooks: lazy(() => import("./Webhooks.tsx")),
+  events: lazy(() => import("./EventWebhooks.tsx")),
   requests: lazy(() => import("./Requests.tsx")),
 };
 const ids = Object.keys(parts) as (keyof typeof parts)[];

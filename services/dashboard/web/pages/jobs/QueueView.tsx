@@ -9,6 +9,7 @@ import { EmptyState, QueryView } from "../../components/states.tsx";
 import { Time } from "../../components/Time.tsx";
 import { toast } from "../../components/toasts.ts";
 import type { QueueMessage, QueueSummary } from "../../generated/operations.ts";
+import { Consumer } from "./Consumer.tsx";
 import { SendMessage } from "./SendMessage.tsx";
 import { jobsTexts } from "./texts.ts";
 
@@ -28,6 +29,7 @@ export function QueueView({ queue }: { queue: QueueSummary }) {
         <h2>{queue.name}</h2>
         <QueueActions queue={queue.name} />
       </header>
+      <Consumer queue={queue.name} />
       <Tabs
         label={texts.messages}
         selected={search["of"] ?? "queue"}

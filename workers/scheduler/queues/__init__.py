@@ -1,0 +1,1 @@
+"""Functions that consume queues of pgmq (docs/schedules-and-queues.md)."""
