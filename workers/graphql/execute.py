@@ -231,7 +231,7 @@ async def _read_singly(
 ) -> None:
     """Run the fields one after the other, each undone by a savepoint, so that a failing field does not affect the others."""
     settings = [*context.settings, ("transaction_read_only", "on")]
-    async with pool.transaction(settings) as transaction:
+    async with pool.transaction(settings, isolation=context.isolation) as transaction:
         await transaction.run(*context.preceding, Statement("savepoint field"))
         for index, statements in bound.items():
             try:
