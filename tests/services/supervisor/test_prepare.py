@@ -94,7 +94,9 @@ def test_administrators_see_of_each_variable_that_the_start_has_set_it(open_tmp)
         environment=children_environment(
             project, folder, Ports(1, 2, 3, 4, 5, 6), keys_of(project.settings.auth)
         ),
-        links=ConnectionUrls("db", "owner", "edge", "pool", "changes", passwords=login_environment(project, folder)),
+        links=ConnectionUrls(
+            "db", "owner", "edge", "pool", "changes", passwords=login_environment(project, folder)
+        ),
         postgres=server,
         nats=server,
     )
