@@ -1,4 +1,4 @@
-"""A bucket of keys and values in JetStream, with compare-and-set: what few processes share and must outlive them.
+"""A bucket of keys and values in JetStream, with compare-and-set: for state that a few processes share and that survives them.
 
 The bucket is created by the first process that uses it. Every value has a revision, the sequence of its message in the bucket's stream.
 Source: ADR-8 of NATS, "JetStream based Key-Value Stores".
@@ -27,6 +27,8 @@ from schemas.errors import Unavailable
 _ANSWER_S = 5.0
 _NEVER = 0
 """Revision of a key without a value."""
+_NAME_IN_USE = 10058
+"""JetStream's code for a stream that exists with another configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class KeyValueBucket:
             storage=StorageType.FILE,
             replicas=replicas,
             max_bytes=max_bytes,
-            direct=True,
+            direct=True,  # with several replicas a read may return an older value; only `replace` is exact
         )
         self._bucket: tuple[JetStreamContext, KeyValue] | None = None
 
@@ -89,7 +91,8 @@ class KeyValueBucket:
                 yield await self._open(stream)
         except (nats.errors.Error, Error, TimeoutError, OSError) as error:
             self._bucket = None
-            raise Unavailable(f"the broker did not store or read it: {type(error).__name__}") from None
+            reason = str(error) or type(error).__name__
+            raise Unavailable(f"the broker did not store or read it: {reason}") from None
 
     async def _open(self, stream: JetStreamContext) -> KeyValue:
         """Return the bucket for a client; a new client needs a new one."""
@@ -97,8 +100,15 @@ class KeyValueBucket:
             try:
                 bucket = await stream.key_value(self._config.bucket)
             except BucketNotFoundError:
-                with contextlib.suppress(BadRequestError):  # another process created it meanwhile
-                    await stream.create_key_value(self._config)
+                await self._create(stream)
                 bucket = await stream.key_value(self._config.bucket)
             self._bucket = stream, bucket
         return self._bucket[1]
+
+    async def _create(self, stream: JetStreamContext) -> None:
+        """Create the bucket, unless another process has created it meanwhile, if only with another configuration."""
+        try:
+            await stream.create_key_value(self._config)
+        except BadRequestError as error:
+            if error.err_code != _NAME_IN_USE:
+                raise

@@ -13,8 +13,10 @@ from pathlib import Path
 ENTRYPOINTS = tuple(f"index{suffix}" for suffix in (".ts", ".js", ".mjs", ".jsx", ".tsx"))
 LEFT_OUT = frozenset({"node_modules", "__pycache__"})
 """Folders that are never part of a function."""
-SOURCES = (".ts", ".js", ".mjs", ".cjs", ".jsx", ".tsx")
+SOURCES = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 """File name endings of sources that can be imported."""
+LONGEST_SOURCE = 8 * 1024 * 1024
+"""Bytes of a source that are examined before a function starts."""
 
 
 def entrypoint_in(folder: Path) -> Path | None:

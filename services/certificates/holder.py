@@ -18,10 +18,12 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from broker.observability.observations import Observation
 from broker.observability.observe import gauge, observe, traceback_of
 from schemas.certificate_status import CertificateReport
 from schemas.errors import Unavailable
 from schemas.settings.certificates import LETS_ENCRYPT_STAGING, Certificates
+from schemas.system_errors import system_error_text
 from services.certificates.certificate_facts import read_facts
 from services.certificates.folder import CertificateFolder
 from services.certificates.model import (
@@ -60,6 +62,8 @@ from services.certificates.shared import SharedCertificates
 
 _LOOK_S = 10.0
 """Seconds between two looks. A lease lasts six of them."""
+_MOST_REPORTED = 10
+"""Different failures that are reported until a check succeeds."""
 _DAY_S = 86400.0
 _REPORT_S = 60.0
 _REQUEST_S = 600.0
@@ -98,7 +102,7 @@ class CertificateHolder:
         self._remove_gauges: list[Callable[[], None]] = []
 
     def start(self) -> None:
-        """Look from now on."""
+        """Check from now on."""
         self._remove_gauges = [
             gauge(
                 "headwater_certificate_days_left",
@@ -111,19 +115,19 @@ class CertificateHolder:
                 lambda: self._folder.read_history().failures,
             ),
         ]
-        self._task = asyncio.get_running_loop().create_task(self._look_again_and_again())
+        self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self) -> None:
         """Stop, and leave the lease to another edge."""
         for remove in self._remove_gauges:
             remove()
         if self._task is not None:
-            await _end(self._task)
+            await _cancel(self._task)
         if self._name:
             with contextlib.suppress(Unavailable):
                 await self._shared.drop_lease(self._name)
 
-    async def look(self) -> bool:
+    async def check(self) -> bool:
         """Share, and order if it is time and this edge leads; return whether it ordered. Raises: Unavailable, OSError."""
         self._name = self._name or self._folder.holder_name()
         await self._share()
@@ -206,11 +210,11 @@ class CertificateHolder:
             and not is_of_the_future(advice.asked_at, self._now())
         ):
             return advice
-        leading = asyncio.create_task(self._keep_lease())
+        lease_renewal = asyncio.create_task(self._keep_lease())
         try:
             answer = await ask_advice(AdviceRequest(self._directory, certificate.chain, self._ca_file))
         finally:
-            await _end(leading)
+            await _cancel(lease_renewal)
         if isinstance(answer, OrderFailed):
             answer = RenewalAdvice(fault=answer.reason, ask_again_at=self._now() + _ASK_AGAIN_S)
         earlier = facts.advised_at(advice)
@@ -228,32 +232,39 @@ class CertificateHolder:
         await self._shared.write(advice=advice)
         return advice
 
-    async def _look_again_and_again(self) -> None:
-        is_reported = False
+    async def _run(self) -> None:
+        """Check every few seconds; report a failure once, and again after a check that succeeded."""
+        reported = set[Observation]()
         while True:
+            failure: Observation
             try:
-                await self.look()
-                is_reported = False
+                await self.check()
             except Unavailable as error:
-                if not is_reported:
-                    observe(CertificatesNotShared(str(error)))
-                is_reported = True
+                failure = CertificatesNotShared(str(error))
             except OSError as error:
-                observe(CertificateFilesFailed(f"{error.filename}: {error.strerror}"))
+                failure = CertificateFilesFailed(system_error_text(error))
             except Exception as error:  # without this task no certificate is ever renewed
-                observe(CertificatesCrashed(traceback_of(error)))
+                failure = CertificatesCrashed(traceback_of(error))
+            else:
+                reported.clear()
+                await asyncio.sleep(_LOOK_S)
+                continue
+            if failure not in reported and len(reported) < _MOST_REPORTED:
+                reported.add(failure)
+                observe(failure)
             await asyncio.sleep(_LOOK_S)
 
     async def _share(self) -> None:
         """Take over what is newer in the bucket, and give it what is newer here."""
         await self._share_certificate()
-        account, own_account = await self._shared.account(), self._folder.read_account()
-        if account is None and own_account is not None:
+        account, own_account, now = await self._shared.account(), self._folder.read_account(), self._now()
+        if own_account is not None and (
+            account is None or is_later(own_account.created_at, account.created_at, now)
+        ):
             await self._shared.write(account=own_account)
         elif account is not None and account != own_account:
             self._folder.write_account(account)
         advice, own_advice = await self._shared.advice(), self._folder.read_advice()
-        now = self._now()
         if own_advice is not None and (advice is None or is_later(own_advice.asked_at, advice.asked_at, now)):
             await self._shared.write(advice=own_advice)
         elif advice is not None and (
@@ -267,7 +278,7 @@ class CertificateHolder:
             self._folder.write_history(history)
 
     async def _share_certificate(self) -> None:
-        """The certificate that was issued later wins."""
+        """Take over the certificate of the bucket, or write ours there: that of the higher sort key."""
         certificate, own = await self._shared.certificate(), self._folder.read_certificate()
         if own is not None and _rank(own, self._settings) > _rank(certificate, self._settings):
             await self._shared.write(certificate=own)
@@ -284,11 +295,11 @@ class CertificateHolder:
         await self._shared.write(history=interrupted)
         observe(CertificateOrdered(names, self._directory))
         await self._report(is_ordering=True)
-        leading = asyncio.create_task(self._keep_lease())
+        lease_renewal = asyncio.create_task(self._keep_lease())
         try:
             done = await run_order(self._request(history), self._present)
         finally:
-            await _end(leading)
+            await _cancel(lease_renewal)
             with contextlib.suppress(Unavailable):
                 await self._shared.write(challenges=[])
         match done:
@@ -315,9 +326,12 @@ class CertificateHolder:
 
     def _store_account(self, done: OrderDone | OrderFailed) -> None:
         if done.account_key:
-            account = AcmeAccount(self._directory, done.account_key, done.account_url)
-            if account != self._folder.read_account():
-                self._folder.write_account(account)
+            account, stored = (
+                AcmeAccount(self._directory, done.account_key, done.account_url),
+                self._folder.read_account(),
+            )
+            if stored is None or account != replace(stored, created_at=0.0):
+                self._folder.write_account(replace(account, created_at=self._now()))
 
     def _request(self, history: OrderHistory) -> OrderRequest:
         settings, account = self._settings, self._folder.read_account()
@@ -352,7 +366,7 @@ class CertificateHolder:
         return 0.0 if facts is None else (facts.ends - self._now()) / _DAY_S
 
 
-async def _end(task: asyncio.Task[None]) -> None:
+async def _cancel(task: asyncio.Task[None]) -> None:
     """Cancel a task until it has ended: the client library of JetStream may swallow a cancellation."""
     while not task.done():
         task.cancel()
@@ -360,6 +374,6 @@ async def _end(task: asyncio.Task[None]) -> None:
 
 
 def _rank(certificate: IssuedCertificate | None, settings: Certificates) -> tuple[bool, float]:
-    """Return what orders certificates: whether one names all domains, then when it was issued."""
+    """Return the sort key of a certificate: whether it names all domains, then when it was issued."""
     facts = None if certificate is None else read_facts(certificate.chain.encode())
     return (False, 0.0) if facts is None else (facts.names >= set(settings.domains), facts.begins)

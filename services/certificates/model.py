@@ -12,6 +12,8 @@ class AcmeAccount(Struct, frozen=True):
     directory: str
     key: str
     url: str = ""
+    created_at: float = 0.0
+    """Of two accounts the later one is used; 0 of one that an earlier version created."""
 
 
 class IssuedCertificate(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import click
 
 from schemas.functions.deployments import FUNCTION_NAME
 from schemas.settings.dotenv import parse_dotenv
+from schemas.system_errors import system_error_text
 from services.cli.bundle import BundleError, FunctionsFolder, folder_of, make_bundle
 from services.cli.options import data_folder, platform_options, refuse
 from services.cli.output import json_text
@@ -50,7 +52,7 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
     If the platform of this folder runs, the command ends when the function answers.
 
     \b
-    Exit codes: 0 made, 1 made and it does not answer, 2 it is there already, or has a name that none can have
+    Exit codes: 0 created, 1 created and it does not answer, 2 it is there already, or has a name that none can have
     """
     if not FUNCTION_NAME.fullmatch(name):
         refuse(f"A function cannot be named {name!r}: letters, digits, - and _, a letter first.", code=2)
@@ -63,17 +65,18 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
         for file in ("index.ts", "deno.json"):
             text = resources.files("services.cli").joinpath("function", file).read_text()
             (folder / file).write_text(text.replace("NAME", name))
-            click.echo(f"Made {folder / file}")
+            click.echo(f"Created {folder / file}")
         config = root / CONFIG
         if config.is_file() and not re.search(
-            rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]", config.read_text(), re.M
+            rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]", config.read_text(errors="replace"), re.M
         ):
             verify_jwt = "false" if no_verify_jwt else "true"
             with config.open("a") as open_file:
                 open_file.write(f"\n[functions.{name}]\nverify_jwt = {verify_jwt}\n")
             click.echo(f"Entered [functions.{name}] in {config}")
     except OSError as error:
-        refuse(f"The function could not be made: {error.strerror}: {error.filename}", code=2)
+        shutil.rmtree(folder, ignore_errors=True)  # or a second try would find it there
+        refuse(f"The function could not be created: {system_error_text(error)}", code=2)
     _show_address(data, project, root, name)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from schemas.system_errors import system_error_text
 from services.cli.branch import ensure_branch
 from services.cli.options import branch_option, parent_options, refuse
 from services.cli.output import Terminal
@@ -210,4 +211,4 @@ def _unusable(error: OSError) -> str:
     place = f": {error.filename}" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full{place}. Free some space and start again."
-    return f"The machine refused it: {error.strerror or error}{place}. Mend that and start again."
+    return f"The machine refused it: {system_error_text(error)}. Mend that and start again."

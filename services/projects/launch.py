@@ -5,6 +5,7 @@ import os
 
 import msgspec
 
+from schemas.system_errors import system_error_text
 from services.projects.model import FrontOptions
 from services.projects.names import server_url
 from services.projects.registry import ServerFolder, lock_server
@@ -33,7 +34,7 @@ def run_server(folder: ServerFolder, options: FrontOptions, report: Reporter) ->
         recording.warn(str(error))
         return error.exit_code
     except OSError as error:
-        recording.warn(f"The machine refused it: {error.strerror or error} {error.filename or ''}")
+        recording.warn(f"The machine refused it: {system_error_text(error)}")
         return 1
     finally:
         os.close(lock)

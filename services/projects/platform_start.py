@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from schemas.system_errors import system_error_text
 from services.cli.s3_pair import with_s3_pair
 from services.supervisor.data_folder.proxy_secret import ensure_proxy_secret
 from services.supervisor.errors import SupervisorError
@@ -95,7 +96,7 @@ def start_platform(task: PlatformTask, *, is_loaded: bool = False, closed_later:
             report.warn(str(error))
             return error.exit_code
         except OSError as error:
-            report.warn(f"The machine refused it: {error.strerror or error} {error.filename or ''}")
+            report.warn(f"The machine refused it: {system_error_text(error)}")
             return 1
         return 0
 

@@ -49,7 +49,7 @@ class OperationOutcome:
     transaction_id: bytes | None = None
     """Of a mutation that wrote: 32 bits in decimal."""
 
-    def refusal(self, *, is_mutation: bool) -> list[GraphQLFailure]:
+    def reported_failures(self, *, is_mutation: bool) -> list[GraphQLFailure]:
         """Return the failures to report for an operation that cannot be executed; none for one that can, if only in part.
 
         A mutation is executed whole or not at all, and reports its first failure.
@@ -100,7 +100,7 @@ async def execute(
 ) -> None:
     """Run the statements of an operation and record values and failures in the outcome.
 
-    Raises: StaleSchema, Disconnected, PoolTimeout; DatabaseError when the transaction cannot be opened.
+    Raises: StaleSchema, Disconnected, PoolTimeout; DatabaseError for an error of no field (`_failed_field`).
     """
     if not bound or (operation.is_mutation and outcome.failures):
         return
@@ -112,7 +112,7 @@ async def execute(
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """The fields of a mutation as one transaction: either all of them are committed, or none. The last statement returns its id."""
+    """The fields of a mutation as one transaction: either all of them are committed, or none. The last statement returns the transaction's id."""
 
     statements: "list[Statement]"
     owners: "list[_StatementOwner]"
@@ -133,9 +133,13 @@ class Mutation:
         outcome.transaction_id = identified[0][0]
 
     def fail(self, error: DatabaseError, outcome: OperationOutcome) -> None:
-        """Record an error at the field that failed. Raises: StaleSchema."""
+        """Record an error at the field that failed.
+
+        Raises: StaleSchema; the error itself if it is of no field: of a setting, of the pre-request function, or of the commit.
+        """
+        owner = _failed_field(error, self.owners)
         check_stale(error, self.context)
-        outcome.failures[self.owners[error.statement_index or 0].number] = failure_from(error)
+        outcome.failures[owner.number] = failure_from(error)
 
 
 def mutation_from(bound: BoundStatements, context: TransactionContext) -> Mutation:
@@ -159,7 +163,10 @@ async def _write(
 async def _read(
     bound: BoundStatements, outcome: OperationOutcome, context: TransactionContext, pool: ConnectionPool
 ) -> None:
-    """Send all fields to the database at once. A long value of the last field is streamed to the client."""
+    """Send all fields to the database at once. A long value of the last field is streamed to the client.
+
+    Removes a field that fails from `bound`.
+    """
     statements, owners = _isolated_statements(bound, context, may_write=False)
     may_share = not context.preceding
     work = TransactionSpec(
@@ -173,12 +180,10 @@ async def _read(
     try:
         results, long = await pool.run_long(work)
     except DatabaseError as error:
-        failed_owner = None if error.statement_index is None else owners[error.statement_index]
-        if failed_owner is None or not failed_owner.is_of_field:
-            raise
+        failed = _failed_field(error, owners)
         check_stale(error, context)
-        outcome.failures[failed_owner.number] = failure_from(error)
-        del bound[failed_owner.number]
+        outcome.failures[failed.number] = failure_from(error)
+        del bound[failed.number]
         if bound:
             await _read_singly(
                 bound, outcome, context, pool
@@ -196,6 +201,14 @@ class _StatementOwner(NamedTuple):
 
     number: int
     is_of_field: bool
+
+
+def _failed_field(error: DatabaseError, owners: Sequence[_StatementOwner]) -> _StatementOwner:
+    """Return the owner of the statement that failed. Raises: the error itself if that is no statement of a field."""
+    index = error.statement_index
+    if index is None or index >= len(owners) or not owners[index].is_of_field:
+        raise error
+    return owners[index]
 
 
 def _isolated_statements(
@@ -231,7 +244,7 @@ async def _read_singly(
 ) -> None:
     """Run the fields one after the other, each undone by a savepoint, so that a failing field does not affect the others."""
     settings = [*context.settings, ("transaction_read_only", "on")]
-    async with pool.transaction(settings) as transaction:
+    async with pool.transaction(settings, isolation=context.isolation) as transaction:
         await transaction.run(*context.preceding, Statement("savepoint field"))
         for index, statements in bound.items():
             try:

@@ -187,8 +187,8 @@ class GraphQLWorker:
         bound = await self._offload(is_large, bind_statements, operation, outcome, graphql_request.variables)
         keys = self._keyed_writes if operation.is_mutation else None
         keyed = keyed_mutation(request, identity, data) if keys is not None else None
-        if refusal := outcome.refusal(is_mutation=operation.is_mutation):
-            raise RefusedOperation(refusal)
+        if failures := outcome.reported_failures(is_mutation=operation.is_mutation):
+            raise RefusedOperation(failures)
         if keys is not None and keyed is not None:
             return await execute_keyed(keys, keyed, bound, outcome, context)
         await execute(operation, bound, outcome, context, self._pool)

@@ -20,6 +20,7 @@ from broker.blobs.folder import store_folder
 from broker.blobs.short_log_recovery import restore_logs
 from broker.processes.file_copies import copy_file, flush_file_system, link_tree
 from schemas.branches import BranchRecord, BranchSecrets, CopiedFiles, CopyTask, PreparedCopy, PrepareTask
+from schemas.system_errors import system_error_text
 from services.supervisor import addresses
 from services.supervisor.api_keys import random_keys
 from services.supervisor.branches import overrides
@@ -119,7 +120,7 @@ def create_branch(
 
 
 def _unmade(name: str, error: OSError) -> str:
-    return f"The branch {name} could not be made, and nothing is left of it: {error.strerror or error}: {error.filename or ''}"
+    return f"The branch {name} could not be made, and nothing is left of it: {system_error_text(error)}"
 
 
 def _check(parent: DataFolder, target: DataFolder, project: Project) -> None:

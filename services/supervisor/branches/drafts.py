@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ def remove_folder(folder: DataFolder) -> None:
 
 def set_aside(folder: DataFolder) -> DataFolder:
     """Rename a branch's folder so that it is no branch any more, whatever happens to this process; return where it is."""
-    aside = DataFolder(folder.path.with_name(f"{DELETED}{folder.path.name}-{os.getpid()}"))
+    aside = DataFolder(folder.path.with_name(f"{DELETED}{folder.path.name}-{secrets.token_hex(4)}"))
     folder.path.rename(aside.path)
     return aside
 

@@ -4,6 +4,7 @@ Roles and server settings belong to all databases of a server, so a second datab
 """
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
@@ -12,7 +13,8 @@ from pathlib import Path
 
 from services.supervisor import addresses
 from services.supervisor.binaries import reachable_postgres
-from services.supervisor.data_folder.folder import DataFolder
+from services.supervisor.data_folder.folder import DataFolder, is_locked
+from services.supervisor.errors import StartFailed
 from services.supervisor.postgres import database_home, server
 from services.supervisor.postgres.cluster import (
     SUPERUSER,
@@ -21,7 +23,8 @@ from services.supervisor.postgres.cluster import (
 )
 from services.supervisor.postgres.running_server import running_server
 from services.supervisor.postgres.system_user import ServerUser, may_reach, server_user
-from services.supervisor.report import Reporter
+from services.supervisor.processes.leftovers import stop_stray_server
+from services.supervisor.report import Reporter, SilentReporter
 
 _START_S = 30.0
 _SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "shared_buffers": "32MB"}
@@ -44,7 +47,7 @@ def shadow_server(folder: DataFolder, port: int, report: Reporter) -> Iterator[s
     with _home(folder, live, user) as home:
         cluster = Cluster(home, programs, live.user if live else user)
         create_inner_folders(cluster)
-        server.prepare_cluster(cluster, None, password, _SETTINGS, _NullReporter())
+        server.prepare_cluster(cluster, None, password, _SETTINGS, SilentReporter())
         with running_server(cluster, "The shadow server", preferred_port=port, timeout_s=_START_S) as chosen:
             yield addresses.database_url(SUPERUSER, password, chosen)
 
@@ -56,21 +59,34 @@ def _home(folder: DataFolder, live: Cluster | None, user: ServerUser | None) -> 
         with database_home.short_lived_home(folder) as home:
             yield home
         return
-    home = (live.home if live else folder.path) / f"shadow-{os.getpid()}"
+    with home_inside(live.home if live else folder.path) as home:
+        yield home
+
+
+@contextlib.contextmanager
+def home_inside(parent: Path) -> Iterator[Path]:
+    """Yield a new folder in `parent` that is removed after the block; first remove those of processes that were killed.
+
+    Its process holds the lock of the file `lock` in it. One process at a time looks for folders and creates one, as a folder that
+    is not locked yet looks like one that a killed process left.
+    """
+    with (parent / "shadow.lock").open("wb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        for left in parent.glob("shadow-*"):
+            if not is_locked(left / "lock"):
+                _remove(left)
+        home = parent / f"shadow-{secrets.token_hex(8)}"
+        home.mkdir(mode=0o700)
+        lock = database_home.lock_home(home)
     try:
         yield home
     finally:
+        os.close(lock)
         shutil.rmtree(home, ignore_errors=True)
 
 
-class _NullReporter:
-    """A `Reporter` that drops everything."""
-
-    def info(self, line: str) -> None:
-        """Do nothing."""
-
-    def warn(self, line: str) -> None:
-        """Do nothing."""
-
-    def ready(self, values: dict[str, str], seconds: float) -> None:
-        """Do nothing."""
+def _remove(home: Path) -> None:
+    """Remove a folder with its database; a server that outlived its process is stopped."""
+    with contextlib.suppress(StartFailed):
+        stop_stray_server(Cluster(home, Path(), None), SilentReporter())
+        shutil.rmtree(home, ignore_errors=True)

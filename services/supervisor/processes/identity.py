@@ -1,4 +1,4 @@
-"""Identify processes: a process id is reused, a process id with its start time is not."""
+"""Identify processes: a process id is reused. With the start time it is unique: on Linux until the machine restarts."""
 
 import contextlib
 import os
@@ -20,10 +20,20 @@ def identity(pid: int) -> str | None:
             return None
         fields = stat.rpartition(")")[2].split()
         return None if fields[0] in ("Z", "X") else fields[19]
+    return _identity_by_ps(pid)
+
+
+def _identity_by_ps(pid: int) -> str | None:
+    """Do the same on macOS. Time zone and language are fixed: the command that compares may have others than the one that started it."""
     result = subprocess.run(  # noqa: S603 - a fixed command and a number
-        ["/bin/ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+        ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
+        env={"LC_ALL": "C", "TZ": "UTC"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    return result.stdout.strip() or None
+    state, _, started = result.stdout.strip().partition(" ")
+    return None if state.startswith("Z") else started.strip() or None
 
 
 def exists(pid: int) -> bool:
@@ -81,6 +91,10 @@ def command_of(pid: int) -> str:
         except OSError:
             return ""
     result = subprocess.run(  # noqa: S603 - a fixed command and a number
-        ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+        ["/bin/ps", "-o", "command=", "-p", str(pid)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     return result.stdout.strip()

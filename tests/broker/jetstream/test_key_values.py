@@ -45,6 +45,13 @@ async def test_only_the_first_of_two_changes_counts(connection: NatsConnection) 
     assert await other.replace("key", b"e", None) is not None
 
 
+async def test_the_reason_of_the_broker_is_reported(connection: NatsConnection) -> None:
+    one = KeyValueBucket(connection, "TEST", replicas=3, max_bytes=1024)
+
+    with pytest.raises(Unavailable, match="replicas > 1 not supported"):
+        await one.read("key")
+
+
 async def test_a_lost_bucket_is_created_again(connection: NatsConnection) -> None:
     one = bucket(connection)
     await one.write("key", b"a")

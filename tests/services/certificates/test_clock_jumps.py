@@ -58,7 +58,7 @@ async def _holder(
 
 async def _orders(holder: CertificateHolder) -> int:
     """Let the holder look several times; return how often it ordered."""
-    return sum([await holder.look() for _ in range(_LOOKS)])
+    return sum([await holder.check() for _ in range(_LOOKS)])
 
 
 async def test_a_clock_that_jumps_orders_once_and_goes_on_renewing(
@@ -120,13 +120,13 @@ async def test_advice_of_a_clock_that_was_ahead_is_asked_for_again(
     async with _holder(broker.url, pebble, tmp_path, clock) as (holder, _):
         async with running_edge(broker.url, tmp_path, settings_for(pebble, HTTP), pebble):
             while folder.read_certificate() is None or folder.read_history().failures:
-                await holder.look()
+                await holder.check()
         facts = folder.facts()
         assert facts is not None
         ahead = time.time() + 400 * DAY
         folder.write_advice(RenewalAdvice(facts.fingerprint, ahead, ahead + DAY, ahead))
 
-        await holder.look()
+        await holder.check()
 
         advice = folder.read_advice()
         assert advice is not None

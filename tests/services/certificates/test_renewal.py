@@ -197,8 +197,8 @@ async def test_waits_grow_with_failures_and_end_with_success(
             ca_file=str(pebble.ca_file),
         )
         for _ in range(3):
-            assert await holder.look()
-            assert not await holder.look(), "not before its time"
+            assert await holder.check()
+            assert not await holder.check(), "not before its time"
             history = folder.read_history()
             waits.append(history.next_at - now)
             now = history.next_at
@@ -220,7 +220,7 @@ async def test_an_authority_that_is_away_fails_with_its_reason(
     settings = settings_for(pebble, HTTP)
     async with _shared(broker.url) as shared:
         untrusting = CertificateHolder(settings, CertificateFolder(tmp_path), shared, lambda: None)
-        assert await untrusting.look()
+        assert await untrusting.check()
     assert "certificates.directory_ca" in CertificateFolder(tmp_path).read_history().error
 
 
@@ -283,7 +283,7 @@ async def test_a_full_disk_does_not_order(
             settings_for(pebble, HTTP), folder, shared, lambda: None, ca_file=str(pebble.ca_file)
         )
         with pytest.raises(OSError, match="No space"):
-            await holder.look()
+            await holder.check()
         assert await shared.account() is None, "no order began"
         await shared.drop_lease(name)
 
@@ -310,7 +310,7 @@ async def test_an_order_that_was_interrupted_counts_as_failed(
     holder = CertificateHolder(
         settings_for(pebble, HTTP), folder, shared, lambda: None, ca_file=str(pebble.ca_file)
     )
-    looking = asyncio.ensure_future(holder.look())
+    looking = asyncio.ensure_future(holder.check())
     presented = asyncio.ensure_future(shared.presented.wait())
     try:
         await asyncio.wait([looking, presented], timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
@@ -319,7 +319,7 @@ async def test_an_order_that_was_interrupted_counts_as_failed(
         await asyncio.wait([looking])
         history = folder.read_history()
         assert (history.failures, history.error) == (1, "an order runs, or was interrupted")
-        assert not await holder.look()
+        assert not await holder.check()
     finally:
         presented.cancel()
         await connection.close()

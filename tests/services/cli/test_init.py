@@ -36,14 +36,26 @@ def test_nothing_is_overwritten(project_folder):
     assert config.read_text() == "# mine"
 
 
+def test_a_project_whose_creation_failed_can_be_created_again(project_folder):
+    ignored = project_folder.root / ".gitignore"
+    ignored.mkdir()
+    failed = project_folder.run("init")
+    ignored.rmdir()
+    again = project_folder.run("init")
+
+    assert (failed.returncode, again.returncode) == (2, 0)
+    assert "Is a directory" in failed.stderr
+    assert ".headwater/" in ignored.read_text()
+
+
 def test_a_present_gitignore_and_seed_are_kept(project_folder):
-    (project_folder.root / ".gitignore").write_text("/.headwater\n*.pyc")
+    (project_folder.root / ".gitignore").write_bytes(b"/.headwater\r\n*.pyc\r\n# caf\xe9")
     (project_folder.root / "supabase").mkdir()
     (project_folder.root / "supabase" / "seed.sql").write_text("select 1")
     project_folder.run("init")
 
-    entries = (project_folder.root / ".gitignore").read_text().splitlines()
-    assert entries[:2] == ["/.headwater", "*.pyc"]
-    assert ".headwater/" not in entries
-    assert ".env" in entries
+    content = (project_folder.root / ".gitignore").read_bytes()
+    assert content.startswith(b"/.headwater\r\n*.pyc\r\n# caf\xe9\r\n.env\r\n")
+    assert b".headwater/" not in content
+    assert content.count(b"\n") == content.count(b"\r\n")
     assert (project_folder.root / "supabase" / "seed.sql").read_text() == "select 1"

@@ -3,16 +3,19 @@ from dataclasses import asdict
 
 import pytest
 
+from schemas.settings.environment import own_name
+from schemas.settings.forms import KINDS
 from schemas.settings.reading import load_settings
 from services.supervisor.api_keys import keys_of
 from services.supervisor.data_folder.folder import create_data_folder, read_ports
-from services.supervisor.environment import children_environment, platform_variable
+from services.supervisor.environment import children_environment, login_environment, platform_variable
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports
 from services.supervisor.prepare import prepare
 from services.supervisor.processes.forks import is_supported
-from services.supervisor.processes.plan import PartSelection
+from services.supervisor.processes.plan import ConnectionUrls, EmbeddedServer, PartSelection, make_plan
 from services.supervisor.project.settings import load_project
+from workers.management.areas.settings.entries import SET_BY_START
 
 
 def project_of(root, **environment):
@@ -65,6 +68,43 @@ def test_children_hear_where_the_file_of_signing_keys_is_whatever_folder_they_ru
     (open_tmp / "supabase").mkdir()
     (open_tmp / "supabase" / "config.toml").write_text('[auth]\nsigning_keys_path = "./keys.json"')
     assert told() == str(open_tmp / "supabase" / "keys.json")
+
+
+def test_administrators_see_of_each_variable_that_the_start_has_set_it(open_tmp):
+    (open_tmp / "supabase").mkdir()
+    (open_tmp / "supabase" / "config.toml").write_text(
+        """
+        [auth]
+        signing_keys_path = "keys.json"
+        [certificates]
+        directory_ca = "ca.pem"
+        [api.tls]
+        enabled = true
+        cert_path = "a.pem"
+        key_path = "a.key"
+        """
+    )
+    project = project_of(open_tmp)
+    folder = create_data_folder(project.data)
+    server = EmbeddedServer((), {}, "")
+    plan = make_plan(
+        project.settings,
+        PartSelection(),
+        python=("python",),
+        environment=children_environment(
+            project, folder, Ports(1, 2, 3, 4, 5, 6), keys_of(project.settings.auth)
+        ),
+        links=ConnectionUrls(
+            "db", "owner", "edge", "pool", "changes", passwords=login_environment(project, folder)
+        ),
+        postgres=server,
+        nats=server,
+    )
+    [management] = [child for child in plan if "management" in child.argv]
+
+    added = management.environment.keys() - project.environment.keys()
+
+    assert added & {own_name(path) for path in KINDS} <= SET_BY_START
 
 
 def test_a_platform_is_prepared_from_nothing(open_tmp, notes):

@@ -41,6 +41,7 @@ insert into letter values (1, 'ada'), (2, 'bob');
 create table mark(id int primary key, place point, sign char(3), flag "char", note varchar(4));
 insert into mark values (1, null, 'ab', 'x', 'abcd');
 create function divide(a int, b int) returns int stable language sql as 'select a / b';
+create function isolation() returns text stable language sql as $$ select current_setting('transaction_isolation') $$;
 create function loud(account) returns text stable language sql as $$ select upper($1.email) $$;
 create function latest_blogs(account) returns setof blog stable language sql as
   'select * from blog where owner_id = $1.id order by id desc';

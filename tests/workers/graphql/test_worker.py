@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from schemas.caller import AnonymousCaller, RejectedCaller, TokenFault
-from tests.workers.graphql.graphql_service import API, GraphQLService, member
+from tests.workers.graphql.graphql_service import API, SERVICE, GraphQLService, member
+from workers.database.schema_cache.catalog import Role
 from workers.graphql.errors import RejectedRequest
 
 PAGE = "{ accountCollection(first: 2) { edges { node { id email } } } }"
@@ -143,6 +144,15 @@ async def test_a_field_that_fails_is_left_out_and_the_others_are_answered(servic
         "division by zero",
         'Unknown field "nothing" on type Query',
     ]
+
+
+async def test_fields_that_run_again_keep_the_isolation_level_of_the_role(service: GraphQLService) -> None:
+    one = GraphQLService.make(service.pool)
+    one.state._catalog.roles[SERVICE] = Role(SERVICE, isolation="serializable")
+
+    answer = await one.ask("{ a: divide(a: 1, b: 0) isolation }")
+
+    assert answer["data"] == {"isolation": "serializable"}
 
 
 async def test_a_mutation_that_fails_undoes_all_fields(service: GraphQLService) -> None:

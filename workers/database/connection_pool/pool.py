@@ -258,10 +258,15 @@ class ConnectionPool(TransactionRunner):
 
     @asynccontextmanager
     async def transaction(
-        self, settings: Sequence[tuple[str, str]] = (), *, is_snapshot: bool = False
+        self,
+        settings: Sequence[tuple[str, str]] = (),
+        *,
+        isolation: str | None = None,
+        is_snapshot: bool = False,
     ) -> AsyncIterator[Transaction]:
-        """Yield a transaction with its settings (transactions/interactive.py). `is_snapshot`: it only reads, all of it one snapshot.
+        """Yield a transaction with its settings (transactions/interactive.py).
 
+        `isolation`: its level; None: the database's default. `is_snapshot`: it only reads, all of it one snapshot (repeatable read).
         The end of the block commits, an exception rolls back. Raises, at the first statement: as `run`.
         """
         transaction = Transaction(
@@ -269,7 +274,8 @@ class ConnectionPool(TransactionRunner):
             self._connections.take_back,
             settings,
             self._lines,
-            is_snapshot=is_snapshot,
+            isolation="repeatable read" if is_snapshot else isolation,
+            read_only=is_snapshot,
         )
         try:
             try:

@@ -46,12 +46,13 @@ class Transaction:
         settings: Sequence[tuple[str, str]],
         lines: StatementLines | None = None,
         *,
-        is_snapshot: bool = False,
+        isolation: str | None = None,
+        read_only: bool = False,
     ) -> None:
         self.connection: PostgresConnection | None = None
         """The connection, once the first statement has acquired it."""
         self._acquire, self._give_back = acquire, give_back
-        self._settings, self._is_snapshot = settings, is_snapshot
+        self._settings, self._isolation, self._read_only = settings, isolation, read_only
         self._lines = lines or StatementLines("", shows_text=False)
         self._is_committed = False
 
@@ -99,12 +100,11 @@ class Transaction:
     async def _begin(self, statements: Sequence[Statement]) -> list[Rows]:
         """Begin the transaction with its first statements, on a connection that is kept unless its session had ended."""
         self.connection = await self._acquire()
-        isolation = "repeatable read" if self._is_snapshot else None
         spec = TransactionSpec(
             self._settings,
             statements,
-            read_only=self._is_snapshot,
-            isolation=isolation,
+            read_only=self._read_only,
+            isolation=self._isolation,
             end=TransactionEnd.DECIDE,
         )
         try:

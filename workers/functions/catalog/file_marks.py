@@ -5,14 +5,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.functions.folder import LEFT_OUT, SOURCES
+from schemas.functions.folder import LEFT_OUT, LONGEST_SOURCE, SOURCES
 
 CONFIGURATION = ("deno.json", "deno.jsonc", "import_map.json", "package.json", ".npmrc", ".env")
 """Files of a folder that configure its functions."""
 MOST_FILES = 20_000
 """Files of one function, or of a shared folder, that are included in its version."""
 _LISTENS = re.compile(rb"\.\s*listen\s*\(")
-_LONGEST_SOURCE = 1024 * 1024
 _MAX_CACHED = 50_000
 
 Mark = tuple[str, int, int, int]
@@ -78,6 +77,6 @@ def listening_sources(folder: Path, marks: list[Mark]) -> Iterator[bool]:
 def _file_listens(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            return _LISTENS.search(file.read(_LONGEST_SOURCE)) is not None
+            return _LISTENS.search(file.read(LONGEST_SOURCE)) is not None
     except OSError:
         return False

@@ -26,6 +26,7 @@ from pathlib import Path
 import deno  # type: ignore[import-untyped]  # one function, which gives a path
 
 from schemas.settings.tree import SettingsError
+from schemas.system_errors import system_error_text
 from workers.functions.host.file_access import others_may, others_pass
 from workers.functions.host.loopback import LoopbackPorts
 from workers.functions.sandbox.control_groups import ControlGroups, open_groups
@@ -112,7 +113,7 @@ def open_host(data: Path) -> FunctionHost:
             wallless=wall if isinstance(wall, str) else "",
         )
     except OSError as error:
-        raise SettingsError(f"functions cannot run here: {error.filename}: {error.strerror}") from None
+        raise SettingsError(f"functions cannot run here: {system_error_text(error)}") from None
 
 
 def make_function_folders(host: FunctionHost, name: str) -> None:

@@ -79,6 +79,7 @@ def prepare_imports(
     maps = _ProcessMaps(project_map, sources.addresses, reach or ReachableHosts(notes / "hosts.json"), notes)
     process_map, map_path, map_warnings = maps.build(offline=offline)
     warnings += map_warnings + [f"the import {name!r} is unknown" for name in sorted(sources.unknown)]
+    warnings += sources.unexamined
     if sources.missing:
         missing = "\n".join(f"there is no module {address}" for address in sorted(sources.missing))
         return PreparedImports(map_path, tuple(warnings), failure=missing)
@@ -95,7 +96,7 @@ def prepare_imports(
             )
     elif preload is not None:
         fetch.run(map_path, sources.digest)  # if this fails, the process reports it better when it starts
-    is_cached = not failure and not sources.unknown
+    is_cached = not failure and not sources.unknown and not sources.unexamined
     return PreparedImports(map_path, tuple(warnings), is_cached=is_cached, failure=failure)
 
 

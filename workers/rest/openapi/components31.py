@@ -10,7 +10,9 @@ from workers.rest.openapi.scope import Object, OpenApiOptions
 from workers.rest.openapi.types31 import component_key, reference
 from workers.sql.operators import OPERATORS
 
-READ = ("select", "order", "limit", "offset", "and", "or", "range", "rangeUnit", "preferCount")
+SHAPING = ("select", "order", "limit", "offset", "and", "or")
+"""Parameters that shape rows: of a read, and of a call that returns rows."""
+READ = (*SHAPING, "range", "rangeUnit", "preferCount")
 """Parameters of every read, in the order shown."""
 RESERVED = frozenset({"select", "columns", "on_conflict", "order", "limit", "offset", "and", "or"})
 """Keys of the query string that name no column."""

@@ -8,9 +8,9 @@ from workers.database.schema_cache.catalog import (
     Returns,
 )
 from workers.rest.openapi.components31 import (
-    READ,
     REFUSED,
     RESERVED,
+    SHAPING,
     filters_of,
     headers,
     parameter,
@@ -54,7 +54,7 @@ def function_path(
     if not stable:
         return {"post": post}
     arguments = _arguments(stable, types)
-    argument_names = {str(relationship["name"]) for relationship in arguments}
+    argument_names = {str(argument["name"]) for argument in arguments}
     get = {
         **about,
         "operationId": f"query_{component_key(name)}",
@@ -75,7 +75,8 @@ def _shaping(
     """Return the parameters that shape rows, and the filters of the relation they belong to, if they are rows."""
     if not any(overload.returns is Returns.COMPOSITE for overload in overloads):
         return []
-    relation = _returned(overloads[0], scope)
+    described = (_returned(overload, scope) for overload in overloads)
+    relation = next((relation for relation in described if relation is not None), None)
     filters = filters_of(relation) if relation else []
     if relation and argument_names:
         columns = [name for name in relation.columns if name not in RESERVED]
@@ -84,7 +85,7 @@ def _shaping(
             for name, item in zip(columns, filters, strict=True)
             if query_name(name) not in argument_names
         ]
-    return [*filters, *map(parameter, READ[:6])]
+    return [*filters, *map(parameter, SHAPING)]
 
 
 def _returned(function: CatalogFunction, scope: DescribedScope) -> CatalogRelation | None:
@@ -98,7 +99,7 @@ def _returned(function: CatalogFunction, scope: DescribedScope) -> CatalogRelati
 
 
 def _takes_body(function: CatalogFunction) -> bool:
-    """Return whether the body as a whole is the one, unnamed argument: such a function cannot be read."""
+    """Return whether the body as a whole is the one, unnamed argument: such a function cannot be called with GET."""
     return any(not argument.name for argument in function.arguments)
 
 
@@ -173,8 +174,13 @@ def _answers(
     returning = [overload for overload in overloads if overload.returns is not Returns.VOID]
     answers: Object = {}
     if returning:
-        shape = _either(_distinct([_result(function, scope, named, types) for function in returning]))
-        content = _content(returning, shape, catalog)
+        results = [_result(function, scope, named, types) for function in returning]
+        rows = [
+            shape.get("items", shape)
+            for function, shape in zip(returning, results, strict=True)
+            if function.returns is Returns.COMPOSITE
+        ]
+        content = _content(returning, _either(_distinct(results)), _distinct(rows), catalog)
         answers["200"] = {"description": "OK", "headers": counted, "content": content}
         answers["206"] = {"description": "Partial Content", "headers": counted, "content": content}
     if len(returning) < len(overloads):
@@ -182,12 +188,11 @@ def _answers(
     return answers | REFUSED["call"]
 
 
-def _content(returning: list[CatalogFunction], shape: Object, catalog: Catalog) -> Object:
-    """Return the media types of the answers: JSON, rows as the tables have them, and those of media type domains."""
+def _content(returning: list[CatalogFunction], shape: Object, rows: list[Object], catalog: Catalog) -> Object:
+    """Return the media types of the answers: JSON, a single row and CSV if they are rows, and those of media type domains."""
     content: Object = {"application/json": {"schema": shape}}
-    if any(function.returns is Returns.COMPOSITE for function in returning):
-        row = shape.get("items", shape)
-        content["application/vnd.pgrst.object+json"] = {"schema": row}
+    if rows:
+        content["application/vnd.pgrst.object+json"] = {"schema": _either(rows)}
         content["text/csv"] = {"schema": {"type": "string"}}
     names = {(function.schema, function.name) for function in returning}
     for handler in catalog.media_handlers:

@@ -1,8 +1,7 @@
 """The body of an S3 upload -> the bytes of the object, held against every hash that the client gave of them.
 
 The pool has verified the signature of the head, so what the headers say is what was signed; it gives the signing key for
-bodies whose chunks are signed. Hashes: SHA-256 of the whole, and the checksums CRC32, CRC32C, CRC64NVME, SHA-1 and
-SHA-256, as a header or as a trailer. Source: docs/reference/storage.md, section 10.
+bodies whose chunks are signed. Hashes: SHA-256 of the whole, and the checksums of `CHECKSUM_KINDS`, as a header or as a trailer. Source: docs/reference/storage.md, section 10.
 """
 
 import base64
@@ -34,14 +33,15 @@ async def object_bytes(
     `verified` receives, at the end, the checksums that the client declared and that match: header names to base64.
     Raises: InvalidS3Body, also at the end.
     """
-    hashes = ObjectHashes(_declared_hash(headers, query), headers)
+    payload = _declared_payload(headers, query)
+    hashes = ObjectHashes(payload if _HASH.fullmatch(payload) else "", headers)
     if not expected.is_chunked:
         async for piece in pieces:
             hashes.take(piece)
             yield piece
         verified.update(hashes.check({}))
         return
-    chunks = _chunks(headers, expected)
+    chunks = _chunks(headers, expected, has_trailers=payload.endswith("-TRAILER"))
     async for data in pieces:
         for piece in chunks.feed(data):
             hashes.take(piece)
@@ -79,7 +79,7 @@ class ObjectHashes:
 
     def check(self, trailers: Mapping[str, str]) -> dict[str, str]:
         """Compare the hashes with the declared ones; return the checksums that match. Raises: InvalidS3Body."""
-        if not self._announced <= trailers.keys():
+        if self._announced != trailers.keys():  # of one that was not announced no hash was computed
             raise InvalidS3Body("MalformedTrailerError")
         if self._sha256 and not hmac.compare_digest(self._running["sha256"].digest().hex(), self._sha256):
             raise InvalidS3Body("XAmzContentSHA256Mismatch")
@@ -94,19 +94,19 @@ class ObjectHashes:
         return verified
 
 
-def _declared_hash(headers: Mapping[str, str], query: str) -> str:
-    """Return the SHA-256 of the body in hex, empty if none is declared."""
-    in_query = parse_qs(query).get("X-Amz-Content-Sha256", [""])[0] if "Sha256" in query else ""
-    text = in_query or headers.get("x-amz-content-sha256", "").strip()
-    return text if _HASH.fullmatch(text) else ""
+def _declared_payload(headers: Mapping[str, str], query: str) -> str:
+    """Return how the body is signed, as the pool read it: its SHA-256 in hex, or a word. A presigned URL may say it in its query."""
+    parameters = parse_qs(query)
+    is_presigned = "X-Amz-Algorithm" in parameters or "X-Amz-Signature" in parameters
+    in_query = parameters.get("X-Amz-Content-Sha256", [""])[0] if is_presigned else ""
+    return in_query or headers.get("x-amz-content-sha256", "").strip()
 
 
-def _chunks(headers: Mapping[str, str], expected: UploadGrant) -> ChunkDecoder:
-    """Make what takes the frames off. Raises: InvalidS3Body if the head does not say what it must."""
+def _chunks(headers: Mapping[str, str], expected: UploadGrant, *, has_trailers: bool) -> ChunkDecoder:
+    """Return the decoder of the frames. Raises: InvalidS3Body if a header is missing."""
     size = parse_whole_number(headers.get("x-amz-decoded-content-length", ""), most=LARGEST_SIZE)
     if size is None:
         raise InvalidS3Body("IncompleteBody")
-    has_trailers = headers.get("x-amz-content-sha256", "").endswith("-TRAILER")
     if not expected.chunk_key:
         return ChunkDecoder(None, size, has_trailers=has_trailers)
     match = _AUTHORIZATION.search(headers.get("authorization", ""))

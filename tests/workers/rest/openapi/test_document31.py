@@ -546,6 +546,15 @@ def test_results_have_the_schema_of_what_is_returned(document: Document) -> None
     assert page["text/html"] == {"schema": {"type": "string"}}
 
 
+def test_overloads_that_return_rows_are_described_beside_one_that_returns_a_value(document: Document) -> None:
+    call = document["paths"]["/rpc/mixed"]["get"]
+    row = call["responses"]["200"]["content"]["application/vnd.pgrst.object+json"]["schema"]
+    filters = [each["$ref"] for each in call["parameters"] if "rowFilter" in each.get("$ref", "")]
+
+    assert row == {"anyOf": [{"$ref": "#/components/schemas/rivers"}, SPOT]}
+    assert [each.rpartition(".")[2] for each in filters] == ["id", "name", "parent"]
+
+
 def test_an_argument_stands_before_a_filter_of_its_name(document: Document) -> None:
     parameters = document["paths"]["/rpc/longest"]["get"]["parameters"]
     filters = [each["$ref"] for each in parameters if "rowFilter" in each.get("$ref", "")]

@@ -33,15 +33,16 @@ SECRET_KEYS = (
 _RESTART = "It is read at the start: change it in config.toml or the environment, and restart the platform"
 
 
-_SET_BY_START = frozenset({
+SET_BY_START = frozenset({
     "HEADWATER_DB_URL", "HEADWATER_BROKER_URL", "HEADWATER_GATEWAY_HOST", "HEADWATER_AUTH_ANON_KEY",
     "HEADWATER_AUTH_SERVICE_ROLE_KEY", "HEADWATER_AUTH_SIGNING_KEYS_PATH", "HEADWATER_API_TLS_CERT_PATH",
     "HEADWATER_API_TLS_KEY_PATH", "HEADWATER_EDGE_RUNTIME_PATH", "HEADWATER_API_PORT", "HEADWATER_DB_PORT",
     "HEADWATER_BROKER_PORT", "HEADWATER_INBUCKET_PORT", "HEADWATER_INBUCKET_SMTP_PORT",
     "HEADWATER_DB_AUTH_ADMIN_PASSWORD", "HEADWATER_DB_STORAGE_ADMIN_PASSWORD", "HEADWATER_DB_SCHEDULER_PASSWORD",
-    "HEADWATER_DB_MANAGEMENT_PASSWORD", "HEADWATER_REALTIME_LOGIN_PASSWORD",
+    "HEADWATER_DB_MANAGEMENT_PASSWORD", "HEADWATER_REALTIME_LOGIN_PASSWORD", "HEADWATER_DB_POOLER_PORT",
+    "HEADWATER_AUTH_SEALING_KEY", "HEADWATER_CERTIFICATES_DIRECTORY_CA",
 })  # fmt: skip
-"""Variables that a start gives its processes (services/supervisor/environment.py), whether or not its own environment has them."""
+"""Variables that a start gives its processes (services/supervisor/environment.py, processes/plan.py), whether or not its own environment has them."""
 
 
 class SettingSource(Struct, frozen=True):
@@ -67,7 +68,7 @@ class SettingEntry(Struct, frozen=True):
     type: str
     documentation: str
     variable: str
-    """The environment variable that would fix it."""
+    """The environment variable that would override it."""
     environment: SettingSource | None = None
     database: SettingSource | None = None
     file: SettingSource | None = None
@@ -129,7 +130,7 @@ def setting_entry(sources: SettingSources, key: str) -> SettingEntry:
 
 
 def _place_of(variable: str) -> str:
-    return f"{variable}, set by the start for its processes" if variable in _SET_BY_START else variable
+    return f"{variable}, set by the start for its processes" if variable in SET_BY_START else variable
 
 
 def _winner(
@@ -149,7 +150,7 @@ def _database_source(live: LiveSettings, key: str) -> SettingSource | None:
     if stored is None:
         return None
     place = f"{stored.changed_by}, {stored.changed_at}"
-    return SettingSource(stored.value not in (None, ""), shown_value(key, stored.value), place)
+    return SettingSource(_is_set(stored.value), shown_value(key, stored.value), place)
 
 
 def _file_source(file: ConfigFile, key: str) -> SettingSource | None:
@@ -167,12 +168,13 @@ def _hint(key: str, variable: str) -> str:
     if key not in LIVE_KEYS:
         return _RESTART
     if variable:
-        return f"{variable} in the environment fixes it: remove it there, and restart the platform"
+        return f"{variable} in the environment overrides it: remove it there, and restart the platform"
     return ""
 
 
 def _is_set(value: Any) -> bool:
-    return bool(value) or value is False or (value == 0 and value is not None and not isinstance(value, str))
+    """Return whether a value is there: numbers and truth values always are; texts, lists and tables unless they are empty."""
+    return bool(value) or isinstance(value, int | float)
 
 
 def shown_value(key: str, value: Any) -> Any:

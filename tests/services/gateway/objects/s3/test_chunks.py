@@ -239,21 +239,35 @@ async def test_every_hash_that_was_given_is_held(headers: dict[str, str], code: 
     assert spoilt.value.code == code
 
 
-@pytest.mark.parametrize(("crc", "is_taken"), [(CRC32, True), ("AAAAAA==", False)])
-async def test_the_checksum_of_a_trailer_is_held(crc: str, is_taken: bool) -> None:
+CRC_TRAILER, IN_HEADER = "x-amz-checksum-crc32", "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+IN_QUERY = f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Content%2DSha256={IN_HEADER}"
+
+
+@pytest.mark.parametrize(
+    ("crc", "announced", "payload", "query", "code"),
+    [
+        (CRC32, CRC_TRAILER, IN_HEADER, "", None),
+        (CRC32, CRC_TRAILER, "", IN_QUERY, None),
+        ("AAAAAA==", CRC_TRAILER, IN_HEADER, "", "BadDigest"),
+        ("AAAAAA==", "", IN_HEADER, "", "MalformedTrailerError"),
+    ],
+)
+async def test_the_checksum_of_a_trailer_is_held(
+    crc: str, announced: str, payload: str, query: str, code: str | None
+) -> None:
     headers = {
-        "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+        "x-amz-content-sha256": payload,
         "x-amz-decoded-content-length": "5",
-        "x-amz-trailer": "x-amz-checksum-crc32",
+        "x-amz-trailer": announced,
     }
     body = f"5\r\nhello\r\n0\r\nx-amz-checksum-crc32:{crc}\r\n\r\n".encode()
     wanted = UploadGrant(BlobReference("b", "v"), 1000, b"", is_chunked=True)
 
-    if is_taken:
-        assert await whole(body, headers, wanted) == b"hello"
+    if code is None:
+        assert await whole(body, headers, wanted, query) == b"hello"
         return
-    with pytest.raises(InvalidS3Body, match="BadDigest"):
-        await whole(body, headers, wanted)
+    with pytest.raises(InvalidS3Body, match=code):
+        await whole(body, headers, wanted, query)
 
 
 def test_a_session_token_comes_from_header_or_query() -> None:

@@ -99,9 +99,10 @@ async def entry(client: Client, key: str) -> dict[str, object]:
 
 
 async def test_a_setting_is_shown_with_every_source(owner: Client) -> None:
-    await owner.run("settings.change", version=0, values={"api.max_rows": 5})
+    await owner.run("settings.change", version=0, values={"api.max_rows": 5, "api.extra_search_path": []})
 
     shown = await entry(owner, "api.max_rows")
+    empty = await entry(owner, "api.extra_search_path")
 
     assert (shown["value"], shown["source"]) == (5, "database")
     assert shown["file"]["value"] == 77  # type: ignore[index]
@@ -109,6 +110,7 @@ async def test_a_setting_is_shown_with_every_source(owner: Client) -> None:
     assert shown["default"]["value"] == 1000  # type: ignore[index]
     assert "Upper bound on rows" in str(shown["documentation"])
     assert shown["type"] == "a whole number"
+    assert (empty["is_set"], empty["database"]["is_set"]) == (False, False)  # type: ignore[index]
 
 
 async def test_every_setting_is_listed_and_none_shows_a_secret(owner: Client) -> None:
