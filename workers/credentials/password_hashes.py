@@ -42,10 +42,13 @@ _MOST_BCRYPT_COST = 16
 _MOST_TEXT = 1024
 
 _ARGON2 = re.compile(
-    r"\$argon2(?P<kind>i|id)\$v=(?P<version>16|19)\$m=(?P<m>[0-9]{1,9}),t=(?P<t>[0-9]{1,5}),p=(?P<p>[0-9]{1,5})"
+    r"\$argon2(?P<kind>i|id)\$v=(?P<version>16|19)\$m=(?P<m>[1-9][0-9]{0,8}),t=(?P<t>[1-9][0-9]{0,4}),p=(?P<p>[1-9][0-9]{0,4})"
     r"\$(?P<salt>[A-Za-z0-9+/]+)=*\$(?P<hash>[A-Za-z0-9+/]+)=*"
 )
-_BCRYPT = re.compile(r"\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{53}")
+_BCRYPT = re.compile(
+    r"(\$2[aby]\$(?P<cost>[0-9]{2})\$[./A-Za-z0-9]{21})([./A-Za-z0-9])([./A-Za-z0-9]{30})([./A-Za-z0-9])"
+)
+_BCRYPT_DIGITS = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _FIREBASE = re.compile(
     r"\$fbscrypt\$v=1,n=(?P<n>[0-9]{1,2}),r=(?P<r>[0-9]{1,5}),p=(?P<p>[0-9]{1,5})"
     r"(?:,ss=(?P<separator>[^,$]*))?,sk=(?P<key>[^,$]+)\$(?P<salt>[^$]*)\$(?P<hash>[^$]+)"
@@ -154,12 +157,17 @@ def read_hash(text: str) -> StoredHash:
     if match := _BCRYPT.fullmatch(text):
         if not 4 <= int(match["cost"]) <= _MOST_BCRYPT_COST:
             raise UnreadableHash(f"the cost of a bcrypt hash is 4 to {_MOST_BCRYPT_COST}")
-        return BcryptHash(text)
+        return BcryptHash(match[1] + _cut(match[3], 4) + match[4] + _cut(match[5], 2))
     if match := _FIREBASE.fullmatch(text):
         return _scrypt_hash(match, _base64(match["separator"] or ""), _base64(match["key"]))
     if match := _SCRYPT.fullmatch(text):
         return _scrypt_hash(match, b"", None)
     raise UnreadableHash("not a password hash of a known kind")
+
+
+def _cut(digit: str, bits: int) -> str:
+    """Return a digit of bcrypt's base64 without its last bits, which mean nothing: some programs set them, the library rejects them."""
+    return _BCRYPT_DIGITS[_BCRYPT_DIGITS.index(digit) >> bits << bits]
 
 
 def _argon2_hash(match: re.Match[str]) -> Argon2Hash:

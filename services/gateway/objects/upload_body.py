@@ -40,6 +40,8 @@ class UploadBody:
     content_type: str = ""
     is_form: bool = False
     has_file: bool = True
+    fields_read: int = 0
+    """Parts of the form that were fields: more than `fields` where a name is repeated."""
 
 
 class BodyPace(Protocol):
@@ -218,8 +220,9 @@ async def _next_file(form: MultipartReader, body: UploadBody, pace: BodyPace) ->
             raise BodyRejected(400, "A form within a form is not taken")
         if _is_file(part):
             return part
-        if len(body.fields) >= _MOST_FIELDS:
+        if body.fields_read >= _MOST_FIELDS:
             raise BodyRejected(400, f"The form has more than {_MOST_FIELDS} fields")
+        body.fields_read += 1
         body.fields[part.name or ""] = await _text(part, pace)
 
 

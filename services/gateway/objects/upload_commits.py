@@ -36,10 +36,14 @@ class UploadCommits:
     async def granted(
         self, message: Request, grant: UploadGrant, staged: StagedBlob, fields: Mapping[str, str]
     ) -> PoolReply:
-        """Commit the row of a granted upload. If the pool rejects it (4xx), the blob is removed as well. Raises: Unavailable."""
+        """Commit the row of a granted upload. If the pool rejects it, the blob is removed as well. Raises: Unavailable."""
         stored = StoredBody(grant.ticket, staged.size, staged.md5, fields=dict(fields))
-        answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=stored))
-        if 400 <= answer.response.status < 500:
+        try:
+            answer = await self._calls.call(STORAGE, msgspec.structs.replace(message, stored=stored))
+        except RequestUndelivered:
+            await self._discard(staged)
+            raise
+        if _is_rejected(answer.response):
             await self._discard(staged)
         return answer
 
@@ -70,7 +74,7 @@ class UploadCommits:
             return await self._moved(message, response.grant, staged, fields)
         if response.status != 200:
             self._allowances.forget(message)
-        if 400 <= response.status < 500 or response.rejected_by:
+        if _is_rejected(response):
             await self._discard(staged)
         return answer
 
@@ -98,6 +102,11 @@ class UploadCommits:
     async def _discard(self, staged: StagedBlob) -> None:
         with contextlib.suppress(BlobStoreDown):  # the sweep removes it later
             await self._blobs.discard(staged)
+
+
+def _is_rejected(response: Response) -> bool:
+    """Return whether the pool has surely written no row: it rejected the upload, or could not begin."""
+    return 400 <= response.status < 500 or bool(response.rejected_by)
 
 
 def _is_of_earlier_version(response: Response) -> bool:

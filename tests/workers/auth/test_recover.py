@@ -53,6 +53,20 @@ async def test_where_nobody_signs_in_by_mail_no_password_is_recovered(mailed: Au
     assert len(office.caught) == 0
 
 
+@pytest.mark.parametrize("path", ["/recover", "/otp"])
+async def test_a_clock_that_was_set_back_does_not_prolong_the_pause(
+    mailed: AuthPool, office: Office, path: str
+):
+    slow = mailed.having(email__max_frequency=60.0)
+    email = await known(mailed)
+
+    for _ in range(2):
+        await slow.ok("POST", path, {"email": email})
+        slow.clock.forward(hours=-2)
+
+    assert len(office.to(email)) == 2
+
+
 @pytest.mark.parametrize(("path", "second"), [("/recover", 429), ("/resend", 200)])
 async def test_asking_again_does_not_tell_who_is_known(mailed: AuthPool, path: str, second: int):
     slow = mailed.having(email__max_frequency=60.0)

@@ -1,6 +1,5 @@
 """The factor `phone`: a code by text message. Source: docs/reference/auth.md, sections 9.1 to 9.3."""
 
-from datetime import datetime, timedelta
 from functools import partial
 
 from schemas.settings.auth_factors import Mfa
@@ -19,7 +18,7 @@ from workers.auth.factors.second_factor import (
     NewFactor,
     Switches,
 )
-from workers.auth.model import codes, rejections
+from workers.auth.model import codes, rate_limits, rejections
 from workers.auth.model.addresses import normal_phone
 from workers.auth.model.claims import SignInMethod
 from workers.auth.model.error_codes import ErrorCode
@@ -49,8 +48,9 @@ async def _challenge(
     """Create a code and prepare its message, unless one was sent within the pause."""
     settings, phone, outbox = context.settings.mfa.phone, factor.phone or "", context.outbox
     channel = outbox.refuse_unsendable(phone, challenge_request.channel or SmsChannel.SMS)
-    pause = timedelta(seconds=settings.max_frequency)
-    seconds = codes.wait_s(_last_sent(user), context.now(), pause)
+    # Counted for the user and not by the factors' times: who deletes a factor and enrolls it again waits as well.
+    name, pause_s = f"factor:{user.id}", float(settings.max_frequency)
+    seconds = await rate_limits.pause(transaction, name, context.now(), pause_s) if pause_s > 0 else 0
     if seconds:
         raise rejections.SMS_TOO_SOON(seconds=seconds, retry_after_s=seconds)
     code = outbox.test_code(phone) or codes.new_code(codes.code_length(settings.otp_length))
@@ -80,12 +80,6 @@ async def _verify(
     if outbox.checker is not None and outbox.test_code(phone) is None:
         return partial(outbox.is_right, phone, answer.code)
     return codes.is_code_of(challenge.otp_code, answer.code, phone, context.code_key)
-
-
-def _last_sent(user: AuthUser) -> datetime | None:
-    """Return when a code was last sent to any number of a user."""
-    sent = [factor.last_challenged_at for factor in user.factors if factor.factor_type == "phone"]
-    return max((moment for moment in sent if moment is not None), default=None)
 
 
 def _switches(mfa: Mfa) -> Switches:

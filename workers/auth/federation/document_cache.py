@@ -27,7 +27,8 @@ class DocumentCache:
     ) -> Published:
         """Return a document that is at most `lasts_s` old; else call `fetch` for it. Raises: what `fetch` raises."""
         cached = self._cached.get(url)
-        if cached is not None and now - cached.fetched_at < lasts_s:
+        # A time in the future is that of a clock that was set back since: how old the document is is unknown.
+        if cached is not None and 0 <= now - cached.fetched_at < lasts_s:
             self._cached.move_to_end(url)
             return cached.document
         document = await fetch()

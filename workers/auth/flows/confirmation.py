@@ -57,15 +57,17 @@ async def _email(
         raise rejections.BAD_CODE()
     await users.forget_codes(transaction, user.id)
     user = await _proven(transaction, user, token, "email")
-    if user.email_confirmed_at is not None:
+    is_new = user.email_confirmed_at is None
+    if not is_new and not user.is_anonymous:
         return user
     await users.verify_identity(transaction, user.id, "email")
     return await users.change(
         transaction,
         user,
         users.UserChange(
-            email_confirmed_at=context.now(),
+            email_confirmed_at=context.now() if is_new else None,
             user_metadata=_verified(user, "email_verified"),
+            is_anonymous=False,
         ),
     )
 

@@ -155,7 +155,7 @@ def attempt(
 
 def wait_s(sent_at: datetime | None, now: datetime, pause: timedelta) -> int:
     """Return the whole seconds until another message may be sent, 0 if at once (docs/reference/auth.md, section 5.6)."""
-    if sent_at is None:
+    if sent_at is None or sent_at >= now + pause:  # never, or by a clock that was set back since
         return 0
     left = (sent_at + pause - now).total_seconds()
     return max(0, -int(-left // 1))

@@ -123,4 +123,6 @@ async def pause(transaction: Transaction, name: str, now: datetime, least_s: flo
 async def paused_s(transaction: Transaction, name: str, now: datetime, least_s: float) -> int:
     """Return the seconds until an action of `pause` is allowed again, without starting its pause; 0 if it is allowed now."""
     rows = await transaction.rows(_SQL["paused_since"], name, now.isoformat())
-    return max(0, math.ceil(least_s - float(rows[0][0] or 0))) if rows else 0
+    since_s = float(rows[0][0] or 0) if rows else least_s
+    # One that is as far in the future does not count: the clock was set back since.
+    return 0 if abs(since_s) >= least_s else math.ceil(least_s - since_s)

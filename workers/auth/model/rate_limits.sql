@@ -42,10 +42,11 @@ where greatest(0, bucket.count - greatest(0, extract(epoch from now() - bucket.u
 returning 1
 
 -- name: pause
--- Allows an action once in $3 seconds, at the time $2; no row if the last one is more recent.
+-- Allows an action once in $3 seconds, at the time $2; no row if the last one is more recent. One that is as far in the future does not
+-- count: the clock was set back since.
 insert into auth.rate_limits as last (name, window_start, updated_at) values ($1, $2::timestamptz, now())
 on conflict (name) do update set window_start = $2::timestamptz, updated_at = now()
-where last.window_start <= $2::timestamptz - $3::float8 * interval '1 second'
+where abs(extract(epoch from $2::timestamptz - last.window_start)) >= $3::float8
 returning 1
 
 -- name: paused_since

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from schemas.http import Request
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 from workers.storage.requests.identity import SERVICE, SessionSettings, settings_for
@@ -53,11 +54,20 @@ async def finish_emptying(database: ConnectionPool, emptying: BucketEmptying) ->
 
 
 async def sweep_emptyings(database: ConnectionPool) -> int:
-    """Continue every unfinished bucket that is not locked; return their number. Raises: as `start_emptying`."""
+    """Continue every unfinished bucket that is not locked; return their number.
+
+    Raises: as `start_emptying`; DatabaseError only after all others were continued: what forbids one must not keep them waiting.
+    """
     async with database.transaction(_settings("", "")) as transaction:
         unfinished = await transaction.all(SQL["left"], BucketEmptying)
+    failure: DatabaseError | None = None
     for emptying in unfinished:
-        await finish_emptying(database, emptying)
+        try:
+            await finish_emptying(database, emptying)
+        except DatabaseError as error:  # a trigger or a foreign key of the project forbids it
+            failure = error
+    if failure is not None:
+        raise failure
     return len(unfinished)
 
 

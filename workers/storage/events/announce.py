@@ -15,8 +15,9 @@ _WITHOUT_CHANGES = frozenset({
     "storage.object.sign", "storage.object.sign_many", "storage.object.sign_upload_url", "storage.object.list",
     "storage.object.list_v2", "storage.bucket.create", "storage.s3.key.create", "storage.s3.key.delete",
 })  # fmt: skip
+_SIGNED = "storage.object.upload_signed"
 _OF_ONE_OBJECT = frozenset({
-    "storage.object.upload", "storage.object.upload_update", "storage.object.upload_signed", "storage.object.delete",
+    "storage.object.upload", "storage.object.upload_update", _SIGNED, "storage.object.delete",
 })  # fmt: skip
 _EVERYTHING = ObjectsChanged()
 
@@ -32,6 +33,8 @@ def changed_objects(
     if operation == "storage.object.upload" and header(request.headers, "x-upsert") is None:
         return None  # it creates an object, or fails
     bucket = parameters.get("bucket", "")
+    if operation == _SIGNED and "%" in bucket + parameters["key"]:
+        return _EVERYTHING  # encoded twice, as some clients do: the token names the object, not the path
     if operation in _OF_ONE_OBJECT:
         return ObjectsChanged(bucket, unicodedata.normalize("NFC", parameters["key"]))  # as rows are named
     if bucket:

@@ -75,17 +75,20 @@ class ChunkDecoder:
         self.trailers: dict[str, str] = {}
         """Names in lower case, without the signature."""
         self._chain, self._size, self._has_trailers = chain, size, has_trailers
-        self._at, self._buffer = _At.HEAD, b""
+        self._at, self._buffer, self._start = _At.HEAD, b"", 0
         self._left = self._given = 0
         self._signature = ""
         self._hash = hashlib.sha256()
 
     def feed(self, data: bytes) -> list[bytes]:
         """Take in what has arrived; give the bytes of the body in it. Raises: InvalidS3Body."""
+        # The buffer is cut once, at the end: a client may send chunks of one byte, and a cut after each of them would copy the rest
+        # as often as there are chunks.
         self._buffer = self._buffer + data if self._buffer else data
         decoded: list[bytes] = []
-        while self._buffer and self._step(decoded):
+        while self._start < len(self._buffer) and self._step(decoded):
             pass
+        self._buffer, self._start = self._buffer[self._start :], 0
         return decoded
 
     def finish(self) -> None:
@@ -116,12 +119,12 @@ class ChunkDecoder:
         return True
 
     def _line(self) -> bytes | None:
-        line, end, rest = self._buffer.partition(b"\n")
-        if len(line) > _LONGEST_LINE:
+        end = self._buffer.find(b"\n", self._start)
+        if (len(self._buffer) if end < 0 else end) - self._start > _LONGEST_LINE:
             raise InvalidS3Body("InvalidChunk")
-        if not end:
+        if end < 0:
             return None
-        self._buffer = rest
+        line, self._start = self._buffer[self._start : end], end + 1
         return line.removesuffix(b"\r")
 
     def _head(self, line: bytes) -> None:
@@ -139,7 +142,8 @@ class ChunkDecoder:
             self._at = _At.TRAILER
 
     def _data(self, decoded: list[bytes]) -> None:
-        piece, self._buffer = self._buffer[: self._left], self._buffer[self._left :]
+        piece = self._buffer[self._start : self._start + self._left]
+        self._start += len(piece)
         self._left -= len(piece)
         self._given += len(piece)
         if self._chain is not None:

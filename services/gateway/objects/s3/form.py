@@ -72,7 +72,7 @@ async def open_form(request: web.BaseRequest, pace: TransferRate) -> S3Form:
         raise BodyRejected(400, f"The form cannot be read: {error}") from None
     fields: dict[str, str] = {}
     left = _MOST_BYTES
-    while True:
+    for _ in range(_MOST_FIELDS + 1):
         part = await _timely(form.next(), pace)
         if part is None:
             raise BodyRejected(400, "POST requires exactly one file upload per request")
@@ -81,11 +81,10 @@ async def open_form(request: web.BaseRequest, pace: TransferRate) -> S3Form:
         name = (part.name or "").lower()
         if name == _FILE:
             return _opened(fields, part, pace)
-        if len(fields) >= _MOST_FIELDS:
-            raise BodyRejected(400, f"The form has more than {_MOST_FIELDS} fields")
         text = await _text(part, left, pace)
-        left -= len(text) + len(name)
+        left -= len(text.encode()) + len(name)
         fields.setdefault(name, text)
+    raise BodyRejected(400, f"The form has more than {_MOST_FIELDS} fields")
 
 
 def _opened(fields: dict[str, str], part: BodyPartReader, pace: TransferRate) -> S3Form:

@@ -94,6 +94,13 @@ async def test_a_second_file_is_rejected(url: str) -> None:
     assert await _posted(url, FILE, FILE) == (400, {"error": "The form has more than one file"})
 
 
+async def test_a_field_counts_each_time_it_is_sent(url: str) -> None:
+    field = (_part("metadata"), "{}")
+
+    assert (await _posted(url, *[field] * 10, FILE))[0] == 200
+    assert await _posted(url, *[field] * 11, FILE) == (400, {"error": "The form has more than 10 fields"})
+
+
 async def test_a_form_of_a_client_that_types_all_its_parts_is_read(url: str) -> None:
     form = aiohttp.FormData()
     form.add_field("metadata", '{"a":1}', content_type="text/plain")

@@ -109,6 +109,11 @@ async def test_a_blob_stays_where_a_row_may_name_it(
     sent = StoredBody(b"ticket", len(DATA), staged.md5, fields={"metadata": "{}"}, version=VERSION)
     assert desk.received[0] == sent
 
+    await desk.blobs.discard(staged)
+    desk.answers = [Response(status, rejected_by=rejected_by)] * 2
+    await desk.commits.granted(MESSAGE, grant_of(), await desk.staged(), {})
+    assert await desk.stored() == ({VERSION} if stays else set())
+
 
 async def test_a_grant_moves_the_blob_to_its_version(desk: Desk) -> None:
     grant = grant_of()
@@ -160,3 +165,6 @@ async def test_a_request_that_reaches_no_worker_leaves_nothing(
             await desk.commits.allowed(MESSAGE, ALLOWANCE, VERSION, staged, {})
 
         assert (await desk.stored(), desk.has_allowance) == (set(), False)
+        with pytest.raises(RequestUndelivered):
+            await desk.commits.granted(MESSAGE, grant_of(), await desk.staged(), {})
+        assert await desk.stored() == set()

@@ -183,11 +183,12 @@ async def test_a_code_dies_at_the_fifth_wrong_try(phones: Phones):
 
 
 async def test_a_user_waits_between_two_messages_whatever_the_number(phones: Phones):
-    signed = await phones.auth_pool.sign_up()
-    one, two = await phones.enroll(signed), await phones.enroll(signed)
+    signed, phone = await phones.auth_pool.sign_up(), number()
+    one, two = await phones.enroll(signed, phone), await phones.enroll(signed)
     await phones.challenge(signed, one)
+    again = await phones.enroll(signed, phone)  # in place of the first
 
-    for id in (one, two):
+    for id in (again, two):
         status, code, message = await phones.auth_pool.refused(
             "POST", f"/factors/{id}/challenge", {}, signed.caller
         )

@@ -31,6 +31,15 @@ async def test_a_reader_may_want_a_newer_one():
     assert source.asked == 3
 
 
+async def test_a_clock_that_was_set_back_does_not_keep_a_document():
+    documents, source = DocumentCache(), Source()
+
+    for now in (10_000_000.0, 0.0, 59.0):
+        found = await documents.get("a", now, source, lasts_s=60.0)
+
+    assert found == {"number": 2}
+
+
 async def test_those_that_nobody_asks_for_go_first():
     documents, source, others = DocumentCache(), Source(), Source()
     await documents.get("a", 0.0, source)

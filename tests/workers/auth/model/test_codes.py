@@ -198,7 +198,9 @@ def test_no_order_of_tries_gets_past_the_limits(tries: list[tuple[bool, int]], m
         assert wrong <= most
 
 
-@pytest.mark.parametrize(("since_s", "wait"), [(0, 60), (0.1, 60), (30, 30), (59.5, 1), (60, 0), (3600, 0)])
+@pytest.mark.parametrize(
+    ("since_s", "wait"), [(0, 60), (0.1, 60), (30, 30), (59.5, 1), (60, 0), (3600, 0), (-59, 119), (-60, 0)]
+)
 def test_messages_keep_their_distance(since_s: float, wait: int) -> None:
     sent_at = NOW - timedelta(seconds=since_s)
 

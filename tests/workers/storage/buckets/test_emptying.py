@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.workers.storage.storage_pool import StoragePool
+from workers.database.errors import DatabaseError
 from workers.storage.buckets import rows
 from workers.storage.buckets.emptying import BATCH, empty_batch, start_emptying, sweep_emptyings
 
@@ -59,6 +60,26 @@ async def test_another_worker_goes_on_when_the_first_one_dies(
     await swept(storage_pool, name)
 
     assert (await storage_pool.count(name), await left(storage_pool, name)) == (0, 0)
+
+
+async def test_bucket_that_must_not_be_emptied_does_not_keep_others_waiting(
+    storage_pool: StoragePool,
+) -> None:
+    stuck, other = await storage_pool.bucket(), await storage_pool.bucket()
+    for name in (stuck, other):
+        await fill(storage_pool, name, 1)
+        await start_emptying(storage_pool.store.database, name, "req-1")
+    await storage_pool.admin.execute(
+        f"create table public.pins_{stuck.replace('-', '_')} (id uuid references storage.objects);"
+        f"insert into public.pins_{stuck.replace('-', '_')} select id from storage.objects where bucket_id = '{stuck}'"
+    )
+
+    with pytest.raises(DatabaseError):
+        await sweep_emptyings(storage_pool.store.database)
+    await storage_pool.admin.execute(f"drop table public.pins_{stuck.replace('-', '_')}")
+
+    assert (await storage_pool.count(stuck), await storage_pool.count(other)) == (1, 0)
+    await swept(storage_pool, stuck)
 
 
 async def test_batch_that_is_cut_off_is_done_again(storage_pool: StoragePool) -> None:

@@ -41,6 +41,8 @@ def announced(
         ("POST", "/object/b/a/c", None),
         ("PUT", "/object/b/a/c", ObjectsChanged("b", "a/c")),
         ("PUT", "/object/upload/sign/b/a", ObjectsChanged("b", "a")),
+        ("PUT", "/object/upload/sign/b/a%20c", ObjectsChanged("b", "a c")),
+        ("PUT", "/object/upload/sign/b/a%2520c", ALL),
         ("DELETE", "/object/b/a%20c", ObjectsChanged("b", "a c")),
         ("DELETE", "/object/b", ObjectsChanged("b")),
         ("PUT", "/bucket/b", ObjectsChanged("b")),

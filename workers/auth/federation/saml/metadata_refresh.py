@@ -66,7 +66,9 @@ def is_stale(saml: SamlRegistration, idp: IdentityProvider, now: datetime) -> bo
         return False
     if saml.updated_at is None or (idp.valid_until is not None and idp.valid_until <= now):
         return True
-    return saml.updated_at + min(idp.cache_duration or _DAY, _DAY) <= now
+    age = now - saml.updated_at
+    # A time in the future is that of a clock that was set back since: how old they are is unknown.
+    return age >= min(idp.cache_duration or _DAY, _DAY) or age < -_PAUSE
 
 
 async def current_metadata(

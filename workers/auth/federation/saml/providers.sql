@@ -70,9 +70,12 @@ values (gen_random_uuid(), $1, $2, now(), now())
 delete from auth.sso_providers where id = $1
 
 -- name: ask_metadata
--- One worker asks at a time, and not again for a while ($2 is the present time, $3 that of the last try that counts).
+-- One worker asks at a time, and not again for a while ($2 is the present time, $3 that of the last try that counts). A time in the
+-- future is that of a clock that was set back since.
 update auth.saml_providers set metadata_asked_at = $2
-where sso_provider_id = $1 and coalesce(metadata_asked_at, '-infinity') <= $3::timestamptz
+where sso_provider_id = $1 and coalesce(
+    metadata_asked_at <= $3::timestamptz or metadata_asked_at > $2::timestamptz + ($2::timestamptz - $3::timestamptz), true
+  )
 returning 1
 
 -- name: renew_metadata

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import zlib
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -58,6 +59,29 @@ def signed_trailers(trailer: str, last: str = LAST) -> bytes:
 @pytest.mark.parametrize("step", [1, 7, 1000, 1 << 20])
 def test_the_published_example_is_read(step: int) -> None:
     assert read(chunks(), EXAMPLE, step) == b"a" * 66560
+
+
+class CountedBytes(bytes):
+    """Bytes that count how many of them are copied."""
+
+    copied = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        part = CountedBytes(super().__getitem__(place))
+        CountedBytes.copied += len(part)
+        return part
+
+    def partition(self, separator: Any) -> Any:
+        parts = super().partition(separator)
+        CountedBytes.copied += sum(map(len, parts))
+        return tuple(map(CountedBytes, parts))
+
+
+def test_the_work_grows_with_the_body_and_not_with_its_chunks() -> None:
+    body = CountedBytes(b"1\r\nx\r\n" * 1000 + b"0\r\n\r\n")
+
+    assert read(ChunkDecoder(None, 1000, has_trailers=False), body, len(body)) == b"x" * 1000
+    assert CountedBytes.copied < 4 * len(body)
 
 
 @pytest.mark.parametrize(

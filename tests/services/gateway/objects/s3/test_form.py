@@ -1,13 +1,18 @@
 """Forms of the S3 endpoint at the door: which requests are one, and what of one the pool is told."""
 
+import asyncio
 from typing import cast
 
 import msgspec
 import pytest
-from aiohttp import web
+from aiohttp import HttpVersion10, StreamReader, web
+from aiohttp.base_protocol import BaseProtocol
+from multidict import CIMultiDict
 
-from services.gateway.objects.s3.form import FIELDS, S3Form, is_form
+from services.gateway.objects.s3.form import FIELDS, S3Form, is_form, open_form
+from services.gateway.requests.forward import BodyRejected
 from services.gateway.requests.routes import names_version
+from services.gateway.requests.transfer_rate import TransferLimits, TransferRate
 
 KIND = "multipart/form-data; boundary=x"
 
@@ -56,3 +61,31 @@ def test_the_pool_is_told_the_fields_and_no_headers_of_s3_beside_them() -> None:
 )
 def test_reads_by_a_version_are_recognised(method: str, path: str, query: str, expected: bool) -> None:
     assert names_version(method, path, query) is expected
+
+
+class _Posted:
+    """A request with a form in memory."""
+
+    version = HttpVersion10  # no client waits for `100 Continue`
+
+    def __init__(self, form: bytes) -> None:
+        loop = asyncio.get_running_loop()
+        self.headers = CIMultiDict({"content-type": KIND})
+        self.content = StreamReader(BaseProtocol(loop), limit=len(form) + 1, loop=loop)
+        self.content.feed_data(form)
+        self.content.feed_eof()
+
+
+@pytest.mark.parametrize(
+    ("part", "error"),
+    [
+        (b'name=""\r\n\r\n', "The form has more than 100 fields"),
+        (b'name="key"\r\n\r\n' + "é".encode() * 2000, "were too large"),
+    ],
+)
+async def test_the_fields_of_a_form_are_limited_whatever_their_names(part: bytes, error: str) -> None:
+    form = b"".join(b"--x\r\nContent-Disposition: form-data; " + part + b"\r\n" for _ in range(101))
+    pace = TransferRate(TransferLimits(pause_s=30, rate=0, window_s=60))
+
+    with pytest.raises(BodyRejected, match=error):
+        await open_form(cast("web.BaseRequest", _Posted(form + b"--x--\r\n")), pace)

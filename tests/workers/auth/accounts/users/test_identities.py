@@ -232,6 +232,7 @@ async def test_an_unverified_address_is_linked_and_asked_to_be_confirmed(
     assert "email_confirmed_at" not in before
     assert [each["provider"] for each in before["identities"]] == ["keycloak"]
     assert after["email_confirmed_at"]
+    assert after["is_anonymous"] is False, "a sweep would delete the account"
     assert (await user_of(strict, await enters(strict)))["is_anonymous"] is False
 
 

@@ -98,6 +98,8 @@ async def enters(organization: Organization) -> bool:
     [
         (timedelta(hours=23), "", False),
         (DAY, "", True),
+        (timedelta(minutes=-1), "", False),
+        (timedelta(hours=-1), "", True),
         (timedelta(minutes=59), ' cacheDuration="PT1H"', False),
         (timedelta(hours=1), ' cacheDuration="PT1H"', True),
         (DAY, ' cacheDuration="P30D"', True),
@@ -222,3 +224,6 @@ async def test_what_cannot_be_had_leaves_what_is_there(routed: AuthPool, place: 
     routed.clock.forward(minutes=6)
     assert await enters(organization)
     assert len(place.asked) == 3
+    routed.clock.forward(hours=-1)  # set back
+    assert await enters(organization)
+    assert len(place.asked) == 4
