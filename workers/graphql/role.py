@@ -8,7 +8,7 @@ decision 11). Large documents are planned in threads, so caches are changed unde
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from graphql.language import OperationDefinitionNode
 
@@ -28,17 +28,21 @@ from workers.graphql.validation.variables import ScalarCheck
 _MOST_OPERATIONS = 1000
 _MOST_SHAPES = 50
 """Plans of one operation."""
-_LONGEST_CACHED = 32 * 1024
+LONGEST_CACHED = 32 * 1024
 """Characters of the longest document that is cached."""
+_LONGEST_KEY = 8 * 1024
+"""Characters of the longest key of a plan: clients choose the names in their variables, and some of the values."""
+_MOST_CHARACTERS = 1 << 20
+"""Characters of all documents in a cache. A parsed document takes about 150 times its text."""
 
 _store_lock = threading.Lock()
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class CachedOperation:
-    """One operation of one document, and its compiled plans by shape of the variables."""
+    """One operation of one document, and its compiled plans by shape of the variables. It is a key itself, by its identity."""
 
     document: Document
     operation: OperationDefinitionNode
@@ -46,6 +50,38 @@ class CachedOperation:
     plans: dict[object, CompiledOperation] = field(default_factory=dict)
     verdict: DocumentVerdict | None = None
     """Whether the document is valid, once that is known."""
+
+
+class DocumentCache(Generic[Key, Value]):
+    """What was made of documents, by a key that the text is a part of; the oldest go first. Safe to use from several threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: dict[Key, tuple[Value, int]] = {}
+        self._characters = 0
+
+    def get(self, key: Key) -> Value | None:
+        """Return the value of a key, if it is stored."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry[0]
+
+    def put(self, key: Key, value: Value, length: int) -> None:
+        """Store a value; `length` is the number of characters of its document. Those of long documents are not stored."""
+        if length > LONGEST_CACHED:
+            return
+        with _store_lock:
+            self._remove(key)
+            while self._entries and (
+                len(self._entries) >= self._most or self._characters + length > _MOST_CHARACTERS
+            ):
+                self._remove(next(iter(self._entries)))
+            self._entries[key] = (value, length)
+            self._characters += length
+
+    def _remove(self, key: Key) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._characters -= entry[1]
 
 
 class RoleState:
@@ -64,7 +100,7 @@ class RoleState:
         self.definition = Definition(schema)
         self.validator = Validator(schema)
         self._limits, self._documents = limits, documents
-        self._operations: dict[tuple[str, str | None], CachedOperation] = {}
+        self._operations = DocumentCache[tuple[str, str | None], CachedOperation](_MOST_OPERATIONS)
 
     def operation(self, text: str, name: str | None) -> CachedOperation:
         """Return an operation of a document, parsed if it is not cached.
@@ -77,8 +113,7 @@ class RoleState:
             if self.is_strict:
                 self.definition.check(document)
             cached = CachedOperation(document, choose_operation(document, name))
-            if len(text) <= _LONGEST_CACHED:
-                store_bounded(self._operations, (text, name), cached, _MOST_OPERATIONS)
+            self._operations.put((text, name), cached, len(text))
         return cached
 
     def cached_operation(self, text: str, name: str | None) -> CachedOperation | None:
@@ -101,7 +136,7 @@ class RoleState:
             plan = compile_operation(planned)
             # The key is computed after planning, because planning records the questions that are a part of it.
             if not cached.dependencies.is_full and (key := _plan_key(cached, variables)) is not None:
-                store_bounded(cached.plans, key, plan, _MOST_SHAPES)
+                store_plan(cached.plans, key, plan)
         return plan
 
     def check_subscription(self, cached: CachedOperation, variables: Mapping[str, object]) -> None:
@@ -155,6 +190,19 @@ def store_bounded(store: dict[Key, Value], key: Key, value: Value, limit: int) -
         while len(store) >= limit:
             del store[next(iter(store))]
         store[key] = value
+
+
+def store_plan(plans: dict[object, CompiledOperation], key: object, plan: CompiledOperation) -> None:
+    """Store a plan by the shape of the variables, unless the key is long."""
+    if _key_length(key) <= _LONGEST_KEY:
+        store_bounded(plans, key, plan, _MOST_SHAPES)
+
+
+def _key_length(key: object) -> int:
+    """Return about the number of characters in a key: of its texts, at any depth."""
+    if isinstance(key, str | bytes):
+        return len(key)
+    return sum(map(_key_length, key), len(key)) if isinstance(key, tuple | frozenset) else 1
 
 
 def _plan_key(cached: CachedOperation, variables: Mapping[str, object]) -> object:

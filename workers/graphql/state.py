@@ -17,12 +17,11 @@ from workers.graphql.parse.limits import OperationLimits, limits_from
 from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
 from workers.graphql.reflect.rows import CatalogSnapshot
-from workers.graphql.role import RoleState, store_bounded
+from workers.graphql.role import DocumentCache, RoleState, store_bounded
 from workers.request_context.identity import IdentityResolver
 
 _MOST_ROLES = 250
 _MOST_DOCUMENTS = 1000
-_LONGEST_CACHED = 32 * 1024
 
 
 class ParsedDocuments:
@@ -30,15 +29,14 @@ class ParsedDocuments:
 
     def __init__(self, limits: OperationLimits) -> None:
         self._limits = limits
-        self._cache: dict[str, Document] = {}
+        self._cache = DocumentCache[str, Document](_MOST_DOCUMENTS)
 
     def __call__(self, text: str) -> Document:
         """Return the parsed document of a text. Raises: GraphQLFailure."""
         document = self._cache.get(text)
         if document is None:
             document = parse_document(text, self._limits)
-            if len(text) <= _LONGEST_CACHED:
-                store_bounded(self._cache, text, document, _MOST_DOCUMENTS)
+            self._cache.put(text, document, len(text))
         return document
 
 

@@ -215,7 +215,7 @@ class GraphQLWorker:
                 case GraphQLFailure():
                     outcome.failures[index] = field.work
                 case IntrospectionQuery(nodes):
-                    key = (id(cached), field.name)
+                    key = (cached, field.name)
                     variables = _variables_with_defaults(cached, graphql_request)
                     answer, fragments = role.introspector.answer_json, cached.document.fragments
                     is_cached = not variables and role.introspector.is_cached(key)

@@ -22,7 +22,14 @@ from workers.rest.errors.parse import BadBody
 from workers.rest.errors.response import FAILURES, error_response
 from workers.rest.execute import RestContext, RestTask, Settings, settings_of
 from workers.rest.model import RequestAction
-from workers.rest.parse.batch import BatchOperation, ResolvedOperation, name_of, parse_batch, resolved
+from workers.rest.parse.batch import (
+    BatchOperation,
+    ResolvedOperation,
+    name_of,
+    parse_batch,
+    parse_result,
+    resolved,
+)
 from workers.rest.parse.payload import parse_payload
 from workers.rest.parse.preferences import parse_preferences
 from workers.rest.parse.query import shape_of
@@ -35,6 +42,7 @@ from workers.rest.state import RestState
 _JSON = ("content-type", "application/json; charset=utf-8")
 _READS_ONLY = ("savepoint hw_operation", "select pg_catalog.set_config('transaction_read_only', 'on', true)")
 _READ = "release savepoint hw_operation"
+_raw = msgspec.json.Decoder(msgspec.Raw)
 
 
 RunKeyed = Callable[[Prepare], Awaitable[Response]]
@@ -203,18 +211,27 @@ class _Batch:
         self._room -= len(response.body)
         if self._room < 0:
             raise BadBody("The answers of all operations together are too long: ask for fewer rows")
-        is_json = response.body[:1] in b"[{" or any(
-            "json" in v for n, v in response.headers if n == "content-type"
-        )
+        is_json = _is_json(response)
         name = name_of(self.number, self._operations[self.number])
         self._results[name] = _value(response.body, is_json=is_json)
         self.answers.append(_written(name, response, is_json=is_json))
 
 
+def _is_json(response: Response) -> bool:
+    """Return whether a body is JSON: a function may call any text JSON, and CSV may begin as JSON does."""
+    if not any("json" in value for name, value in response.headers if name == "content-type"):
+        return False
+    try:
+        _raw.decode(response.body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    return True
+
+
 def _value(body: bytes, *, is_json: bool) -> object:
     if not body:
         return None
-    return msgspec.json.decode(body) if is_json else body.decode("utf-8", "replace")
+    return parse_result(body) if is_json else body.decode("utf-8", "replace")
 
 
 def _written(name: str, response: Response, *, is_json: bool) -> bytes:

@@ -31,7 +31,7 @@ def parse_with(
     request = state.requests.get(key)
     if request is None:
         request = parse_request(method, path, shape, headers, state.options)
-        state.requests.store(key, request, len(shape) + len(path))
+        state.requests.store(key, request)
     return key, request
 
 
@@ -55,6 +55,5 @@ def plan_and_query(
     planned = CachedPlan(plan)
     # A nested insert and a page by cursor hold values of this request, so they must not be cached.
     if not request.query.nested and request.query.cursor is None:
-        form_length = len(str(plan_key)) if payload and payload.form else 0
-        state.plans.store(plan_key, planned, len(key[2]) + form_length)
+        state.plans.store(plan_key, planned)
     return planned

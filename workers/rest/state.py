@@ -20,7 +20,7 @@ from workers.rest.query.rows import rows_query_for
 from workers.rest.respond import FixedHeaders, fixed_headers
 
 _MAX_ENTRIES = 4096
-_MAX_KEY_LENGTH = 4096
+_MAX_KEY_LENGTH = 8192
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -56,19 +56,29 @@ class CachedPlan:
 
 
 class RequestShapeCache(Generic[K, V]):
-    """A cache of at most 4096 entries. The oldest entry is dropped first; an entry with a long key is not stored."""
+    """A cache of at most 4096 entries. The oldest entry is dropped first; an entry with a long key is not stored.
+
+    Clients choose every part of a key (the URL, the headers, the names in a body), so each part counts.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[K, V] = {}
         self.get = self._entries.get
 
-    def store(self, key: K, value: V, key_length: int) -> None:
-        """Store an entry; `key_length` is about the number of characters in its key."""
-        if key_length > _MAX_KEY_LENGTH:
+    def store(self, key: K, value: V) -> None:
+        """Store an entry whose key has at most 8192 characters."""
+        if _length(key) > _MAX_KEY_LENGTH:
             return
         if len(self._entries) >= _MAX_ENTRIES:
             del self._entries[next(iter(self._entries))]
         self._entries[key] = value
+
+
+def _length(key: object) -> int:
+    """Return about the number of characters in a key: of its texts, at any depth."""
+    if isinstance(key, str):
+        return len(key)
+    return sum(map(_length, key), len(key)) if isinstance(key, tuple) else 0
 
 
 class RestState:

@@ -100,9 +100,16 @@ def number(value: int) -> Sql:
     return Sql((str(value),))
 
 
-@lru_cache(maxsize=4096)
+_LONG_NAME = 128
+
+
 def ident(name: str) -> Sql:
-    """Quote one identifier."""
+    """Quote one identifier. Fragments of longer names than Postgres can have are not kept: clients choose them."""
+    return _short_ident(name) if len(name) < _LONG_NAME else Sql((quoted(name),))
+
+
+@lru_cache(maxsize=4096)
+def _short_ident(name: str) -> Sql:
     return Sql((quoted(name),))
 
 

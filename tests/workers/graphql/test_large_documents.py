@@ -9,6 +9,7 @@ from schemas.settings.tree import Settings
 from tests.workers.graphql.graphql_service import API, GraphQLService
 from workers.database.schema_cache.catalog import Catalog
 from workers.graphql.parse.document import Document
+from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.state import GraphQLState, ParsedDocuments
 
 MANY = "{ " + " ".join(f"a{n}: accountCollection {{ edges {{ cursor }} }}" for n in range(40)) + " }"
@@ -69,3 +70,13 @@ async def test_documents_with_many_fields_and_large_bodies_are_answered_as_usual
     assert many == again
     assert len(many) == 40
     assert inserted["insertIntoAccountCollection"]["affectedCount"] == 3000
+
+
+def test_documents_are_kept_up_to_a_number_of_characters() -> None:
+    documents = ParsedDocuments(OperationLimits())
+    texts = [f"{{ a{number} }} #{'x' * 30_000}" for number in range(50)]
+
+    parsed = [documents(text) for text in texts]
+
+    assert documents(texts[-1]) is parsed[-1]
+    assert documents(texts[0]) is not parsed[0]

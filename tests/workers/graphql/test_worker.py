@@ -463,6 +463,17 @@ async def test_text_that_postgres_cannot_hold_is_an_error_of_its_field(service: 
     )
 
 
+async def test_answers_about_types_belong_to_their_document(service: GraphQLService) -> None:
+    padding = (
+        "#" + "x" * 40_000
+    )  # documents of this length are not kept, so that the memory of one is used for the next
+
+    for name in ["Account", "Blog", "Secret", "Letter"] * 25:
+        answer = await service.data(f'{{ __type(name: "{name}") {{ name }} }} {padding}')
+
+        assert answer == {"__type": {"name": name}}
+
+
 # --- plans that are kept -------------------------------------------------------------------------------------
 
 
@@ -486,6 +497,18 @@ async def test_one_plan_serves_all_values_of_one_shape(service: GraphQLService) 
     assert await one.messages(query, {"n": 1, "f": {"id": {"gt": 0}}, "c": "x"}) == [
         "Failed to decode cursor, error 1"
     ]
+
+
+async def test_a_plan_whose_names_or_values_are_long_is_not_kept(service: GraphQLService) -> None:
+    one = GraphQLService.make(service.pool)
+    query = """query($f: AccountFilter, $d: OrderByDirection) {
+      accountCollection(first: 1, filter: $f, orderBy: {id: $d}) { edges { cursor } } }"""
+
+    await one.messages(query, {"f": {"x" * 20_000: 1}})
+    await one.messages(query, {"d": "x" * 20_000})
+    role = await one.state.role("graphql_service")
+
+    assert not role.operation(query, None).plans
 
 
 async def test_values_that_decide_a_plan_are_part_of_its_key(service: GraphQLService) -> None:

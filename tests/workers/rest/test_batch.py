@@ -245,6 +245,31 @@ async def test_values_of_results_are_values(trial: RestPool) -> None:
     assert answers(response)[1]["body"] == [{"id": 208}]
 
 
+async def test_numbers_of_results_keep_all_their_digits(trial: RestPool) -> None:
+    exact, wide = "1234567890.12345678901", "1" + "0" * 400
+    body = {"id": 20, "level": {"$ref": "0.0.level"}, "place": "literal"}
+    response = await batch(
+        trial,
+        {"method": "POST", "path": "/readings?select=level", "headers": _SHOWN, "body": {"id": 19, "level": exact}},
+        {"method": "POST", "path": "/readings", "body": body},
+        {"method": "GET", "path": "/readings?level=eq.{0.0.level}&select=id,level::text&order=id"},
+        {"method": "PATCH", "path": "/readings?id=eq.20&select=level", "headers": _SHOWN, "body": {"level": wide}},
+        {"method": "POST", "path": "/readings?select=level::text", "headers": _SHOWN, "body": {"id": 21, "level": {"$ref": "3.0.level"}}},
+    )  # fmt: skip
+
+    found = answers(response)
+    assert found[2]["body"] == [{"id": 19, "level": exact}, {"id": 20, "level": exact}]
+    assert found[4]["body"] == [{"level": wide}]
+
+
+async def test_a_text_that_begins_like_json_is_a_text(trial: RestPool) -> None:
+    csv = {"method": "GET", "path": '/rivers?select="[k":km&id=eq.1', "headers": {"Accept": "text/csv"}}
+
+    response = await batch(trial, csv)
+
+    assert answers(response)[0]["body"] == "[k\n6650"
+
+
 async def test_references_cannot_grow_without_end(trial: RestPool) -> None:
     first: dict[str, object] = {"method": "POST", "path": "/rpc/whole", "body": [1] * 10}
     later = [

@@ -149,6 +149,26 @@ async def test_relations_inside_one_another_have_a_bound(trial: RestPool) -> Non
     assert json.loads(answer.body)["message"] == "At most 10 relations inside one another"
 
 
+async def test_relations_beside_one_another_have_a_bound(trial: RestPool) -> None:
+    def related(level: int) -> dict[str, object]:
+        """Return an object that names its related rows in all spellings, so that every level has three times the inserts."""
+        if level == 8:
+            return {}
+        if level % 2:
+            return {
+                name: related(level + 1)
+                for name in ("rivers", "rivers!river_id", "rivers!bridges_river_id_fkey")
+            }
+        return {
+            name: [related(level + 1)]
+            for name in ("bridges", "bridges!river_id", "bridges!bridges_river_id_fkey")
+        }
+
+    answer = await trial.send("POST", "/rivers?nested=true", related(0))
+
+    assert json.loads(answer.body)["message"] == "At most 100 relations in one nested insert"
+
+
 async def test_a_body_without_bottom_is_refused(trial: RestPool) -> None:
     answer = await trial.send("POST", "/rivers?nested=true", b"[" * 100_000)
 

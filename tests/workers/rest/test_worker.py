@@ -368,6 +368,24 @@ async def test_405_names_the_methods_that_are_allowed(
 
 
 @pytest.mark.parametrize(
+    ("method", "target", "body", "headers"),
+    [
+        ("GET", "/rivers?select=id", None, {"prefer": f"x={'x' * 9000}"}),
+        ("GET", "/rivers?select=id", None, {"accept": f"application/json;x={'x' * 9000}"}),
+        ("POST", "/rpc/whole", {f"key {number}": number for number in range(2000)}, {}),
+    ],
+)
+async def test_requests_with_long_headers_or_many_names_are_not_kept(
+    trial: RestPool, method: str, target: str, body: object, headers: dict[str, str]
+) -> None:
+    answer = await trial.send(method, target, body, **headers)
+
+    assert answer.status == 200
+    kept = [*trial.state.requests._entries, *trial.state.plans._entries]
+    assert max((len(repr(key)) for key in kept), default=0) < 9000
+
+
+@pytest.mark.parametrize(
     ("method", "target", "body"),
     [
         ("GET", "/rivers?select=name&id=eq.1", None),

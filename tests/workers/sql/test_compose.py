@@ -178,3 +178,8 @@ def test_every_text_comes_back_out_of_its_literal(text: str) -> None:
 
     assert isinstance(found, sqlglot.exp.Literal | sqlglot.exp.ByteString)
     assert found.this == text or "\\" in text  # how the parser shows an escape text is its own business
+
+
+def test_longer_names_than_postgres_has_are_not_kept() -> None:
+    assert ident("x" * 200) == ident("x" * 200)
+    assert ident("x" * 200) is not ident("x" * 200)

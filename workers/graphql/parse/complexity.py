@@ -31,7 +31,12 @@ _MOST_ABOUT_TYPES = 600
 """Introspection fields of one operation; the standard introspection query has 300."""
 
 
-_TEXTS = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n\r]|\\.)*"|#[^\n\r]*', re.DOTALL)
+# A text that is never closed runs to the end, where the parser rejects it: looking for its end again from every quote would take
+# quadratic time. In a block string a backslash is a sign like others, unless three quotes follow it.
+_TEXTS = re.compile(
+    r'"""(?:[^"\\]|\\"""|\\|"(?!""))*(?:""")?|"(?:[^"\\\n\r]|\\.)*"?|#[^\n\r]*',
+    re.DOTALL,
+)
 _BRACKETS = re.compile(r"[{}\[\]()]+")
 _OPENING = "{[("
 

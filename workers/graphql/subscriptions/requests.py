@@ -7,7 +7,7 @@ Plans are cached as long as the schema of their role: the caches are keyed by we
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -37,7 +37,7 @@ from workers.graphql.parse.limits import OperationLimits
 from workers.graphql.plan.inputs import PlanDependencies
 from workers.graphql.plan.operation import IntrospectionQuery, plan_operation
 from workers.graphql.respond import respond
-from workers.graphql.role import CachedOperation, RoleState, store_bounded
+from workers.graphql.role import LONGEST_CACHED, CachedOperation, RoleState, store_bounded
 from workers.graphql.subscriptions.changes import ChangesPlan, plan_changes
 from workers.graphql.subscriptions.operation import LiveQuery, TableChanges, classify_subscription
 from workers.graphql.subscriptions.tables import names_in_plans
@@ -45,7 +45,6 @@ from workers.request_context.identity import RequestIdentity
 
 _MOST_CACHED = 1000
 """Plans in the cache of one role."""
-_LONGEST_CACHED = 32 * 1024
 _read_rows = msgspec.msgpack.Decoder(RowsQuery).decode
 
 
@@ -149,7 +148,7 @@ class SubscriptionQueries:
     def _query(self, subscription: SubscriptionRequest) -> CachedOperation:
         """Return the query of a live query. Its field may depend on variables (`@skip`), so these are in the cache key."""
         store = self._live.setdefault(subscription.role, {})
-        key = _cache_key(subscription)
+        key, length = _cache_key(subscription)
         cached = store.get(key)
         if cached is None:
             classified = _classify(subscription)
@@ -157,20 +156,21 @@ class SubscriptionQueries:
                 raise GraphQLFailure("This is no live query")
             document = subscription.role.operation(subscription.text, subscription.request.operation).document
             cached = CachedOperation(document, classified.operation)
-            if len(subscription.text) <= _LONGEST_CACHED:
+            if length <= LONGEST_CACHED:
                 store_bounded(store, key, cached, _MOST_CACHED)
         return cached
 
     def _plan_of_changes(self, subscription: SubscriptionRequest) -> ChangesPlan:
         store = self._changes.setdefault(subscription.role, {})
-        key = (_cache_key(subscription), subscription.identity.claims)
+        key_of_request, length = _cache_key(subscription)
+        key = (key_of_request, subscription.identity.claims)
         plan = store.get(key)
         if plan is None:
             classified = _classify(subscription)
             if not isinstance(classified, TableChanges):
                 raise GraphQLFailure("This is no subscription to changes")
             plan = plan_changes(classified, subscription.identity, subscription.request.variables)
-            if len(subscription.text) <= _LONGEST_CACHED:
+            if length <= LONGEST_CACHED:
                 store_bounded(store, key, plan, _MOST_CACHED)
         return plan
 
@@ -217,9 +217,10 @@ async def _check(subscription: SubscriptionRequest) -> None:
         await asyncio.to_thread(role.check_subscription, cached, variables)
 
 
-def _cache_key(subscription: SubscriptionRequest) -> object:
-    variables: Mapping[str, object] = subscription.request.variables
-    return (subscription.text, subscription.request.operation, msgspec.json.encode(variables))
+def _cache_key(subscription: SubscriptionRequest) -> tuple[object, int]:
+    """Return the key of a subscription with its values, and the characters in it: clients choose both text and values."""
+    text, variables = subscription.text, msgspec.json.encode(subscription.request.variables)
+    return (text, subscription.request.operation, variables), len(text) + len(variables)
 
 
 def _row(plan: ChangesPlan, values: Sequence[bytes | None]) -> list[bytes] | None:

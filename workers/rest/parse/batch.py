@@ -5,6 +5,7 @@ Source: docs/rest-additions.md, "Several operations, one transaction".
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from urllib.parse import quote
 
 import msgspec
@@ -49,7 +50,17 @@ Results = Mapping[str, object]
 """What operations have given, by name: bodies as JSON values."""
 
 _operations = msgspec.json.Decoder(list[BatchOperation])
-_any = msgspec.json.Decoder()
+_any = msgspec.json.Decoder(float_hook=Decimal)
+_exact = msgspec.json.Encoder(decimal_format="number")
+"""A value that passes from one operation to another keeps all digits of its numbers: Postgres' numeric is not a float."""
+
+
+def parse_result(body: bytes) -> object:
+    """Return the JSON value of a result, for references to it; the text itself where it is not JSON or its numbers are too long."""
+    try:
+        return _any.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, InvalidOperation):
+        return body.decode("utf-8", "replace")
 
 
 def parse_batch(data: bytes) -> list[BatchOperation]:
@@ -85,9 +96,11 @@ def resolved(operation: BatchOperation, results: Results, most: int) -> Resolved
     body = bytes(operation.body)
     if _REFERENCE.encode() in body:
         try:
-            body = msgspec.json.encode(_replaced(_any.decode(body), results, _SizeBudget(most - len(body))))
+            body = _exact.encode(_replaced(_any.decode(body), results, _SizeBudget(most - len(body))))
         except RecursionError:
             raise _refused("values lie too deep inside one another") from None
+        except (msgspec.DecodeError, InvalidOperation):
+            raise _refused("a number beside a reference has too many digits") from None
     return ResolvedOperation(
         operation.method,
         _PLACEHOLDER.sub(lambda found: _inserted(found[1], results), path),
@@ -115,7 +128,7 @@ class _SizeBudget:
 
     def take(self, value: object) -> object:
         """Count a value that is put in. Raises: BadBody."""
-        self._left -= len(msgspec.json.encode(value))
+        self._left -= len(_exact.encode(value))
         if self._left < 0:
             raise _refused("its references make it too long")
         return value
@@ -137,7 +150,7 @@ def _inserted(reference: str, results: Results) -> str:
         return quote(value, safe="")
     if isinstance(value, dict | list):
         raise _refused(f"{reference} is no single value, so it cannot stand in a path")
-    return quote(msgspec.json.encode(value).decode(), safe="")
+    return quote(_exact.encode(value).decode(), safe="")
 
 
 def _found(reference: object, results: Results) -> object:

@@ -168,7 +168,9 @@ def _with_additions(query: RestQuery, pairs: Parameters, added: Parameters) -> R
         cursor=None if cursor is None else parse_cursor(cursor),
         without_cursor=()
         if cursor is None
-        else _canonical([parameter for parameter in pairs if parameter.key != "cursor"]),
+        else _canonical(
+            [parameter for parameter in pairs if parameter.key != "cursor" or is_filter(parameter.value)]
+        ),
     )
 
 

@@ -25,6 +25,9 @@ _PLAIN_EMBED = re.compile(
 )
 """What stands before the items of an embed, as most are written. `count()` is an aggregate."""
 
+_LONG_NAME = 128
+"""Longer names than Postgres can have are not kept."""
+
 AGGREGATES = ("sum", "avg", "count", "max", "min")
 
 
@@ -75,7 +78,7 @@ def _add_columns(scan: Scanner, items: list[SelectItem], plain: re.Match[str]) -
     for name in plain[0].split(","):
         if len(items) == MOST_ITEMS:
             _check_count(scan, items)
-        items.append(_plain_column(name))
+        items.append(_plain_column(name) if len(name) < _LONG_NAME else SelectColumn(FieldPath(name)))
         scan.position += len(name) + 1
     scan.position = plain.end()
 

@@ -13,6 +13,8 @@ import msgspec
 _LONG = 4096
 """Bytes of a body from which on making a decoder for unknown keys pays."""
 _MOST_NAMES = 200
+_LONGEST_NAME = 63
+"""What a name can have in Postgres. Longer ones name no column, and a decoder that is kept would keep them."""
 _first = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -28,7 +30,8 @@ def first_names(body: bytes) -> tuple[str, ...] | None:
         names = tuple(_first.decode(body[begin : end + 1]))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return names if 0 < len(names) <= _MOST_NAMES else None
+    is_usual = 0 < len(names) <= _MOST_NAMES and max(map(len, names)) <= _LONGEST_NAME
+    return names if is_usual else None
 
 
 def has_names(body: bytes, names: tuple[str, ...]) -> bool:

@@ -6,6 +6,7 @@ statement on its own, so policies and constraints see what was written before th
 Source: docs/rest-additions.md, "Nested inserts".
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -41,6 +42,8 @@ NUMBER = "hw_number"
 """Column of an inserted row that holds its place in the body."""
 MOST_LEVELS = 10
 """Relations inside one another."""
+MOST_INSERTS = 100
+"""Relations of one body, each a statement: with several names for one relationship their number grows by a power at every level."""
 
 _value = msgspec.json.Decoder(list[dict[str, Raw]] | dict[str, Raw] | None)
 _Row = dict[str, Raw]
@@ -122,11 +125,18 @@ class _Building:
     catalog: Catalog
     options: RestOptions
     order: list[_InsertDraft]
+    numbers: Iterator[int] = field(default_factory=lambda: iter(range(1, MOST_INSERTS + 1)))
+
+    def count(self) -> None:
+        """Count an insert. Raises: BadBody for one that is too many."""
+        if next(self.numbers, None) is None:
+            raise BadBody(f"At most {MOST_INSERTS} relations in one nested insert")
 
     def insert(self, relation: CatalogRelation, objects: list[_Row], level: int) -> _InsertDraft:
         """Take objects apart: own columns, the rows they need first, and those that need them."""
         if level >= MOST_LEVELS:
             raise BadBody(f"At most {MOST_LEVELS} relations inside one another")
+        self.count()
         draft = _InsertDraft(relation)
         nested: dict[str, list[tuple[int, Raw]]] = {}
         for number, row in enumerate(objects):
@@ -199,6 +209,7 @@ class _Building:
         if not objects or junction is None:
             return
         target = self.insert(self._relation(way.target), objects, level + 1)
+        self.count()
         middle = _InsertDraft(
             self._relation(junction.relation), [{} for _ in objects], of=[[] for _ in objects]
         )

@@ -41,17 +41,15 @@ class Building(Struct, eq=False):
     schema: str
     tree: Tree
     max_rows: int | None
-    used: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The last number of each name: a request may embed a relation thousands of times."""
 
     def alias(self, *parts: str) -> str:
         """Make a name that nothing else in the statement has, within the length that Postgres keeps."""
         name = "_".join(parts)
         if len(name.encode()) > _MAX_IDENTIFIER - 5:
             name = "hw_embed"
-        number = 1
-        while f"{name}_{number}" in self.used:
-            number += 1
-        self.used.add(f"{name}_{number}")
+        self.numbers[name] = number = self.numbers.get(name, 0) + 1
         return f"{name}_{number}"
 
 

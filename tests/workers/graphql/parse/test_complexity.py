@@ -14,6 +14,9 @@ from workers.graphql.parse.complexity import bracket_depth
         ('{ a(x: "{{{") }', 2),
         ("{ # {{{\n }", 1),
         ('{ a(x: """{{ " {{""") }', 2),
+        ('{ a(x: """\\\\""" """, b: [[[[1]]]], c: """x""") }', 6),
+        ('{ a(x: "\\"{{{', 2),
+        ('{ a(x: """\\"""{{{', 2),
     ],
 )
 def test_only_brackets_outside_of_texts_count(text: str, depth: int) -> None:

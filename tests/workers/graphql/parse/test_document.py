@@ -27,6 +27,7 @@ def refusal(text: str, limits: OperationLimits = LIMITS) -> str:
         ("{ a } fragment A on T { x { ...B } } fragment B on T { ... { ...A } }", "Found a cycle between fragments"),
         ("{" + "a{" * 200 + "b" + "}" * 201, "The document is nested too deeply"),
         ("{ a(x: " + "[" * 500 + "]" * 500 + ") }", "The document is nested too deeply"),
+        ('{ a(x: """\\\\""" """, b: ' + "[" * 2000 + "]" * 2000 + ', c: """x""") }', "The document is nested too deeply"),
         ("{" + "a{" * 40 + "b" + "}" * 41, "The query is deeper than 30 fields (graphql.max_depth)"),
         ("{" + " ".join(f"a{n}: b" for n in range(2001)) + "}", "The query has more than 2000 fields (graphql.max_fields)"),
         ("{" + " ".join(f"a{n}: b" for n in range(10_000)) + "}", "The document has more than 10000 words and signs (graphql.max_tokens)"),

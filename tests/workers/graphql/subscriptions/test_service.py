@@ -253,6 +253,17 @@ async def test_a_live_query_runs_like_a_query(edge: Edge) -> None:
     assert json.loads(answer.body) == {"data": {"a": {"edges": [{"node": {"id": 1}}]}}}
 
 
+async def test_subscriptions_with_long_variables_are_not_kept(edge: Edge) -> None:
+    query = "subscription ($n: Int) { accountCollection(first: $n) { edges { cursor } } }"
+
+    for variables in ({"n": 1}, {"n": 1, "unused": "x" * 40_000}):
+        await edge.ask(RUN, operation(query, variables))
+    stored = [key for plans in edge.worker._subscriptions._live.values() for key in plans]
+
+    assert stored
+    assert max(len(repr(key)) for key in stored) < 40_000
+
+
 async def test_queries_and_mutations_are_done_at_once(edge: Edge) -> None:
     query = await edge.ask(PLAN, operation("{ __typename }"))
     mutation = await edge.ask(PLAN, operation('mutation { note(word: "w@x.com") }'))

@@ -248,6 +248,15 @@ def test_the_canonical_form_is_sorted_and_encoded(query: str, location: str) -> 
     assert filled == location
 
 
+def test_a_filter_on_a_column_named_cursor_stays_in_links() -> None:
+    shape, values = shape_of("cursor=gt.5&id=gt.3&cursor=W2ZhbHNlLFsiNTAiXV0")
+
+    pieces = parse_query(shape).without_cursor
+    filled = "".join(p if isinstance(p, str) else p[0] + quote(values[p[1]], safe="") for p in pieces)
+
+    assert filled == "cursor=gt.5&id=gt.3"
+
+
 _SAFE = "().,:*\"'"
 _parameters = st.tuples(
     st.sampled_from(["a", "c.b", "data->>k", "order", "select", "limit", "or", "is", "%00", "ü"]),

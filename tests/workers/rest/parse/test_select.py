@@ -213,3 +213,10 @@ def test_more_columns_than_a_table_can_have_are_refused() -> None:
     assert len(parse_select(",".join(["a"] * MOST_ITEMS))) == MOST_ITEMS
     with pytest.raises(BadQuery, match="failed to parse select parameter"):
         parse_select(",".join(["a"] * (MOST_ITEMS + 1)))
+
+
+def test_longer_names_than_postgres_has_are_not_kept() -> None:
+    name = "x" * 200
+
+    assert parse_select(name) == parse_select(name)
+    assert parse_select(name)[0] is not parse_select(name)[0]

@@ -1,11 +1,17 @@
 """Rows to read, resolved against the catalog: reference page, sections 7 to 11."""
 
+import sys
+from types import FrameType
+
 import pytest
 
-from tests.workers.rest.plan.asking import plan
+from tests.workers.rest.plan.asking import OPTIONS, plan
+from tests.workers.rest.plan.catalogs import CATALOG
 from workers.rest.errors.base import RestError
 from workers.rest.errors.plan import AggregatesDisabled, NotImplementedHere, RelatedOrderNotToOne
 from workers.rest.model import ALL_ROWS, Embed, EmbedNull, PlannedColumn, PlannedLogic, RelationRead, RowRange
+from workers.rest.plan.read import Building
+from workers.rest.plan.tree import Tree
 
 
 def read(target: str, **options: str | bool | int | None) -> RelationRead:
@@ -284,3 +290,22 @@ def test_refusals_win_in_their_order(target: str, code: str) -> None:
         read(target, accept="no/type", prefer="handling=strict,foo", aggregates_enabled=False)
 
     assert caught.value.code == code
+
+
+def test_embeds_of_one_relation_are_numbered_without_a_search() -> None:
+    building, count, lines = Building(CATALOG, OPTIONS, "public", Tree(None, True), None), 400, 0  # type: ignore[arg-type]  # no resource is looked at
+
+    def trace(_: FrameType, event: str, __: object) -> object:
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)  # type: ignore[arg-type]  # a function that returns itself has no type
+    try:
+        names = [building.alias("clients") for _ in range(count)]
+    finally:
+        sys.settrace(before)
+
+    assert names == [f"clients_{number}" for number in range(1, count + 1)]
+    assert lines < 20 * count
