@@ -43,6 +43,8 @@ from broker.blobs.staged_bytes import StagedBytes
 _LEAST_FREE = 1024 * 1024
 _READ = 256 * 1024
 _BATCH = 1000
+_OF_THE_SYSTEM = "lost+found"
+"""Folder of a file system, which root alone may read."""
 
 
 class DiskBlobs:
@@ -211,7 +213,12 @@ class DiskBlobs:
                 os.unlink(self._path(place))
 
     def _walk(self, top: Path) -> Iterator[BlobInfo]:
-        for folder, _, names in os.walk(top):
+        def fail(error: OSError) -> None:
+            if not isinstance(error, FileNotFoundError):  # a backup would lack the files without a word
+                raise error
+
+        for folder, folders, names in os.walk(top, onerror=fail):
+            folders[:] = [name for name in folders if name != _OF_THE_SYSTEM]
             for name in names:
                 path = Path(folder, name)
                 place = blob_names.parse_path(path.relative_to(self._root).as_posix())

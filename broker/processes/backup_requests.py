@@ -13,6 +13,7 @@ import contextlib
 import os
 import re
 import secrets
+import time
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,8 @@ BACKUP_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}")
 REQUEST, STATUS, SCHEDULE = ".request.json", ".status.json", ".schedule.json"
 MOST_LINES = 50
 _LONGEST = 256 * 1024
+_WRITTEN_S = 10.0
+"""Age up to which an empty request is one that is being written."""
 _T = TypeVar("_T", bound=Struct)
 
 
@@ -60,12 +63,17 @@ def backup_folder(settings: Management, data: Path | None = None) -> Path:
 def write_request(folder: Path, request: BackupRequest) -> bool:
     """Request a backup; return whether there was no other request. Raises: OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / REQUEST
     try:
-        descriptor = os.open(folder / REQUEST, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return False
-    with open(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(request))
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(request))
+    except OSError:  # a full disk: an empty file would refuse the next request
+        path.unlink(missing_ok=True)
+        raise
     return True
 
 
@@ -74,7 +82,10 @@ def take_request(folder: Path) -> BackupRequest | None:
     path = folder / REQUEST
     try:
         with path.open("rb") as file:
-            request = msgspec.json.decode(file.read(_LONGEST), type=BackupRequest)
+            content = file.read(_LONGEST)
+            if not content and abs(time.time() - os.fstat(file.fileno()).st_mtime) < _WRITTEN_S:
+                return None
+        request = msgspec.json.decode(content, type=BackupRequest)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -115,8 +126,12 @@ def read_schedule(folder: Path) -> BackupSchedule | None:
 
 def _write_whole(folder: Path, name: str, value: Struct) -> None:
     draft = folder / f"{name.removesuffix('.json')}-{secrets.token_hex(4)}"
-    draft.write_bytes(msgspec.json.encode(value))
-    draft.replace(folder / name)
+    try:
+        draft.write_bytes(msgspec.json.encode(value))
+        draft.replace(folder / name)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _read(folder: Path, name: str, kind: type[_T]) -> _T | None:

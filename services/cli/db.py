@@ -111,7 +111,7 @@ def diff(
         "database" if against == "database" else "declared" if against == "declared" else "auto",
         list(renames),
     )
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as difference:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as difference:
         code = work(data, project, task, output=difference.fileno() if name else None)
         difference.seek(0)
         text = difference.read()

@@ -86,7 +86,10 @@ def _write(
     file: Path | None,
 ) -> None:
     """Run the tool and write its text; if the tool fails, the file stays as it was."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as dumped, tempfile.TemporaryFile("w+") as errors:
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as dumped,  # CR LF in rows is theirs
+        tempfile.TemporaryFile("w+", errors="replace") as errors,
+    ):
         done = subprocess.run(argv, env=environment, stdout=dumped, stderr=errors, check=False)  # noqa: S603 - Postgres' own tool
         if done.returncode != 0:
             errors.seek(0)

@@ -1,8 +1,9 @@
 """`headwater migration`: the migrations of a project and their history."""
 
+import contextlib
 import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from services.cli.project_work import finish
 from services.supervisor.project.settings import find_root
 
 _VERSION = "%Y%m%d%H%M%S"
+_MOMENT = re.compile(r"\d{14}(?!\d)", re.ASCII)
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
@@ -47,13 +49,22 @@ def make_migration(root: Path, name: str, text: str) -> Path:
     folder = root / "supabase" / "migrations"
     folder.mkdir(parents=True, exist_ok=True)
     short = _NOT_IN_NAMES.sub("_", name.strip()).strip("_") or "migration"
-    now = datetime.now(UTC)
-    versions = {path.name.partition("_")[0] for path in folder.glob("*.sql")}
-    while (version := now.strftime(_VERSION)) in versions:
-        now += timedelta(seconds=1)
-    path = folder / f"{version}_{short}.sql"
-    path.write_text(text, encoding="utf-8")
-    return path
+    version = int(datetime.now(UTC).strftime(_VERSION))
+    while (
+        True
+    ):  # the clock may be behind that of the latest migration, and another command may take the version
+        others = filter(None, (_MOMENT.match(path.name) for path in folder.glob("*.sql")))
+        latest = max((int(other[0]) for other in others), default=0)
+        version = max(version, latest + 1)
+        path = folder / f"{version}_{short}.sql"
+        with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except OSError:
+                path.unlink()  # or the part that was written would be applied
+                raise
+            return path
 
 
 @migration.command("list")

@@ -9,7 +9,7 @@ import contextlib
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +29,10 @@ from services.supervisor.errors import SupervisorError
 from services.supervisor.report import Reporter
 
 _LOOK_S = 1.0
+_SET_BACK_S = 60.0
+"""Less is no clock that was wrong; after a smaller step the backup of a moment ago is not made a second time."""
 _MANIFEST = "manifest.json"
+_READ, _LONGEST_LINE = 64 * 1024, 1000
 _STOPPED = "the platform was stopped"
 
 
@@ -51,15 +54,18 @@ class BackupRunner:
     follows_changes: bool = True
     """The pool management runs here: it writes the schedule when an administrator changes it."""
     _due: float | None = field(default=None, init=False)
+    _looked_at: float = field(default=0.0, init=False)
 
     async def run(self) -> None:
         """Make what is requested or due."""
         if (status := self._interrupted()) is not None:
             self._write(status)
+            await asyncio.to_thread(self._remove_unfinished, status.name)
         self._due = self._next_due()
         while True:
             await asyncio.sleep(_LOOK_S)
             self.apply_changes()
+            self._follow_clock()
             if request := take_request(self.folder):
                 await self._make(request.name)
             elif self._due is not None and self.clock() >= self._due:
@@ -76,6 +82,13 @@ class BackupRunner:
         if changed.schedule != self.schedule:
             self.schedule = changed.schedule
             self._due = self._next_due()
+
+    def _follow_clock(self) -> None:
+        """Compute again when the next backup is due, if the clock was set back: it would be awaited until the clock has caught up."""
+        now = self.clock()
+        if now < self._looked_at - _SET_BACK_S:
+            self._due = self._next_due()
+        self._looked_at = now
 
     def _interrupted(self) -> BackupStatus | None:
         """Return the status of a backup that was under way when the platform was killed."""
@@ -106,6 +119,7 @@ class BackupRunner:
             code = 1
         except asyncio.CancelledError:
             self._write(BackupStatus(name, "failed", started, self.clock(), [*lines, _STOPPED]))
+            self._remove_unfinished(name)
             raise
         state = "done" if code == 0 else "failed"
         self._write(BackupStatus(name, state, started, self.clock(), lines))
@@ -113,8 +127,13 @@ class BackupRunner:
             self.report.info(f"Saved a backup: {self.folder / name}")
         else:
             self.report.warn(f"A backup failed: {lines[-1]}")
-            await asyncio.to_thread(shutil.rmtree, self.folder / name, ignore_errors=True)
+            await asyncio.to_thread(self._remove_unfinished, name)
         return code == 0
+
+    def _remove_unfinished(self, name: str) -> None:
+        """Delete what a backup that was not completed has written."""
+        if BACKUP_NAME.fullmatch(name) and not (self.folder / name / _MANIFEST).exists():
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     async def _process(self, name: str, started: float, lines: list[str]) -> int:
         words = ("-P", "-m", "workers", "backup", str(self.folder / name))
@@ -129,8 +148,8 @@ class BackupRunner:
         )
         assert process.stderr is not None
         try:
-            async for line in process.stderr:
-                lines.append(line.decode(errors="replace").strip()[:1000])
+            async for line in _lines_of(process.stderr):
+                lines.append(line)
                 del lines[:-MOST_LINES]
                 self._write(BackupStatus(name, "running", started, None, lines))
             return await process.wait()
@@ -138,6 +157,7 @@ class BackupRunner:
             with contextlib.suppress(ProcessLookupError):
                 if process.returncode is None:
                     process.kill()
+                    await process.wait()  # before its files are removed
 
     def _write(self, status: BackupStatus) -> None:
         with contextlib.suppress(OSError):  # on a full disk the backup itself fails and says so
@@ -154,3 +174,15 @@ class BackupRunner:
         )
         for path in whole[: -self.kept]:
             shutil.rmtree(path, ignore_errors=True)
+
+
+async def _lines_of(reader: asyncio.StreamReader) -> AsyncIterator[str]:
+    """Yield the beginnings of lines of any length; iterating the reader ends with an error at one of 64 KiB."""
+    rest = b""
+    while piece := await reader.read(_READ):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace").strip()[:_LONGEST_LINE]
+        rest = rest[: 4 * _LONGEST_LINE]
+    if rest:
+        yield rest.decode(errors="replace").strip()[:_LONGEST_LINE]

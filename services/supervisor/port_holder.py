@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from services.supervisor.data_folder.folder import is_data_folder
+from services.supervisor.data_folder.folder import DataFolder, is_data_folder, is_locked
 
 UNKNOWN = "another program"
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -50,12 +50,12 @@ def _open_files(pid: str) -> Iterator[str]:
 
 
 def _described(pid: str) -> str:
-    name = Path(f"/proc/{pid}/comm").read_text().strip()
+    name = Path(f"/proc/{pid}/comm").read_bytes().decode(errors="replace").strip()  # cut off after 15 bytes
     words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     with suppress(OSError):
         words.append(os.readlink(f"/proc/{pid}/cwd"))
     for path in (Path(word) for word in words if word.startswith("/")):
         for folder in (path, *path.parents)[:_DEEPEST]:
-            if is_data_folder(folder):
+            if is_locked(DataFolder(folder).lock) and is_data_folder(folder):
                 return f"{name} (process {pid}, the platform in {folder})"
     return f"{name} (process {pid})"

@@ -5,13 +5,17 @@ The command line and the folder of the process say which data folder it is going
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from services.supervisor.project.settings import find_data
+from services.supervisor.branches.choice import chosen_branch
+from services.supervisor.data_folder.folder import is_data_folder
+from services.supervisor.errors import StartRefused
+from services.supervisor.project.settings import DATA_FOLDER, find_data
 
 _PROGRAMS = ("headwater", "services.cli.main")
-_OPTIONS = ("--data", "--project")
+_OPTIONS = ("--data", "--project", "--branch")
+_VARIABLES = {"HEADWATER_DATA": "--data", "HEADWATER_BRANCH": "--branch"}
 
 
 def starting_process(data: Path, proc: Path = Path("/proc")) -> int | None:
@@ -27,15 +31,31 @@ def starting_process(data: Path, proc: Path = Path("/proc")) -> int | None:
             environment = (entry / "environ").read_bytes().split(b"\0")
         except OSError:  # it has ended
             continue
-        named = next(
-            (os.fsdecode(line[15:]) for line in environment if line.startswith(b"HEADWATER_DATA=")), ""
-        )
-        folder = options.get("--data", named)
-        root = here / options["--project"] if "--project" in options else here
-        found = find_data(here / folder if folder else None, root)
-        if os.path.realpath(found) == os.path.realpath(data):
+        found = _data_of(options, _variables(environment), here)
+        if found is not None and os.path.realpath(found) == os.path.realpath(data):
             return int(entry.name)
     return None
+
+
+def _variables(environment: list[bytes]) -> dict[str, str]:
+    """Return the variables that stand for options, by the options' names."""
+    pairs = (os.fsdecode(line).partition("=") for line in environment)
+    return {_VARIABLES[name]: value for name, _, value in pairs if name in _VARIABLES and value}
+
+
+def _data_of(options: Mapping[str, str], variables: Mapping[str, str], here: Path) -> Path | None:
+    """Return the data folder that a start in a folder is going to lock; None for what is no branch."""
+    named = {**variables, **options}
+    data = here / named["--data"] if named.get("--data") else None
+    root = here / named["--project"] if named.get("--project") else None
+    branch = named.get("--branch", "")
+    if branch and data is None and root is None:  # a branch is one of the platform here or above
+        root = next((path for path in (here, *here.parents) if is_data_folder(path / DATA_FOLDER)), here)
+    try:
+        chosen = chosen_branch(data, root or here, branch)
+    except StartRefused:
+        return None
+    return find_data(data, root or here) if chosen is None else chosen.folder.path
 
 
 def start_options(arguments: Sequence[str]) -> dict[str, str] | None:

@@ -110,9 +110,19 @@ def _is_abandoned(home: Path, now: float) -> bool:
         return False
     if owner.is_relative_to(tempfile.gettempdir()):
         return True
-    if not mark.exists():
-        mark.write_text(f"{now}\n")
-    return now - float(mark.read_text()) > _GRACE_S
+    since = _marked_at(mark)
+    if since is None or since > now:  # the clock was set back
+        write_private(mark, f"{now}\n".encode())
+        return False
+    return now - since > _GRACE_S
+
+
+def _marked_at(mark: Path) -> float | None:
+    """Return since when a home is marked; None without a mark, or for one that a full disk cut off."""
+    try:
+        return float(mark.read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def _serves(home: Path) -> bool:

@@ -5,6 +5,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable
+from io import FileIO
 from pathlib import Path
 
 LIMIT = 10 * 1024 * 1024
@@ -40,18 +41,15 @@ class LogFile:
         self._limit = limit
         self._older_files = older_files
         self._rest = b""
-        self._file = path.open("ab")
-        path.chmod(0o600)
+        self._file = _opened(path)
 
     def write(self, data: bytes) -> list[bytes]:
         """Write a piece of a child's output; return the lines it completes, without line ends."""
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # a full disk or a closed file: logging stops, the platform goes on
+        with contextlib.suppress(OSError, ValueError):  # a full disk or a closed file: the platform goes on
             if self._file.tell() + len(data) > self._limit and self._file.tell():
-                self._rotate()
+                with contextlib.suppress(OSError):  # without room for another file this one grows
+                    self._rotate()
             self._file.write(data)
-            self._file.flush()
         *lines, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > _LONGEST_LINE:
             lines.append(self._rest)
@@ -64,13 +62,27 @@ class LogFile:
         self._file.close()
 
     def _rotate(self) -> None:
+        following = self.path.with_name(f"{self.path.name}.next")
+        file = _opened(following)  # first: a disk without room must not push the older files out
+        try:
+            for number in range(self._older_files, 0, -1):
+                older = log_name(self.path, number - 1)
+                if older.exists():
+                    older.rename(log_name(self.path, number))
+            following.rename(self.path)
+        except OSError:
+            file.close()
+            following.unlink(missing_ok=True)
+            raise
         self._file.close()
-        for number in range(self._older_files, 0, -1):
-            older = log_name(self.path, number - 1)
-            if older.exists():
-                older.rename(log_name(self.path, number))
-        self._file = self.path.open("ab")
-        self.path.chmod(0o600)
+        self._file = file
+
+
+def _opened(path: Path) -> FileIO:
+    """Open a log. It has no buffer: what a full disk does not take is lost, and closing never fails for it."""
+    file = path.open("ab", buffering=0)
+    path.chmod(0o600)
+    return file
 
 
 def log_name(path: Path, number: int) -> Path:

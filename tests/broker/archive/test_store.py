@@ -1,5 +1,6 @@
 """Both kinds of stores behave alike."""
 
+import os
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import pytest
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
+from broker.archive.folder_store import FolderStore
 from broker.archive.store import (
     ArchiveFileMissing,
     ArchiveStore,
@@ -136,6 +138,30 @@ async def test_a_store_that_is_away_says_so(tmp_path: Path) -> None:
 
     with pytest.raises(ArchiveStoreDown, match="file"):
         await store.put("a", b"x")
+    with pytest.raises(ArchiveStoreDown, match="file"):
+        await store.list_files("a")
+
+
+async def test_drafts_of_killed_processes_are_removed_and_those_that_are_written_are_not(
+    tmp_path: Path,
+) -> None:
+    killed = tmp_path / "a" / "base" / "1" / ".draft-killed"
+    killed.parent.mkdir(parents=True)
+    killed.write_bytes(b"half of a database")
+    other = FolderStore(tmp_path)
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"one"
+        for draft in tmp_path.rglob(".draft-*"):
+            os.utime(draft, (0, 0))
+        await FolderStore(tmp_path).put_stream("a/base/3/content", _pieces(b"three"))
+        yield b"two"
+
+    await other.put_stream("a/base/2/content", slow())
+
+    assert await read_whole(other, "a/base/2/content") == b"onetwo"
+    assert not killed.parent.exists()
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["content", "content"]
 
 
 def test_a_store_without_a_place_is_refused() -> None:

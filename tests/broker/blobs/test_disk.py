@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from broker.blobs import blob_names, disk_files
-from broker.blobs.blob_names import OBJECTS, STAGING, UPLOADS, BlobPath, blob
+from broker.blobs.blob_names import FUNCTIONS, OBJECTS, STAGING, UPLOADS, BlobPath, blob
 from broker.blobs.disk import DiskBlobs
 from broker.blobs.errors import BlobMissing, BlobStoreDown
 from broker.blobs.model import StagedBlob
@@ -188,6 +188,15 @@ async def test_files_of_others_are_neither_listed_nor_in_the_way(store: BlobStor
     (tmp_path / "blobs" / "objects" / "lost+found").mkdir()
 
     assert await listed(store) == [place]
+
+
+async def test_a_folder_that_cannot_be_listed_is_reported(store: BlobStore, tmp_path: Path) -> None:
+    assert [info async for info in store.list(FUNCTIONS)] == []
+    await store.put_small(blob("bucket", uuid4()), b"x")
+    (tmp_path / "blobs" / FUNCTIONS.name).write_bytes(b"no folder")
+
+    with pytest.raises(BlobStoreDown):
+        [info async for info in store.list(FUNCTIONS)]
 
 
 async def test_a_folder_in_the_place_of_a_blob_is_no_blob(store: BlobStore) -> None:

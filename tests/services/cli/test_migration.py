@@ -1,5 +1,13 @@
 """What needs no platform; the rest is in tests/platforms/test_project.py."""
 
+import os
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+import services.cli.db as db
+from services.cli.main import main
 from services.cli.migration import make_migration
 
 
@@ -16,6 +24,27 @@ def test_two_migrations_of_one_moment_have_different_versions(tmp_path):
 
     assert len({path.name.partition("_")[0] for path in made}) == 3
     assert made[0].read_text() == "select 1;"
+
+
+@pytest.mark.parametrize("latest", ["29991231235959_ahead.sql", "29991231235959.sql"])
+def test_a_new_migration_is_later_than_all_others_though_the_clock_is_behind(tmp_path, latest):
+    make_migration(tmp_path, "a", "").with_name(latest).touch()
+    (tmp_path / "supabase" / "migrations" / "9999999999999999_of_a_tool.sql").touch()
+
+    assert make_migration(tmp_path, "b", "").name == "29991231235960_b.sql"
+
+
+def test_a_difference_keeps_the_line_breaks_of_function_bodies(tmp_path, monkeypatch):
+    def work(data, project, task, output):
+        os.write(output, b"select 'one\r\ntwo';\n")
+        return 0
+
+    monkeypatch.setattr(db, "work", work)
+    monkeypatch.setattr(db, "running_platform", lambda *_: (None, SimpleNamespace(project=tmp_path)))
+
+    assert CliRunner().invoke(main, ["db", "diff", "-f", "a"]).exit_code == 0
+    [made] = tmp_path.glob("supabase/migrations/*_a.sql")
+    assert made.read_bytes() == b"select 'one\r\ntwo';\n"
 
 
 def test_a_version_that_is_none_is_refused(project_folder):

@@ -61,3 +61,30 @@ def test_a_stop_in_the_first_moment_of_a_start_waits_for_it_and_ends_it(project_
 )
 def test_a_start_is_known_by_its_command_line(line, options):
     assert start_options(line.split()) == options
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "data"),
+    [
+        ("start", "", ".headwater"),
+        ("start --branch main", "", ".headwater"),
+        ("start --branch a", "", ".headwater/branches/a"),
+        ("start --branch=a --data .headwater", "", ".headwater/branches/a"),
+        ("start --detach", "HEADWATER_BRANCH=a", ".headwater/branches/a"),
+        ("start", "HEADWATER_DATA=other", "other"),
+        ("start --branch ../x", "", None),
+    ],
+)
+def test_a_start_is_of_the_branch_that_it_names(tmp_path, words, environment, data):
+    """The supervisor of a branch keeps its command line: a `stop` of the platform itself must not wait for its end."""
+    (tmp_path / ".headwater" / "logs").mkdir(parents=True)
+    process = tmp_path / "proc" / "12"
+    process.mkdir(parents=True)
+    (process / "cmdline").write_bytes(b"headwater\0" + words.replace(" ", "\0").encode() + b"\0")
+    (process / "environ").write_text(f"PATH=/bin\0{environment}\0")
+    (process / "cwd").symlink_to(tmp_path)
+    candidates = (".headwater", ".headwater/branches/a", "other")
+
+    found = [path for path in candidates if starting_process(tmp_path / path, tmp_path / "proc")]
+
+    assert found == ([data] if data else [])

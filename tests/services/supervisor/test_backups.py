@@ -1,6 +1,8 @@
 """Requests of backups that the supervisor takes, and what it leaves of old ones."""
 
 import asyncio
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from broker.processes.backup_requests import (
 )
 from services.supervisor.backups import BackupRunner, new_backup_name
 from services.supervisor.errors import StartRefused
+from tests.full_disk import full_disk
 
 
 class _Lines:
@@ -63,6 +66,27 @@ def test_a_request_for_another_place_is_dropped(tmp_path: Path, name: str) -> No
     assert not (tmp_path / REQUEST).exists()
 
 
+def test_a_request_that_is_being_written_is_left_for_the_next_look(tmp_path: Path) -> None:
+    (tmp_path / REQUEST).touch()
+    assert take_request(tmp_path) is None
+    assert (tmp_path / REQUEST).exists()
+
+    os.utime(tmp_path / REQUEST, (1, 1))
+    take_request(tmp_path)
+    assert not (tmp_path / REQUEST).exists()
+
+
+def test_what_a_full_disk_does_not_take_leaves_nothing(tmp_path: Path) -> None:
+    name = new_backup_name(0)
+    with full_disk():
+        with pytest.raises(OSError, match="too large"):
+            write_request(tmp_path, BackupRequest(name))
+        with pytest.raises(OSError, match="too large"):
+            write_status(tmp_path, BackupStatus(name, "running", 1.0))
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_request_is_dropped(tmp_path: Path) -> None:
     (tmp_path / REQUEST).write_bytes(b"\xff" * 100)
 
@@ -84,14 +108,72 @@ async def test_a_backup_that_cannot_be_made_fails_and_leaves_nothing(tmp_path: P
 
 
 async def test_a_backup_that_was_cut_off_is_reported_as_failed(tmp_path: Path) -> None:
-    write_status(tmp_path, BackupStatus(new_backup_name(0), "running", 1.0))
+    names = [new_backup_name(day * 86400) for day in range(2)]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "database.dump").touch()
+    write_status(tmp_path, BackupStatus(names[0], "running", 1.0))
     running = asyncio.create_task(BackupRunner(tmp_path, _no_database, _Lines()).run())
     async with asyncio.timeout(60):
-        while (status := read_status(tmp_path)) is None or status.state == "running":
+        while (
+            (status := read_status(tmp_path)) is None
+            or status.state == "running"
+            or (tmp_path / names[0]).exists()
+        ):
             await asyncio.sleep(0)
     running.cancel()
 
     assert status.state == "failed"
+    assert (tmp_path / names[1]).exists()
+
+
+async def _tool(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> BackupRunner:
+    """Return a runner whose backups are made by a shell program; its last argument is the folder."""
+    tool = folder / "tool"
+    tool.write_text(f"#!/bin/sh\nfor folder; do :; done\n{program}\n")
+    tool.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(tool))
+    return BackupRunner(folder / "backups", dict, _Lines())
+
+
+async def test_a_line_of_any_length_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "head -c 200000 /dev/zero | tr '\\0' x >&2; echo >&2; printf last >&2; touch $folder/manifest.json"
+    runner, name = await _tool(tmp_path, long, monkeypatch), new_backup_name(0)
+
+    assert await runner._make(name) is True
+
+    status = read_status(runner.folder)
+    assert status is not None
+    assert status.lines[1:] == ["x" * 1000, "last"]
+
+
+async def test_a_stop_of_the_platform_leaves_nothing_of_a_backup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = await _tool(tmp_path, "touch $folder/database.dump; echo begun >&2; exec sleep 600", monkeypatch)
+    name = new_backup_name(0)
+    making = asyncio.create_task(runner._make(name))
+    while (status := read_status(runner.folder)) is None or "begun" not in status.lines:
+        await asyncio.sleep(0)
+    making.cancel()
+    await asyncio.wait([making])
+
+    status = read_status(runner.folder)
+    assert status is not None
+    assert status.state == "failed"
+    assert not (runner.folder / name).exists()
+
+
+def test_a_clock_that_is_set_back_brings_the_next_backup_back(tmp_path: Path) -> None:
+    now = 10 * 365 * 86400.0
+    runner = BackupRunner(tmp_path, _no_database, _Lines(), "0 3 * * *", clock=lambda: now)
+    runner._due = runner._next_due()
+    runner._follow_clock()
+
+    now = 1000.0
+    runner._follow_clock()
+
+    assert runner._due == 3 * 3600
 
 
 def test_only_the_oldest_whole_backups_are_removed(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 import os
 import socket
 import sys
+from pathlib import Path
 
 import pytest
 
 from schemas.settings.tree import Api, Broker, Db, Settings
 from services.supervisor.errors import StartRefused
+from services.supervisor.port_holder import port_holder
 from services.supervisor.ports import (
     PortRequest,
     check_plain_port,
@@ -24,6 +26,19 @@ def taken():
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         yield listener.getsockname()[1]
+
+
+def test_a_program_with_any_name_is_named(taken, tmp_path, monkeypatch):
+    """The kernel cuts names off in the midst of a letter; a folder `logs` beside a program makes it no platform."""
+    (tmp_path / "logs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    name = Path("/proc/thread-self/comm")
+    before = name.read_bytes()
+    name.write_bytes("ein-längerer-ñ".encode()[:15])
+    try:
+        assert port_holder(taken).endswith(f" (process {os.getpid()})")
+    finally:
+        name.write_bytes(before.strip())
 
 
 def numbers(settings, named=()):

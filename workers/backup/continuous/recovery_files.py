@@ -92,7 +92,7 @@ def _write_piece(files: RecoveryFiles, wal: Path, start: int, content: bytes) ->
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             os.ftruncate(descriptor, info.segment_size)
-            os.pwrite(descriptor, part, offset)
+            written = os.pwrite(descriptor, part, offset)  # less than all of it on a disk that is almost full
         finally:
             os.close(descriptor)
-        view, start = view[len(part) :], start + len(part)
+        view, start = view[written:], start + written

@@ -80,6 +80,20 @@ def test_the_home_of_a_lasting_folder_waits_a_week(elsewhere, shared, notes):
     assert not home.exists()
 
 
+@pytest.mark.parametrize("mark", ["", "no number", f"{9 * WEEK_S}"])
+def test_a_mark_that_was_cut_off_or_is_of_the_future_is_written_again(elsewhere, shared, notes, mark):
+    folder = create_data_folder(elsewhere / "project")
+    home = database_home.outside_home(folder, shared)
+    folder.path.rename(elsewhere / "unmounted")
+    (home / "orphan").write_text(mark)
+
+    database_home.remove_abandoned_homes(notes.info, shared, now=1000.0)
+    assert (home / "orphan").read_text() == "1000.0\n"
+    database_home.remove_abandoned_homes(notes.info, shared, now=1001.0 + WEEK_S)
+
+    assert not home.exists()
+
+
 def test_a_folder_that_comes_back_keeps_its_home(elsewhere, shared, notes):
     folder = create_data_folder(elsewhere / "project")
     home = database_home.outside_home(folder, shared)

@@ -8,6 +8,7 @@ from services.supervisor.processes.log_files import (
     refusal_in,
     warning_in,
 )
+from tests.full_disk import full_disk
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,36 @@ def test_a_log_is_private_and_turned_over_by_size(tmp_path):
     assert [log_name(path, number).read_text() for number in (1, 2)] == ["line 3!\n", "line 2!\n"]
     assert not log_name(path, 3).exists()
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_log_that_cannot_be_turned_over_goes_on_in_its_file(tmp_path):
+    path = tmp_path / "x.log"
+    log_name(path, 1).mkdir()
+    log = LogFile(path, limit=10, older_files=1)
+
+    log.write(b"line 0!\n")
+    log.write(b"line 1!\n")
+    assert path.read_text() == "line 0!\nline 1!\n"
+
+    log_name(path, 1).rmdir()
+    log.write(b"line 2!\n")
+    log.close()
+    assert path.read_text() == "line 2!\n"
+
+
+def test_a_full_disk_ends_neither_the_platform_nor_the_log(tmp_path):
+    log = LogFile(tmp_path / "x.log", limit=20)
+    log.write(b"before\n")
+    with full_disk():
+        log.write(b"lost\n" * 3)
+        log.write(b"lost\n" * 3)
+    log.write(b"after\n")
+    with full_disk():
+        log.write(b"lost\n")
+        log.close()
+
+    assert log_name(log.path, 1).read_text() == "before\n"
+    assert log.path.read_text() == "after\n"
 
 
 def test_a_line_without_end_does_not_grow_in_memory(tmp_path):
