@@ -4,6 +4,8 @@ from msgspec import Struct
 
 from workers.management.interface.rights import Right
 
+_NO_ADMINISTRATOR = "00000000-0000-0000-0000-000000000000"
+
 
 class Administrator(Struct, frozen=True):
     """An administrator as the interface shows it. Times are ISO 8601 with zone."""
@@ -63,3 +65,11 @@ class Actor(Struct, frozen=True):
     session_id: str | None = None
     token_id: str | None = None
     needs_factor: bool = False
+
+    @property
+    def scope(self) -> str | None:
+        """Whose sessions and tokens the actor may see and end: an administrator's id, or None for those of all, as an owner.
+
+        A token without an administrator (`headwater admin token`) has none of its own.
+        """
+        return None if self.rights is Right.OWNER else self.administrator_id or _NO_ADMINISTRATOR
