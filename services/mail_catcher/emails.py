@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
@@ -140,9 +140,9 @@ def _mailboxes(headers: tuple[tuple[str, str], ...], name: str) -> tuple[Mailbox
 def _date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
+        return date.astimezone(UTC) if date.tzinfo is not None else None
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return date if date.tzinfo is not None else None
 
 
 def _bodies(message: Message) -> tuple[list[str], list[str], list[EmailPart]]:

@@ -91,6 +91,11 @@ class DecoderProcess:
         try:
             async with asyncio.timeout(_START_S):
                 answer = await decoder._answer()
+        except (TimeoutError, OSError):
+            decoder.kill()
+            observe(DecoderEnded(f"not ready within {_START_S:g} s"))
+            await decoder.ended()
+            raise RenderFailed from None
         except BaseException:
             decoder.kill()
             await asyncio.shield(decoder.ended())

@@ -35,7 +35,7 @@ select pg_catalog.json_build_object(
     from pg_catalog.pg_index as i
     cross join lateral pg_catalog.unnest(i.indkey) with ordinality as place (attnum, number)
     join pg_catalog.pg_attribute as a on a.attrelid = i.indrelid and a.attnum = place.attnum
-    where i.indrelid = relation.oid and i.indisprimary),
+    where i.indrelid = relation.oid and i.indisprimary and place.number <= i.indnkeyatts),
   'policies', (
     select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
       'is_permissive', p.polpermissive,

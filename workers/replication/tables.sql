@@ -4,7 +4,7 @@
 -- Names of the columns of a table's primary key.
 select a.attname::text
 from pg_catalog.pg_index as i
-join pg_catalog.pg_attribute as a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+join pg_catalog.pg_attribute as a on a.attrelid = i.indrelid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])
 where i.indrelid = $1::oid and i.indisprimary
 
 -- name: types

@@ -73,8 +73,15 @@ LINES = st.sampled_from([
 ])  # fmt: skip
 
 
+NESTED = b"".join(
+    b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(1000)
+)
+
+
 @given(st.lists(LINES | st.binary(max_size=20), max_size=14).map(b"\r\n".join), st.text(max_size=10))
 @example(b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\n" * 1000, "")
+@example(NESTED, "")
+@example(b"Date: Fri, 31 Dec 9999 23:59:59 -2300", "")
 def test_any_bytes_are_a_letter(raw: bytes, recipient: str) -> None:
     letter = read(raw, recipient)
 

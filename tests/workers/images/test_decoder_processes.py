@@ -190,6 +190,13 @@ async def test_a_decoder_that_cannot_start_is_told_as_a_failure(
         assert made.width == 20
 
 
+async def test_a_decoder_that_is_not_ready_in_time_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_START_S", 0.001)
+
+    with pytest.raises(RenderFailed):
+        await module.DecoderProcess.start(DecoderLimits())
+
+
 async def test_a_decoder_holds_no_secret_and_no_foreign_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWATER_BROKER_URL", "nats://user:hidden@127.0.0.1")
     with open(__file__) as file:

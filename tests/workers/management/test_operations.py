@@ -53,6 +53,18 @@ async def test_the_audit_log_has_no_secrets(owner: Client) -> None:
     assert created["secret"] not in text
 
 
+async def test_a_long_argument_does_not_hide_the_others(owner: Client) -> None:
+    rows = [{"text": "x" * 100_000}]
+    await owner.refused("rows.insert", schema="public", table="not_there", rows=rows)
+    await owner.refused("rows.insert", table="y" * 20_000, rows=[{"z" * 8_000: 1} for _ in range(9)])
+
+    [wide, long] = (await owner.run("audit.list", operation="rows.insert", limit=2))["rows"]
+
+    assert (long["arguments"]["table"], long["arguments"]["schema"]) == ("not_there", "public")
+    assert long["arguments"]["rows"]["omitted"] > 100_000
+    assert wide["arguments"]["table"].startswith("yyy")
+
+
 async def test_pages_of_the_audit_log_hold_every_row_once(owner: Client) -> None:
     for _ in range(3):
         await owner.run("tokens.create", name="page")

@@ -13,6 +13,7 @@ from broker.processes.key_file import read_key_file
 from broker.processes.setting_files import find_file, setting_folders
 from schemas.keys.signing import SigningKey, read_signing_key, sign
 from schemas.settings.auth import Auth
+from schemas.settings.tree import SettingsError
 from workers.management.interface.errors import ManagementError
 
 LASTS_S = 60
@@ -55,10 +56,8 @@ def signed_token(claims: Mapping[str, object], settings: Auth) -> str:
     """Sign claims with the platform's signing key; reads its file. Raises: ManagementError (503) for a key that cannot be used."""
     try:
         return sign(claims, _signing_key(settings))
-    except (OSError, ValueError) as error:
-        raise ManagementError(
-            503, "no_signing_key", f"The signing key cannot be used ({type(error).__name__})"
-        ) from None
+    except (OSError, ValueError, SettingsError) as error:
+        raise ManagementError(503, "no_signing_key", f"The signing key cannot be used: {error}") from None
 
 
 def _signing_key(settings: Auth) -> SigningKey:

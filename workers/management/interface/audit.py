@@ -125,6 +125,25 @@ def _document(name: str, value: object) -> bytes | PersonalDocument:
 
 
 def _json(value: object) -> bytes:
-    """Return a value as JSON that Postgres stores: without NUL, and cut to its size if it is very long."""
-    text = msgspec.json.encode(value).replace(b"\\u0000", b"\\ufffd")
-    return text if len(text) <= _MOST_BYTES else msgspec.json.encode({"omitted": len(text)})
+    """Return a value as JSON that Postgres stores: without NUL, and without its longest members if it is very long."""
+    text = _encoded(value)
+    if len(text) <= _MOST_BYTES:
+        return text
+    members = msgspec.to_builtins(value, str_keys=True)
+    if not isinstance(members, dict):
+        return _omitted(text)
+    # One long argument must not hide the others, such as the table that was changed.
+    sizes = {name: len(_encoded(member)) for name, member in members.items()}
+    for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
+        members[name] = {"omitted": sizes[name]}
+        if len(shortened := _encoded(members)) <= _MOST_BYTES:
+            return shortened
+    return _omitted(text)
+
+
+def _encoded(value: object) -> bytes:
+    return msgspec.json.encode(value).replace(b"\\u0000", b"\\ufffd")
+
+
+def _omitted(text: bytes) -> bytes:
+    return msgspec.json.encode({"omitted": len(text)})

@@ -86,7 +86,7 @@ async def end_other_sessions(context: OperationContext, arguments: NoArguments) 
 async def list_sessions(context: OperationContext, arguments: NoArguments) -> list[AdministratorSession]:
     """Return one's own sessions, the last used first; an owner gets those of all."""
     del arguments
-    mine = None if context.actor.rights is Right.OWNER else context.actor.administrator_id
+    mine = context.actor.scope
     pool = await context.database.own()
     current = context.actor.session_id
     return await fetch(pool, "sessions", AdministratorSession, mine, context.settings.session_idle_s, current)
@@ -95,7 +95,7 @@ async def list_sessions(context: OperationContext, arguments: NoArguments) -> li
 async def end_session(context: OperationContext, arguments: SessionReference) -> Done:
     """End a session; only an owner may end that of another administrator."""
     session_id = as_uuid(arguments.id)
-    mine = None if context.actor.rights is Right.OWNER else context.actor.administrator_id
+    mine = context.actor.scope
     pool = await context.database.own()
     if session_id is None or not await execute(pool, "end_session", session_id, mine):
         raise not_found(f"session {arguments.id}")

@@ -151,8 +151,13 @@ async def read_progress(context: OperationContext, arguments: NoArguments) -> li
 async def delete(context: OperationContext, arguments: BackupReference) -> Done:
     """Delete a backup."""
     folder = backup_folder(context.configuration.management)
-    context.before = await asyncio.to_thread(_summary, _path(folder, arguments.name))
-    await asyncio.to_thread(shutil.rmtree, _path(folder, arguments.name), ignore_errors=True)
+    path = _path(folder, arguments.name)
+    context.before = await asyncio.to_thread(_summary, path)
+    try:
+        await asyncio.to_thread(_remove, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ManagementError(409, "folder", f"The backup cannot be deleted: {reason}") from None
     return Done()
 
 
@@ -182,6 +187,14 @@ async def _taken(folder: Path, name: str) -> BackupStatus:
         "No supervisor makes backups here: the platform was not started by `headwater start`, or runs elsewhere",
         hint="Run `headwater backup FOLDER` on the machine of the database.",
     )
+
+
+def _remove(path: Path) -> None:
+    """Remove the folder of a backup, its manifest first: what is left after an error is no backup. Raises: OSError."""
+    if path.is_symlink():
+        raise OSError("its folder is a symbolic link")
+    (path / MANIFEST).unlink()
+    shutil.rmtree(path)
 
 
 def _path(folder: Path, name: str) -> Path:

@@ -42,7 +42,7 @@ class TokenReference(Struct, frozen=True, forbid_unknown_fields=True):
 async def list_tokens(context: OperationContext, arguments: NoArguments) -> list[AdministratorToken]:
     """Return one's own tokens, the newest first; an owner gets those of all."""
     del arguments
-    mine = None if context.actor.rights is Right.OWNER else context.actor.administrator_id
+    mine = context.actor.scope
     return await fetch(await context.database.own(), "tokens", AdministratorToken, mine)
 
 
@@ -77,7 +77,7 @@ async def create(context: OperationContext, arguments: NewToken) -> CreatedToken
 async def remove(context: OperationContext, arguments: TokenReference) -> Done:
     """Remove a token; it stops working at once. Only an owner may remove that of another administrator."""
     token_id = as_uuid(arguments.id)
-    mine = None if context.actor.rights is Right.OWNER else context.actor.administrator_id
+    mine = context.actor.scope
     if token_id is None or not await execute(await context.database.own(), "remove_token", token_id, mine):
         raise not_found(f"token {arguments.id}")
     return Done()

@@ -2,12 +2,16 @@
 
 import shlex
 import time
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from broker.processes.backup_requests import BackupSchedule, read_schedule
 from tests.platform import Platform, platform
+from tests.workers.management.conftest import Client
 from tests.workers.management.operations.conftest import RemoteAdministrator, administrator
+from workers.backup.manifest import MANIFEST, BackupManifest
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +103,30 @@ def test_names_of_backups_lead_nowhere_else(
     assert developer.refused("backups.plan_restore", name=name) == (404, "not_found")
     assert owner.refused("backups.delete", name=name) == (404, "not_found")
     assert developer.refused("backups.delete", name=name) == (403, "no_right")
+
+
+async def test_a_backup_that_cannot_be_deleted_is_an_error(owner: Client) -> None:
+    folder = Path(owner.worker.configuration.management.backup_folder)
+    name, elsewhere = "20260101T000000Z-abcd", folder / "elsewhere"
+    elsewhere.mkdir()
+    manifest = BackupManifest(
+        format=1,
+        made_at="",
+        headwater="",
+        server_version=180000,
+        migrations={},
+        files={},
+        blobs=0,
+        blob_bytes=0,
+    )
+    (elsewhere / MANIFEST).write_bytes(msgspec.json.encode(manifest))
+    (folder / name).symlink_to(elsewhere)
+
+    assert await owner.refused("backups.delete", name=name) == (409, "folder")
+    [listed] = (await owner.run("backups.list"))["backups"]
+
+    assert listed["name"] == name
+    (folder / name).unlink()
 
 
 def test_a_backup_is_deleted_by_an_owner(managed: Platform, backup: str) -> None:

@@ -45,7 +45,7 @@ select json_build_object(
       'may_insert', has_column_privilege(role.oid, relation.oid, attribute.attnum, 'insert'),
       'may_update', has_column_privilege(role.oid, relation.oid, attribute.attnum, 'update'),
       'is_generated', attribute.attgenerated <> '', 'is_identity', attribute.attidentity <> '',
-      'is_key', attribute.attnum = any (key.indkey)) order by attribute.attnum)
+      'is_key', attribute.attnum = any ((key.indkey::int2[])[0:key.indnkeyatts - 1])) order by attribute.attnum)
     from pg_attribute as attribute
     where attribute.attrelid = relation.oid and attribute.attnum > 0 and not attribute.attisdropped), '[]'),
   'triggers', array(select trigger.tgname from pg_trigger as trigger

@@ -186,6 +186,8 @@ _KEYS = {
 }
 """Settings beside those of auth that have a key of the same meaning: official name -> key."""
 _LISTS = frozenset({"api.schemas", "api.extra_search_path"})
+_ORDERED = frozenset({"db_schema", "db_extra_search_path"})
+"""Lists whose order means something: the first schema is the one of requests that name none, a search path is tried in its order."""
 
 
 def official_change(area: str, name: str, value: object) -> tuple[str, object] | None:
@@ -228,13 +230,18 @@ def differing(current: Mapping[str, Any], requested: Mapping[str, Any], path: st
         present = current.get(name)
         if isinstance(value, dict) and isinstance(present, dict):
             names += differing(present, value, f"{path}{name}.")
-        elif not _is_same(present, value):
+        elif not _is_same(present, value, is_ordered=name in _ORDERED):
             names.append(path + name)
     return names
 
 
-def _is_same(present: object, requested: object) -> bool:
-    """Return whether two values mean the same: unset and empty do, and so do lists in another order."""
-    if isinstance(present, str) and isinstance(requested, str) and "," in present + requested:
+def _is_same(present: object, requested: object, *, is_ordered: bool) -> bool:
+    """Return whether two values mean the same: unset and empty do, and so do lists in another order unless it counts."""
+    if (
+        isinstance(present, str)
+        and isinstance(requested, str)
+        and "," in present + requested
+        and not is_ordered
+    ):
         return sorted(present.split(",")) == sorted(requested.split(","))
     return present == requested or (present in (None, "") and requested in (None, ""))

@@ -68,16 +68,17 @@ class RowImport:
         self._allowed = {column.name for column in table.columns} if columns is None else set(columns)
         self._batch: list[ImportedRecord] = []
         self._size = 0
+        self._skips = False
         self.report = ImportReport(errors=[], columns=[], first=[])
 
     @property
     def is_full(self) -> bool:
-        """Whether the most errors that a report holds were found, so that reading stops."""
+        """Whether the most errors that a report holds were found, so that reading stops unless bad records are skipped."""
         return self.report.failed >= MAX_ERRORS
 
     async def run(self, upload: AsyncIterator[bytes], parser: RecordParser, *, skips: bool) -> None:
         """Read the file and store its records. Raises: DatabaseError, Disconnected."""
-        decoder = TextDecoder()
+        decoder, self._skips = TextDecoder(), skips
         await self._transaction.run(_IMMEDIATE)
         try:
             async for piece in upload:
@@ -122,7 +123,7 @@ class RowImport:
             await self._transaction.run(_BACK, _FREE)
             if len(batch) == 1:
                 self._error(batch[0].line, error.code, _message(error))
-            elif not self.is_full:
+            elif self._skips or not self.is_full:
                 middle = len(batch) // 2
                 await self._store(batch[:middle])
                 await self._store(batch[middle:])

@@ -12,21 +12,22 @@ select pg_catalog.json_build_object(
   'key', coalesce((
     select pg_catalog.json_agg(attribute.attname order by places.place)
     from (
-      select candidate.indkey
+      select candidate.indkey, candidate.indnkeyatts
       from pg_catalog.pg_index as candidate
       where candidate.indrelid operator(pg_catalog.=) relation.oid and candidate.indisunique and candidate.indisvalid
         and candidate.indimmediate and candidate.indpred is null and candidate.indexprs is null
         and not exists (
-          select from pg_catalog.unnest(candidate.indkey::pg_catalog.int2[]) as part (number)
+          select from pg_catalog.unnest(candidate.indkey::pg_catalog.int2[]) with ordinality as part (number, place)
           join pg_catalog.pg_attribute as nullable on nullable.attrelid operator(pg_catalog.=) relation.oid
             and nullable.attnum operator(pg_catalog.=) part.number
-          where not nullable.attnotnull)
+          where part.place operator(pg_catalog.<=) candidate.indnkeyatts and not nullable.attnotnull)
       order by candidate.indisprimary desc, candidate.indnkeyatts, candidate.indexrelid
       limit 1
     ) as chosen
     cross join lateral pg_catalog.unnest(chosen.indkey::pg_catalog.int2[]) with ordinality as places (number, place)
     join pg_catalog.pg_attribute as attribute on attribute.attrelid operator(pg_catalog.=) relation.oid
       and attribute.attnum operator(pg_catalog.=) places.number
+    where places.place operator(pg_catalog.<=) chosen.indnkeyatts
   ), '[]'::pg_catalog.json),
   'columns', coalesce((
     select pg_catalog.json_agg(pg_catalog.json_build_object(

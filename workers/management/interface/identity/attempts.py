@@ -50,8 +50,10 @@ async def forgive_network(pool: OwnPool, address: str) -> None:
 async def count_code(pool: OwnPool, administrator_id: str) -> None:
     """Count a code of an authenticator app that is about to be checked. Raises: ManagementError (429)."""
     in_window, in_day = _code_keys(administrator_id)
+    await _count(
+        pool, in_window, _MOST_CODES
+    )  # first: what it refuses is not checked, so it is no guess of the day
     await _count(pool, in_day, _MOST_CODES_A_DAY, _DAY_S)
-    await _count(pool, in_window, _MOST_CODES)
 
 
 async def count_challenge(pool: OwnPool, address: str) -> None:

@@ -4,6 +4,8 @@ from msgspec import Struct
 
 from workers.management.interface.rights import Right
 
+_NO_ADMINISTRATOR = "00000000-0000-0000-0000-000000000000"
+
 
 class Administrator(Struct, frozen=True):
     """An administrator as the interface shows it. Times are ISO 8601 with zone."""
@@ -65,3 +67,11 @@ class Actor(Struct, frozen=True):
     needs_factor: bool = False
     resource: str | None = None
     """The address at which a token is accepted alone, `/mcp` of this platform; None: everywhere."""
+
+    @property
+    def scope(self) -> str | None:
+        """Whose sessions and tokens the actor may see and end: an administrator's id, or None for those of all, as an owner.
+
+        A token without an administrator (`headwater admin token`) has none of its own.
+        """
+        return None if self.rights is Right.OWNER else self.administrator_id or _NO_ADMINISTRATOR

@@ -70,7 +70,7 @@ select relation.oid::text, pg_catalog.json_build_object(
     from pg_catalog.pg_index as index
     cross join lateral pg_catalog.unnest(index.indkey::smallint[]) with ordinality as key (number, place)
     join pg_catalog.pg_attribute as attribute on attribute.attrelid = relation.oid and attribute.attnum = key.number
-    where index.indrelid = relation.oid and index.indisprimary), '[]'),
+    where index.indrelid = relation.oid and index.indisprimary and key.place <= index.indnkeyatts), '[]'),
   'relationships', coalesce(linked.relationships, '[]'))
 from pg_catalog.pg_class as relation
 join pg_catalog.pg_namespace as space on space.oid = relation.relnamespace

@@ -80,6 +80,8 @@ def test_no_secret_is_among_them() -> None:
         ({"a": 0}, {"a": None}, ["a"]),
         ({"a": "x,y"}, {"a": "y,x"}, []),
         ({"a": "x,y"}, {"a": "x"}, ["a"]),
+        ({"db_schema": "x,y"}, {"db_schema": "y,x"}, ["db_schema"]),
+        ({"db_extra_search_path": "x,y"}, {"db_extra_search_path": "y,x"}, ["db_extra_search_path"]),
         ({"a": {"b": {"c": 1, "d": 2}}}, {"a": {"b": {"c": 3}}}, ["a.b.c"]),
         ({"a": {"b": 1}}, {"a": 1}, ["a"]),
         ({"a": 1}, {"z": 1}, ["z"]),

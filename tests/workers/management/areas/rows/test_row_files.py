@@ -239,3 +239,14 @@ async def test_a_long_import(developer: Client, table: str) -> None:
 
     assert (report["rows"], report["failed"], report["errors"][0]["line"]) == (19999, 1, 12346)
     assert await _count(developer, table) == 19999
+
+
+async def test_good_records_are_stored_after_the_most_errors_that_a_report_holds(
+    developer: Client, table: str
+) -> None:
+    lines = [f"{n},{'' if n <= 110 or n % 100 == 0 else n}" for n in range(1, 1001)]
+
+    report = await _import(developer, "\n".join(["id,name", *lines]).encode(), table=table, skip_errors=True)
+
+    assert (report["rows"], report["failed"], len(report["errors"])) == (881, 119, 100)
+    assert await _count(developer, table) == 881

@@ -170,6 +170,18 @@ async def test_requests_that_do_not_fit_are_refused(
     assert (await developer.refused("rows.list", table="nothing_here"))[0] == 404
 
 
+async def test_columns_that_a_key_only_includes_are_no_part_of_it(developer: Client) -> None:
+    name = f"t_{uuid.uuid4().hex[:12]}"
+    sql = f"create table {name} (id int, note text, primary key (id) include (note)); insert into {name} values (1)"
+    await developer.run("sql.run", sql=sql, read_only=False)
+
+    page = await developer.run("rows.list", table=name)
+    tried = await developer.run("policies.try", table=name, caller={"role": "service_role"})
+
+    assert page["table"]["key"] == ["id"]
+    assert [row["key"] for row in tried["rows"]] == [{"id": 1}]
+
+
 async def test_columns_are_described_for_editing(developer: Client, table: str) -> None:
     page = await developer.run(
         "rows.list",

@@ -177,6 +177,20 @@ async def test_twenty_wrong_codes_a_day_are_all(visitor: Client) -> None:
     assert statuses == [401] * 20 + [429] * 5
 
 
+async def test_refused_codes_do_not_count_against_the_day(visitor: Client) -> None:
+    _, email, app, _ = await with_app(visitor)
+    half = await half_signed_in(visitor, email)
+    own = await visitor.worker.database.own()
+    for _ in range(25):
+        await half.send("POST", "/sign-in/factor", {"code": app.wrong()})
+    async with own.transaction() as transaction:
+        await transaction.rows(
+            "update headwater.administrator_attempts set since = since - interval '16 minutes'"
+        )
+
+    assert (await half.send("POST", "/sign-in/factor", {"code": app.code()})).status == 200
+
+
 @pytest.mark.parametrize(
     "body", [{}, {"code": "000000", "recovery_code": "x"}, {"other": 1}, {"code": 1}, []]
 )

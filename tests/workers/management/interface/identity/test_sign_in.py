@@ -5,7 +5,9 @@ import uuid
 from dataclasses import replace
 
 from tests.workers.management.conftest import ORIGIN, Client, cookie_of
+from workers.management.interface.identity.model import Actor
 from workers.management.interface.rights import Right
+from workers.management.operations.tokens import CreatedToken
 
 PASSWORD = "a long enough password"
 
@@ -112,6 +114,24 @@ async def test_a_token_that_only_reads_cannot_change_anything(owner: Client, vis
 
     assert await program.refused("tokens.create", name="x") == (403, "read_only_token")
     assert len(await program.run("administrators.list")) >= 1
+
+
+async def test_a_token_without_an_administrator_sees_and_ends_nothing_of_administrators(
+    owner: Client, visitor: Client
+) -> None:
+    machine = Actor("command line", Right.OWNER, may_write=True, is_confirmed=True)
+    made = await visitor.worker.operate(
+        machine, "tokens.create", b'{"name": "ci", "rights": "developer", "may_write": true}', "", ""
+    )
+    assert isinstance(made, CreatedToken)
+    program = replace(visitor, token=made.secret, headers={})
+    [session] = [row for row in await owner.run("account.sessions") if row["is_current"]]
+    token = (await owner.run("tokens.create", name="of an owner"))["token"]
+
+    assert await program.run("account.sessions") == []
+    assert await program.run("tokens.list") == []
+    assert await program.refused("account.end_session", id=session["id"]) == (404, "not_found")
+    assert await program.refused("tokens.remove", id=token["id"]) == (404, "not_found")
 
 
 async def test_a_removed_and_an_ended_token_open_nothing(owner: Client, visitor: Client) -> None:
