@@ -127,6 +127,10 @@ REASONS: dict[str, dict[str, str]] = {
         "int(size)": SETTING,
         "int(value)": SETTING,
     },
+    "services/cli/migration.py": {
+        "int(datetime.now(UTC).strftime(_VERSION))": NUMBER,
+        "int(other[0])": PATTERN,
+    },
     "services/cli/project_commands/server.py": {
         "int(folder.lock.read_text() or 0)": OWN,
     },
@@ -418,8 +422,12 @@ REASONS: dict[str, dict[str, str]] = {
         "int(milliseconds[:16])": OWN,
     },
     "workers/backup/continuous/progress.py": {
+        "float(len(drill.faults))": NUMBER,
         "float(LOG not in self.faults and self.covered_until is not None)": NUMBER,
         "float(self.waiting_bytes)": NUMBER,
+    },
+    "workers/branches/check_database.py": {
+        "float(MOST_ROWS)": NUMBER,
     },
     "workers/backup/continuous/recovery_plan.py": {
         "float(time + BEHIND_S)": NUMBER,
@@ -496,6 +504,10 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/sync/follower.py": {
         "int(id.split('-')[0], 16)": DATABASE,
+    },
+    "workers/sync/overview.py": {
+        "int(options.get('limit', _MOST))": "written by the pool management, whose operation has checked it",
+        "int(shape.handle.rpartition('-')[2])": OWN,
     },
     "workers/sync/parameters.py": {
         "int(match.group(1))": PATTERN,

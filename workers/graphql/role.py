@@ -52,7 +52,7 @@ class CachedOperation:
     """Whether the document is valid, once that is known."""
 
 
-class DocumentCache(Generic[Key, Value]):
+class QueryCache(Generic[Key, Value]):
     """What was made of documents, by a key that the text is a part of; the oldest go first. Safe to use from several threads."""
 
     def __init__(self, most: int) -> None:
@@ -100,7 +100,7 @@ class RoleState:
         self.definition = Definition(schema)
         self.validator = Validator(schema)
         self._limits, self._documents = limits, documents
-        self._operations = DocumentCache[tuple[str, str | None], CachedOperation](_MOST_OPERATIONS)
+        self._operations = QueryCache[tuple[str, str | None], CachedOperation](_MOST_OPERATIONS)
 
     def operation(self, text: str, name: str | None) -> CachedOperation:
         """Return an operation of a document, parsed if it is not cached.

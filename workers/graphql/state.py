@@ -17,7 +17,7 @@ from workers.graphql.parse.limits import OperationLimits, limits_from
 from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
 from workers.graphql.reflect.rows import CatalogSnapshot
-from workers.graphql.role import DocumentCache, RoleState, store_bounded
+from workers.graphql.role import QueryCache, RoleState, store_bounded
 from workers.request_context.identity import IdentityResolver
 
 _MOST_ROLES = 250
@@ -29,7 +29,7 @@ class ParsedDocuments:
 
     def __init__(self, limits: OperationLimits) -> None:
         self._limits = limits
-        self._cache = DocumentCache[str, Document](_MOST_DOCUMENTS)
+        self._cache = QueryCache[str, Document](_MOST_DOCUMENTS)
 
     def __call__(self, text: str) -> Document:
         """Return the parsed document of a text. Raises: GraphQLFailure."""

@@ -84,6 +84,7 @@ SPECIAL = {
     "api.openapi_mode": "disabled",
     "api.error_verbosity": "minimal",
     "log.level": "debug",
+    "backup.drill": "monthly",
     "log.format": "json",
     "db.pooler.pool_mode": "session",
     "db.pooler.default_pool_size": 7,
