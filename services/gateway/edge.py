@@ -37,10 +37,11 @@ from services.gateway.requests.compression import ResponseCompression, encoded_h
 from services.gateway.requests.errors import gateway_error
 from services.gateway.requests.forward import BodyRejected, http_response, stream_response
 from services.gateway.requests.head_checks import answer_in_http11, head_fault
+from services.gateway.requests.ready_response import ReadyResponse, may_be_ready
 from services.gateway.requests.recent_writes import RecentWrites
 from services.gateway.requests.request import GatewayRequest, address_headers_of, read_request
 from services.gateway.requests.route_handler import Reply, RouteHandler
-from services.gateway.requests.routes import GatewayRoute
+from services.gateway.requests.routes import GatewayRoute, HandlerName
 from services.gateway.root_page import RootPage
 from services.middleware import cors
 from services.middleware.api_keys import ApiKeyRejected
@@ -175,6 +176,9 @@ class Edge:
                 )
         except Exception as error:  # any failure becomes a response
             response = _error_response(request, error)
+        is_shape = request.route is not None and request.route.handler is HandlerName.SYNC
+        if is_shape and may_be_ready(request, response):
+            return ReadyResponse(request, response)
         return _sent(request, response)
 
     async def resume(

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -75,6 +76,45 @@ def test_an_expired_token_ends_a_request_that_waits_and_a_new_one_goes_on(tables
     status, heads, _ = _ask(tables.url, tables, _token(tables, BOB), **place)
     assert status == 409
     assert heads["electric-handle"] != place["handle"]
+
+
+def test_every_answer_is_private_and_varies_by_its_caller(tables: Platform) -> None:
+    token = _token(tables, ALICE)
+    first, _ = _read(tables.url, tables, token, offset="-1")
+    place = {"offset": first["electric-offset"], "handle": first["electric-handle"]}
+    answers = {
+        "rows": (200, {"offset": "-1"}),
+        "poll": (200, {**place, "live": "true"}),
+        "events": (200, {**place, "live": "true", "live_sse": "true"}),
+        "unknown handle": (409, {"offset": "0_0", "handle": "1-2"}),
+        "malformed": (400, {"offset": "x"}),
+        "rejected token": (401, {"offset": "-1"}),
+    }
+
+    for name, (status, query) in answers.items():
+        # What waits ends with its token.
+        sent = "x.y.z" if status == 401 else _token(tables, ALICE, 2 if "live" in query else 3600)
+        found, heads, _ = _ask(tables.url, tables, sent, **query)
+        assert found == status, name
+        assert heads["cache-control"].startswith("private"), name
+        assert heads["vary"].startswith("authorization, apikey"), name
+
+
+def test_a_connection_goes_on_after_an_answer_and_ends_where_its_client_says_so(tables: Platform) -> None:
+    key = tables.values["SERVICE_ROLE_KEY"]
+    head = f"GET /sync/v1/shape?table=sync_cached&offset=-1 HTTP/1.1\r\nHost: x\r\napikey: {key}\r\n"
+    place = urlsplit(tables.url)
+    with socket.create_connection((str(place.hostname), place.port or 80), timeout=30) as client:
+        client.sendall(f"{head}\r\n{head}\r\n{head}Connection: close\r\n\r\n".encode())
+        received = b""
+        while piece := client.recv(65536):
+            received += piece
+
+    answers = received.split(b"HTTP/1.1 200 OK\r\n")[1:]
+    bodies = [json.loads(answer.partition(b"\r\n\r\n")[2]) for answer in answers]
+    assert [b"\r\nConnection: close\r\n" in answer for answer in answers] == [False, False, True]
+    assert bodies[0] == bodies[1] == bodies[2]
+    assert len(bodies[0]) == 3
 
 
 @pytest.fixture

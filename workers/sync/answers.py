@@ -61,7 +61,7 @@ def chunk_answer(handle: str, asked: str, number: int, body: bytes | FilePart, s
 
 def wait_answer(handle: str, offset: Offset) -> Response:
     """Return the answer to the edge that there is nothing behind an offset yet."""
-    return Response(WAIT, [(HANDLE, handle), (OFFSET, offset_text(offset))])
+    return Response(WAIT, [SERVER, VARY, (HANDLE, handle), (OFFSET, offset_text(offset))])
 
 
 def unchanged(response: Response, if_none_match: str | None) -> Response:

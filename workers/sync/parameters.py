@@ -23,6 +23,9 @@ _MAX_FIELDS = 2000
 _OFFSET = re.compile(r"(\d{1,20})_(\d{1,10}|inf)", re.ASCII)
 _PARAM = re.compile(r"params\[(\d{1,4})\]", re.ASCII)
 _SUBSET = "subset__"
+_SUBSET_MEMBERS = frozenset({"where", "params", "limit", "offset", "order_by", "where_expr", "order_by_expr"})
+_OF_BODY = frozenset({"table", "columns", "queryable_columns", "replica", "log", "etags", "handle"})
+"""Parameters that a body may have beside a subset. `where`, `params` and `offset` are those of the subset there."""
 _MOST_LSN = 2**63 - 1
 _MOST_ROWS = 10**9
 INFINITE = 2**62
@@ -82,9 +85,10 @@ class ShapeRequest:
 
 def parse_request(query: str, body: bytes, *, needs_offset: bool = True) -> ShapeRequest:
     """Parse a request. Raises: InvalidParameters."""
-    options = _options(query)
+    sent = _sent(body)
+    options = _options(query) | {name: _of_body(sent, name) for name in _OF_BODY & sent.keys()}
     definition = parse_definition(options)
-    subset = _subset(options, body)
+    subset = _subset(options, sent)
     place = _offset(options) if needs_offset or "offset" in options else Place.START
     handle = options.get("handle", "")
     is_live = _flag(options, "live")
@@ -207,20 +211,32 @@ def _as_text(value: str | float | bool | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _subset(options: Mapping[str, str], body: bytes) -> SubsetRequest | None:
+def _sent(body: bytes) -> dict[str, object]:
+    """Return the members of a body."""
+    if not body.strip():
+        return {}
+    try:
+        return msgspec.json.decode(body, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise InvalidParameters("body", "must be a JSON object") from None
+
+
+def _of_body(sent: Mapping[str, object], name: str) -> str:
+    value = sent[name]
+    if not isinstance(value, str) or "\0" in value:
+        raise InvalidParameters(name, "must be a text")
+    return value
+
+
+def _subset(options: Mapping[str, str], sent: Mapping[str, object]) -> SubsetRequest | None:
     """Return the subset that a query or a body asks for. A body wins over the query."""
+    inner = sent.get("subset", sent)
+    if not isinstance(inner, dict):
+        raise InvalidParameters("subset", "must be an object")
     members: dict[str, object] = {
         name.removeprefix(_SUBSET): value for name, value in options.items() if name.startswith(_SUBSET)
     }
-    if body.strip():
-        try:
-            sent = msgspec.json.decode(body, type=dict[str, object])
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            raise InvalidParameters("body", "must be a JSON object") from None
-        inner = sent.get("subset", sent)
-        if not isinstance(inner, dict):
-            raise InvalidParameters("subset", "must be an object")
-        members |= inner
+    members |= {name: value for name, value in inner.items() if name in _SUBSET_MEMBERS}
     if not members:
         return None
     return _read_subset(members)

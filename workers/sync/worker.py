@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 from broker.requests.handler import RequestBody
 from schemas.caller import RejectedCaller
@@ -30,6 +30,7 @@ from workers.sync.errors import (
     DeleteNotAllowed,
     InvalidParameters,
     MustRefetch,
+    ShapeForbidden,
     ShapeMethodNotAllowed,
     ShapeNotReady,
     ShapeUnknown,
@@ -274,13 +275,29 @@ class SyncWorker:
         }
         return subset_answer(shape.handle, offset, _schema(resolved), metadata, rows)
 
+    async def _named(self, request: Request, handle: str) -> Shape | None:
+        """Return the shape of a handle if it is one of this caller; another caller's is as unknown as one that never was."""
+        named = self._registry.by_handle.get(handle)
+        if named is None:
+            return None
+        try:
+            asked = ShapeRequest(named.resolved.definition, Place.START, handle)
+            resolved = await self._resolve(request, asked)
+        except (InvalidParameters, ShapeForbidden):
+            return None
+        return self._registry.find(handle, resolved.key)
+
     async def _delete(self, request: Request) -> Response:
         if not self._registry.settings.allow_delete:
             raise DeleteNotAllowed
-        asked = parse_request(request.query, b"", needs_offset=False)
-        resolved = await self._resolve(request, asked)
-        handle = asked.handle
-        shape = self._registry.find(handle, resolved.key) if handle else self._registry.current(resolved.key)
+        options = dict(parse_qsl(request.query))
+        handle = options.get("handle", "")
+        if handle and "table" not in options:
+            shape = await self._named(request, handle)
+        else:
+            resolved = await self._resolve(request, parse_request(request.query, b"", needs_offset=False))
+            find = self._registry.find
+            shape = find(handle, resolved.key) if handle else self._registry.current(resolved.key)
         if shape is None:
             raise ShapeUnknown
         self._registry.end(shape, "a client deleted it")

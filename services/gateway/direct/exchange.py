@@ -29,11 +29,11 @@ from schemas.blobs import SMALL_OBJECT
 from schemas.caller import RejectedCaller
 from schemas.http import Request, Response
 from services.gateway.direct.known_heads import RequestHead
-from services.gateway.direct.response import response_bytes
 from services.gateway.edge import Edge, RequestCrashed
 from services.gateway.requests.errors import gateway_error
 from services.gateway.requests.head_checks import is_valid_host
 from services.gateway.requests.request import GatewayRequest, first_headers, headers_of
+from services.gateway.requests.response_bytes import response_bytes
 from services.gateway.requests.route_handler import ForwardHandler, Reply
 from services.gateway.requests.routes import HandlerName, route_of
 from services.gateway.requests.session_cookies import hide_session

@@ -5,6 +5,9 @@ from schemas.http import Headers, Response
 from services.gateway.requests.request import GatewayRequest
 from services.middleware.errors import error_response
 
+_OF_SYNC = [("cache-control", "private, no-store"), ("vary", "authorization, apikey")]
+"""No cache may store an answer about shapes that depends on who asks."""
+
 
 def gateway_error(
     request: GatewayRequest,
@@ -23,7 +26,7 @@ def gateway_error(
         message,
         hint=hint,
         code=code,
-        headers=headers,
+        headers=[*(headers or []), *_OF_SYNC] if request.area == "sync" else headers,
         outcome=outcome,
         version=parse_api_version(request.first.get(VERSION_HEADER)),
         request_id=request.id,

@@ -74,6 +74,24 @@ def test_a_request_is_read_whole() -> None:
     assert request.is_sse
 
 
+def test_a_body_wins_over_the_query_and_asks_for_a_subset_only_by_its_members() -> None:
+    whole = parse_request(
+        "table=u&offset=-1", b'{"table": "t", "columns": "\\"id\\"", "replica": "full", "other": 1}'
+    )
+    part = parse_request(
+        "offset=-1", b'{"table": "t", "where": "a = $1", "params": {"1": 5}, "offset": 2, "order_by": "a"}'
+    )
+
+    assert (whole.definition.table, whole.definition.columns, whole.subset) == (TABLE, ("id",), None)
+    assert whole.definition.is_full
+    assert (part.definition.table, part.definition.where, part.offset) == (TABLE, "", Place.START)
+    assert part.subset is not None
+    assert (part.subset.where, part.subset.params, part.subset.offset) == ("a = $1", ("5",), 2)
+    assert parse_request("table=t&offset=-1", b'{"subset": {}}').subset is None
+    with pytest.raises(InvalidParameters, match="Invalid"):
+        parse_request("offset=-1", b'{"table": 1}')
+
+
 def test_a_subset_comes_by_query_or_body() -> None:
     by_query = parse_request(
         'table=t&offset=-1&subset__where=a=$1&subset__params={"1":"x"}&subset__limit=2&subset__order_by=a',

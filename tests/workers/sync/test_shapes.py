@@ -141,6 +141,27 @@ async def test_changed_policies_grants_and_roles_are_obeyed(sync_pool: SyncPoolO
     assert answer.status == 403
 
 
+async def test_a_shape_is_deleted_by_its_handle_or_its_definition_by_its_own_callers(
+    sync_pool: SyncPoolOfTests,
+) -> None:
+    table = await sync_pool.table("id int primary key, owner uuid", "owner = auth.uid()")
+    first = sync_pool.client(table, user())
+    await first.read()
+
+    async def deleted(caller: Caller, **query: str) -> int:
+        return (await sync_pool.ask(query, caller, method="DELETE")).status
+
+    foreign = [await deleted(user(BOB), handle=first.handle), await deleted(ANON, handle=first.handle)]
+    named = await deleted(user(), handle=first.handle), await deleted(user(), handle=first.handle)
+    await first.read()
+    by_definition = await deleted(user(), table=table), await deleted(user(), table=table)
+
+    assert foreign == [404, 404]
+    assert named == by_definition == (202, 404)
+    assert await deleted(user()) == 400
+    assert first.refetches == 1
+
+
 async def test_a_handle_of_another_caller_is_an_unknown_one(sync_pool: SyncPoolOfTests) -> None:
     table = await sync_pool.table("id int primary key, owner uuid", "owner = auth.uid()")
     alice = sync_pool.client(table, user())

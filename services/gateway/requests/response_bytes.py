@@ -1,4 +1,4 @@
-"""A response as the bytes that a socket sends, for requests that aiohttp does not answer (`exchange.py`). Hot path.
+"""A response as the bytes that a socket sends, without aiohttp's objects (`direct/exchange.py`, `ready_response.py`). Hot path.
 
 The head is what `forward.http_response` and aiohttp make of the same response; a test compares both.
 """
