@@ -53,6 +53,8 @@ async def read_facts(url: str, slot: str, replicas: list[str]) -> dict[str, obje
             facts["webhooks"] = [dict(row) for row in await connection.fetch(_STATEMENTS["webhooks"])]
         if await connection.fetchval(_STATEMENTS["has_queue_consumers"]):
             facts["queues"] = [dict(row) for row in await connection.fetch(_STATEMENTS["queue_consumers"])]
+        if await connection.fetchval(_STATEMENTS["has_log_drains"]):
+            facts["log_drains"] = [dict(row) for row in await connection.fetch(_STATEMENTS["log_drains"])]
         facts["replacement"] = await _read_replacement(connection, url)
         applied: dict[str, int] = {}
         if await connection.fetchval(_STATEMENTS["has_history"]):

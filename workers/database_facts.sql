@@ -68,3 +68,12 @@ select pg_catalog.to_regclass('headwater.queue_consumers') is not null
 select function, queue, wanted, problem, last_error, (done_per_s OPERATOR(pg_catalog.=) 0 and failed_per_s OPERATOR(pg_catalog.>) 0) as is_failing
 from headwater.queue_consumers
 order by queue, function
+
+-- name: has_log_drains
+select pg_catalog.to_regclass('headwater.log_drains') is not null
+
+-- name: log_drains
+select drain, pg_catalog.max(error) as error, pg_catalog.sum(lost)::pg_catalog.int8 as lost, pg_catalog.sum(rejected)::pg_catalog.int8 as rejected
+from headwater.log_drains
+group by drain
+order by drain

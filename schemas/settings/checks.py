@@ -16,6 +16,7 @@ from schemas.claims_path import parse_claims_path
 from schemas.settings.auth_checks import auth_fault, normalized_auth
 from schemas.settings.backup_checks import backup_fault
 from schemas.settings.certificate_checks import certificate_fault, with_domain
+from schemas.settings.drain_checks import drain_fault
 from schemas.settings.functions import POLICIES
 from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
 from schemas.settings.queue_checks import consumers_fault
@@ -53,6 +54,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
         or storage_fault(settings.storage)
         or backup_fault(settings.backup)
         or consumers_fault(settings.functions)
+        or drain_fault(settings.logs.drain, are_stored=settings.log.store.enabled)
     )
     if fault:
         raise SettingsError(spelling.sentence(fault))

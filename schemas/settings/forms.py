@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from schemas.keys.secret import Secret
 from schemas.settings.functions import FunctionSettings
+from schemas.settings.logs import LogDrain
 from schemas.settings.storage import Bucket
 from schemas.settings.tree import Settings
 from schemas.settings.types import Duration, Quota, Size
@@ -25,6 +26,7 @@ _FORMS: dict[Any, str] = {
     Size: Size.FORM,
     dict[str, Bucket]: "a table of buckets",
     dict[str, FunctionSettings]: "a table of functions",
+    dict[str, LogDrain]: "a table of drains",
     dict[str, list[str]]: "a table of lists of texts",
     list: "a list of texts",
     dict: "a table of texts",

@@ -24,6 +24,7 @@ from schemas.settings.graphql import Graphql as Graphql
 from schemas.settings.idempotency import Idempotency as Idempotency
 from schemas.settings.live_reads import Live as Live
 from schemas.settings.log import Log
+from schemas.settings.logs import Logs
 from schemas.settings.management import Management
 from schemas.settings.observability import Observability as Observability
 from schemas.settings.realtime import RealtimeSettings as Realtime
@@ -383,6 +384,7 @@ class Settings(Struct, frozen=True):
     broker: Broker = field(default_factory=Broker)
     pools: Pools = field(default_factory=Pools)
     log: Log = field(default_factory=Log)
+    logs: Logs = field(default_factory=Logs)
     observability: Observability = field(default_factory=Observability)
 
 

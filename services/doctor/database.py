@@ -5,6 +5,7 @@ import re
 from msgspec import Struct
 
 from schemas.positions import ReplicaFacts
+from services.doctor.drains import LogDrainFacts, drain_findings
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.doctor.queues import QueueConsumerFacts, queue_findings
 from services.doctor.webhooks import WebhookFacts, webhook_findings
@@ -53,6 +54,7 @@ class DatabaseFacts(Struct, frozen=True):
     replicas: list[ReplicaFacts] = []
     webhooks: list[WebhookFacts] = []
     queues: list[QueueConsumerFacts] = []
+    log_drains: list[LogDrainFacts] = []
 
 
 def unreachable(reason: str) -> DoctorFinding:
@@ -72,6 +74,7 @@ def look_at_facts(facts: DatabaseFacts, *, realtime: bool) -> list[DoctorFinding
     findings += [_replica(replica) for replica in facts.replicas]
     findings += webhook_findings(facts.webhooks)
     findings += queue_findings(facts.queues)
+    findings += drain_findings(facts.log_drains)
     return findings + (_realtime_findings(facts) if realtime else [])
 
 

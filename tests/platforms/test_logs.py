@@ -12,6 +12,7 @@ from broker.logs.store import FOLDER
 from schemas.logs import LogRecord
 from tests.platform import Platform, platform
 from tests.platforms.conftest import token
+from tests.platforms.webhook_receiver import Receiver, receiver
 
 _FUNCTION = """
 Deno.serve(async (request) => {
@@ -36,15 +37,28 @@ create table public.shown (id int);
 
 
 @pytest.fixture(scope="module")
-def logged() -> Iterator[Platform]:
-    """A platform with a function that calls a function of the database, which fails."""
-    with platform(environment={"HEADWATER_LOG_STORE_SLOW_STATEMENT": "0.2"}) as one:
+def target() -> Iterator[Receiver]:
+    """A receiver of log lines."""
+    with receiver() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def logged(target: Receiver) -> Iterator[Platform]:
+    """A platform with a function that calls a function of the database, which fails; its lines go to a receiver, too."""
+    drains = {"far": {"url": target.url("/lines"), "level": "debug"}}
+    settings = {"HEADWATER_LOG_STORE_SLOW_STATEMENT": "0.2", "HEADWATER_LOGS_DRAIN": json.dumps(drains)}
+    with platform(environment=settings) as one:
         source = one.data.parent / "supabase" / "functions" / "through" / "index.ts"
         source.parent.mkdir(parents=True)
         source.write_text(_FUNCTION)
         one.psql(_SQL)
         one.wait_for_catalog("shown")
         yield one
+
+
+def _sent(target: Receiver) -> list[dict[str, object]]:
+    return [json.loads(line) for event in target.at("/lines") for line in event.body.splitlines()]
 
 
 def lines_when(
@@ -61,7 +75,7 @@ def lines_when(
         time.sleep(0.1)
 
 
-def test_one_request_is_seen_through_all_parts(logged: Platform) -> None:
+def test_one_request_is_seen_through_all_parts(logged: Platform, target: Receiver) -> None:
     deadline = time.monotonic() + 60
     while logged.get("/functions/v1/through", {"x-request-id": "through-1"})[0] in (404, 503):
         assert time.monotonic() < deadline
@@ -78,6 +92,10 @@ def test_one_request_is_seen_through_all_parts(logged: Platform) -> None:
         ),
         LogFilter(request_id="through-1"),
     )
+    while not expected <= {line["kind"] for line in _sent(target) if line.get("request_id") == "through-1"}:
+        assert time.monotonic() < deadline, _sent(target)
+        time.sleep(0.2)  # between two looks: lines come in several requests
+    assert "log drains: 1 sends" in logged.command("doctor").stdout
     printed = logged.command("logs", "--request-id", "through-1", "--json")
 
     [failed] = [line for line in lines if line.kind == "StatementFailed"]

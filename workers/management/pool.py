@@ -12,9 +12,11 @@ from broker.processes.backup_requests import BackupSchedule, backup_folder, writ
 from broker.processes.data_folder import data_folder
 from broker.requests.call import Calls
 from broker.subjects import MANAGEMENT
+from schemas.database_logins import MANAGEMENT as MANAGEMENT_LOGIN
 from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.management.areas.logs.drains.drain_leader import DrainLeader
 from workers.management.areas.logs.keeper import LogKeeper
 from workers.management.interface.audit import seal_audit_rows
 from workers.management.interface.backends.database import ManagementDatabase
@@ -65,6 +67,11 @@ async def serve_pool(resources: Resources) -> None:
         keeper = LogKeeper.of(resources.connection, store, data_folder() / FOLDER)
         resources.process.on_drain(keeper.close)
         keeper.start()
+    drains = resources.settings.logs.drain
+    if any(drain.enabled for drain in drains.values()):
+        leader = DrainLeader(resources.url_of(MANAGEMENT_LOGIN), resources.connection, drains)
+        resources.process.on_drain(leader.close)
+        leader.begin()
     await resources.serve(MANAGEMENT, worker.answer)
 
 

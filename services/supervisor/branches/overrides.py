@@ -45,6 +45,7 @@ _SERVICES_ELSEWHERE = (
     "backup.**",
     "certificates.**",
     "observability.otlp_*",
+    "logs.**",
 )
 _ADDRESSES_AND_PLACES = (
     "api.external_url",

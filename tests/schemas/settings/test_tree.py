@@ -20,6 +20,7 @@ from schemas.settings.auth_providers import External
 from schemas.settings.environment import environment_names
 from schemas.settings.forms import keys as keys_of_table
 from schemas.settings.functions import FunctionSettings
+from schemas.settings.logs import LogDrain
 from schemas.settings.process_environment import PROCESS_VARIABLES
 from schemas.settings.reading import load_settings
 from schemas.settings.storage import Bucket
@@ -148,6 +149,7 @@ SPECIAL = {
     "storage.webhook_url": "https://example.org/events",
     "storage.cdn_purge_endpoint_url": "https://example.org/cdn",
     "storage.events_max_age": Duration(8 * 86400),
+    "logs.drain": {"far": LogDrain(enabled=False, labels={"site": "one"}, level="error")},
     "functions": {"hello": FunctionSettings(verify_jwt=False, memory_mb=77, allow_net=["example.org"])},
     "storage.buckets": {
         "images": Bucket(public=True, file_size_limit=Size(777), allowed_mime_types=["image/*"])

@@ -24,7 +24,7 @@ from workers.management.areas.settings.config_file import ConfigFile
 from workers.settings.live_settings import LiveSettings
 
 _MAY_HOLD_SECRETS = frozenset({
-    "api.app_settings", "auth.sms.test_otp", "auth.email.smtp.headers", "auth.sms.vonage.api_key", "db.settings", "functions",
+    "api.app_settings", "auth.sms.test_otp", "auth.email.smtp.headers", "auth.sms.vonage.api_key", "db.settings", "functions", "logs.drain",
 })  # fmt: skip
 SECRET_KEYS = (
     frozenset(".".join(path) for path, kind in KINDS.items() if holds_secret(kind)) | _MAY_HOLD_SECRETS

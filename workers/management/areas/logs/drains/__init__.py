@@ -1,0 +1,1 @@
+"""Log lines sent to other systems (docs/drains.md)."""
