@@ -6,11 +6,12 @@ do not use them up. A link of a PKCE flow leads to a session only with the flow'
 application's server does without, as the official clients expect.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit, flow_state
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import one_time
@@ -56,7 +57,7 @@ _FIRST = {"invite": SignInMethod.INVITE, "recovery": SignInMethod.RECOVERY}
 _HALF = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
 
 
-class VerifyBody(msgspec.Struct):
+class VerifyBody(SecretRecord, msgspec.Struct):
     """A typed code with its address, or the token of a link."""
 
     type: str = ""
@@ -73,7 +74,7 @@ class CodeSignIn:
 
     user: AuthUser
     grant: SessionGrant | None = None
-    auth_code: str = ""
+    auth_code: str = field(default="", repr=False)
 
 
 async def follow(context: EndpointContext, request: AuthRequest) -> Response:
