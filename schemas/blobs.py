@@ -16,6 +16,8 @@ once, which decides and writes the row. A pool that does not write it answers wi
 
 from msgspec import Struct, field
 
+from schemas.keys.secret_record import SecretRecord
+
 SMALL_OBJECT = 64 * 1024
 """The longest object, in bytes, whose upload is one message."""
 
@@ -57,7 +59,7 @@ class UploadAllowance(Struct, frozen=True, array_like=True):
     """Counted from the moment in which the gateway sent the request to the pool."""
 
 
-class UploadGrant(Struct, frozen=True, array_like=True, tag="wanted"):
+class UploadGrant(SecretRecord, Struct, frozen=True, array_like=True, tag="wanted"):
     """The pool requests the body in the blob store: as a new blob, or appended at `offset` of a resumable upload.
 
     `ticket` records what the pool has checked; it comes back with `StoredBody`. `most` limits the bytes; beyond it the

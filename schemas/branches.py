@@ -7,8 +7,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from schemas.keys.secret_record import SecretRecord
 
-class CopyTask(Struct, frozen=True, tag="copy"):
+
+class CopyTask(SecretRecord, Struct, frozen=True, tag="copy"):
     """Copy the files of a database."""
 
     source: str
@@ -21,7 +23,7 @@ class CopyTask(Struct, frozen=True, tag="copy"):
     """Segments of the log that a stopped database needs; empty: all."""
 
 
-class PrepareTask(Struct, frozen=True, tag="prepare"):
+class PrepareTask(SecretRecord, Struct, frozen=True, tag="prepare"):
     """Take what belongs to the parent alone out of a copied database, which runs, and seal with the branch's keys what stays."""
 
     url: str
@@ -36,7 +38,7 @@ class PrepareTask(Struct, frozen=True, tag="prepare"):
     """Patterns of stored settings that the branch does not take over (`schemas/settings/cleared.py`)."""
 
 
-class CompareTask(Struct, frozen=True, tag="compare"):
+class CompareTask(SecretRecord, Struct, frozen=True, tag="compare"):
     """Compare the schemas of a branch and its parent with the schema that both began with."""
 
     parent_url: str
@@ -45,7 +47,7 @@ class CompareTask(Struct, frozen=True, tag="compare"):
     """File with the schema of the moment of creation."""
 
 
-class MergeTask(Struct, frozen=True, tag="merge"):
+class MergeTask(SecretRecord, Struct, frozen=True, tag="merge"):
     """Bring what the branch changed to the parent: its migrations, and the rest as a new one of this name."""
 
     parent_url: str
@@ -130,16 +132,13 @@ class MergedBranch(Struct, frozen=True):
     """The schema that the next merge begins with; None if there was nothing to merge."""
 
 
-class BranchSecrets(Struct, frozen=True):
+class BranchSecrets(SecretRecord, Struct, frozen=True):
     """The keys and passwords of a branch, under the names of the settings."""
 
     jwt_secret: str = ""
     publishable_key: str = ""
     secret_key: str = ""
     db_password: str = ""
-
-    def __repr__(self) -> str:
-        return "BranchSecrets(***)"
 
 
 class BranchRecord(Struct, frozen=True):

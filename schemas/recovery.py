@@ -2,6 +2,8 @@
 
 from msgspec import Struct, field
 
+from schemas.keys.secret_record import SecretRecord
+
 
 class PlanTask(Struct, frozen=True, tag="plan"):
     """Find what a restore would read and give, and change nothing."""
@@ -40,7 +42,7 @@ class ListTask(Struct, frozen=True, tag="list"):
 RecoveryTask = PlanTask | FetchFilesTask | FillTask | ListTask
 
 
-class RecoveryPlan(Struct, frozen=True):
+class RecoveryPlan(SecretRecord, Struct, frozen=True):
     """What a restore reads and gives. Times are seconds since 1970."""
 
     archive: str

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.keys.sealing_keys import sealing_keys, signing_secrets
+from schemas.keys.secret_record import SecretRecord
 from schemas.keys.text_sealer import TextSealer
 from schemas.realtime import FilterCondition
 from schemas.row_filters import operand_key
@@ -71,7 +72,7 @@ class InvalidWebhook(ValueError):
     """A webhook, its filter or its target cannot be as it was given. The text says why and names no secret."""
 
 
-class WebhookTarget(Struct, frozen=True):
+class WebhookTarget(SecretRecord, Struct, frozen=True):
     """Where a webhook sends, and what its requests are signed with."""
 
     url: str

@@ -2,11 +2,13 @@
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
+
 NOT_REMOVED = "was not removed:"
 """In the lines of its error output in which the process of an order names records of DNS that remain."""
 
 
-class AcmeAccount(Struct, frozen=True):
+class AcmeAccount(SecretRecord, Struct, frozen=True):
     """The account at an authority: its key in PEM and the URL that the authority gave it."""
 
     directory: str
@@ -16,7 +18,7 @@ class AcmeAccount(Struct, frozen=True):
     """Of two accounts the later one is used; 0 of one that an earlier version created."""
 
 
-class IssuedCertificate(Struct, frozen=True):
+class IssuedCertificate(SecretRecord, Struct, frozen=True):
     """A certificate with its chain, and its key, in PEM."""
 
     chain: str
@@ -52,7 +54,7 @@ class RenewalAdvice(Struct, frozen=True, tag="advice"):
     """Why the authority could not be asked; `renew_at` is then the earlier advice."""
 
 
-class ChallengeAnswer(Struct, frozen=True):
+class ChallengeAnswer(SecretRecord, Struct, frozen=True):
     """What proves one domain. `certificate` and `key` (PEM) are those of TLS-ALPN-01. Sources: RFC 8555, 8.1; RFC 8737, 3."""
 
     domain: str
@@ -63,7 +65,7 @@ class ChallengeAnswer(Struct, frozen=True):
     key: str = ""
 
 
-class DnsMethod(Struct, frozen=True):
+class DnsMethod(SecretRecord, Struct, frozen=True):
     """How records of DNS-01 are written: by a program, or by updates of a name server (RFC 2136). Times in seconds."""
 
     hook: list[str] = []
@@ -75,7 +77,7 @@ class DnsMethod(Struct, frozen=True):
     wait_s: float = 0.0
 
 
-class OrderRequest(Struct, frozen=True, tag="order"):
+class OrderRequest(SecretRecord, Struct, frozen=True, tag="order"):
     """An order. The process reads it from its standard input, one line of JSON."""
 
     directory: str
@@ -107,7 +109,7 @@ class ChallengesReady(Struct, frozen=True, tag="challenges"):
     answers: list[ChallengeAnswer]
 
 
-class OrderDone(Struct, frozen=True, tag="done"):
+class OrderDone(SecretRecord, Struct, frozen=True, tag="done"):
     """The authority has issued a certificate."""
 
     chain: str
@@ -116,7 +118,7 @@ class OrderDone(Struct, frozen=True, tag="done"):
     account_url: str
 
 
-class OrderFailed(Struct, frozen=True, tag="failed"):
+class OrderFailed(SecretRecord, Struct, frozen=True, tag="failed"):
     """The order failed; the account is kept if there is one."""
 
     reason: str

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.keys.secret import Secret
+from schemas.keys.secret_record import SecretRecord
 from services.supervisor.data_folder.folder import (
     DataFolder,
     create_data_folder,
@@ -34,7 +35,7 @@ _NOTE = "s3.json"
 _PATH = "/storage/v1/s3"
 
 
-class _InUse(Struct, frozen=True):
+class _InUse(SecretRecord, Struct, frozen=True):
     access_key_id: str
     secret_access_key: str
     region: str

@@ -53,7 +53,7 @@ class GatewayKeys:
     """The configured keys, and the verifier of the platform's own tokens for keys that were rotated."""
 
     public: tuple[str, ...]
-    secret: tuple[str, ...]
+    secret: tuple[str, ...] = field(repr=False)
     verifier: Verifier
     _identified: BoundedCache[tuple[str, str | None], "_Credentials"] = field(
         default_factory=lambda: BoundedCache(_CACHED), compare=False

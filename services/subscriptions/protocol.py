@@ -8,17 +8,35 @@
 Source: the protocol's description in the repository `enisdenjo/graphql-ws`, PROTOCOL.md.
 """
 
+from enum import IntEnum
+
 import msgspec
 from msgspec import Raw, Struct
 
 NAME = "graphql-transport-ws"
-
-INTERNAL, INVALID, UNAUTHORIZED, FORBIDDEN = 4500, 4400, 4401, 4403
-NOT_ACCEPTABLE, INIT_TIMEOUT, EXISTS, TOO_MANY_INITS = 4406, 4408, 4409, 4429
-NORMAL, GOING_AWAY, TRY_AGAIN = 1000, 1001, 1013
+ACK = b'{"type":"connection_ack"}'
 _LONGEST_REASON = 123
 
-ACK = b'{"type":"connection_ack"}'
+
+class CloseCode(IntEnum):
+    """Codes that close a socket: those of the protocol from 4400 on, the others of RFC 6455."""
+
+    GOING_AWAY = 1001
+    """The edge ends."""
+    TRY_AGAIN = 1013
+    """The client reads too slowly."""
+    INVALID = 4400
+    UNAUTHORIZED = 4401
+    """A subscription before the acknowledgement."""
+    FORBIDDEN = 4403
+    """The credentials are rejected, or have ended."""
+    NOT_ACCEPTABLE = 4406
+    """The client does not offer this protocol."""
+    INIT_TIMEOUT = 4408
+    EXISTS = 4409
+    """Two operations with one id."""
+    TOO_MANY_INITS = 4429
+    INTERNAL = 4500
 
 
 class MessageRejected(Exception):

@@ -27,7 +27,7 @@ from services.subscriptions.pool_queries import (
     OperationQueries,
     OperationRejected,
 )
-from services.subscriptions.protocol import Complete, Init, MessageRejected, Ping, Subscribe
+from services.subscriptions.protocol import CloseCode, Complete, Init, MessageRejected, Ping, Subscribe
 from services.subscriptions.row_changes import RowChanges
 
 _CLOSE_S = 2.0
@@ -114,7 +114,7 @@ class GraphQLSocket:
             return socket
         self._transport, self._is_open = transport, True
         if socket.ws_protocol != protocol.NAME:
-            self.close(protocol.NOT_ACCEPTABLE, "Subprotocol not acceptable")
+            self.close(CloseCode.NOT_ACCEPTABLE, "Subprotocol not acceptable")
         else:
             self._after(self._settings.init_timeout, self._init_timed_out)
         try:
@@ -123,7 +123,7 @@ class GraphQLSocket:
                 if message.type is WSMsgType.TEXT:
                     self._read(message.data)
                 elif message.type is WSMsgType.BINARY:
-                    self.close(protocol.INVALID, "Messages are texts")
+                    self.close(CloseCode.INVALID, "Messages are texts")
                 else:
                     break
         finally:
@@ -140,7 +140,7 @@ class GraphQLSocket:
 
     def drain(self) -> None:
         """Ask the client to connect to another process, because this one stops."""
-        self.close(protocol.GOING_AWAY, "Going away")
+        self.close(CloseCode.GOING_AWAY, "Going away")
 
     # What the client sends
 
@@ -150,7 +150,7 @@ class GraphQLSocket:
         try:
             message = protocol.read(text)
         except MessageRejected as rejected:
-            self.close(protocol.INVALID, str(rejected))
+            self.close(CloseCode.INVALID, str(rejected))
             return
         match message:
             case Init(payload):
@@ -165,7 +165,7 @@ class GraphQLSocket:
 
     def _init(self, payload: dict[str, object]) -> None:
         if self._has_begun:
-            self.close(protocol.TOO_MANY_INITS, "Too many initialisation requests")
+            self.close(CloseCode.TOO_MANY_INITS, "Too many initialisation requests")
             return
         self._has_begun = True
         self._admitting = self._loop.create_task(self._authenticate(payload))
@@ -174,29 +174,29 @@ class GraphQLSocket:
         try:
             admitted = await self._admit(payload)
         except CallerRejected as rejected:
-            self.close(protocol.FORBIDDEN, str(rejected))
+            self.close(CloseCode.FORBIDDEN, str(rejected))
             return
         except Exception as error:  # no other task would report it
             observe(SubscriptionCrashed(traceback_of(error)))
-            self.close(protocol.INTERNAL, "Internal error")
+            self.close(CloseCode.INTERNAL, "Internal error")
             return
         self._caller = admitted.caller
         left_s = admitted.expires_at - time.time()
         if left_s < float("inf"):
-            self._after(max(left_s, 0.0), lambda: self.close(protocol.FORBIDDEN, "JWT expired"))
+            self._after(max(left_s, 0.0), lambda: self.close(CloseCode.FORBIDDEN, "JWT expired"))
         self._write(protocol.ACK)
 
     def _init_timed_out(self) -> None:
         if self._caller is None:
-            self.close(protocol.INIT_TIMEOUT, "Connection initialisation timeout")
+            self.close(CloseCode.INIT_TIMEOUT, "Connection initialisation timeout")
 
     def _subscribe(self, id: str, operation: bytes) -> None:
         caller = self._caller
         if caller is None:
-            self.close(protocol.UNAUTHORIZED, "Unauthorized")
+            self.close(CloseCode.UNAUTHORIZED, "Unauthorized")
             return
         if id in self._tasks:
-            self.close(protocol.EXISTS, f"Subscriber for {id} already exists")
+            self.close(CloseCode.EXISTS, f"Subscriber for {id} already exists")
             return
         json_id = msgspec.json.encode(id)
         if len(self._tasks) >= self._settings.max_operations:
@@ -294,7 +294,7 @@ class GraphQLSocket:
         if unsent > self._settings.max_unsent:
             self._statistics.slow += 1
             observe(SlowSubscriber(unsent))
-            self.close(protocol.TRY_AGAIN, "Slow consumer: too many bytes are unread")
+            self.close(CloseCode.TRY_AGAIN, "Slow consumer: too many bytes are unread")
 
     # The end
 

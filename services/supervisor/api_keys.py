@@ -6,7 +6,7 @@ With the development secret the legacy keys equal those of the official local st
 import base64
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schemas.keys.legacy_keys import EXPIRES as EXPIRES
 from schemas.keys.legacy_keys import ISSUER as ISSUER
@@ -18,11 +18,11 @@ from schemas.settings.tree import Auth
 class ApiKeys:
     """The keys of one platform, as texts."""
 
-    jwt_secret: str
+    jwt_secret: str = field(repr=False)
     anon_key: str
-    service_role_key: str
+    service_role_key: str = field(repr=False)
     publishable_key: str
-    secret_key: str
+    secret_key: str = field(repr=False)
 
 
 def keys_of(auth: Auth) -> ApiKeys:

@@ -58,7 +58,7 @@ class GatewayRequest:
     """Headers of every response: CORS and the request id."""
     is_sampled: bool = False
     """It leaves log lines although it is successful and quick."""
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
     caller: Caller | None = None
     """None until the caller is authenticated; a handler that authenticates by itself receives None."""
 

@@ -40,13 +40,13 @@ def running_server(
     Raises: StartFailed with the reason that its log gives.
     """
     with contextlib.ExitStack() as running:
-        for left in reversed(range(_PORTS_TRIED)):
+        for attempt in range(1, _PORTS_TRIED + 1):
             port = choose_ports([PortRequest("db", name, "", LOOPBACK, 0)], {"db": preferred_port}).db
             process = running.enter_context(_process(cluster, port, stop_s))
             try:
                 _wait(cluster, process, name, timeout_s, report)
             except StartFailed:
-                if not left or _PORT_IS_TAKEN not in log_text(cluster):
+                if attempt == _PORTS_TRIED or _PORT_IS_TAKEN not in log_text(cluster):
                     raise
             else:
                 break
@@ -68,7 +68,7 @@ def _process(cluster: Cluster, port: int, stop_s: float) -> Iterator["subprocess
         try:
             yield process
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)  # fast shutdown
             try:
                 process.wait(stop_s)
             except subprocess.TimeoutExpired:

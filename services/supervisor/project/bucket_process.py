@@ -12,13 +12,14 @@ from pathlib import Path
 
 import msgspec
 
+from schemas.keys.secret_record import SecretRecord
 from schemas.settings.storage import Bucket
 from services.supervisor.report import Reporter
 
 _MODULE = "services.supervisor.project.buckets"
 
 
-class BucketJob(msgspec.Struct, frozen=True):
+class BucketJob(SecretRecord, msgspec.Struct, frozen=True):
     """The buckets of a project, and the gateway that stores them."""
 
     buckets: dict[str, Bucket]

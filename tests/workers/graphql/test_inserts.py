@@ -204,9 +204,9 @@ async def test_a_trigger_that_keeps_back_rows_stops_a_nested_insert(fresh_shop: 
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ('Sale(objects: {total: "1", customerId: 1, customer: {email: "x"}})', '"customer_id" of Sale is given twice: as a value and by a related object'),
-        ('Customer(objects: {email: "x", sales: {total: "1", customerId: 1}})', '"customer_id" of Sale is given twice: as a value and by a related object'),
-        ('Customer(objects: {email: "x", sales: {total: "1", customer: {email: "y"}}})', '"customer_id" of Sale is given twice: as a value and by a related object'),
+        ('Sale(objects: {total: "1", customerId: 1, customer: {email: "x"}})', '"customer_id" of Sale is set more than once: by a value, a parent or a related object'),
+        ('Customer(objects: {email: "x", sales: {total: "1", customerId: 1}})', '"customer_id" of Sale is set more than once: by a value, a parent or a related object'),
+        ('Customer(objects: {email: "x", sales: {total: "1", customer: {email: "y"}}})', '"customer_id" of Sale is set more than once: by a value, a parent or a related object'),
         ('Sale(objects: {total: "1", customer: [{email: "x"}, {email: "y"}]})', '"customer" is one object, not a list of several'),
         ('Customer(objects: {email: "x", address: [{street: "x"}, {street: "y"}]})', '"address" is one object, not a list of several'),
         ('Customer(objects: {email: "x", sales: 1})', "Invalid input for SaleInsertInput type"),

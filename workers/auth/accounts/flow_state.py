@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.model import rejections
 from workers.auth.model.codes import hash_token, new_token
 from workers.auth.model.pkce import ChallengeMethod, CodeChallenge, check_verifier
@@ -42,7 +43,7 @@ class NewFlowState:
     id: UUID = field(default_factory=uuid4)
 
 
-class FlowState(Struct, frozen=True):
+class FlowState(SecretRecord, Struct, frozen=True):
     """A flow as its row contains it."""
 
     id: UUID

@@ -7,6 +7,7 @@ import re
 
 import msgspec
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.delivery.context import DeliveryContext
 from workers.auth.model import rejections
 from workers.auth.model.error_codes import ErrorCode
@@ -20,7 +21,7 @@ _MOST_BYTES = 64 * 1024
 _WORD = re.compile(r"[a-z0-9-]{1,64}")
 
 
-class CaptchaSecurity(msgspec.Struct):
+class CaptchaSecurity(SecretRecord, msgspec.Struct):
     """The captcha member of a body."""
 
     captcha_token: str | None = None

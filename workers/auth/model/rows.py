@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.model import claims
 from workers.auth.model.claims import MethodUse
 
@@ -44,7 +45,7 @@ class Factor(Struct, frozen=True):
     last_webauthn_challenge_data: object = None
 
 
-class AuthUser(Struct, frozen=True):
+class AuthUser(SecretRecord, Struct, frozen=True):
     """A user with identities and factors. Rows that the project inserted by SQL may lack almost everything."""
 
     id: UUID
@@ -95,7 +96,7 @@ class NewUser:
     role: str
     email: str = ""
     phone: str = ""
-    password_hash: str = ""
+    password_hash: str = field(default="", repr=False)
     email_confirmed_at: datetime | None = None
     phone_confirmed_at: datetime | None = None
     app_metadata: Metadata = field(default_factory=dict)
@@ -125,7 +126,7 @@ class SessionMethod(Struct, frozen=True):
     """For single sign-on: the id of its provider."""
 
 
-class AuthSession(Struct, frozen=True):
+class AuthSession(SecretRecord, Struct, frozen=True):
     """A session. `refresh_token_hmac_key` signs its refresh tokens, `refresh_token_counter` numbers them."""
 
     id: UUID

@@ -30,6 +30,7 @@ from msgspec import Struct
 
 from broker.archive.sealing import SealBroken, seal
 from broker.archive.store import ArchiveFileMissing, ArchiveStore, read_unsealed
+from schemas.keys.secret_record import SecretRecord
 
 SLOT_PREFIX = "headwater_archive_"
 ARCHIVES = "archives"
@@ -54,7 +55,7 @@ class ArchiveInfo(Struct, frozen=True):
     """An inventory was written before this file, so that it is damage if there is none."""
 
 
-class BaseInfo(Struct, frozen=True):
+class BaseInfo(SecretRecord, Struct, frozen=True):
     """A complete base backup."""
 
     name: str
@@ -128,7 +129,7 @@ class Archive:
     """One archive in a store. The first of `keys` encrypts."""
 
     store: ArchiveStore
-    keys: Sequence[bytes]
+    keys: Sequence[bytes] = field(repr=False)
     id: str
     inventory_lock: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False, repr=False)
 

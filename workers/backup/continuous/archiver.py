@@ -63,7 +63,7 @@ class Archiver:
 
     settings: Backup
     store: ArchiveStore
-    keys: list[bytes]
+    keys: list[bytes] = field(repr=False)
     url: str
     blobs: BlobStore | None
     progress: ArchiveProgress

@@ -43,7 +43,7 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     folder = data_folder()
     await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
     progress = ArchiveProgress(folder)
-    gauges = progress.show_gauges()
+    gauges = progress.add_gauges()
     blobs = BlobStore.open(settings.storage, data_folder()) if _copies_objects(settings) else None
     vault_key, sealing_key = environment.get(_VAULT_KEY, ""), environment.get(_SEALING_KEY, "")
     archiver = Archiver(

@@ -50,7 +50,7 @@ class ArchiveProgress:
         )
 
     def set_bases(self, bases: Sequence[BaseInfo]) -> None:
-        """Note the complete base backups, which are sorted by age, and from which moment on a restore can go."""
+        """Note the complete base backups, the oldest first, and from which moment on a restore can go."""
         self.base_at = bases[-1].began_at if bases else None
         shown = restorable(bases)
         self.oldest = shown[0].ended_at if shown else None
@@ -99,7 +99,7 @@ class ArchiveProgress:
         )
         write_archive_status(self.folder, status)
 
-    def show_gauges(self) -> list[Callable[[], None]]:
+    def add_gauges(self) -> list[Callable[[], None]]:
         """Add the metrics; return what removes them."""
         never = float("nan")
         return [

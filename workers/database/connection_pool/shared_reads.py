@@ -24,6 +24,7 @@ from functools import partial
 from typing import Protocol
 
 from broker.requests.fair_queue import PLATFORM
+from schemas.bounded_cache import BoundedCache
 from workers.database.errors import Disconnected, PoolBusy, PoolTimeout, SessionEnded
 from workers.database.protocol.exchange import ExchangeReply, PipelinedExchange
 from workers.database.protocol.postgres_connection import PostgresConnection
@@ -103,14 +104,15 @@ class SharedReads:
         self._collecting: _ReadGroup | None = None
         """Collects the reads of this loop iteration."""
         self._waiting: dict[str, tuple[_ReadGroup, asyncio.Task[None]]] = {}
-        """Groups that wait for a connection and are not full, by caller."""
+        """Groups that wait for a connection and are not full, by caller. A newer group of a caller replaces an older one, which no read
+        joins any more."""
         self._waiting_tasks: set[asyncio.Task[None]] = set()
         self._running: set[_ReadGroup] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._average_s: dict[str, float] = {}
+        self._average_s = BoundedCache[str, float](_MAX_STATEMENTS)
 
     def is_quick(self, spec: TransactionSpec) -> bool:
-        """Return whether a transaction may be shared and its last statement was quick recently."""
+        """Return whether a transaction may be shared and its last statement was quick recently; an unknown statement is not quick."""
         is_plain = spec.may_share and spec.isolation is None
         return is_plain and self._average_s.get(spec.statements[-1].text, _QUICK_S) < _QUICK_S
 
@@ -119,11 +121,8 @@ class SharedReads:
         text = spec.statements[-1].text
         average = self._average_s.get(text)
         if average is None:
-            if len(self._average_s) >= _MAX_STATEMENTS:
-                del self._average_s[next(iter(self._average_s))]
-            self._average_s[text] = seconds
-        else:
-            self._average_s[text] = average + (seconds - average) * (_RISE if seconds > average else _FALL)
+            average = seconds
+        self._average_s.put(text, average + (seconds - average) * (_RISE if seconds > average else _FALL))
 
     async def run(self, spec: TransactionSpec, caller_key: str = PLATFORM) -> RowsAndLongValue | None:
         """Run a transaction in a group; return None if it must run on a connection of its own.

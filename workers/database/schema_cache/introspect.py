@@ -1,4 +1,4 @@
-"""Reads the schema cache: a few statements in one snapshot, then pure steps from rows to a `Catalog`.
+"""Reads the schema cache: twelve statements in one snapshot, then pure steps from rows to a `Catalog`.
 
 The statements (`introspect.sql`) run as the login role, which is not a superuser: they read only the system catalogs, which
 every role may read. Building the catalog takes tens of milliseconds for large schemas, so it runs in a thread while the event
@@ -33,6 +33,7 @@ from workers.database.schema_cache.view_columns import trace_views
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database.schema_cache", "introspect.sql")
+_STATEMENT_S = 60.0
 _INSERT, _UPDATE, _DELETE = 8, 4, 16
 
 
@@ -42,14 +43,12 @@ class IntrospectOptions:
 
     schemas: tuple[str, ...]
     extra_search_path: tuple[str, ...] = ()
-    timeout_s: float = 60.0
-    """Time limit of each statement."""
 
 
 async def introspect(connection: asyncpg.Connection, options: IntrospectOptions, version: int) -> Catalog:
     """Read the system catalogs in one snapshot and return them as a catalog with the given version.
 
-    Raises: asyncpg.PostgresError, TimeoutError, OSError; a lock held by a migration counts as an error.
+    Raises: asyncpg.PostgresError, TimeoutError, OSError; LockNotAvailableError after 500 ms if a migration locks a catalog.
     """
     documents, views = await _read(connection, options)
     return await asyncio.to_thread(_build, documents, views, options, version)
@@ -72,14 +71,13 @@ async def _read(
         "media_handlers": (exposed,),
         "roles": (),
     }
-    limit = options.timeout_s
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        await connection.execute(_STATEMENTS["settings"], timeout=limit)
+        await connection.execute(_STATEMENTS["settings"], timeout=_STATEMENT_S)
         documents = {
-            name: await connection.fetchval(_STATEMENTS[name], *values, timeout=limit)
+            name: await connection.fetchval(_STATEMENTS[name], *values, timeout=_STATEMENT_S)
             for name, values in arguments.items()
         }
-        return documents, await connection.fetch(_STATEMENTS["views"], searched, timeout=limit)
+        return documents, await connection.fetch(_STATEMENTS["views"], searched, timeout=_STATEMENT_S)
 
 
 def _build(

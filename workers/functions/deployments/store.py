@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Struct
@@ -47,7 +47,7 @@ class StoredDeployments:
     """Everything that is deployed now. `unreadable`: secrets that were encrypted under another key, `outdated` under an older one."""
 
     functions: Mapping[str, ActiveVersion]
-    secrets: Mapping[str, str]
+    secrets: Mapping[str, str] = field(repr=False)
     digests: tuple[SecretDigest, ...] = ()
     unreadable: tuple[str, ...] = ()
     outdated: tuple[str, ...] = ()

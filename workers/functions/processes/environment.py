@@ -29,7 +29,7 @@ class FunctionKeys:
     anon: str
     service_role: str
     publishable: tuple[str, ...]
-    secret: tuple[str, ...]
+    secret: tuple[str, ...] = field(repr=False)
 
 
 def keys_of(settings: Settings) -> FunctionKeys:

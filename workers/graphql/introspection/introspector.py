@@ -42,7 +42,7 @@ class Introspector:
     ) -> object:
         """Return the value of a root field `__schema` or `__type`. `fields`: all nodes with its response key.
 
-        `variables` include the defaults of the operation; absent variables are not in it.
+        `variables` include the defaults of the operation; absent variables are not in them.
         Raises: GraphQLFailure if the query is invalid, or introspection is switched off.
         """
         if not self._schema.has_introspection:

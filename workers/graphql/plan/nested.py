@@ -141,11 +141,14 @@ class _InsertPlanner:
         row_indexes = [row_index for row_index, related in values for _ in related.as_list()]
         if not objects:
             return
+        keys = [
+            (_writable(draft.entity, column_name, relation), column_name, theirs)
+            for column_name, theirs in relation.columns
+        ]
         target = self.planning.schema.entities[relation.target]
         inserted = self.insert(target, objects, [{} for _ in objects], level + 1)
         for number, row_index in enumerate(row_indexes):
-            for column_name, theirs in relation.columns:
-                column = _writable(draft.entity, column_name, relation)
+            for column, column_name, theirs in keys:
                 inserted.returned_columns[theirs] = None
                 _set(
                     draft,
@@ -162,26 +165,31 @@ class _InsertPlanner:
             for _, value in values:
                 _check_single(relation, value)
         target = self.planning.schema.entities[relation.target]
-        objects: list[ArgumentValue] = []
-        rows: list[_Row] = []
-        for row_index, related_values in values:
-            for value in related_values.as_list():
-                row: _Row = {}
-                for key_column, theirs in relation.columns:
-                    column = _writable(target, theirs, relation)
-                    row[theirs] = InsertedValue(draft.number, row_index, key_column, column.type.sql)
-                objects.append(value)
-                rows.append(row)
-        if objects:
-            draft.returned_columns |= dict.fromkeys(key_column for key_column, _ in relation.columns)
-            self.insert(target, objects, rows, level + 1)
+        placed = [(row_index, value) for row_index, related in values for value in related.as_list()]
+        if not placed:
+            return
+        keys = [
+            (_writable(target, theirs, relation), key_column, theirs)
+            for key_column, theirs in relation.columns
+        ]
+        rows: list[_Row] = [
+            {
+                theirs: InsertedValue(draft.number, row_index, key_column, column.type.sql)
+                for column, key_column, theirs in keys
+            }
+            for row_index, _ in placed
+        ]
+        draft.returned_columns |= dict.fromkeys(key_column for key_column, _ in relation.columns)
+        self.insert(target, [value for _, value in placed], rows, level + 1)
 
 
 def _set(draft: _InsertDraft, row_index: int, column: str, value: Operand | InsertedValue) -> None:
     row = draft.rows[row_index]
     if column in row:
         described_column = f"{quoted(column)} of {draft.entity.name}"
-        raise GraphQLFailure(f"{described_column} is given twice: as a value and by a related object")
+        raise GraphQLFailure(
+            f"{described_column} is set more than once: by a value, a parent or a related object"
+        )
     row[column] = value
 
 

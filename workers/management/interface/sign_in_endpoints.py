@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.http import SERVER_ORIGIN, Request, Response, header
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface.audit import write_event
 from workers.management.interface.backends.database import ManagementDatabase
 from workers.management.interface.errors import ManagementError, invalid_arguments, not_signed_in
@@ -44,7 +45,7 @@ from workers.management.interface.respond import cookie_header, json_response
 T = TypeVar("T", bound=Struct)
 
 
-class SignInBody(Struct, frozen=True, forbid_unknown_fields=True):
+class SignInBody(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
     """Body of a sign-in: address and password, the secret of a link, or the answer of a passkey."""
 
     email: str = ""
@@ -53,7 +54,7 @@ class SignInBody(Struct, frozen=True, forbid_unknown_fields=True):
     passkey: PasskeyAnswer | None = None
 
 
-class FactorBody(Struct, frozen=True, forbid_unknown_fields=True):
+class FactorBody(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
     """Body of a second factor: exactly one of the fields."""
 
     code: str = ""
@@ -61,7 +62,7 @@ class FactorBody(Struct, frozen=True, forbid_unknown_fields=True):
     passkey: PasskeyAnswer | None = None
 
 
-class ConfirmBody(Struct, frozen=True, forbid_unknown_fields=True):
+class ConfirmBody(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
     """Body of a confirmation: exactly one of the fields."""
 
     password: str = ""

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
 from workers.management.interface.identity.model import AdministratorSession
 from workers.management.interface.identity.secrets import password_fault
@@ -25,7 +26,7 @@ class Me(Struct, frozen=True):
     session_id: str | None
 
 
-class PasswordChange(Struct, frozen=True, forbid_unknown_fields=True):
+class PasswordChange(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
     """A new password of one's own, 12 characters or more."""
 
     password: str

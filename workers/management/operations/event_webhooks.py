@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from schemas.keys.text_sealer import TextSealer
 from schemas.webhooks import (
     InvalidWebhook,
@@ -80,7 +81,7 @@ class EventWebhook(Struct, frozen=True):
     problem: str = ""
 
 
-class NewEventWebhook(Struct, frozen=True, forbid_unknown_fields=True):
+class NewEventWebhook(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
     """A webhook to add. Without `events` all of the source but truncate; without `columns` all; without `secret` one is made."""
 
     name: Annotated[str, limits.text(100)]
@@ -98,7 +99,7 @@ class NewEventWebhook(Struct, frozen=True, forbid_unknown_fields=True):
     secret: str | None = None
 
 
-class AddedWebhook(Struct, frozen=True):
+class AddedWebhook(SecretRecord, Struct, frozen=True):
     """A new webhook and the secret by which its receiver checks signatures."""
 
     id: str
@@ -120,7 +121,7 @@ class EventWebhookChange(Struct, frozen=True, forbid_unknown_fields=True):
     is_paused: bool | None = None
 
 
-class WebhookSecret(Struct, frozen=True):
+class WebhookSecret(SecretRecord, Struct, frozen=True):
     """The secret that signs now. The former one signs beside it until `former_until` (seconds since 1970, 0: no longer)."""
 
     secret: str

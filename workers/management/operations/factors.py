@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface.errors import ManagementError, not_found
 from workers.management.interface.identity import passkeys, recovery, totp_factor
 from workers.management.interface.identity.passkeys import (
@@ -32,14 +33,14 @@ class OwnFactors(Struct, frozen=True):
     passkeys: list[AdministratorPasskey]
 
 
-class FactorAdded(Struct, frozen=True):
+class FactorAdded(SecretRecord, Struct, frozen=True):
     """A factor is active. `recovery_codes` are new with the first factor, and not shown again."""
 
     recovery_codes: list[str]
     passkey: AdministratorPasskey | None = None
 
 
-class TotpCode(Struct, frozen=True, forbid_unknown_fields=True):
+class TotpCode(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
     """Six digits of the app that was just enrolled."""
 
     code: str

@@ -15,6 +15,7 @@ from broker.processes.setting_files import find_file, setting_folders
 from schemas.keys.key_rotation import RotationResult, RotationStep, entry_roles, rotate
 from schemas.keys.legacy_keys import legacy_key
 from schemas.keys.secret import Secret
+from schemas.keys.secret_record import SecretRecord
 from schemas.settings.auth import Auth
 from schemas.settings.auth_keys import listed_keys
 from schemas.settings.tree import (
@@ -68,7 +69,7 @@ class KeyOverview(Struct, frozen=True):
     fault: str = ""
 
 
-class ApiKeyText(Struct, frozen=True):
+class ApiKeyText(SecretRecord, Struct, frozen=True):
     """An API key as applications use it."""
 
     name: str

@@ -11,6 +11,8 @@ from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.page_cursor import check_text
 from workers.management.interface.rights import Right
 
+_LONGEST_VERSION = 20
+
 
 class PendingMigrations(Struct, frozen=True, forbid_unknown_fields=True):
     """Which migrations to apply: all that are pending, or those up to a version.
@@ -18,7 +20,7 @@ class PendingMigrations(Struct, frozen=True, forbid_unknown_fields=True):
     `include_late`: also those that are older than one which was applied.
     """
 
-    up_to: Annotated[str, limits.text(20)] | None = None
+    up_to: Annotated[str, limits.text(_LONGEST_VERSION)] | None = None
     include_late: bool = False
 
 
@@ -35,7 +37,7 @@ async def apply(context: OperationContext, arguments: PendingMigrations) -> Appl
     Raises: ManagementError (409 without a project folder, or if history and folder disagree).
     """
     if arguments.up_to is not None:
-        check_text("up_to", arguments.up_to, longest=20)
+        check_text("up_to", arguments.up_to, longest=_LONGEST_VERSION)
     folder = context.settings.project_folder
     if folder is None or not folder.is_dir():
         raise ManagementError(

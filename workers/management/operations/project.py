@@ -10,6 +10,7 @@ from msgspec import Struct
 from schemas.database_logins import MANAGEMENT, login_passwords
 from schemas.keys.legacy_keys import legacy_key
 from schemas.keys.secret import Secret
+from schemas.keys.secret_record import SecretRecord
 from schemas.settings.tree import Settings
 from workers.database.sessions.passwords import verifier
 from workers.database.transactions.interactive import statement
@@ -57,7 +58,7 @@ class LoginRequest(Struct, frozen=True, forbid_unknown_fields=True):
     read_only: bool = False
 
 
-class DatabaseLogin(Struct, frozen=True):
+class DatabaseLogin(SecretRecord, Struct, frozen=True):
     """A login of the database. Its password is valid for `lasts_s` seconds; a session that is open then stays open."""
 
     login: str

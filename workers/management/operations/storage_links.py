@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from schemas.http import Headers
 from schemas.images.reading import BadTransform, SideLimits, transform_of_body
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface.backends.pool_answers import path_part, path_tail
 from workers.management.interface.errors import invalid_arguments
 from workers.management.interface.operation import Operation, OperationContext
@@ -42,7 +43,7 @@ class UploadSigning(Struct, frozen=True, forbid_unknown_fields=True):
     replaces: bool = False
 
 
-class UploadUrls(Struct, frozen=True):
+class UploadUrls(SecretRecord, Struct, frozen=True):
     """Where a browser uploads the object itself, without a key.
 
     `url`: one PUT with the bytes. `resumable_url`: a TUS upload whose requests carry `headers` and the metadata `bucketName` and
@@ -74,7 +75,7 @@ class _SignedUrl(Struct, frozen=True):
     url: str = field(name="signedURL")
 
 
-class _SignedUpload(Struct, frozen=True):
+class _SignedUpload(SecretRecord, Struct, frozen=True):
     token: str
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface import argument_limits as limits
 from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
 from workers.management.interface.identity.model import AdministratorToken
@@ -26,7 +27,7 @@ class NewToken(Struct, frozen=True, forbid_unknown_fields=True):
     lasts_s: float | None = 30 * 86400.0
 
 
-class CreatedToken(Struct, frozen=True):
+class CreatedToken(SecretRecord, Struct, frozen=True):
     """The token and its secret, which is not shown again."""
 
     token: AdministratorToken

@@ -176,7 +176,7 @@ def _answers(
     if returning:
         results = [_result(function, scope, named, types) for function in returning]
         rows = [
-            shape.get("items", shape)
+            items if isinstance(items := shape.get("items"), dict) else shape
             for function, shape in zip(returning, results, strict=True)
             if function.returns is Returns.COMPOSITE
         ]

@@ -4,7 +4,7 @@ The gateway has verified the caller. The role comes from the token alone; storag
 policies must not apply. Source: docs/reference/storage.md, section 2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import msgspec
@@ -29,7 +29,7 @@ class StorageIdentity:
     role: str
     claims: str
     subject: str | None = None
-    token: str = ""
+    token: str = field(default="", repr=False)
 
     @property
     def is_service(self) -> bool:

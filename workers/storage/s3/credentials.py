@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.caller import RejectedCaller, UserCaller
+from schemas.keys.secret_record import SecretRecord
 from workers.database.transactions.interactive import decode_first, statement
 from workers.sql.files import read_statements
 from workers.storage.model.s3_keyring import S3Keyring
@@ -33,7 +34,7 @@ _MOUNT = "/storage/v1"
 _NOT_SECRET = "no secret is this one: it only takes as long to be refused"  # noqa: S105 - so it says
 
 
-class _Stored(Struct, frozen=True):
+class _Stored(SecretRecord, Struct, frozen=True):
     secret: str
     claims: dict[str, object]
 

@@ -18,6 +18,7 @@ from uuid import UUID
 
 import msgspec
 
+from schemas.keys.secret_record import SecretRecord
 from workers.database.transactions.interactive import Transaction, statement
 from workers.database.transactions.model import Statement
 from workers.sql.files import read_statements
@@ -28,7 +29,7 @@ _LENGTH = 12
 _PURPOSE = b"refresh token 1:"
 
 
-class RefreshRow(msgspec.Struct, frozen=True):
+class RefreshRow(SecretRecord, msgspec.Struct, frozen=True):
     """A token's row; `token` and `parent` are SHA-256 in hex."""
 
     id: int

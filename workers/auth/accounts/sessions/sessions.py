@@ -58,7 +58,7 @@ class SessionGrant:
     """A session with its current refresh token, and how it was obtained."""
 
     session: AuthSession
-    refresh_token: str
+    refresh_token: str = field(repr=False)
     way: SignInMethod | None = None
     """The method of this request, possibly `token_refresh`; None means the newest of `methods`."""
     address: str = ""

@@ -3,7 +3,7 @@
 All functions raise: DatabaseError (a trigger of the project may reject a change), Disconnected.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -28,7 +28,7 @@ class UserChange:
 
     email: str | None = None
     phone: str | None = None
-    password_hash: str | None = None
+    password_hash: str | None = field(default=None, repr=False)
     user_metadata: Metadata | None = None
     app_metadata: Metadata | None = None
     role: str | None = None

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.federation.oauth_server.registration import RESPONSE_TYPES, Registration
 from workers.auth.model.codes import hash_token, new_token
 from workers.auth.model.times import iso
@@ -21,7 +22,7 @@ from workers.sql.files import read_statements
 _SQL = read_statements("workers.auth.federation.oauth_server", "clients.sql")
 
 
-class OAuthClient(Struct, frozen=True):
+class OAuthClient(SecretRecord, Struct, frozen=True):
     """An application that signs users in with accounts of this server."""
 
     id: UUID

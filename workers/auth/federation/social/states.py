@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import flow_state
 from workers.auth.accounts.codes import one_time
 from workers.auth.accounts.codes.one_time import OneTimeToken
@@ -51,13 +52,13 @@ class ClaimedState:
     secrets: StateSecrets
 
 
-class _Row(Struct, frozen=True):
+class _Row(SecretRecord, Struct, frozen=True):
     id: UUID
     provider_type: str
     code_verifier: str | None = None
 
 
-class _Content(Struct, frozen=True):
+class _Content(SecretRecord, Struct, frozen=True):
     code_verifier: str = ""
     secret: str = ""
 

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from schemas.settings.types import Duration
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
@@ -33,7 +34,7 @@ _REFERRED_TO = ("23503", "23001")
 """SQLSTATEs of a foreign key that prevents a delete (the second: `on delete restrict`, from Postgres 18 on)."""
 
 
-class AdminUserBody(msgspec.Struct):
+class AdminUserBody(SecretRecord, msgspec.Struct):
     """The body that creates or changes a user."""
 
     email: str | None = None

@@ -10,7 +10,7 @@ another host than the callback's, gets the address of GET /authorize/continue in
 Source: docs/reference/auth.md, section 11.1; RFC 6749, 4.1.1; RFC 7636.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl
 from uuid import UUID, uuid4
 
@@ -50,7 +50,7 @@ class _AuthorizeParameters:
     scopes: tuple[str, ...]
     extra: dict[str, str]
     challenge: CodeChallenge | None
-    invite_token: str
+    invite_token: str = field(repr=False)
 
 
 async def authorize(context: EndpointContext, request: AuthRequest) -> Response:

@@ -14,7 +14,7 @@ Source: docs/reference/auth.md, sections 11.2 and 11.3; RFC 6749, 4.1.2; RFC 920
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 from uuid import UUID
 
@@ -53,7 +53,7 @@ class _SignInResult:
 
     account: ExternalSignIn
     session: tuple[AuthUser, SessionGrant] | None
-    code: str
+    code: str = field(repr=False)
 
 
 async def callback(context: EndpointContext, request: AuthRequest) -> Response:

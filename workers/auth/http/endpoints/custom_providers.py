@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.federation.providers import custom, custom_rules
 from workers.auth.federation.providers.client import ProviderClient
 from workers.auth.federation.providers.custom import CustomProviderRow
@@ -40,7 +41,7 @@ _COMMON_MEMBERS = (
 )  # fmt: skip
 
 
-class CustomProviderBody(msgspec.Struct):
+class CustomProviderBody(SecretRecord, msgspec.Struct):
     """The body that creates or changes a provider; absent members keep their value."""
 
     provider_type: str | UnsetType = UNSET
@@ -63,9 +64,6 @@ class CustomProviderBody(msgspec.Struct):
     token_url: str | UnsetType = UNSET
     userinfo_url: str | UnsetType = UNSET
     jwks_uri: str | UnsetType = UNSET
-
-    def __repr__(self) -> str:
-        return "CustomProviderBody(***)"
 
 
 async def listing(context: EndpointContext, request: AuthRequest) -> Response:

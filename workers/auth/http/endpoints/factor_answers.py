@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts.sessions import sessions
 from workers.auth.accounts.users import users
 from workers.auth.factors import factors
@@ -32,7 +33,7 @@ from workers.auth.model.request import AuthRequest, json_response
 from workers.auth.model.user_json import JsonObject
 
 
-class FactorAnswerBody(msgspec.Struct):
+class FactorAnswerBody(SecretRecord, msgspec.Struct):
     """An answer to a challenge."""
 
     challenge_id: UUID | None = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import code_messages, one_time
@@ -40,7 +41,7 @@ _OF_CHANGE = {
 _TYPES = (*_OF_NEW, *_OF_KNOWN, *_OF_CHANGE)
 
 
-class GenerateLinkBody(msgspec.Struct):
+class GenerateLinkBody(SecretRecord, msgspec.Struct):
     """The kind of link, and the user it is for."""
 
     type: str = ""

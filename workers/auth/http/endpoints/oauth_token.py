@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from schemas.http import Response, header
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.sessions import sessions
@@ -39,7 +40,7 @@ _PASSING = (409, 429)
 """Statuses after which a retry may succeed: a concurrent refresh, too many requests."""
 
 
-class OAuthTokenBody(msgspec.Struct):
+class OAuthTokenBody(SecretRecord, msgspec.Struct):
     """The form of a token request."""
 
     grant_type: str = ""

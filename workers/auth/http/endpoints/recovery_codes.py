@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.sessions import sessions
@@ -32,7 +33,7 @@ class RecoveryCodesBody(msgspec.Struct):
     friendly_name: str = ""
 
 
-class RecoveryCodeBody(msgspec.Struct):
+class RecoveryCodeBody(SecretRecord, msgspec.Struct):
     """A recovery code that a user typed."""
 
     code: str = ""

@@ -7,6 +7,7 @@ contains a user that does not exist. Source: docs/reference/auth.md, sections 4.
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import code_messages
@@ -32,7 +33,7 @@ from workers.auth.model.user_json import JsonObject, user_json
 from workers.database.transactions.interactive import Transaction
 
 
-class SignupBody(msgspec.Struct):
+class SignupBody(SecretRecord, msgspec.Struct):
     """The body of a sign-up."""
 
     email: str = ""

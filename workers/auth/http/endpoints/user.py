@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import code_messages
@@ -36,7 +37,7 @@ from workers.auth.model.user_json import merged_metadata, user_json, with_provid
 from workers.database.transactions.interactive import Transaction
 
 
-class UserBody(msgspec.Struct):
+class UserBody(SecretRecord, msgspec.Struct):
     """What a user may change."""
 
     email: str = ""

@@ -1,16 +1,18 @@
 """GET and POST /verify: uses up a link or a typed code. Source: docs/reference/auth.md, sections 5.7 and 5.8.
 
-A link always redirects to its target, with a session, a code (PKCE), a message or an error; HEAD changes nothing. If the
+A complete link redirects to its target, with a session, a code (PKCE), a message or an error; without type or token it is
+answered with 400; HEAD changes nothing. If the
 settings enable a confirmation page, GET returns a page with a button that POSTs, so that mail scanners, which follow links,
 do not use them up. A link of a PKCE flow leads to a session only with the flow's verifier; its `token_hash` posted by an
 application's server does without, as the official clients expect.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from schemas.http import Response
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit, flow_state
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes import one_time
@@ -56,7 +58,7 @@ _FIRST = {"invite": SignInMethod.INVITE, "recovery": SignInMethod.RECOVERY}
 _HALF = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
 
 
-class VerifyBody(msgspec.Struct):
+class VerifyBody(SecretRecord, msgspec.Struct):
     """A typed code with its address, or the token of a link."""
 
     type: str = ""
@@ -73,7 +75,7 @@ class CodeSignIn:
 
     user: AuthUser
     grant: SessionGrant | None = None
-    auth_code: str = ""
+    auth_code: str = field(default="", repr=False)
 
 
 async def follow(context: EndpointContext, request: AuthRequest) -> Response:

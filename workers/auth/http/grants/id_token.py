@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.passwords.login_failures import failures_logged
@@ -53,7 +54,7 @@ Begun: TypeAlias = tuple[AuthUser, SessionGrant]
 """The current row of a user, and his new session."""
 
 
-class IdTokenGrantBody(msgspec.Struct):
+class IdTokenGrantBody(SecretRecord, msgspec.Struct):
     """Body of a sign-in with an ID token."""
 
     id_token: str = ""
@@ -63,9 +64,6 @@ class IdTokenGrantBody(msgspec.Struct):
     client_id: str = ""
     issuer: str = ""
     link_identity: bool = False
-
-    def __repr__(self) -> str:
-        return f"Body(provider={self.provider!r})"
 
 
 async def id_token(context: EndpointContext, request: AuthRequest) -> TokenResponse:

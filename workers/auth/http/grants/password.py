@@ -7,6 +7,7 @@ thread, call the hook, start the session (one round trip).
 
 import msgspec
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.codes.guessing import (
@@ -38,7 +39,7 @@ from workers.database.transactions.interactive import decode_first
 _REJECTED = "Further password verification attempts will be rejected."
 
 
-class PasswordGrantBody(msgspec.Struct):
+class PasswordGrantBody(SecretRecord, msgspec.Struct):
     """The body of a sign-in."""
 
     email: str = ""

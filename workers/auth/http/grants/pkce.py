@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import msgspec
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit, flow_state
 from workers.auth.accounts.passwords.login_failures import SignInAttempt, failures_logged
 from workers.auth.accounts.users import users
@@ -21,7 +22,7 @@ from workers.auth.model.vault import CannotOpen
 from workers.database.transactions.interactive import Transaction
 
 
-class PkceGrantBody(msgspec.Struct):
+class PkceGrantBody(SecretRecord, msgspec.Struct):
     """The body of an exchange."""
 
     auth_code: str = ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from schemas.keys.secret_record import SecretRecord
 from workers.auth.accounts import audit
 from workers.auth.accounts.audit import AuditAction
 from workers.auth.accounts.sessions import counted_refresh, refresh_rows, rotation, sessions
@@ -31,7 +32,7 @@ _LOCK_WAIT_S = 5.0
 _PAUSE_S = (0.010, 0.030)
 
 
-class RefreshGrantBody(msgspec.Struct):
+class RefreshGrantBody(SecretRecord, msgspec.Struct):
     """The body of a refresh."""
 
     refresh_token: str = ""

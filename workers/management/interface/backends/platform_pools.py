@@ -8,11 +8,10 @@ import time
 
 import msgspec
 
+from broker import subjects
 from broker.nats.connection import NatsConnection
 from broker.observability.metrics import collect
 from broker.requests.call import Calls, PoolReply
-from broker.subjects import FUNCTIONS_WAKE, Subject
-from broker.subjects import REQUESTS as SERVED
 from schemas.caller import Caller, ServiceCaller
 from schemas.errors import Unavailable
 from schemas.http import Headers, Request, Response
@@ -30,6 +29,20 @@ from workers.management.interface.errors import ManagementError
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 _BUDGET_MS = 30_000
 _SAMPLE_S = 60.0
+_SWITCHES = {
+    "rest": ("api.enabled",),
+    "graphql": ("api.enabled", "graphql.enabled"),
+    "auth": ("auth.enabled",),
+    "storage": ("storage.enabled",),
+    "images": ("storage.enabled", "storage.image_transformation.enabled"),
+    "functions": ("edge_runtime.enabled",),
+    "replication": ("realtime.enabled",),
+    "realtime": ("realtime.enabled",),
+    "sync": ("realtime.enabled", "sync.enabled"),
+    "scheduler": ("scheduler.enabled",),
+    "webhooks": ("webhooks.enabled",),
+}
+"""The settings that must be true for a pool to run; the supervisor decides by the same ones (processes/plan.py)."""
 
 
 class PlatformPools:
@@ -48,24 +61,24 @@ class PlatformPools:
 
     async def waits_for_functions(self) -> bool:
         """Return whether no functions worker runs because the project lacks functions so far: one is started when it is needed."""
-        return self._calls is not None and await self._calls.is_heard(FUNCTIONS_WAKE)
+        return self._calls is not None and await self._calls.is_heard(subjects.FUNCTIONS_WAKE)
 
     def wake_functions(self) -> None:
         """Start the functions worker that waits for the first function."""
         if self._calls is not None:
-            self._calls.wake(FUNCTIONS_WAKE)
+            self._calls.wake(subjects.FUNCTIONS_WAKE)
 
     async def metrics(self) -> str:
         """Return the metrics of all processes as one Prometheus text. Raises: ManagementError (503) without a broker."""
-        return await collect(self.connection, [subject.pool for subject in SERVED])
+        return await collect(self.connection, [subject.pool for subject in subjects.REQUESTS])
 
-    async def ask(self, subject: Subject, content: bytes, timeout_s: float) -> bytes:
+    async def ask(self, subject: subjects.Subject, content: bytes, timeout_s: float) -> bytes:
         """Send a message that is no `Request` and return the answer. Raises: ManagementError (503) without a broker, Unavailable."""
         return (await self.connection.request(subject.name, content, timeout_s)).payload
 
     async def request(
         self,
-        subject: Subject,
+        subject: subjects.Subject,
         method: str,
         path: str,
         *,
@@ -101,29 +114,29 @@ def _without_broker() -> ManagementError:
     return ManagementError(503, "unavailable", "This needs the running platform, not the command line alone")
 
 
-def pools_off(settings: Settings) -> frozenset[str]:
-    """Return the pools that the settings switch off (pure)."""
+def pools_off(settings: Settings) -> dict[str, str]:
+    """Return the pools that the settings switch off, each with the key that does it (pure)."""
     storage = settings.storage
-    switches = {
-        "rest": settings.api.enabled,
-        "graphql": settings.api.enabled and settings.graphql.enabled,
-        "auth": settings.auth.enabled,
-        "storage": storage.enabled,
-        "images": storage.enabled and storage.image_transformation.enabled,
-        "functions": settings.edge_runtime.enabled,
-        "realtime": settings.realtime.enabled,
-        "sync": settings.realtime.enabled and settings.sync.enabled,
+    is_on = {
+        "api.enabled": settings.api.enabled,
+        "graphql.enabled": settings.graphql.enabled,
+        "auth.enabled": settings.auth.enabled,
+        "storage.enabled": storage.enabled,
+        "storage.image_transformation.enabled": storage.image_transformation.enabled,
+        "edge_runtime.enabled": settings.edge_runtime.enabled,
+        "realtime.enabled": settings.realtime.enabled,
+        "sync.enabled": settings.sync.enabled,
+        "scheduler.enabled": settings.scheduler.enabled,
+        "webhooks.enabled": settings.webhooks.enabled,
     }
-    return frozenset(pool for pool, is_on in switches.items() if not is_on)
+    switches = {pool: next((key for key in keys if not is_on[key]), None) for pool, keys in _SWITCHES.items()}
+    return {pool: key for pool, key in switches.items() if key is not None}
 
 
 def check_is_on(pool: str, settings: Settings) -> None:
     """Raise ManagementError (409) for a pool that the settings switch off: a request to it would wait for nothing."""
-    if pool in pools_off(settings):
-        section = "edge_runtime" if pool == "functions" else pool
-        raise ManagementError(
-            409, "switched_off", f"The pool {pool} is switched off", hint=f"Set {section}.enabled."
-        )
+    if key := pools_off(settings).get(pool):
+        raise ManagementError(409, "switched_off", f"The pool {pool} is switched off", hint=f"Set {key}.")
 
 
 async def follow_requests(pools: PlatformPools) -> None:

@@ -9,11 +9,12 @@ nothing afterwards (session fixation). An unknown address takes the same time an
 Limits on guessing: `attempts.py`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from schemas.client_networks import client_network
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface.errors import ManagementError
 from workers.management.interface.identity import attempts, passkeys, recovery, totp_factor
 from workers.management.interface.identity.model import Actor
@@ -27,7 +28,7 @@ _MOST_AGENT = 200
 TOTP, PASSKEY, RECOVERY_CODE = "totp", "passkey", "recovery_code"
 
 
-class _Login(Struct):
+class _Login(SecretRecord, Struct):
     id: str
     email: str
     has_totp: bool
@@ -48,7 +49,7 @@ class ClientOrigin:
     address: str
     user_agent: str
     origin: str = ""
-    cookie: str = ""
+    cookie: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class StartedSession:
 
     administrator_id: str
     email: str
-    secret: str
+    secret: str = field(repr=False)
     factors: list[str]
 
 
@@ -65,8 +66,8 @@ class StartedSession:
 class SecondFactor:
     """One proof: a code of an authenticator app, a recovery code, or the answer of a passkey."""
 
-    code: str = ""
-    recovery_code: str = ""
+    code: str = field(default="", repr=False)
+    recovery_code: str = field(default="", repr=False)
     passkey: PasskeyAnswer | None = None
 
     @property

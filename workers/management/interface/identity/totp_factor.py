@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.credentials.qr import svg_of
 from workers.credentials.totp import address_of, new_secret, step_of
 from workers.management.interface.errors import ManagementError
@@ -16,7 +17,7 @@ from workers.management.interface.identity.secrets import CannotUnseal, FactorSe
 from workers.management.interface.identity.store import execute, fetch_one
 
 
-class TotpEnrolment(Struct, frozen=True):
+class TotpEnrolment(SecretRecord, Struct, frozen=True):
     """What an authenticator app needs, shown once: the secret in base32, its `otpauth:` URI, and that as a QR code (SVG)."""
 
     secret: str

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface import argument_limits as limits
 from workers.management.interface.errors import ManagementError, invalid_arguments
 from workers.management.interface.operation import Operation, OperationContext, Run
@@ -51,7 +52,7 @@ class SignInAs(Struct, frozen=True, forbid_unknown_fields=True):
     lasts_s: Annotated[int, limits.number(1, _LONGEST_S)] = 15 * 60
 
 
-class ActingToken(Struct, frozen=True):
+class ActingToken(SecretRecord, Struct, frozen=True):
     """An access token of a user. It names no session, cannot be refreshed, and has the claim `act` with your name."""
 
     access_token: str

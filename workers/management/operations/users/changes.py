@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
 from workers.management.operations.account import Done
@@ -14,7 +15,7 @@ _NO_BAN = "none"
 _NOT_AUDITED = ("identities", "factors")
 
 
-class NewProjectUser(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class NewProjectUser(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A user to create, with an email address or a phone number. Without a password it signs in by a message or a provider."""
 
     email: str | UnsetType = UNSET
@@ -41,7 +42,7 @@ class ProjectUserChange(Struct, frozen=True, forbid_unknown_fields=True, omit_de
     role: str | UnsetType = UNSET
 
 
-class ProjectUserPassword(Struct, frozen=True, forbid_unknown_fields=True):
+class ProjectUserPassword(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
     """A new password of a user."""
 
     id: str

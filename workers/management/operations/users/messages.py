@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface.errors import ManagementError
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
@@ -50,7 +51,7 @@ class ActionLinkType(StrEnum):
     EMAIL_CHANGE_NEW = "email_change_new"
 
 
-class ActionLinkOrder(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ActionLinkOrder(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A link to make: for whom and for what. `password` is for `signup`, `new_email` for the changes of an address."""
 
     type: ActionLinkType
@@ -61,7 +62,7 @@ class ActionLinkOrder(Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     redirect_to: str = ""
 
 
-class ActionLink(Struct, frozen=True):
+class ActionLink(SecretRecord, Struct, frozen=True):
     """A link that signs the user in, and the code of the same message. They are shown once and work once."""
 
     action_link: str

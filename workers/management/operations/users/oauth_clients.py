@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from schemas.keys.secret_record import SecretRecord
 from workers.management.interface import argument_limits as limits
 from workers.management.interface.errors import invalid_arguments
 from workers.management.interface.operation import Operation, OperationContext, Run
@@ -53,7 +54,7 @@ class OAuthClientReference(Struct, frozen=True, forbid_unknown_fields=True):
     client_id: str
 
 
-class ProjectOAuthClient(Struct, frozen=True):
+class ProjectOAuthClient(SecretRecord, Struct, frozen=True):
     """A client. `client_secret` is there in the answer that made it, and not shown again."""
 
     client_id: str

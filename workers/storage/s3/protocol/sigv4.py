@@ -14,7 +14,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import quote, unquote_to_bytes
@@ -57,7 +57,7 @@ class SignatureClaim:
     """`x-amz-content-sha256`: a hash in hex, or how the payload is signed."""
     expires_s: int | None = None
     """Seconds that a presigned URL is valid; None for a signature in the header."""
-    token: str = ""
+    token: str = field(default="", repr=False)
 
     @property
     def scope(self) -> str:

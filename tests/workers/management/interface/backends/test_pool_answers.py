@@ -5,9 +5,11 @@ import pytest
 
 from schemas.http import Response
 from schemas.settings.functions import EdgeRuntime
+from schemas.settings.reading import load_settings
 from schemas.settings.storage import Storage as StorageSettings
 from schemas.settings.tree import Settings
-from workers.management.interface.backends.platform_pools import check_is_on, pools_off
+from services.supervisor.processes.plan import POOLS, _is_on
+from workers.management.interface.backends.platform_pools import _SWITCHES, check_is_on, pools_off
 from workers.management.interface.backends.pool_answers import check_answer, path_part, path_tail
 from workers.management.interface.errors import ManagementError
 
@@ -45,8 +47,27 @@ def test_pools_that_are_switched_off_are_named() -> None:
         edge_runtime=EdgeRuntime(enabled=False),
     )
 
-    assert pools_off(Settings()) == frozenset()
-    assert pools_off(settings) == {"storage", "images", "functions"}
+    assert pools_off(Settings()) == {}
+    assert pools_off(settings) == {
+        "storage": "storage.enabled",
+        "images": "storage.enabled",
+        "functions": "edge_runtime.enabled",
+    }
     with pytest.raises(ManagementError) as raised:
         check_is_on("functions", settings)
     assert (raised.value.status, raised.value.hint) == (409, "Set edge_runtime.enabled.")
+
+
+@pytest.mark.parametrize("key", sorted({key for keys in _SWITCHES.values() for key in keys}))
+def test_a_pool_is_off_where_the_supervisor_does_not_start_it(key: str) -> None:
+    settings, _ = load_settings(_config(key), {})
+
+    off = pools_off(settings)
+
+    assert off == {pool: key for pool in POOLS if not _is_on(pool, settings)}
+
+
+def _config(key: str) -> bytes:
+    """Return a configuration with one switch off."""
+    section, _, name = key.rpartition(".")
+    return f"[{section}]\n{name} = false\n".encode()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from workers.management.spellings.schema_metadata.types.model import (
     GeneratorInput,
     Object,
+    identifier,
     is_optional,
     quoted,
 )
@@ -51,38 +52,38 @@ def go_type(database: GeneratorInput, name: str, *, is_nullable: bool) -> str:
     if any(type["attributes"] for type in types):
         return _RECORD
     if name.startswith("_"):
-        return f"[]{go_type(database, name[1:], is_nullable=is_nullable)} "
+        return f"[]{go_type(database, name[1:], is_nullable=is_nullable)} "  # postgres-meta writes this space
     return _ANYTHING
 
 
 def _relation(database: GeneratorInput, relation: Object, operation: str) -> str:
     fields = [
         (
-            _word(column["name"]),
+            _member(column["name"]),
             go_type(database, column["format"], is_nullable=is_optional(column, operation)),
             column["name"],
         )
         for column in database.columns.get(relation["id"], ())
     ]
-    return _struct(f"{_word(relation['schema'])}{_word(relation['name'])}{operation}", fields)
+    return _struct(f"{_type_word(relation)}{operation}", fields)
 
 
 def _composite(database: GeneratorInput, type: Object) -> str:
-    """Return the struct of a composite type. Its members are known by the SQL spelling of their types alone."""
+    """Return the struct of a composite type. Enums and composite types inside it become `interface{}`, as in postgres-meta."""
     fields = [
         (
-            _word(attribute["name"]),
+            _member(attribute["name"]),
             _attribute_type(database.type_of(attribute["type_id"])["format"]),
             attribute["name"],
         )
         for attribute in type["attributes"]
     ]
-    return _struct(f"{_word(type['schema'])}{_word(type['name'])}", fields)
+    return _struct(_type_word(type), fields)
 
 
 def _attribute_type(format: str) -> str:
     if format.startswith("_"):
-        return f"[]{_attribute_type(format[1:])} "
+        return f"[]{_attribute_type(format[1:])} "  # as in columns
     return _TYPES.get(format, _ANYTHING)
 
 
@@ -100,5 +101,17 @@ def _tag(name: str) -> str:
     return quoted(tag) if "`" in tag else f"`{tag}`"
 
 
+def _type_word(value: Object) -> str:
+    """Return the name of the struct of a relation or type."""
+    name = f"{value['schema']}_{value['name']}"
+    return identifier(_word(name), name, "X")
+
+
+def _member(name: str) -> str:
+    """Return the name of a member. It begins with a capital letter, because other packages must see it."""
+    return identifier(_word(name), name, "X")
+
+
 def _word(name: str) -> str:
+    """Return a name in PascalCase by the rule of postgres-meta: all but ASCII letters and digits divide words."""
     return "".join(word[:1].upper() + word[1:] for word in _NO_WORD.split(name))

@@ -1,6 +1,7 @@
 """The input of a generator as data: objects of the catalog, each as the lists of the interface have it, in the order of their names."""
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 from workers.project.types.name_order import sort_key
 
 Object = Mapping[str, Any]
+_IN_IDENTIFIERS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nd"})
+"""Unicode's categories of letters and decimal digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,17 @@ def by_column_name(columns: Sequence[Object]) -> dict[int, list[Object]]:
     for column in sorted(columns, key=lambda column: sort_key(column["name"])):
         of_relation.setdefault(column["table_id"], []).append(column)
     return of_relation
+
+
+def identifier(word: str, name: str, prefix: str) -> str:
+    """Return `word`, which the rule of postgres-meta makes of `name`, if an identifier may begin like it.
+
+    That rule drops all but ASCII letters and digits, so nothing, or a digit at the beginning, may remain. Then the letters and digits
+    of the name are used, with a prefix.
+    """
+    if word and not word[0].isdigit():
+        return word
+    return prefix + (word or "".join(sign for sign in name if unicodedata.category(sign) in _IN_IDENTIFIERS))
 
 
 def is_optional(column: Object, operation: str) -> bool:

@@ -2,7 +2,12 @@
 
 import re
 
-from workers.management.spellings.schema_metadata.types.model import GeneratorInput, Object, quoted
+from workers.management.spellings.schema_metadata.types.model import (
+    GeneratorInput,
+    Object,
+    identifier,
+    quoted,
+)
 
 _NO_WORD = re.compile(r"[^a-zA-Z0-9]")
 _NO_WORDS = re.compile(r"[^a-zA-Z0-9]+")
@@ -124,12 +129,11 @@ def _block(head: str, lines: list[str]) -> str:
 
 
 def _class(value: Object) -> str:
-    return "".join(
-        word[:1].upper() + word[1:]
-        for part in (value["schema"], value["name"])
-        for word in _NO_WORD.split(part)
-    )
+    parts = (value["schema"], value["name"])
+    word = "".join(word[:1].upper() + word[1:] for part in parts for word in _NO_WORD.split(part))
+    return identifier(word, "".join(parts), "X")
 
 
 def _attribute(name: str) -> str:
-    return "_".join(word.lower() for word in _NO_WORDS.split(name))
+    word = "_".join(word.lower() for word in _NO_WORDS.split(name))
+    return identifier(word if word.strip("_") else "", name, "x_")

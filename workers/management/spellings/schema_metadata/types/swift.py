@@ -4,7 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workers.management.spellings.schema_metadata.types.model import GeneratorInput, Object, is_optional
+from workers.management.spellings.schema_metadata.types.model import (
+    GeneratorInput,
+    Object,
+    identifier,
+    is_optional,
+)
 from workers.project.types.name_order import sort_key
 
 _NO_WORD = re.compile(r"[^a-zA-Z0-9]")
@@ -139,11 +144,12 @@ def _type_word(name: str) -> str:
     """Return a name in PascalCase; an underscore at its beginning stays."""
     prefix = "_" if name.startswith("_") else ""
     words = _NO_WORDS.split(name.removeprefix("_"))
-    return prefix + "".join(word[:1].upper() + word[1:] for word in words)
+    word = "".join(word[:1].upper() + word[1:] for word in words)
+    return prefix + word if prefix and word else identifier(word, name, "X")
 
 
 def _property(name: str) -> str:
     """Return a name in camelCase, quoted if it is a key word."""
     first, *more = (word.lower() for word in _NO_WORD.split(name))
-    word = first + "".join(part[:1].upper() + part[1:] for part in more)
+    word = identifier(first + "".join(part[:1].upper() + part[1:] for part in more), name, "x")
     return f"`{word}`" if word in _KEY_WORDS else word
