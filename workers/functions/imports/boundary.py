@@ -60,9 +60,12 @@ def data_source(address: str) -> str | None:
 
 
 def config_faults(files: Sequence[Path], roots: Sequence[Path]) -> list[str]:
-    """Return which settings of configuration files name folders outside of the roots, one sentence each."""
+    """Return which settings of configuration files name folders outside of the roots, and which files are too long, one sentence each."""
     faults = []
     for file in files:
+        if _is_too_long(file):
+            faults.append(f"{file.name} is longer than {_LONGEST_CONFIG >> 20} MiB, so it was not examined")
+            continue
         for key, value in _entries(_read(file)):
             target = value.removeprefix("file:").removeprefix("//") if value.startswith("file:") else value
             if outside(Path(os.path.abspath(file.parent / target)).as_uri(), roots):
@@ -94,6 +97,13 @@ def _entries(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
                 and "\0" not in value
             ):
                 yield group, value.partition(":")[2].removeprefix("//") or "."
+
+
+def _is_too_long(file: Path) -> bool:
+    try:
+        return file.stat().st_size > _LONGEST_CONFIG
+    except OSError:
+        return False  # `map_of` or the runtime reports it
 
 
 def _read(file: Path) -> Mapping[str, object]:

@@ -59,6 +59,15 @@ def test_configurations_that_name_outside_folders_are_faults(
     assert bool(config_faults([file], real_roots([tmp_path]))) is is_fault
 
 
+def test_a_configuration_that_is_too_long_to_be_examined_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "deno.json"
+    file.write_text(" " * (1024 * 1024) + '{"workspace": ["/etc"]}')
+
+    assert config_faults([file], real_roots([tmp_path])) == [
+        "deno.json is longer than 1 MiB, so it was not examined"
+    ]
+
+
 def test_a_function_that_imports_an_outside_file_is_rejected_with_the_path(tmp_path: Path) -> None:
     folder = tmp_path / "supabase" / "functions" / "a"
     folder.mkdir(parents=True)

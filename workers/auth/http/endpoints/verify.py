@@ -55,7 +55,7 @@ _METHODS = {
     CodeKind.EMAIL_CHANGE_NEW: (SignInMethod.EMAIL_CHANGE,),
 }
 _FIRST = {"invite": SignInMethod.INVITE, "recovery": SignInMethod.RECOVERY}
-_HALF = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
+_OTHER_ADDRESS_PENDING = "Confirmation link accepted. Please proceed to confirm link sent to the other email"
 
 
 class VerifyBody(SecretRecord, msgspec.Struct):
@@ -83,19 +83,19 @@ async def follow(context: EndpointContext, request: AuthRequest) -> Response:
     _reject_incomplete(request.query("type"), request.query("token"))
     if context.settings.email.confirmation_page:
         return verify_page.page(request)
-    return await _followed(context, request)
+    return await _use_link(context, request)
 
 
-async def look(context: EndpointContext, request: AuthRequest) -> Response:
+async def head(context: EndpointContext, request: AuthRequest) -> Response:
     """Answer HEAD without using up the link."""
     del context, request
     return Response(200, [("cache-control", "no-store")])
 
 
-async def press(context: EndpointContext, request: AuthRequest) -> Response:
+async def confirm_page(context: EndpointContext, request: AuthRequest) -> Response:
     """Use up a link whose confirmation page was answered. Raises: AuthError (400) if the link is incomplete."""
     _reject_incomplete(request.query("type"), request.query("token"))
-    return await _followed(context, request)
+    return await _use_link(context, request)
 
 
 async def verify(context: EndpointContext, request: AuthRequest) -> Response:
@@ -105,14 +105,14 @@ async def verify(context: EndpointContext, request: AuthRequest) -> Response:
     if not body.type:
         raise rejections.NO_VERIFY_TYPE()
     by_hash = bool(body.token_hash)
-    token = await (_of_hash if by_hash else _of_typed)(context, request, body)
+    token = await (_token_by_hash if by_hash else _token_by_code)(context, request, body)
     entered = await _enter(context, request, token, rejections.BAD_LINK if by_hash else rejections.BAD_CODE)
     if entered.grant is None:
-        return json_response({"msg": _HALF, "code": "200"})
+        return json_response({"msg": _OTHER_ADDRESS_PENDING, "code": "200"})
     return json_response(await context.session_json(entered.user, entered.grant))
 
 
-async def _followed(context: EndpointContext, request: AuthRequest) -> Response:
+async def _use_link(context: EndpointContext, request: AuthRequest) -> Response:
     type, link = request.query("type"), request.query("token")
     target, is_pkce = context.redirects.target([request.query("redirect_to")]), codes.is_pkce(link)
     try:
@@ -121,7 +121,7 @@ async def _followed(context: EndpointContext, request: AuthRequest) -> Response:
         )
         if type not in _OF_MAIL:
             raise rejections.BAD_VERIFY_TYPE()
-        token = await _found(context, link, type)
+        token = await _token_of_link(context, link, type)
         entered = await _enter(
             context, request, token, rejections.BAD_LINK, flow_type=type if is_pkce else None
         )
@@ -134,20 +134,20 @@ async def _followed(context: EndpointContext, request: AuthRequest) -> Response:
         return landing.redirect(landing.error_url(target, error_from_database(error), in_query=is_pkce))
     if entered.auth_code:
         return landing.redirect(landing.code_url(target, entered.auth_code))
-    return landing.redirect(landing.message_url(target, _HALF, is_pkce=is_pkce))
+    return landing.redirect(landing.message_url(target, _OTHER_ADDRESS_PENDING, is_pkce=is_pkce))
 
 
-async def _of_hash(context: EndpointContext, request: AuthRequest, body: VerifyBody) -> OneTimeToken:
+async def _token_by_hash(context: EndpointContext, request: AuthRequest, body: VerifyBody) -> OneTimeToken:
     """Find the code by the token hash of its link."""
     del request
     if body.token or body.email or body.phone or body.redirect_to:
         raise rejections.ONLY_TOKEN_HASH()
     if body.type not in _OF_MAIL:
         raise rejections.BAD_VERIFY_TYPE()
-    return await _found(context, body.token_hash, body.type)
+    return await _token_of_link(context, body.token_hash, body.type)
 
 
-async def _of_typed(context: EndpointContext, request: AuthRequest, body: VerifyBody) -> OneTimeToken:
+async def _token_by_code(context: EndpointContext, request: AuthRequest, body: VerifyBody) -> OneTimeToken:
     """Find the code that was typed."""
     if not body.token:
         raise rejections.NO_VERIFY_TOKEN()
@@ -169,7 +169,7 @@ async def _of_typed(context: EndpointContext, request: AuthRequest, body: Verify
     return token
 
 
-async def _found(context: EndpointContext, link: str, type: str) -> OneTimeToken:
+async def _token_of_link(context: EndpointContext, link: str, type: str) -> OneTimeToken:
     async with context.transaction() as transaction:
         token = await one_time.find_by_link(context, transaction, link, _OF_MAIL[type])
     if token is None:
@@ -185,12 +185,12 @@ async def _enter(
     flow_type: str | None = None,
 ) -> CodeSignIn:
     """Use a code up, and notify the user if it changed an address."""
-    before, entered = await _used_up(context, request, token, error, flow_type)
+    before, entered = await _redeem(context, request, token, error, flow_type)
     await send_change_notices(context, before, entered.user)
     return entered
 
 
-async def _used_up(
+async def _redeem(
     context: EndpointContext,
     request: AuthRequest,
     token: OneTimeToken,

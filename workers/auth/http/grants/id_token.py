@@ -50,7 +50,7 @@ from workers.auth.model.request import AuthRequest
 from workers.auth.model.rows import AuthUser
 from workers.database.transactions.interactive import Transaction
 
-Begun: TypeAlias = tuple[AuthUser, SessionGrant]
+StartedUserSession: TypeAlias = tuple[AuthUser, SessionGrant]
 """The current row of a user, and his new session."""
 
 
@@ -76,19 +76,19 @@ async def id_token(context: EndpointContext, request: AuthRequest) -> TokenRespo
         raise _bad("id_token required")
     if not body.provider and not (body.client_id and body.issuer):
         raise _bad("provider or client_id and issuer required")
-    name, id_tokens = await _taken(context, request, body)
-    person = await _person(id_tokens, body)
+    name, provider = await _provider_of_token(context, request, body)
+    provider_user = await _verified_user(provider, body)
     if body.link_identity:
-        entry, begun = await _link(context, request, name, person)
+        entry, session = await _link(context, request, name, provider_user)
     else:
-        entry, begun = await _enter(context, request, name, id_tokens, person)
+        entry, session = await _enter(context, request, name, provider, provider_user)
     await entry.tell(context, request.device.address)
-    if begun is None:  # `tell` has raised the reason of an account without a session
+    if session is None:  # `tell` has raised the reason of an account without a session
         raise rejections.NO_SESSION_FOUND()
-    return TokenResponse(await context.session_json(*begun), begun[1])
+    return TokenResponse(await context.session_json(*session), session[1])
 
 
-async def _taken(
+async def _provider_of_token(
     context: EndpointContext, request: AuthRequest, body: IdTokenGrantBody
 ) -> tuple[str, IdTokenProvider]:
     """Find the provider of a token, and the provider name of the identity. Raises: AuthError (400), OAuthError."""
@@ -99,14 +99,12 @@ async def _taken(
     async with context.transaction() as transaction:
         if body.link_identity:
             await find_caller(context, request, transaction)
-        id_tokens = await find_id_token_provider(context, transaction, name, named)
-    if id_tokens is None:
+        provider = await find_id_token_provider(context, transaction, name, named)
+    if provider is None:
         raise rejections.ID_TOKEN_PROVIDER_UNKNOWN(provider=(body.provider or body.issuer)[:64])
-    if not id_tokens.is_enabled:
-        raise rejections.ID_TOKEN_PROVIDER_OFF(
-            issuer=name if is_custom(name) else id_tokens.signers[0].issuer
-        )
-    return name, id_tokens
+    if not provider.is_enabled:
+        raise rejections.ID_TOKEN_PROVIDER_OFF(issuer=name if is_custom(name) else provider.signers[0].issuer)
+    return name, provider
 
 
 def _of_issuer(context: EndpointContext, body: IdTokenGrantBody) -> IdTokenProvider:
@@ -121,14 +119,14 @@ def _of_issuer(context: EndpointContext, body: IdTokenGrantBody) -> IdTokenProvi
     return IdTokenProvider(client, (IdTokenSigner(body.issuer),), read_openid_user)
 
 
-async def _person(taken: IdTokenProvider, body: IdTokenGrantBody) -> ProviderUser:
+async def _verified_user(provider: IdTokenProvider, body: IdTokenGrantBody) -> ProviderUser:
     """Verify the token and return its user. Raises: AuthError (500), OAuthError."""
     try:
-        signer = signer_of(body.id_token, taken.signers)
-        claims = await id_token_claims(taken.client, body.id_token, signer, access_token=body.access_token)
-        if not taken.client.skips_nonce:
+        signer = signer_of(body.id_token, provider.signers)
+        claims = await id_token_claims(provider.client, body.id_token, signer, access_token=body.access_token)
+        if not provider.client.skips_nonce:
             _check_nonce(claims, body.nonce)
-        return taken.read(claims)
+        return provider.read(claims)
     except WrongAudience as error:
         raise _bad(f"Unacceptable audience in id_token: [{' '.join(error.audiences)[:200]}]") from None
     except BadIdToken:
@@ -148,25 +146,31 @@ def _check_nonce(claims: Document, nonce: str) -> None:
 
 
 async def _enter(
-    context: EndpointContext, request: AuthRequest, name: str, taken: IdTokenProvider, person: ProviderUser
-) -> tuple[ExternalSignIn, Begun | None]:
+    context: EndpointContext,
+    request: AuthRequest,
+    name: str,
+    provider: IdTokenProvider,
+    provider_user: ProviderUser,
+) -> tuple[ExternalSignIn, StartedUserSession | None]:
     aud = request.audience(context.settings.jwt_aud)
-    new_id = await external_sign_in.ask_hook(context, name, person, aud=aud, client=request.device.address)
-    is_optional = taken.client.is_email_optional
-    attempt = failures_logged(context, request, name, subject=person.subject)
+    new_id = await external_sign_in.ask_hook(
+        context, name, provider_user, aud=aud, client=request.device.address
+    )
+    is_optional = provider.client.is_email_optional
+    attempt = failures_logged(context, request, name, subject=provider_user.subject)
     async with attempt, context.sending(external_sign_in.EMAIL) as transaction:
         entry = await external_sign_in.sign_in(
-            context, transaction, name, person, is_email_optional=is_optional, aud=aud, new_id=new_id
+            context, transaction, name, provider_user, is_email_optional=is_optional, aud=aud, new_id=new_id
         )
         return entry, await _begin(context, request, transaction, name, entry)
 
 
 async def _link(
-    context: EndpointContext, request: AuthRequest, name: str, person: ProviderUser
-) -> tuple[ExternalSignIn, Begun | None]:
+    context: EndpointContext, request: AuthRequest, name: str, provider_user: ProviderUser
+) -> tuple[ExternalSignIn, StartedUserSession | None]:
     async with context.sending(external_sign_in.EMAIL) as transaction:
         caller = await find_caller(context, request, transaction)
-        entry = await identity_linking.link(context, transaction, caller.user.id, name, person)
+        entry = await identity_linking.link(context, transaction, caller.user.id, name, provider_user)
         return entry, await _begin(context, request, transaction, name, entry, AuditAction.IDENTITY_LINKED)
 
 
@@ -176,9 +180,9 @@ async def _begin(
     transaction: Transaction,
     name: str,
     entry: ExternalSignIn,
-    deed: AuditAction | None = None,
-) -> Begun | None:
-    more = sign_in_entries(context, request, entry, name, deed)
+    link_action: AuditAction | None = None,
+) -> StartedUserSession | None:
+    more = sign_in_entries(context, request, entry, name, link_action)
     if entry.rejection is not None:
         if more:
             await transaction.run(*more)
