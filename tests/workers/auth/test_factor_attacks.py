@@ -181,6 +181,23 @@ async def test_guessing_over_many_challenges_from_many_addresses_ends(auth_pool:
     await app.verify(thief)
 
 
+async def test_challenges_that_were_made_in_advance_are_not_guessed_without_end(auth_pool: AuthPool):
+    lasting = auth_pool.having(mfa__challenge_expiry_duration=7200)
+    first, app = await with_app(lasting)
+    thief = await lasting.sign_in(first.email)
+    made = [await app.challenge(thief) for _ in range(7)]
+    lasting.clock.forward(minutes=61)
+
+    statuses = []
+    for challenge in made:
+        body = {"challenge_id": challenge, "code": app.wrong()}
+        for _ in range(5):
+            answered = await lasting.send("POST", f"/factors/{app.id}/verify", body, thief.caller)
+            statuses.append(answered.status)
+
+    assert statuses == [422] * 30 + [429] * 5
+
+
 async def test_a_client_has_so_many_challenges_and_answers_a_minute(auth_pool: AuthPool):
     limited = auth_pool.having(mfa__rate_limit_challenge_and_verify=15.0)
     signed = await limited.sign_up()

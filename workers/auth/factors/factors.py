@@ -25,8 +25,9 @@ RECOVERY_CODE = "recovery_code"
 MAX_FAILED_OF_CHALLENGE = 5
 """A challenge becomes invalid at this wrong answer."""
 MAX_FAILED_OF_FACTOR = 30
-"""Wrong answers to all challenges of a factor within `FAILURES_COUNT`; beyond them no answer is checked."""
-FAILURES_COUNT = timedelta(hours=1)
+"""Wrong answers to the recent challenges of a factor, see `failures_count`; beyond them no answer is checked."""
+_FAILURES_COUNT = timedelta(hours=1)
+_FAILURES_COUNT_AFTER = timedelta(minutes=30)
 _MAX_NAME = 255
 _NO_ADDRESS = "0.0.0.0"  # noqa: S104 - for a column that is not null, if a request has no address
 
@@ -107,6 +108,14 @@ def require_live(challenge: ChallengeRow | None, limits: CodeLimits, now: dateti
     if is_over or challenge.failed_attempts >= limits.max_failed:
         raise rejections.CHALLENGE_EXPIRED()
     return challenge
+
+
+def failures_count(lifetime: timedelta) -> timedelta:
+    """Return how long the failures of a challenge count, from when it was made.
+
+    They count for a while after the last of them, so challenges cannot be made in advance and answered when they no longer count.
+    """
+    return max(_FAILURES_COUNT, lifetime + _FAILURES_COUNT_AFTER)
 
 
 # --- Factors -----------------------------------------------------------------------------------------------------
@@ -203,13 +212,16 @@ async def fail(transaction: Transaction, id: UUID) -> None:
     await transaction.rows(_SQL["fail"], str(id))
 
 
-async def reject_guessing(transaction: Transaction, factor_id: UUID, now: datetime) -> None:
+async def reject_guessing(
+    transaction: Transaction, factor_id: UUID, lifetime: timedelta, now: datetime
+) -> None:
     """Raise if there were too many wrong answers to any challenges of a factor. Raises: AuthError (429)."""
-    since = now - FAILURES_COUNT
+    counted = failures_count(lifetime)
+    since = now - counted
     failures = await transaction.one(_SQL["failures"], Failures, str(factor_id), since.isoformat())
     if failures is None or failures.oldest is None or failures.count < MAX_FAILED_OF_FACTOR:
         return
-    wait = failures.oldest + FAILURES_COUNT - now
+    wait = failures.oldest + counted - now
     raise rejections.OVER_REQUEST_RATE(retry_after_s=max(1, int(wait.total_seconds())))
 
 
@@ -217,5 +229,5 @@ async def forget_challenges(
     transaction: Transaction, factor_id: UUID, lifetime: timedelta, now: datetime
 ) -> None:
     """Delete challenges that can neither be answered nor count as failures any more."""
-    before = now - max(lifetime, FAILURES_COUNT)
+    before = now - failures_count(lifetime)
     await transaction.rows(_SQL["forget_challenges"], str(factor_id), before.isoformat())

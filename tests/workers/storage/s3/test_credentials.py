@@ -112,6 +112,14 @@ async def test_the_public_address_may_have_been_signed(s3: StoragePool) -> None:
     assert "SignatureDoesNotMatch" in (await ask(s3, other))[1]
 
 
+@pytest.mark.parametrize("prefix", ["/%733", "/s%33", "/%73%33"])
+async def test_the_prefix_must_not_be_encoded(s3: StoragePool, prefix: str) -> None:
+    """Otherwise the gateway takes the request for none of S3, and holds no body against its hash."""
+    status, body = await ask(s3, request(f"{prefix}/bucket/key", "pair", "of the pair"))
+
+    assert (status, "<Code>InvalidURI</Code>" in body) == (400, True)
+
+
 async def test_it_can_be_switched_off(s3: StoragePool) -> None:
     off = s3.having(s3_protocol=S3Protocol(enabled=False))
 

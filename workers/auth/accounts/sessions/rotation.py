@@ -215,9 +215,13 @@ def _note(session: AuthSession, device: Device, counter: int | None, sealed: str
 def _causes(
     rules: RotationRules, now: datetime, since: datetime | None, *, is_previous: bool
 ) -> tuple[ReuseCause, ...]:
-    """Return why a replaced token is accepted; empty if it is not. `since` is the latest time at which it can have been replaced."""
+    """Return why a replaced token is accepted; empty if it is not.
+
+    `since` is the latest time at which it can have been replaced. It may be ahead by the difference of two clocks, but no more:
+    after a clock was set back, a token that was replaced long ago would be accepted until the clock is there again.
+    """
     causes = {
-        ReuseCause.CONCURRENT: since is not None and now - since < rules.reuse_interval,
+        ReuseCause.CONCURRENT: since is not None and abs(now - since) < rules.reuse_interval,
         ReuseCause.NOT_SAVED: is_previous,
         ReuseCause.ALLOWED: rules.allows_reuse,
     }

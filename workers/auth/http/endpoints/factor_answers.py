@@ -76,8 +76,9 @@ async def _compare(context: EndpointContext, request: AuthRequest, body: FactorA
         if body.challenge_id is None:
             raise rejections.CHALLENGE_NOT_FOUND()
         row = await factors.find_challenge(transaction, body.challenge_id, factor.id, request.device.address)
-        challenge = factors.require_live(row, challenge_limits(mfa), now)
-        await factors.reject_guessing(transaction, factor.id, now)
+        limits = challenge_limits(mfa)
+        challenge = factors.require_live(row, limits, now)
+        await factors.reject_guessing(transaction, factor.id, limits.lifetime, now)
         submitted = FactorAnswer(body.code, body.webauthn)
         found_right = await kind.verify(context, transaction, caller.user, factor, challenge, submitted)
         if found_right is True:

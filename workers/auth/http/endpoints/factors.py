@@ -142,7 +142,7 @@ async def _begin(
     reject_disabled_kind(context, kind, factor.factor_type)
     factors.reject_unverified_shortcut(caller.user, caller.session, factor)
     await factors.forget_challenges(transaction, factor.id, limits.lifetime, now)
-    await factors.reject_guessing(transaction, factor.id, now)
+    await factors.reject_guessing(transaction, factor.id, limits.lifetime, now)
     new = await kind.challenge(context, transaction, caller.user, factor, challenge_request)
     await factors.challenge(transaction, factor, id, new, request.device.address, now)
     traits = {"factor_id": str(factor.id), "challenge_id": str(id), "factor_type": factor.factor_type}

@@ -94,7 +94,12 @@ def part_number(request: S3Request) -> int:
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """Return bucket and key of a percent-encoded path below `/s3`. Raises: S3Error."""
+    """Return bucket and key of a percent-encoded path below `/s3`. Raises: S3Error.
+
+    The prefix itself must not be encoded: the gateway knows the endpoint by it, and holds the bytes of uploads against their hashes.
+    """
+    if path != PREFIX and not path.startswith(f"{PREFIX}/"):
+        raise S3Error("InvalidURI", "Couldn't parse the specified URI.")
     bucket, _, key = path.removeprefix(PREFIX).removeprefix("/").partition("/")
     try:
         return unquote_to_bytes(bucket).decode(), unquote_to_bytes(key).decode()

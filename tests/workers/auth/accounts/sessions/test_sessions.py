@@ -163,6 +163,15 @@ async def test_a_token_that_is_long_replaced_ends_its_family(plain: AuthPool, in
     assert (await auth_pool.refresh(other.refresh_token)).id == first.id
 
 
+async def test_a_clock_that_was_set_back_makes_no_long_replaced_token_concurrent(plain: AuthPool):
+    first = await plain.sign_up()
+    third = await plain.refresh((await plain.refresh(first.refresh_token)).refresh_token)
+    plain.clock.forward(hours=-2)
+
+    assert await plain.refresh_refused(first.refresh_token) == USED
+    assert await plain.refresh_refused(third.refresh_token) == NOT_FOUND
+
+
 async def test_without_rotation_a_reused_token_is_refused_and_nobody_is_out(plain: AuthPool):
     auth_pool = plain.having(enable_refresh_token_rotation=False)
     first = await auth_pool.sign_up()
