@@ -62,7 +62,8 @@ class HttpBroadcasts:
         if isinstance(messages, Response):
             return messages
         rate = self._rate(request.key)
-        if self._per_s > 0 and len(messages) > rate.left(now):
+        # Taken before the rights are queried: requests that arrive meanwhile must find them gone.
+        if not rate.take(now, len(messages)):
             is_batch = len(messages) > 1 and rate.left(now) > 0
             text = (
                 "Too many messages to broadcast, please reduce the batch size"
@@ -74,7 +75,6 @@ class HttpBroadcasts:
         if single is not None and not allowed:
             return _json_response(403, {"message": "Unauthorized"}, self._rate_headers(rate, now))
         for message in allowed:
-            rate.take(now)
             self._hub.send(message)
         return Response(202, self._rate_headers(rate, now))
 

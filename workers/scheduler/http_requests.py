@@ -18,7 +18,7 @@ from schemas.settings.scheduler import Net
 from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
-from workers.scheduler.net_requests import FRAMING_HEADERS
+from workers.scheduler.net_requests import FRAMING_HEADERS, decoded
 from workers.scheduler.observations import WaitingAnswered, WaitingNotAnswered
 from workers.scheduler.statements import WAITING
 
@@ -77,7 +77,7 @@ class HttpExchange:
         while True:
             await self._woken.wait()
             self._woken.clear()
-            room = self._settings.concurrency - len(self._tasks)
+            room = self._settings.concurrency - len(self._tasks) - self._replies.qsize()
             if room > 0 and await self._take(room) == room:
                 self._woken.set()
 
@@ -85,6 +85,7 @@ class HttpExchange:
         """Write each answer when it arrives. Raises: DatabaseError, LeadershipLost."""
         while True:
             await self._leadership.ask(WAITING["answered"], *await self._replies.get())
+            self._woken.set()  # it leaves room for another request
 
     async def finish(self, within_s: float) -> None:
         """Wait `within_s` for requests in progress, and write their answers. Raises: DatabaseError, LeadershipLost."""
@@ -169,11 +170,7 @@ def content_of(response: FetchedResponse) -> bytes:
     kind = message.get_content_type()
     if not (kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))):
         return response.body
-    try:
-        text = response.body.decode(message.get_content_charset("utf-8"), "replace")
-    except LookupError:
-        text = response.body.decode("utf-8", "replace")
-    return _storable(text).encode()
+    return _storable(decoded(response.body, message)).encode()
 
 
 def _pairs(headers: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ no polling: a NOTIFY at the commit wakes the sender.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.message import Message
 from typing import NamedTuple
 
@@ -26,12 +26,17 @@ _REDIRECTS = 5
 _LONGEST_S = 600.0
 _SWEEP_S = 600.0
 _AT_ONCE = 200
+_MOST_AT_ONCE = 16 << 20
+"""Characters of the responses that are written in one statement: a value of jsonb has at most 256 MiB."""
 _DROPPED = ("42P01", "3F000")
 """SQLSTATEs that mean the extension was dropped."""
 FRAMING_HEADERS = frozenset(
     {"content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer"}
 )
 """Headers that could frame a request in two ways (request smuggling); the client sets them itself."""
+
+
+_read_headers = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class QueuedRequest(NamedTuple):
@@ -81,7 +86,7 @@ class NetSender:
         while True:
             await self._woken.wait()
             self._woken.clear()
-            room = self._settings.concurrency - len(self._tasks)
+            room = self._settings.concurrency - len(self._tasks) - len(self._answers)
             if room > 0 and len(await self._take(room)) == room:
                 self._woken.set()
 
@@ -149,7 +154,7 @@ class NetSender:
 
     async def _write(self) -> None:
         async with self._writing:  # `finish` must wait for a write in progress
-            while some := self._answers[:_AT_ONCE]:
+            while some := writable_at_once(self._answers):
                 try:
                     await self._leadership.ask(NET["answered"], msgspec.json.encode(some).decode())
                 except DatabaseError as error:
@@ -157,6 +162,7 @@ class NetSender:
                         raise
                 del self._answers[: len(some)]
                 self._has_answers.set()
+                self._woken.set()  # they leave room for further requests
 
     async def _sweep(self) -> bool:
         """Delete old responses; return whether some are left."""
@@ -165,6 +171,18 @@ class NetSender:
         except DatabaseError:
             self._serves = False
             return False
+
+
+def writable_at_once(answers: Sequence[NetResponse]) -> list[NetResponse]:
+    """Return the first responses, as many as one statement takes: at least one, if there is one (pure)."""
+    some: list[NetResponse] = []
+    size = 0
+    for answer in answers[:_AT_ONCE]:
+        size += len(answer.content or "")
+        if some and size > _MOST_AT_ONCE:
+            break
+        some.append(answer)
+    return some
 
 
 async def send_request(queued: QueuedRequest, outgoing: HttpClient, settings: Net) -> NetResponse:
@@ -191,13 +209,14 @@ async def send_request(queued: QueuedRequest, outgoing: HttpClient, settings: Ne
 
 def read_headers(text: str | None) -> dict[str, str]:
     """Return the headers of a request without framing headers."""
-    headers = msgspec.json.decode(text) if text else None
-    if not isinstance(headers, dict):
+    try:
+        headers = _read_headers(text or "{}")
+    except msgspec.ValidationError:  # not an object
         return {}
     return {
-        name: value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        name: str(msgspec.json.decode(value)) if bytes(value).startswith(b'"') else bytes(value).decode()
         for name, value in headers.items()
-        if name.lower() not in FRAMING_HEADERS and value is not None
+        if name.lower() not in FRAMING_HEADERS and bytes(value) != b"null"
     }
 
 
@@ -213,9 +232,14 @@ def _written(id: int, response: FetchedResponse) -> NetResponse:
 def _decoded(body: bytes, kind: str | None) -> str:
     message = Message()
     message["content-type"] = kind or "text/plain"
+    return decoded(body, message)
+
+
+def decoded(body: bytes, message: Message) -> str:
+    """Return a body as text by the charset of its Content-Type; by UTF-8 where that is unknown or cannot be replaced in."""
     try:
         return body.decode(message.get_content_charset("utf-8"), "replace")
-    except LookupError:
+    except (LookupError, ValueError):  # some of Python's codecs are no charsets: idna, undefined
         return body.decode("utf-8", "replace")
 
 

@@ -1,5 +1,6 @@
 """Broadcasts over HTTP, and messages that were stored in the database."""
 
+import asyncio
 import io
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +13,10 @@ from broker.codec import encode
 from broker.nats.connection import NatsConnection
 from schemas.changes import StoredBroadcast
 from schemas.settings.realtime import RealtimeSettings
+from services.realtime.broadcasts import BroadcastRequest, HttpBroadcasts
+from services.realtime.channels.pool_queries import ChannelQueries
+from services.realtime.tokens import RealtimeIdentity
+from services.realtime.topics.hub import TopicHub
 from tests.broker.server import NatsServer
 from tests.services.realtime.edges import KEYS, RealtimeEdges, fresh, running_edge, token
 from tests.services.realtime.pool import Pool
@@ -149,6 +154,42 @@ async def test_rate_limit_tells_what_is_left(nats: NatsServer) -> None:
         429, '{"message":"Too many messages to broadcast, please reduce the batch size"}'
     )  # fmt: skip
     assert (rest[-1][0], rest[-1][1]) == (429, '{"message":"You have exceeded your rate limit"}')
+
+
+class HeldQueries(ChannelQueries):
+    """Answers when the gate is open."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+
+    async def may_write(self, *_: object) -> bool:
+        await self.gate.wait()
+        return True
+
+
+class CountingHub(TopicHub):
+    """Counts what is sent."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def send(self, *_: object) -> None:
+        self.sent += 1
+
+
+async def test_requests_that_wait_for_rights_count_already() -> None:
+    queries, hub = HeldQueries(), CountingHub()
+    broadcasts = HttpBroadcasts(hub, queries, 1000, 1.0)
+    body = b'{"messages":[{"topic":"t","event":"e","payload":{},"private":true}]}'
+    request = BroadcastRequest(
+        "/api/broadcast", "", "application/json", body, RealtimeIdentity("r", b"{}"), {}, "key"
+    )
+    answers = [asyncio.ensure_future(broadcasts.answer(request, 100.0)) for _ in range(15)]
+    await asyncio.sleep(0)
+    queries.gate.set()
+
+    assert sorted(answer.status for answer in await asyncio.gather(*answers)) == [202] * 10 + [429] * 5
+    assert hub.sent == 10
 
 
 async def test_stored_message_is_delivered_once_in_the_order_of_commits(

@@ -238,6 +238,7 @@ async def test_a_canceled_wait_leaves_nothing_behind(
         ("text/plain; charset=iso-8859-1", "ü".encode("latin-1"), "ü".encode()),
         ("application/json", b'"\xff\0"', '"\ufffd"'.encode()),
         ("image/svg+xml; charset=nonsense", b"<svg/>", b"<svg/>"),
+        ("text/plain; charset=undefined", "ü".encode(), "ü".encode()),
         ("image/png", b"\x89PNG\0\xff", b"\x89PNG\0\xff"),
         (None, b"\0\xff", b"\0\xff"),
     ],

@@ -1,6 +1,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from email.message import Message
 
 import asyncpg
 import pytest
@@ -13,7 +14,7 @@ from tests.workers.database.server import Server
 from tests.workers.scheduler.conftest import opened_scheduler_pool
 from tests.workers.scheduler.scheduler_pool import SchedulerPool, Service
 from workers.http_client.project_guard import guard_of
-from workers.scheduler.net_requests import read_headers
+from workers.scheduler.net_requests import NetResponse, decoded, read_headers, writable_at_once
 from workers.scheduler.pool import SchedulerCandidate
 
 Begin = Callable[..., SchedulerCandidate]
@@ -257,6 +258,28 @@ def test_headers_that_frame_a_request_are_left_out():
 
     assert read_headers(given) == {"A": "1", "c": "d"}
     assert read_headers(None) == read_headers("null") == {}
+    assert read_headers('{"far": 1e400, "text": "a\\"b", "in": {"x": [1]}}') == {
+        "far": "1e400",
+        "text": 'a"b',
+        "in": '{"x": [1]}',
+    }
+
+
+@pytest.mark.parametrize("charset", ["idna", "undefined", "punycode", "hex", "no such", "a\0b"])
+def test_a_text_has_a_form_whatever_its_charset_is_called(charset: str):
+    message = Message()
+    message["content-type"] = f"text/plain; charset={charset}"
+
+    assert decoded("ü".encode(), message) == "ü"
+
+
+def test_responses_are_written_up_to_a_size():
+    answers = [NetResponse(number, content="x" * (6 << 20)) for number in range(4)]
+
+    assert [answer.id for answer in writable_at_once(answers)] == [0, 1]
+    assert [answer.id for answer in writable_at_once(answers[3:])] == [3]
+    assert writable_at_once([NetResponse(9, content="x" * (20 << 20))])
+    assert writable_at_once([]) == []
 
 
 def test_an_entry_that_is_no_place_is_refused():
