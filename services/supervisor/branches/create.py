@@ -34,6 +34,7 @@ from services.supervisor.branches.worker_step import run_step
 from services.supervisor.data_folder.folder import (
     DataFolder,
     create_data_folder,
+    database_password,
     ensure_passwords,
     is_data_folder,
     lock_folder,
@@ -227,7 +228,7 @@ def _into_place(draft: DataFolder, target: DataFolder) -> None:
 
 
 def _password(parent: DataFolder) -> str:
-    return ensure_passwords(parent, [_DATABASE])[0][_DATABASE]
+    return database_password(parent)
 
 
 def _superuser_url(password: str, port: int) -> str:
