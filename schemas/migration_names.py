@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
 MIGRATION_NAME = re.compile(r"(\d+)_(.*)\.sql")
+_VERSION = "%Y%m%d%H%M%S"
+_DIGITS = re.compile(r"\d{1,32}", re.ASCII)
 
 
 def equal_versions(file_names: Iterable[str]) -> str | None:
@@ -20,3 +23,19 @@ def equal_versions(file_names: Iterable[str]) -> str | None:
                 "Give one of them another number."
             )
     return None
+
+
+def next_version(now: datetime, versions: Iterable[str]) -> str:
+    """Return the version of a new migration (pure): the time in UTC, or the second after the last version if that is later.
+
+    Versions are compared as texts. A version that is not a time gets another digit; texts that are not digits are not versions.
+    """
+    version = now.astimezone(UTC).strftime(_VERSION)
+    last = max((existing for existing in versions if _DIGITS.fullmatch(existing)), default="")
+    if last < version:
+        return version
+    try:
+        following = datetime.strptime(last, _VERSION).replace(tzinfo=UTC) + timedelta(seconds=1)
+    except (ValueError, OverflowError):
+        return f"{last}1"
+    return following.strftime(_VERSION)

@@ -71,6 +71,11 @@ def link(data: Path | None, project: Path | None, email: str | None) -> None:
         _print_link(data, project, added["link"])
         return
     owners = [row["id"] for row in rows if row["rights"] == "owner" and not row["disabled_at"]]
+    if email is None and not owners:
+        refuse(
+            "No administrator who is enabled is an owner. Name one with EMAIL, or add an owner: `headwater admin add EMAIL`.",
+            code=1,
+        )
     id_of = owners[0] if email is None else _id_in(rows, email)
     _print_link(
         data, project, operate(data, project, "administrators.reset", id=id_of, factors=False)["link"]

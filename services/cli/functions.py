@@ -18,7 +18,7 @@ from schemas.functions.deployments import FUNCTION_NAME
 from schemas.settings.dotenv import parse_dotenv
 from schemas.system_errors import system_error_text
 from services.cli.bundle import BundleError, FunctionsFolder, folder_of, make_bundle
-from services.cli.options import data_folder, platform_options, refuse
+from services.cli.options import data_folder, platform_options, read_env_file, refuse
 from services.cli.output import json_text
 from services.cli.remote import Remote, remote_of, remote_options
 from services.supervisor.data_folder.state import running_state
@@ -61,23 +61,26 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
     if folder.exists():
         refuse(f"{folder} is already there and was left as it is.", code=2)
     try:
-        folder.mkdir(parents=True)
-        for file in ("index.ts", "deno.json"):
-            text = resources.files("services.cli").joinpath("function", file).read_text()
-            (folder / file).write_text(text.replace("NAME", name))
-            click.echo(f"Created {folder / file}")
-        config = root / CONFIG
-        if config.is_file() and not re.search(
-            rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]", config.read_text(errors="replace"), re.M
-        ):
-            verify_jwt = "false" if no_verify_jwt else "true"
-            with config.open("a") as open_file:
-                open_file.write(f"\n[functions.{name}]\nverify_jwt = {verify_jwt}\n")
-            click.echo(f"Entered [functions.{name}] in {config}")
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)  # or a second try would find it there
-        refuse(f"The function could not be created: {system_error_text(error)}", code=2)
+        _create(folder, root / CONFIG, name, verify_jwt=not no_verify_jwt)
+    except (OSError, UnicodeDecodeError) as error:
+        shutil.rmtree(folder, ignore_errors=True)  # or the same command would be refused
+        reason = system_error_text(error) if isinstance(error, OSError) else "config.toml is not UTF-8"
+        refuse(f"The function could not be created: {reason}", code=2)
     _show_address(data, project, root, name)
+
+
+def _create(folder: Path, config: Path, name: str, *, verify_jwt: bool) -> None:
+    """Create the files of a function, and enter it in config.toml where that is there. Raises: OSError, UnicodeDecodeError."""
+    folder.mkdir(parents=True)
+    for file in ("index.ts", "deno.json"):
+        text = resources.files("services.cli").joinpath("function", file).read_text()
+        (folder / file).write_text(text.replace("NAME", name))
+        click.echo(f"Made {folder / file}")
+    section = rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]"
+    if config.is_file() and not re.search(section, config.read_text(encoding="utf-8"), re.M):
+        with config.open("ab", buffering=0) as file_of_config:
+            file_of_config.write(f"\n[functions.{name}]\nverify_jwt = {str(verify_jwt).lower()}\n".encode())
+        click.echo(f"Entered [functions.{name}] in {config}")
 
 
 def _show_address(data: Path | None, project: Path | None, root: Path, name: str) -> None:
@@ -111,7 +114,7 @@ def serve(data: Path | None, project: Path | None, env_file: Path | None, no_ver
     """
     env: dict[str, str] = {}
     if env_file is not None:
-        env, warnings = parse_dotenv(env_file.read_text(errors="replace"), str(env_file))
+        env, warnings = parse_dotenv(read_env_file(env_file), str(env_file))
         for warning in warnings:
             click.secho(warning, fg="yellow", err=True)
     session = {"env": env, "verify_jwt": False if no_verify_jwt else None}

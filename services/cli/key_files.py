@@ -43,8 +43,7 @@ def files(folder: Path, database: str, nats: tuple[str, ...]) -> None:
                 "Bring them back, or begin in an empty folder.",
                 code=2,
             )
-        for name in sorted(missing):
-            _write(folder / name, contents[name])
+        _write_all(folder, {name: contents[name] for name in sorted(missing)})
     except OSError as error:
         refuse(f"{folder} cannot be written: {error.strerror}", code=2)
     created = f"Made {len(missing)}" if missing else ""
@@ -64,7 +63,27 @@ def _warn_of_shared(folder: Path) -> None:
         )
 
 
+def _write_all(folder: Path, contents: dict[str, str]) -> None:
+    """Write new files, all or none: a part of them would be refused the next time. Raises: OSError."""
+    written: list[Path] = []
+    try:
+        for name, text in contents.items():
+            _write(folder / name, text)
+            written.append(folder / name)
+    except OSError:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
+
+
 def _write(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    """Write a new file, whole or not at all. Raises: OSError, also if it exists."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)  # unlike a rename it fails if another command has written the file
+    finally:
+        draft.unlink(missing_ok=True)

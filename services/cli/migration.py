@@ -8,13 +8,12 @@ from pathlib import Path
 
 import click
 
+from schemas.migration_names import next_version
 from schemas.project_tasks import ApplyTask, FetchTask, ListMigrationsTask, RepairTask
 from services.cli.options import parent_options, platform_options, refuse
 from services.cli.project_work import finish
 from services.supervisor.project.settings import find_root
 
-_VERSION = "%Y%m%d%H%M%S"
-_MOMENT = re.compile(r"\d{14}(?!\d)", re.ASCII)
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
@@ -49,13 +48,9 @@ def make_migration(root: Path, name: str, text: str) -> Path:
     folder = root / "supabase" / "migrations"
     folder.mkdir(parents=True, exist_ok=True)
     short = _NOT_IN_NAMES.sub("_", name.strip()).strip("_") or "migration"
-    version = int(datetime.now(UTC).strftime(_VERSION))
-    while (
-        True
-    ):  # the clock may be behind that of the latest migration, and another command may take the version
-        others = filter(None, (_MOMENT.match(path.name) for path in folder.glob("*.sql")))
-        latest = max((int(other[0]) for other in others), default=0)
-        version = max(version, latest + 1)
+    while True:  # another command may take the version
+        others = [path.name.partition("_")[0].removesuffix(".sql") for path in folder.glob("*.sql")]
+        version = next_version(datetime.now(UTC), others)
         path = folder / f"{version}_{short}.sql"
         with contextlib.suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
             try:

@@ -2,6 +2,7 @@
 
 import functools
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -85,6 +86,16 @@ def other_platforms() -> str:
     """Return a sentence that names the platforms that run elsewhere on this machine; empty without any."""
     options = [f"--data {shlex.quote(str(path))}" for path in running_platforms()]
     return f" Running: {', '.join(options)}" if options else ""
+
+
+def read_env_file(file: Path) -> str:
+    """Return the text of an env file, of standard input for `-`; exit with an error for one that cannot be read or is no UTF-8."""
+    try:
+        return (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode()
+    except OSError as error:
+        refuse(f"{file} cannot be read: {error.strerror}.", code=2)
+    except UnicodeDecodeError:
+        refuse(f"{file} is not valid UTF-8, so its values would be changed. Save it as UTF-8.", code=2)
 
 
 def refuse(sentence: str, *, code: int) -> NoReturn:

@@ -1,6 +1,7 @@
 """The platform that a command sends requests to, here or elsewhere: its address and its service key."""
 
 import contextlib
+import http.client
 import json
 import time
 import urllib.error
@@ -20,6 +21,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _TIMEOUT_S = 180.0
 _AWAKE_S = 30.0
 _AGAIN_S = 0.3
+_PASSING = (408, 429)
+"""A request that was too slow, or one of too many, is tried again."""
 
 
 class NoWorker(Exception):
@@ -68,8 +71,8 @@ class Remote:
                 else:
                     refuse(f"The platform refused: {_message(answer_body)}", code=1)
                 time.sleep(_AGAIN_S)
-            except (OSError, ValueError) as error:
-                refuse(f"The platform does not answer: {error}", code=1)
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                refuse(f"The platform does not answer: {error or type(error).__name__}", code=1)
 
     def wait_for(self, path: str, awake_s: float = _AWAKE_S) -> bool:
         """Send POST requests with an empty object until one is answered with 2xx; return whether that happened in time.
@@ -84,12 +87,23 @@ class Remote:
         return False
 
     def lines(self, method: str, path: str, body: object = None) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a response that arrives line by line. Raises: OSError when the connection is lost."""
+        """Yield the objects of a response that arrives line by line. Raises: OSError when the connection is lost.
+
+        Exits with the platform's error text if it rejects the request.
+        """
         data = None if body is None else json.dumps(body).encode()
-        with self._open(method, path, data, "application/json") as answer:
-            for line in answer:
-                if line.strip():
-                    yield json.loads(line)
+        try:
+            with self._open(method, path, data, "application/json") as answer:
+                for line in answer:
+                    if line.strip():
+                        yield json.loads(line)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code < 500 and error.code not in _PASSING:
+                    refuse(f"The platform refused: {_message(error.read())}", code=1)
+            raise
+        except (ValueError, http.client.HTTPException):  # it ended amid a line, or amid a chunk
+            raise ConnectionAbortedError("the connection was lost") from None
 
     def _open(self, method: str, path: str, body: bytes | None, content: str) -> Any:
         headers = {"apikey": self.key, "Authorization": f"Bearer {self.key}", "Content-Type": content}

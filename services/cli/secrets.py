@@ -1,7 +1,6 @@
 """`headwater secrets`: variables of all functions that are in no file, stored encrypted by the platform."""
 
 import contextlib
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 
 from schemas.functions.deployments import secret_fault
 from schemas.settings.dotenv import parse_dotenv
-from services.cli.options import data_folder, refuse
+from services.cli.options import data_folder, read_env_file, refuse
 from services.cli.output import json_text
 from services.cli.remote import NoWorker, Remote, remote_of, remote_options
 from services.cli.stored_secrets import do_in_store
@@ -52,7 +51,7 @@ def set_(
     """
     values: dict[str, str] = {}
     if env_file is not None:
-        text = sys.stdin.read() if str(env_file) == "-" else env_file.read_text(errors="replace")
+        text = read_env_file(env_file)
         values, warnings = parse_dotenv(text, str(env_file))
         for warning in warnings:
             click.secho(warning, fg="yellow", err=True)

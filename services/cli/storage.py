@@ -1,5 +1,6 @@
 """`headwater storage keys`: access keys of the S3 endpoint that stand in the database, of a running platform."""
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -114,8 +115,8 @@ def _send(data: Path | None, project: Path | None, method: str, path: str, body:
     except urllib.error.HTTPError as error:
         with error:
             refuse(f"The platform refused: {_message(error.read())}", code=1)
-    except (OSError, ValueError) as error:
-        refuse(f"The platform does not answer: {error}", code=1)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        refuse(f"The platform does not answer: {error or type(error).__name__}", code=1)
 
 
 def _message(body: bytes) -> str:

@@ -36,11 +36,12 @@ def do_in_store(data: Path | None, project: Path | None, task: str, body: object
         )
     try:
         loaded = project_of_state(state) if state else load_project(project, None, folder.path, {})
+        environment = _environment(loaded, folder, state)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     result = subprocess.run(  # noqa: S603 - ourselves
         [sys.executable, "-P", "-m", "workers", "secrets", task],
-        env=_environment(loaded, folder, state),
+        env=environment,
         input=json.dumps(body).encode(),
         stdout=subprocess.PIPE,
         check=False,

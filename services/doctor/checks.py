@@ -20,7 +20,7 @@ from services.doctor.readiness import look_at_readiness
 from services.doctor.shapes import look_at_shapes
 from services.supervisor import addresses, nats
 from services.supervisor.binaries import postgres_version
-from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
+from services.supervisor.data_folder.folder import DataFolder, database_password
 from services.supervisor.data_folder.state import PlatformState, running_state, uptime
 from services.supervisor.environment import superuser_url
 from services.supervisor.errors import SupervisorError
@@ -61,7 +61,10 @@ def look_at_platform(folder: DataFolder, root: Path | None) -> list[DoctorFindin
     folders = [*([project.config.parent] if project.config else []), project.root]
     findings += look_at_certificate(settings, folders, folder.path)
     findings += external.look_at_store(settings) + external.look_at_collector(settings)
-    url = _database_url(project, folder, state)
+    try:
+        url = _database_url(project, folder, state)
+    except SupervisorError as error:
+        return [*findings, database.unreachable(str(error))]
     return findings + (_look_at_database(project, url) if url else [machine.look_at_clock()])
 
 
@@ -142,7 +145,7 @@ def _database_url(project: Project, folder: DataFolder, state: PlatformState | N
         "db"
     ):  # an outside one that the platform was started with, by a variable that is not set here
         return superuser_url(project, state.values.get("DB_URL", ""))
-    password = ensure_passwords(folder, ["database"])[0]["database"]
+    password = database_password(folder)
     return addresses.database_url(SUPERUSER, password, state.ports["db"])
 
 

@@ -131,8 +131,8 @@ class ProjectLifecycle:
         if self._change is not None:
             return self._change
         now = self._clock()
-        if self.state is SleepState.FAILED and self.retry_at is not None and now < self.retry_at:
-            raise WakeFailed(self.retry_at - now)
+        if self.state is SleepState.FAILED and (left_s := self._retry_after_s(now)):
+            raise WakeFailed(left_s)
         self._set(SleepState.STARTING)
         return self._begin(self._start())
 
@@ -172,8 +172,8 @@ class ProjectLifecycle:
             self.lost()
         if self.state is SleepState.AWAKE:
             return self._tend_awake(now)
-        may_retry = self.retry_at is None or now >= self.retry_at
-        if self.due_at is not None and now >= self.due_at - max(LEAD_S, 2 * (self.wake_s or 0)) and may_retry:
+        is_due = self.due_at is not None and now >= self.due_at - max(LEAD_S, 2 * (self.wake_s or 0))
+        if is_due and not self._retry_after_s(now):
             self.wake()
         return None
 
@@ -198,6 +198,11 @@ class ProjectLifecycle:
             self.wake_s,
             self.disk_mib,
         )
+
+    def _retry_after_s(self, now: float) -> float:
+        """Return the seconds until a failed start may be tried again; more than a pause can last: the clock was set back."""
+        left_s = 0.0 if self.retry_at is None else self.retry_at - now
+        return left_s if 0 < left_s <= _LAST_RETRY_S else 0.0
 
     def _tend_awake(self, now: float) -> asyncio.Task[None] | None:
         after = self.limits.sleep_after_s

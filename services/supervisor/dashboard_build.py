@@ -40,7 +40,9 @@ class DashboardBuild:
             built = self._page.stat().st_mtime_ns
         except OSError:
             return True
-        return any(path.stat().st_mtime_ns > built for path in self._sources())
+        return any(
+            path.lstat().st_mtime_ns > built for path in self._sources()
+        )  # an editor's lock is a link to nothing
 
     async def run(self, report: Reporter, log_path: Path) -> None:
         """Build; report how long it took, or why there is no dashboard. A cancelled build ends its processes."""

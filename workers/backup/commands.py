@@ -37,7 +37,7 @@ def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[
     except MigrationError as error:
         return _fail(f"The platform's schemas could not be brought up to date: {error}", FAILED)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, BlobError, OSError, TimeoutError) as error:
-        return _fail(f"It failed: {error}", FAILED)
+        return _fail(f"It failed: {str(error) or type(error).__name__}", FAILED)
     size = sum(file.size for file in manifest.files.values()) + manifest.blob_bytes
     _print(
         f"{'Saved' if arguments[0] == 'backup' else 'Restored'}: the database and {manifest.blobs} blobs, {size:,} bytes"

@@ -50,7 +50,7 @@ def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[
     except MigrationError as error:
         return _fail(f"The platform's schemas could not be made: {error}", FAILED)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-        return _fail(f"It failed: {error}", FAILED)
+        return _fail(f"It failed: {str(error) or type(error).__name__}", FAILED)
     sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     return DONE
 

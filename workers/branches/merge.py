@@ -9,13 +9,14 @@ Nothing is written and nothing is applied before all of it has run on the shadow
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncpg
 import msgspec
 
 from schemas.branches import CompareTask, MergedBranch, MergeTask, SchemaComparison
+from schemas.migration_names import next_version
 from schemas.settings.tree import Settings
 from workers.branches.base_schema import StoredSchema, read_base, read_schema
 from workers.branches.errors import BranchRejected
@@ -32,8 +33,6 @@ from workers.project.project_folder import FOLDER, ProjectMigration, Script, Sto
 from workers.project.push import ProjectFiles, apply_migrations, read_project_files
 from workers.project.script_runner import ProjectConnection, run_script
 from workers.project.text_migration import file_part
-
-_VERSION = "%Y%m%d%H%M%S"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,11 @@ async def merge_branch(task: MergeTask, settings: Settings) -> MergedBranch:
     written = _new_name(folder, task.name, fetched) if rest else ""
     names = [*fetched, *([written] if written else [])]
     _note_path(task).write_bytes(msgspec.json.encode(_MergeNote(names, written, rest)))
-    _write(folder, fetched, written, rest)
+    try:
+        _write(folder, fetched, written, rest)
+    except OSError:
+        _note_path(task).unlink()
+        raise
     versions = [*sides.new_versions, *(name.partition("_")[0] for name in names if name == written)]
     try:
         applied = await _apply(task.parent_url, sides, folder, settings, versions)
@@ -192,7 +195,11 @@ async def _settle_killed(task: MergeTask) -> None:
     path = _note_path(task)
     if not path.exists():
         return
-    note = msgspec.json.decode(path.read_bytes(), type=_MergeNote)
+    try:
+        note = msgspec.json.decode(path.read_bytes(), type=_MergeNote)
+    except msgspec.MsgspecError:  # cut off by a full disk or a kill: it is written before anything else
+        path.unlink()
+        return
     removed = await _remove_unapplied(task.parent_url, Path(task.folder), note.names)
     if note.written and note.written not in removed:
         async with open_project_connection(task.branch_url) as project:
@@ -203,21 +210,22 @@ async def _settle_killed(task: MergeTask) -> None:
 
 
 def _new_name(folder: Path, name: str, fetched: dict[str, str]) -> str:
-    """Return the name of a new migration, whose version no file has."""
+    """Return the name of a new migration, whose version is later than those of all files."""
     versions = {path.name.partition("_")[0] for path in (folder / "migrations").glob("*.sql")}
     versions |= {file.partition("_")[0] for file in fetched}
-    now = datetime.now(UTC)
-    while (version := now.strftime(_VERSION)) in versions:
-        now += timedelta(seconds=1)
-    return f"{version}_{file_part(name)}.sql"
+    return f"{next_version(datetime.now(UTC), versions)}_{file_part(name)}.sql"
 
 
 def _write(folder: Path, fetched: dict[str, str], written: str, rest: Sequence[str]) -> None:
-    """Write the files of a merge into the project folder."""
-    for file_name, text in fetched.items():
-        write_migration(folder, file_name, text)
-    if written:
-        write_migration(folder, written, text_of(rest))
+    """Write the files of a merge into the project folder, all or none: the next start would apply a part. Raises: OSError."""
+    paths: list[Path] = []
+    try:
+        for file_name, text in (*fetched.items(), *([(written, text_of(rest))] if written else [])):
+            paths.append(write_migration(folder, file_name, text))
+    except OSError:
+        for path in paths:
+            path.unlink(missing_ok=True)
+        raise
 
 
 async def _apply(

@@ -63,7 +63,12 @@ def disagreement(comparison: HistoryComparison, *, include_all: bool = False) ->
 
 async def lock(connection: asyncpg.Connection) -> None:
     """Take the lock of this database's project, which the session holds until it closes. Raises: TimeoutError."""
-    await connection.execute(_STATEMENTS["lock"], _LOCK, timeout=_LOCK_S)
+    try:
+        await connection.execute(_STATEMENTS["lock"], _LOCK, timeout=_LOCK_S)
+    except TimeoutError:
+        raise TimeoutError(
+            f"another command has been applying migrations or seeds to this database for {_LOCK_S:.0f} s"
+        ) from None
 
 
 async def make_history(connection: asyncpg.Connection) -> None:

@@ -62,7 +62,7 @@ def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]
     except MigrationError as error:
         return _fail(f"The platform's schemas could not be made: {error}", FAILED)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-        return _fail(f"The database did not do it: {error}", FAILED)
+        return _fail(f"The database did not do it: {str(error) or type(error).__name__}", FAILED)
 
 
 async def do(task: Task, settings: Settings, folder: Path, urls: ProjectUrls) -> int:

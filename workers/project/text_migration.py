@@ -9,11 +9,12 @@ reports which tables were rewritten and which locks the transaction held. `concu
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import asyncpg
 
+from schemas.migration_names import next_version
 from workers.database.errors import Disconnected
 from workers.project import history
 from workers.project.errors import ProjectRejected, ScriptFailed, StatementPlace
@@ -23,9 +24,7 @@ from workers.project.script_runner import ProjectConnection, run_script, without
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.project", "text_migration.sql")
-_VERSION = "%Y%m%d%H%M%S"
 _NOT_IN_NAMES = re.compile(r"[^\w-]+", re.ASCII)
-_DIGITS = re.compile(r"\d{1,32}", re.ASCII)
 _MOST_NAME = 100
 _LOST = (asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError, OSError)
 
@@ -56,22 +55,6 @@ class TrialReport:
 def file_part(name: str) -> str:
     """Return a name as it stands in the name of a file: letters, digits, `_` and `-` (pure)."""
     return _NOT_IN_NAMES.sub("_", name.strip())[:_MOST_NAME].strip("_") or "migration"
-
-
-def next_version(now: datetime, versions: Sequence[str]) -> str:
-    """Return the version of a new migration (pure): the time in UTC, or the second after the last version if that is later.
-
-    Versions are compared as texts. A version that is not a time gets another digit; texts that are not digits are not versions.
-    """
-    version = now.astimezone(UTC).strftime(_VERSION)
-    last = max((existing for existing in versions if _DIGITS.fullmatch(existing)), default="")
-    if last < version:
-        return version
-    try:
-        following = datetime.strptime(last, _VERSION).replace(tzinfo=UTC) + timedelta(seconds=1)
-    except (ValueError, OverflowError):
-        return f"{last}1"
-    return following.strftime(_VERSION)
 
 
 async def apply_text(

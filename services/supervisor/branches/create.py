@@ -37,6 +37,7 @@ from services.supervisor.branches.worker_step import run_step
 from services.supervisor.data_folder.folder import (
     DataFolder,
     create_data_folder,
+    database_password,
     ensure_passwords,
     is_data_folder,
     lock_folder,
@@ -267,7 +268,7 @@ def _into_place(draft: DataFolder, target: DataFolder) -> None:
 
 
 def _password(parent: DataFolder) -> str:
-    return ensure_passwords(parent, [_DATABASE])[0][_DATABASE]
+    return database_password(parent)
 
 
 def _superuser_url(password: str, port: int) -> str:

@@ -13,7 +13,7 @@ from services.supervisor.archive import server_settings
 from services.supervisor.branches.names import branches_folder
 from services.supervisor.branches.record import BASE_SCHEMA
 from services.supervisor.branches.worker_step import run_step
-from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, lock_folder, write_private
+from services.supervisor.data_folder.folder import DataFolder, database_password, lock_folder, write_private
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartRefused
 from services.supervisor.postgres import server
@@ -24,7 +24,6 @@ from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_s
 from services.supervisor.project.settings import Project, load_project
 from services.supervisor.report import Reporter, SilentReporter
 
-_DATABASE = "database"
 _START_S, _STOP_S = 60.0, 60.0
 
 
@@ -79,7 +78,7 @@ def _both_databases(parent: DataFolder, branch: DataFolder, project: Project) ->
 @contextlib.contextmanager
 def _database(folder: DataFolder, project: Project) -> Iterator[str]:
     """Yield the superuser's URL of the database in a data folder. Raises: SupervisorError."""
-    password = ensure_passwords(folder, [_DATABASE])[0][_DATABASE]
+    password = database_password(folder)
     state = running_state(folder)
     if state is not None:
         yield addresses.database_url(SUPERUSER, password, state.ports["db"])

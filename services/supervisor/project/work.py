@@ -15,7 +15,7 @@ from schemas.project_tasks import ResetTask, Task
 from services.supervisor import addresses
 from services.supervisor.api_keys import keys_of
 from services.supervisor.binaries import headwater_version, postgres_tool
-from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
+from services.supervisor.data_folder.folder import DataFolder, database_password
 from services.supervisor.data_folder.state import PlatformState
 from services.supervisor.environment import (
     children_environment,
@@ -53,7 +53,7 @@ def work_environment(project: Project, folder: DataFolder, state: PlatformState)
         owner = superuser_url(project, url)
         urls = {"HEADWATER_DB_URL": url, "HEADWATER_MIGRATE_URL": owner}
         return environment | logins | urls | platform_variable(project, folder)
-    password = ensure_passwords(folder, ["database"])[0]["database"]
+    password = database_password(folder)
     owner = addresses.database_url(SUPERUSER, password, ports.db)
     return (
         environment

@@ -8,12 +8,14 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+import services.cli.admin as admin
 from schemas.functions.deployments import BundleManifest
 from schemas.keys.secret import Secret
 from schemas.settings.functions import FunctionSettings
 from services.cli.bundle import BundleError, FunctionsFolder, folder_of, make_bundle
 from services.cli.main import main
 from services.supervisor.project.settings import load_project
+from tests.full_disk import full_disk
 
 
 @pytest.fixture
@@ -116,3 +118,40 @@ def test_a_platform_elsewhere_needs_a_key_and_an_address_that_is_one(tmp_path: P
         ).exit_code
         == 2
     )
+
+
+def test_a_function_that_could_not_be_made_can_be_made_again(root: Path) -> None:
+    new = ["functions", "new", "b", "--project", str(root.parents[1])]
+    with full_disk():
+        full = CliRunner().invoke(main, new)
+    config = root.parent / "config.toml"
+    config.write_bytes("# für alle".encode("latin-1"))
+    strange = CliRunner().invoke(main, new)
+    config.write_text("")
+
+    assert (full.exit_code, strange.exit_code) == (2, 2)
+    assert "could not be made" in full.output
+    assert "no UTF-8" in strange.output
+    assert CliRunner().invoke(main, new).exit_code == 0
+    assert "[functions.b]" in config.read_text()
+
+
+@pytest.mark.parametrize("words", [("secrets", "set"), ("functions", "serve")])
+def test_an_env_file_that_is_no_utf8_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    file = tmp_path / "secrets.env"
+    file.write_bytes("PASSWORD=grün".encode("latin-1"))
+
+    done = CliRunner().invoke(main, [*words, "--env-file", str(file), "--data", str(tmp_path / "none")])
+
+    assert done.exit_code == 2
+    assert "is not valid UTF-8" in done.output
+
+
+def test_a_link_without_an_owner_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = {"id": "1", "email": "a@example.com", "rights": "reader", "disabled_at": None}
+    monkeypatch.setattr(admin, "operate", lambda *_, **__: [reader])
+
+    done = CliRunner().invoke(main, ["admin", "link", "--data", str(tmp_path)])
+
+    assert done.exit_code == 1
+    assert "headwater admin add EMAIL" in done.output.replace("\n", " ")

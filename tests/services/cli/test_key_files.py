@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from services.cli.main import main
 from services.supervisor.deployment import SINGLE
+from tests.full_disk import full_disk
 
 
 def _run(folder: Path, *more: str) -> tuple[int, str]:
@@ -44,6 +45,16 @@ def test_part_of_the_secrets_is_refused(tmp_path: Path) -> None:
 
     assert code == 2
     assert "db_url would not fit" in said
+
+
+def test_a_run_on_a_full_disk_can_be_repeated(tmp_path: Path) -> None:
+    with full_disk():
+        code, said = _run(tmp_path / "s")
+
+    assert code == 2
+    assert "cannot be written" in said
+    assert list((tmp_path / "s").iterdir()) == []
+    assert _run(tmp_path / "s")[0] == 0
 
 
 def test_a_folder_of_a_version_before_gets_the_passwords_that_it_lacks(tmp_path: Path) -> None:

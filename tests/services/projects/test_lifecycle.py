@@ -210,6 +210,17 @@ async def test_a_failed_start_is_answered_without_its_reason_and_tried_again_lat
     assert await bench.life.reach() == 5003
 
 
+async def test_a_clock_that_is_set_back_does_not_keep_a_failed_start_waiting() -> None:
+    bench = Bench()
+    bench.platform.fails = True
+    with pytest.raises(WakeFailed):
+        await bench.life.reach()
+    bench.now -= 3600
+    bench.platform.fails = False
+
+    assert await bench.life.reach() == 5002
+
+
 async def test_a_request_waits_for_a_bounded_time_and_the_start_goes_on() -> None:
     bench = Bench(timeout_s=0)
     bench.platform.go.clear()

@@ -40,6 +40,9 @@ async def test_a_clone_is_built_once_and_again_when_a_source_changed(
     (web / "node_modules" / "installed").write_text("")
     _make_newer(web / "node_modules" / "installed")
     assert not build.is_due()
+    (web / ".#main.tsx").symlink_to("user@machine.1234")
+    build.is_due()
+    (web / ".#main.tsx").unlink()
     _make_newer(web / "main.tsx")
     assert build.is_due()
 

@@ -1,8 +1,11 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from workers.project import history
+from schemas.project_tasks import SeedTask
+from schemas.settings.tree import Settings
+from workers.project import history, tasks
 from workers.project.history import compare, disagreement
 from workers.project.project_folder import ProjectMigration
 
@@ -60,3 +63,27 @@ async def test_a_history_of_an_older_tool_gets_the_columns_it_lacks(door):
     await history.record(door.connection, local("2")[0], ["select 1"])
 
     assert await history.applied_names(door.connection) == {"1": "", "2": "x"}
+
+
+class _Waiting:
+    """A connection on which another session holds the lock."""
+
+    async def execute(self, *_, timeout):
+        raise TimeoutError
+
+
+async def test_a_lock_that_another_command_holds_is_named():
+    with pytest.raises(TimeoutError, match="another command has been applying"):
+        await history.lock(_Waiting())
+
+
+@pytest.mark.parametrize("text", ["", "gone"])
+def test_a_failure_without_a_text_is_named_by_its_kind(monkeypatch, capsys, text):
+    async def do(*_):
+        raise TimeoutError(text)
+
+    monkeypatch.setattr(tasks, "do", do)
+    settings, urls = Settings(), {"HEADWATER_MIGRATE_URL": "", "HEADWATER_PROJECT_URL": "postgresql://x/y"}
+
+    assert tasks.run(settings, urls, [msgspec.json.encode(SeedTask()).decode()]) == tasks.FAILED
+    assert (text or "TimeoutError") in capsys.readouterr().err

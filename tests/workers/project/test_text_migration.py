@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from schemas.migration_names import next_version
 from workers.project.migration_file import files_to_write
 from workers.project.project_folder import ProjectMigration, StoredMigration
-from workers.project.text_migration import file_part, next_version
+from workers.project.text_migration import file_part
 
 NOW = datetime(2026, 11, 23, 4, 5, 6, tzinfo=UTC)
 

@@ -72,7 +72,7 @@ def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[
         OSError,
         TimeoutError,
     ) as error:
-        return _fail(f"It failed: {error}", FAILED)
+        return _fail(f"It failed: {str(error) or type(error).__name__}", FAILED)
     sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
     return DONE
 

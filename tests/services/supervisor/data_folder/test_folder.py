@@ -5,12 +5,15 @@ import pytest
 from services.supervisor.data_folder.folder import (
     DataFolder,
     create_data_folder,
+    database_password,
     ensure_passwords,
     is_locked,
     lock_folder,
     read_ports,
+    write_private,
 )
 from services.supervisor.errors import StartRefused
+from tests.full_disk import full_disk
 
 
 def test_a_second_lock_is_refused_and_names_the_holder(folder):
@@ -46,6 +49,32 @@ def test_a_further_password_leaves_the_others(folder):
 
     assert after["a"] == before["a"]
     assert new == ["b"]
+
+
+@pytest.mark.parametrize("content", [None, b"{", b'{"nats": "x"}'])
+def test_a_password_of_the_database_that_was_lost_is_not_made_by_a_command_beside_it(folder, content):
+    """The next start sets a new one in the database, because it finds none in the file."""
+    if content is not None:
+        folder.passwords.write_bytes(content)
+
+    with pytest.raises(StartRefused, match="start it again"):
+        database_password(folder)
+    assert ensure_passwords(folder, ["database"])[1] == ["database"]
+    assert database_password(folder) == ensure_passwords(folder, ["database"])[0]["database"]
+
+
+def test_a_new_disk_can_be_the_data_folder(tmp_path):
+    (tmp_path / "disk" / "lost+found").mkdir(parents=True)
+
+    assert create_data_folder(tmp_path / "disk").logs.is_dir()
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
+    write_private(tmp_path / "a", b"old")
+    with full_disk(), pytest.raises(OSError, match="too large"):
+        write_private(tmp_path / "a", b"new")
+
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
