@@ -41,13 +41,24 @@ class ImportMap:
     def resolve(self, specifier: str, referrer: str) -> str | None:
         """Return the address of a specifier in the module at `referrer`; None for a bare name without an entry."""
         if is_relative(specifier):
-            specifier = urljoin(referrer, specifier)
+            joined = _joined(referrer, specifier)
+            if joined is None:
+                return None
+            specifier = joined
         for scope in sorted(self.scopes, key=len, reverse=True):
             applies = referrer == scope or (scope.endswith("/") and referrer.startswith(scope))
             if applies and (scoped := _match(self.scopes[scope], specifier)) is not None:
                 return scoped
         address = _match(self.imports, specifier)
         return address if address is not None else specifier if _SCHEME.match(specifier) else None
+
+
+def _joined(base: str, reference: str) -> str | None:
+    """Return an address relative to another; None for one that is no address, such as `//[`."""
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        return None
 
 
 def is_relative(specifier: str) -> bool:
@@ -105,14 +116,20 @@ def _entries(
     imports = dict(_absolute(read.get("imports"), base))
     scopes = read.get("scopes")
     listed = scopes.items() if isinstance(scopes, dict) else ()
-    return imports, {urljoin(base, str(scope)): dict(_absolute(entries, base)) for scope, entries in listed}
+    return imports, {
+        joined: dict(_absolute(entries, base))
+        for scope, entries in listed
+        if (joined := _joined(base, str(scope))) is not None
+    }
 
 
 def _absolute(entries: object, base: str) -> Iterator[tuple[str, str]]:
     for key, value in entries.items() if isinstance(entries, dict) else ():
         if isinstance(key, str) and isinstance(value, str) and key:
-            name = urljoin(base, key) if is_relative(key) else key
-            yield name, urljoin(base, value) if is_relative(value) else value
+            name = _joined(base, key) if is_relative(key) else key
+            address = _joined(base, value) if is_relative(value) else value
+            if name is not None and address is not None:
+                yield name, address
 
 
 def _expanded(imports: Mapping[str, str]) -> dict[str, str]:
@@ -168,7 +185,10 @@ def _read(file: Path, warnings: list[str]) -> Mapping[str, object] | None:
 
 def local_path(address: str) -> Path | None:
     """Return the file that an address names; None for other kinds of addresses."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
@@ -179,3 +199,5 @@ def parse_jsonc(data: bytes) -> Any:
         return msgspec.json.decode(_JSONC_PART.sub(lambda part: part["text"] or " ", text))
     except msgspec.DecodeError as error:
         raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

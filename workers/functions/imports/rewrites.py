@@ -77,11 +77,14 @@ _NUMBER = re.compile(r"\d+(?:\.\d+){0,2}(?:[-+].+)?|[\^~].+|latest")
 
 def rewritten(address: str) -> Rewrite | None:
     """Return another address for a module; None if it needs none or no replacement exists."""
-    if urlsplit(address).path.endswith(".d.ts") and not address.startswith(("file:", "npm:")):
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    if parts.path.endswith(".d.ts") and not address.startswith(("file:", "npm:")):
         return Rewrite(f"{SHIM}empty", is_always=True)
     if address.startswith("jsr:"):
         return _from_jsr(address)
-    parts = urlsplit(address)
     if parts.scheme not in ("http", "https"):
         return None
     rewrite = _HOSTS.get(parts.hostname or "")
@@ -92,7 +95,10 @@ def host_of(address: str) -> str | None:
     """Return the host that a module is loaded from; None if it comes from the npm registry."""
     if address.startswith("jsr:"):
         return JSR_HOST
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
     return parts.netloc if parts.scheme in ("http", "https") else None
 
 

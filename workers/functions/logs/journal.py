@@ -22,6 +22,8 @@ from workers.functions.catalog.registry import HostedFunction
 
 LONGEST = 10_000
 """Longest text of a line in characters; the rest is cut off."""
+_LONGEST_ID = 200
+"""Longest id of a request in characters: a function may write any."""
 WINDOW_S = 10.0
 _MARK = b"\x1e"
 _LEVELS = frozenset({"debug", "info", "warning", "error"})
@@ -105,7 +107,7 @@ def read_line(line: bytes, level: str) -> tuple[str, str, str] | str:
 
 
 class Journal:
-    """Publishes log lines. Lines over the rate are counted; the count is logged when the next window begins."""
+    """Publishes log lines. Lines over the rate are counted; the count is logged when the next window begins, or the process has ended."""
 
     def __init__(
         self, connection: NatsConnection | None, lines_in_window: int, clock: Callable[[], float] = time.time
@@ -129,27 +131,39 @@ class Journal:
         if event == "log" and not self._allows(function, execution, now):
             return
         self._publish(
-            LogLine(now, function.name, function.version, execution, level, text[:LONGEST], request_id, event)
+            LogLine(
+                now,
+                function.name,
+                function.version,
+                execution,
+                level,
+                text[:LONGEST],
+                request_id[:_LONGEST_ID],
+                event,
+            )
         )
 
-    def close(self, execution: str) -> None:
-        """Forget the rate of a process that has exited."""
-        self._windows.pop(execution, None)
+    def close(self, function: HostedFunction, execution: str) -> None:
+        """Forget the rate of a process that has exited; log how many of its last lines were dropped."""
+        _, _, dropped = self._windows.pop(execution, (0.0, 0, 0))
+        self._tell_dropped(function, execution, dropped, self._clock())
 
     def _allows(self, function: HostedFunction, execution: str, now: float) -> bool:
         if not self._most:
             return True
         began, count, dropped = self._windows.get(execution, (now, 0, 0))
         if now - began >= WINDOW_S:
-            if dropped:
-                text = f"{dropped} lines were dropped: more than {self._most} in {WINDOW_S:g} s"
-                self._publish(
-                    LogLine(now, function.name, function.version, execution, "warning", text, "", "dropped")
-                )
+            self._tell_dropped(function, execution, dropped, now)
             began, count, dropped = now, 0, 0
         is_allowed = count < self._most
         self._windows[execution] = (began, count + is_allowed, dropped + (not is_allowed))
         return is_allowed
+
+    def _tell_dropped(self, function: HostedFunction, execution: str, dropped: int, now: float) -> None:
+        if dropped:
+            text = f"{dropped} lines were dropped: more than {self._most} in {WINDOW_S:g} s"
+            line = LogLine(now, function.name, function.version, execution, "warning", text, "", "dropped")
+            self._publish(line)
 
     def _publish(self, line: LogLine) -> None:
         if self._connection is None:

@@ -42,8 +42,8 @@ class ProcessOutput:
         return any(sign in line for line in self._last_errors for sign in signs)
 
     def close(self) -> None:
-        """Forget the line rate of the process."""
-        self._journal.close(self._execution)
+        """Forget the line rate of the process; log how many of its last lines were dropped."""
+        self._journal.close(self._function, self._execution)
 
     def _handle(self, line: bytes, level: str) -> None:
         frame = read_line(line, level)

@@ -73,7 +73,7 @@ class RelayedRequest:
 
     async def close(self) -> None:
         """Reuse the connection if the response was read to its end, else close it."""
-        is_sent = self._sending is None or self._sending.done()
+        is_sent = self._sending is None or (self._sending.done() and self._sending.exception() is None)
         if self._sending is not None:
             await _stop(self._sending)
         self._relay.release(self._connection, is_sent=is_sent)

@@ -11,7 +11,6 @@ retry; after that the pause before the next start doubles from 1 s up to 30 s.
 import asyncio
 import time
 from collections import deque
-from subprocess import SubprocessError
 from typing import cast
 
 from broker.observability.observe import observe
@@ -143,7 +142,9 @@ class VersionProcesses:
                 raise BootFailed
             instance = Instance(function, self.limits, self._context)
             await instance.start(prepared)
-        except (BootFailed, OSError, SubprocessError) as error:
+        except (
+            Exception
+        ) as error:  # whatever it is: without a failure the waiters would start it again at once, for ever
             self._record_failure(error)
         else:
             self._failures, self._boot_error = 0, None
@@ -163,7 +164,7 @@ class VersionProcesses:
         pause = min(_FIRST_PAUSE_S * 2**excess, _LAST_PAUSE_S) if excess else 0.0
         # All requests that wait now fail together; the next one starts a process again, unless starts failed often.
         self._retry_at = time.monotonic() + max(pause, 0.05)
-        observe(FunctionNotStarted(self.function.name, str(error)))
+        observe(FunctionNotStarted(self.function.name, str(error) or type(error).__name__))
 
     async def _preparation(self) -> tuple[HostedFunction, PreparedImports]:
         """Make the sources readable and prepare the imports: once a version, in a thread.

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from schemas.settings.functions import FunctionSettings
-from workers.functions.imports.import_map import ImportMap, map_of, parse_jsonc
+from workers.functions.imports.import_map import ImportMap, local_path, map_of, parse_jsonc
+from workers.functions.imports.rewrites import host_of, rewritten
 
 NONE = FunctionSettings()
 
@@ -81,3 +82,20 @@ def test_comments_and_trailing_commas_are_skipped_except_in_strings() -> None:
     assert parse_jsonc(b'{"a": "//no", /* yes */ "b": [1, 2, ], // end\n}') == {"a": "//no", "b": [1, 2]}
     with pytest.raises(ValueError, match="JSON"):
         parse_jsonc(b"{1}")
+
+
+def test_what_is_no_address_leads_nowhere(root: Path) -> None:
+    (root / "a" / "deno.json").write_text('{"imports": {"x": "//[", "//[": "y"}, "scopes": {"//[": {}}}')
+
+    found, warnings = map_of(root / "a", root, NONE)
+
+    assert (dict(found.imports), dict(found.scopes), warnings) == ({}, {}, [])
+    assert found.resolve("//[", (root / "a" / "index.ts").as_uri()) is None
+    assert local_path("https://[") is None
+    assert (rewritten("https://["), host_of("https://[")) == (None, None)
+
+
+def test_json_that_is_nested_too_deeply_causes_a_warning(root: Path) -> None:
+    (root / "a" / "deno.json").write_text('{"imports":' + "[" * 5000 + "]" * 5000 + "}")
+
+    assert map_of(root / "a", root, NONE)[1] == ["deno.json is not JSON: it is nested too deeply"]

@@ -63,3 +63,19 @@ async def test_lines_over_the_rate_are_dropped_and_counted(nats: NatsServer) -> 
     assert [line.text[:5] for line in seen] == ["0", "1", "2", "event", "7 lin", "yyyyy"]
     assert len(seen[-1].text) == 10_000
     await connection.close()
+
+
+async def test_lines_that_were_dropped_at_the_end_of_a_process_are_counted_too(nats: NatsServer) -> None:
+    seen: list[LogLine] = []
+    connection = await NatsConnection.open(nats.url, name="test")
+    connection.subscribe("logs.functions.one", lambda message: seen.append(LINES.decode(message.payload)))
+    journal = Journal(connection, 1, lambda: 0.0)
+
+    for _ in range(3):
+        journal.write(ONE, "e", "info", "x", "r" * 100_000)
+    journal.close(ONE, "e")
+    await connection.flush()
+
+    assert [line.text for line in seen] == ["x", "2 lines were dropped: more than 1 in 10 s"]
+    assert len(seen[0].request_id) == 200
+    await connection.close()
