@@ -13,7 +13,10 @@ _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 10.0
 
 
 class LeaderCandidate:
-    """Does `work` while it holds the advisory lock. `on_lost` gets a reason, once for each other one; `on_crash` a traceback."""
+    """Does `work` while it holds the advisory lock. `on_lost` gets a reason, once for each other one; `on_crash` a traceback.
+
+    `on_waiting` is called when another process leads.
+    """
 
     def __init__(
         self,
@@ -24,9 +27,10 @@ class LeaderCandidate:
         name: str,
         on_lost: Callable[[str], None],
         on_crash: Callable[[str], None],
+        on_waiting: Callable[[], None] = lambda: None,
     ) -> None:
         self._url, self._lock, self._work, self._name = url, lock, work, name
-        self._on_lost, self._on_crash = on_lost, on_crash
+        self._on_lost, self._on_crash, self._on_waiting = on_lost, on_crash, on_waiting
         self._task: asyncio.Task[None] | None = None
         self._backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
         self._complaint = ""
@@ -50,7 +54,9 @@ class LeaderCandidate:
     async def _stand(self) -> None:
         while True:
             try:
-                await lead(self._url, self._lock, self._lead, lambda: None, name=f"headwater {self._name}")
+                await lead(
+                    self._url, self._lock, self._lead, self._on_waiting, name=f"headwater {self._name}"
+                )
                 if self._is_closing:
                     return
             except (Disconnected, LeadershipLost, DatabaseError) as error:
