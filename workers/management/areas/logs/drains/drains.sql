@@ -1,4 +1,4 @@
--- Places of drains (log_drain.py), as the pool's login. The table: management/0011_log_drains.sql.
+-- Places of drains (log_drain.py), as the pool's login. The table: management/0012_log_drains.sql.
 
 -- name: forget
 delete from headwater.log_drains where drain <> all ($1::text[])
