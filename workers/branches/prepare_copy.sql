@@ -11,14 +11,14 @@ from pg_catalog.pg_subscription
 where subdbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
 
 -- name: empty_own_tables
--- A statement that empties the platform's tables of administrators, answers, runs and webhooks: the parent's keys seal or bind their rows, and
+-- A statement that empties the platform's tables of administrators, their agents, answers, runs, webhooks and drains: the parent's keys seal or bind their rows, and
 -- its receivers are not the branch's.
 select pg_catalog.format('truncate %s', pg_catalog.string_agg(pg_catalog.format('headwater.%I', relname), ', ' order by relname))
 from pg_catalog.pg_class
 where relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'headwater') and relkind = 'r'
   and (pg_catalog.starts_with(relname::pg_catalog.text, 'administrator')
     or relname in ('idempotent_answers', 'last_runs', 'requested_runs', 'streams_of_changes', 'http_queue', 'http_answers',
-      'webhooks', 'webhook_deliveries', 'webhook_place'))
+      'webhooks', 'webhook_deliveries', 'webhook_place', 'agent_grants', 'log_drains'))
 
 -- name: stored_settings
 select version, sealed from headwater.stored_settings

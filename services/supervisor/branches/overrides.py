@@ -42,6 +42,7 @@ _SERVICES_ELSEWHERE = (
     "storage.s3.**",
     "storage.gcs.**",
     "storage.azure.**",
+    "logs.drain.**",
     "backup.**",
     "certificates.**",
     "observability.otlp_*",
