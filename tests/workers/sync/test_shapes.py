@@ -65,6 +65,31 @@ async def test_a_shape_has_its_rows_then_each_change(sync_pool: SyncPoolOfTests)
     assert changes[2]["headers"]["last"] is True
 
 
+async def test_a_changed_key_is_named_to_those_alone_who_see_it(sync_pool: SyncPoolOfTests) -> None:
+    table = await sync_pool.table("id int primary key, owner uuid", "owner = auth.uid()")
+    await sync_pool.sql(f"insert into {table} values (1, '{ALICE}'), (2, '{ALICE}')")
+    alice, bob = sync_pool.client(table, user()), sync_pool.client(table, user(BOB))
+    await alice.until([1, 2])
+    await bob.until([])
+
+    await sync_pool.sql(
+        f"update {table} set id = 77, owner = '{BOB}' where id = 1; update {table} set id = 3 where id = 2"
+    )
+    await alice.until([3])
+    await bob.until([77])
+
+    links = [
+        (
+            str(one["key"])[-3:],
+            str(one["headers"].get("key_change_to", one["headers"].get("key_change_from")))[-3:],
+        )
+        for client in (alice, bob)
+        for one in client.messages
+        if "lsn" in one["headers"]
+    ]
+    assert sorted(links) == sorted([('"1"', "one"), ('"2"', '"3"'), ('"3"', '"2"'), ('77"', "one")])
+
+
 async def test_whole_rows_and_old_values_on_request(sync_pool: SyncPoolOfTests) -> None:
     table = await sync_pool.table("id int primary key, name text, long text", row_security=False)
     await sync_pool.sql(
