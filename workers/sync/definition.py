@@ -134,11 +134,13 @@ async def resolve_subset(
 ) -> tuple[Sql, list[SubsetOrder]]:
     """Return the filter and the order of a subset. Raises: InvalidParameters; Disconnected, PoolTimeout."""
     name = (shape.table.schema, shape.table.name)
+    queryable = shape.definition.queryable
+    readable = shape.table.readable if queryable is None else shape.table.readable & {*queryable}
     where: Sql = EMPTY
     if subset.where:
         try:
             pieces = parse_where(subset.where, allows_subqueries=False)
-            where = render_where(pieces, name, Scope({name: shape.table.readable}, subset.params))
+            where = render_where(pieces, name, Scope({name: readable}, subset.params))
         except ExpressionRejected as error:
             raise InvalidParameters("where", str(error), is_of_subset=True) from None
     order: list[SubsetOrder] = []
@@ -147,7 +149,7 @@ async def resolve_subset(
             order = parse_order(subset.order_by)
         except ExpressionRejected as error:
             raise InvalidParameters("order_by", str(error), is_of_subset=True) from None
-        if unknown := [term.column for term in order if term.column not in shape.table.readable]:
+        if unknown := [term.column for term in order if term.column not in readable]:
             raise InvalidParameters("order_by", f"unknown column {unknown[0]}", is_of_subset=True)
     if where or order:
         try:
@@ -174,19 +176,28 @@ def _columns(table: SyncTable, definition: ShapeDefinition) -> tuple[SyncColumn,
         raise InvalidParameters("table", text)
     if hidden := [name for name in table.key if name not in table.readable]:
         raise ShapeForbidden("columns", f"permission denied for the primary key column {hidden[0]}")
-    if definition.columns is None:
+    if definition.queryable is not None:
+        _check_names(table, "queryable_columns", definition.queryable)
+    chosen = definition.queryable if definition.columns is None else definition.columns
+    if chosen is None:
         return tuple(column for column in table.columns if column.may_select)
-    names = {column.name for column in table.columns}
-    if unknown := [name for name in definition.columns if name not in names]:
-        raise InvalidParameters(
-            "columns", f"The following columns are not found on the table: {', '.join(unknown)}"
-        )
-    if missing := [name for name in table.key if name not in definition.columns]:
+    _check_names(table, "columns", chosen)
+    if missing := [name for name in table.key if name not in chosen]:
         text = f"The list of columns must include all primary key columns, missing: {', '.join(missing)}"
         raise InvalidParameters("columns", text)
-    if denied := [name for name in definition.columns if name not in table.readable]:
-        raise ShapeForbidden("columns", f"permission denied for column {denied[0]}")
-    return tuple(column for column in table.columns if column.name in definition.columns)
+    if more := [name for name in chosen if name not in (definition.queryable or chosen)]:
+        raise InvalidParameters("columns", f"The following columns are not queryable: {', '.join(more)}")
+    return tuple(column for column in table.columns if column.name in chosen)
+
+
+def _check_names(table: SyncTable, parameter: str, chosen: tuple[str, ...]) -> None:
+    """Raise InvalidParameters for a column that is not there, ShapeForbidden for one that the role may not read."""
+    names = {column.name for column in table.columns}
+    if unknown := [name for name in chosen if name not in names]:
+        text = f"The following columns are not found on the table: {', '.join(unknown)}"
+        raise InvalidParameters(parameter, text)
+    if denied := [name for name in chosen if name not in table.readable]:
+        raise ShapeForbidden(parameter, f"permission denied for column {denied[0]}")
 
 
 def _parse(text: str) -> Pieces:
@@ -267,6 +278,7 @@ def _resolved(
         definition.table, definition.where, definition.params, definition.columns, definition.is_full,
         definition.has_snapshot, identity.role, identity.kind, identity.claims,
         *([True] if definition.has_tags else []),  # others keep the digest that stored shapes have
+        *([definition.queryable] if definition.queryable is not None else []),
     )  # fmt: skip
     return ResolvedShape(
         definition=definition,

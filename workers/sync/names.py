@@ -22,13 +22,13 @@ def parse_table(text: str) -> TableName:
     return (parts[0], parts[1]) if len(parts) == 2 else (DEFAULT_SCHEMA, parts[0])
 
 
-def parse_columns(text: str) -> tuple[str, ...]:
+def parse_columns(text: str, parameter: str = "columns") -> tuple[str, ...]:
     """Parse a list of columns with commas between. Raises: InvalidParameters."""
     if not text.strip():
-        raise InvalidParameters("columns", "must name at least one column")
-    names = _split(text, ",", "columns")
+        raise InvalidParameters(parameter, "must name at least one column")
+    names = _split(text, ",", parameter)
     if len(names) > _MOST_COLUMNS:
-        raise InvalidParameters("columns", "names too many columns")
+        raise InvalidParameters(parameter, "names too many columns")
     return tuple(dict.fromkeys(names))
 
 

@@ -69,6 +69,8 @@ class ShapeDefinition:
     """Not `log=changes_only`."""
     has_tags: bool = False
     """`etags=true`: first rows and rows of subsets have tags, as changes always do."""
+    queryable: tuple[str, ...] | None = None
+    """`queryable_columns`: those that `columns`, and the filters and orders of subsets, may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +107,16 @@ def parse_request(query: str, body: bytes, *, needs_offset: bool = True) -> Shap
 
 def parse_definition(options: Mapping[str, str]) -> ShapeDefinition:
     """Parse what a shape consists of. Raises: InvalidParameters."""
-    if options.get("queryable_columns"):  # whoever sends it relies on it: a subset must not name more
-        raise InvalidParameters(
-            "queryable_columns", "is not known here: grant the caller's role SELECT on these columns alone"
-        )
     where = _text(options, "where")
     return ShapeDefinition(
         parse_table(options.get("table", "")),
         where,
         _params(options),
-        parse_columns(options["columns"]) if options.get("columns") is not None else None,
+        _columns(options, "columns"),
         _choice(options, "replica", ("default", "full")) == "full",
         _choice(options, "log", ("full", "changes_only")) == "full",
         _choice(options, "etags", ("false", "true")) == "true",
+        _columns(options, "queryable_columns"),
     )
 
 
@@ -150,6 +149,10 @@ def _offset(options: Mapping[str, str]) -> Offset | Place:
     if lsn > _MOST_LSN:
         raise InvalidParameters("offset", "out of bounds for this shape")
     return lsn, INFINITE if match.group(2) == "inf" else int(match.group(2))
+
+
+def _columns(options: Mapping[str, str], name: str) -> tuple[str, ...] | None:
+    return None if options.get(name) is None else parse_columns(options[name], name)
 
 
 def _flag(options: Mapping[str, str], name: str) -> bool:

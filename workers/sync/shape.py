@@ -336,6 +336,9 @@ class Shape:
         async with self.lock:
             self.check()
             had = await in_thread(partial(self.store.rows_of, [row.key for row in rows]))
+            shown = {row.key for row in rows if row.value is not None}
+            # A key that the caller does not see, or never saw, is not named.
+            renamed = {new: old for new, old in renamed.items() if new in shown and old in had}
             drafts: list[Draft] = []
             states: dict[bytes, bytes | None] = {}
             for row in _deletes_first(rows):

@@ -47,11 +47,7 @@ SCOPE = Scope(
         ("table=t&offset=-1&params[a]=x", "params", "keys must be numbers, starting from 1"),
         ("table=t&offset=-1&columns=", "columns", "must name at least one column"),
         ("table=t&offset=-1&replica=all", "replica", "is invalid: must be default or full"),
-        (
-            "table=t&offset=-1&queryable_columns=id",
-            "queryable_columns",
-            "is not known here: grant the caller's role SELECT on these columns alone",
-        ),
+        ("table=t&offset=-1&queryable_columns=", "queryable_columns", "must name at least one column"),
     ],
 )
 def test_a_wrong_parameter_is_named(query: str, parameter: str, text: str) -> None:

@@ -80,15 +80,41 @@ def write(table: str, members: str, choice: random.Random) -> str:
     ))  # fmt: skip
 
 
-async def selected(pool: SyncPoolOfTests, client: ShapeClient) -> dict[str, str]:
-    """Return the rows that a SELECT of the client's caller shows: id -> secret."""
+_COLUMNS = ("id", "owner", "team", "level", "open", "secret")
+Values = set[tuple[str, str, str | None]]
+"""Values that a SELECT showed: id, column, text."""
+
+
+async def selected(pool: SyncPoolOfTests, client: ShapeClient) -> dict[str, dict[str, str | None]]:
+    """Return the rows that a SELECT of the client's caller shows, by id, with the texts that a shape has."""
     claims = client.caller.decoded()  # type: ignore[union-attr]  # all are users
     where = client.query.get("where") or "true"
+    texts = ", ".join(f"{name}::text" for name in _COLUMNS).replace(
+        "open::text", "left(open::text, 1) as open"
+    )
     async with connected(pool.replication.database) as session, session.transaction():
         await session.execute("select set_config('request.jwt.claims', $1, true)", json.dumps(claims))
         await session.execute("set local role authenticated")
-        rows = await session.fetch(f"select id, secret from public.{client.query['table']} where {where}")
-    return {str(row[0]): row[1] for row in rows}
+        rows = await session.fetch(f"select {texts} from public.{client.query['table']} where {where}")
+    return {row["id"]: dict(row) for row in rows}
+
+
+def values_of(rows: dict[str, dict[str, str | None]]) -> Values:
+    return {(id, name, text) for id, row in rows.items() for name, text in row.items()}
+
+
+def check_messages(client: ShapeClient, ever: Values) -> None:
+    """Check that no message has a key, a value or an old value that SELECT never showed. Raises: AssertionError."""
+    for message in client.messages:
+        id = str(message["key"]).rpartition("/")[2].strip('"')
+        for name in ("value", "old_value"):
+            for column, text in message.get(name, {}).items():
+                assert (id, column, text) in ever, (message, name)
+        other = message["headers"].get(
+            "key_change_to", message["headers"].get("key_change_from", message["key"])
+        )
+        id = str(other).rpartition("/")[2].strip('"')
+        assert (id, "id", id) in ever, message
 
 
 async def test_clients_have_what_a_select_shows(sync_pool: SyncPoolOfTests) -> None:
@@ -115,10 +141,13 @@ async def one_round(sync_pool: SyncPoolOfTests, seed: int) -> None:
     callers = [
         user(who, team=choice.randint(1, 3), app_metadata={"level": choice.randint(0, 4)}) for who in PEOPLE
     ]
-    clients = [sync_pool.client(table, caller, where=choice.choice(WHERES)) for caller in callers]
-    shown: list[set[tuple[str, str]]] = [
-        set((await selected(sync_pool, client)).items()) for client in clients
+    clients = [
+        sync_pool.client(
+            table, caller, where=choice.choice(WHERES), replica=choice.choice(("default", "full"))
+        )
+        for caller in callers
     ]
+    shown = [values_of(await selected(sync_pool, client)) for client in clients]
 
     for turn in range(WRITES):
         if turn % 6 == 5:
@@ -128,15 +157,10 @@ async def one_round(sync_pool: SyncPoolOfTests, seed: int) -> None:
         )
         for client, ever in zip(clients, shown, strict=True):
             expected = await selected(sync_pool, client)
-            ever |= set(expected.items())
-            await client.until([f"{id}/{secret}" for id, secret in expected.items()], "id", "secret")
+            ever |= values_of(expected)
+            await client.until(["/".join(map(str, row.values())) for row in expected.values()], *_COLUMNS)
     for client, ever in zip(clients, shown, strict=True):
-        sent = {
-            (str(one["value"]["id"]), one["value"]["secret"])
-            for one in client.messages
-            if "secret" in one["value"]
-        }
-        assert sent <= ever
+        check_messages(client, ever)
     await sync_pool.sql(
         f"drop table {table}, {members} cascade; drop function {members}_may"
     )  # every look at rights reads all tables

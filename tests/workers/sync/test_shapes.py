@@ -65,6 +65,51 @@ async def test_a_shape_has_its_rows_then_each_change(sync_pool: SyncPoolOfTests)
     assert changes[2]["headers"]["last"] is True
 
 
+async def test_a_request_may_allow_only_some_columns(sync_pool: SyncPoolOfTests) -> None:
+    table = await sync_pool.table("id int primary key, name text, n int", row_security=False)
+    await sync_pool.sql(f"insert into {table} values (1, 'a', 5), (2, 'b', 6)")
+    allowed = {"table": table, "offset": "-1", "queryable_columns": "id,name"}
+
+    async def asked(**more: str) -> tuple[int, str]:
+        answer = await sync_pool.ask({**allowed, **more})
+        return answer.status, answer.body.decode()
+
+    status, body = await asked(where="n > 5")
+    assert (status, '"name":"b"' in body, '"n":' in body) == (200, True, False)
+    assert (await asked(columns="id"))[0] == 200
+    assert (await asked(columns="id,n"))[0] == 400
+    assert (await asked(queryable_columns="name"))[0] == 400
+    assert "not found" in (await asked(queryable_columns="id,nope"))[1]
+    assert (await asked(subset__where="name = 'a'", subset__order_by="id", subset__limit="1"))[0] == 200
+    assert "unknown reference n" in (await asked(subset__where="n = 5"))[1]
+    assert "unknown column n" in (await asked(subset__order_by="n", subset__limit="1"))[1]
+
+
+async def test_a_changed_key_is_named_to_those_alone_who_see_it(sync_pool: SyncPoolOfTests) -> None:
+    table = await sync_pool.table("id int primary key, owner uuid", "owner = auth.uid()")
+    await sync_pool.sql(f"insert into {table} values (1, '{ALICE}'), (2, '{ALICE}')")
+    alice, bob = sync_pool.client(table, user()), sync_pool.client(table, user(BOB))
+    await alice.until([1, 2])
+    await bob.until([])
+
+    await sync_pool.sql(
+        f"update {table} set id = 77, owner = '{BOB}' where id = 1; update {table} set id = 3 where id = 2"
+    )
+    await alice.until([3])
+    await bob.until([77])
+
+    links = [
+        (
+            str(one["key"])[-3:],
+            str(one["headers"].get("key_change_to", one["headers"].get("key_change_from")))[-3:],
+        )
+        for client in (alice, bob)
+        for one in client.messages
+        if "lsn" in one["headers"]
+    ]
+    assert sorted(links) == sorted([('"1"', "one"), ('"2"', '"3"'), ('"3"', '"2"'), ('77"', "one")])
+
+
 async def test_whole_rows_and_old_values_on_request(sync_pool: SyncPoolOfTests) -> None:
     table = await sync_pool.table("id int primary key, name text, long text", row_security=False)
     await sync_pool.sql(
