@@ -5,7 +5,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from services.database_tests.tap import TapResult, read_tap
@@ -28,7 +28,7 @@ class Database:
     """Where tests run: psql, and the environment by which it reaches the database as the role of the tests."""
 
     psql: Path
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run psql; its output has one column and no head."""

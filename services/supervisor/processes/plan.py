@@ -206,7 +206,7 @@ class _Planner:
 
     settings: Settings
     python: tuple[str, ...]
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     links: ConnectionUrls
     servers: frozenset[str]
 

@@ -64,7 +64,7 @@ class Archiver:
     settings: Backup
     store: ArchiveStore
     keys: list[bytes] = field(repr=False)
-    url: str
+    url: str = field(repr=False)
     blobs: BlobStore | None
     progress: ArchiveProgress
     version: str
