@@ -4,7 +4,7 @@ Its argument is the element that the signature covers, nothing around it. Source
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from workers.auth.federation.saml import xml
 from workers.auth.federation.saml.service_provider import UNSPECIFIED
@@ -12,6 +12,7 @@ from workers.auth.federation.saml.xml_times import BadTime, read_time
 
 SKEW = timedelta(seconds=60)
 """The tolerated difference between an identity provider's clock and ours."""
+_LATEST = datetime.max.replace(tzinfo=UTC) - SKEW
 _BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 _CONDITIONS = frozenset(
     xml.qualified_name(xml.ASSERTION, local)
@@ -91,7 +92,7 @@ def _read(element: xml.Element, expected: ExpectedAssertion) -> SamlAssertion:
         name_id=xml.text(name_id),
         name_id_format=UNSPECIFIED if name_id is None else xml.attribute(name_id, "Format") or UNSPECIFIED,
         attributes=_attributes(element),
-        expires_at=min(confirmed_until, conditions_end or confirmed_until) + SKEW,
+        expires_at=min(confirmed_until, conditions_end or confirmed_until, _LATEST) + SKEW,
         session_ends_at=_session_end(element, expected.now),
     )
 
@@ -120,22 +121,31 @@ def _check_conditions(element: xml.Element, expected: ExpectedAssertion) -> date
 
 
 def _confirmed_until(subject: xml.Element, expected: ExpectedAssertion) -> datetime:
-    """Return until when a bearer of the assertion is confirmed as its subject. Raises: BadResponse of the last confirmation."""
-    failure = BadResponse("its subject is not confirmed for its bearer")
+    """Return until when a bearer of the assertion is confirmed as its subject: the latest end of all its confirmations.
+
+    Another confirmation than the one that holds now may hold later. Raises: BadResponse of the last confirmation.
+    """
+    failure: BadResponse | None = BadResponse("its subject is not confirmed for its bearer")
+    ends: list[datetime] = []
     for confirmation in xml.children(subject, xml.ASSERTION, "SubjectConfirmation"):
         data = xml.child(confirmation, xml.ASSERTION, "SubjectConfirmationData")
         if xml.attribute(confirmation, "Method") != _BEARER or data is None:
             continue
         try:
-            return _bearer_until(data, expected)
+            end = read_time(xml.attribute(data, "NotOnOrAfter"))
+            if end is not None:
+                ends.append(end)
+            _check_bearer(data, end, expected)
+            failure = None
         except BadResponse as error:
-            failure = error
-    raise failure
+            failure = failure and error
+    if failure is not None:
+        raise failure
+    return max(ends)
 
 
-def _bearer_until(data: xml.Element, expected: ExpectedAssertion) -> datetime:
+def _check_bearer(data: xml.Element, end: datetime | None, expected: ExpectedAssertion) -> None:
     begin = read_time(xml.attribute(data, "NotBefore"))
-    end = read_time(xml.attribute(data, "NotOnOrAfter"))
     if xml.attribute(data, "Recipient") != expected.recipient:
         raise BadResponse("it is for another recipient")
     if end is None:
@@ -145,7 +155,6 @@ def _bearer_until(data: xml.Element, expected: ExpectedAssertion) -> datetime:
     if end <= expected.now - SKEW:
         raise BadResponse("it has expired")
     check_answers(data, expected)
-    return end
 
 
 def _session_end(element: xml.Element, now: datetime) -> datetime | None:

@@ -1,5 +1,6 @@
 """What an assertion says: to us, now, for this sign-in, or it is refused."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -86,6 +87,31 @@ def test_one_confirmation_that_holds_is_enough():
     found = take(idp, idp.tree(says(idp, confirmation=others + ours)))
 
     assert found.expires_at <= NOW + HOUR + SKEW
+
+
+@pytest.mark.parametrize(
+    "begin", [EARLIER, stamp(NOW + timedelta(minutes=10))], ids=["holds now", "holds later"]
+)
+def test_its_use_is_remembered_while_any_confirmation_may_hold(begin: str):
+    idp = Idp()
+    soon, later = NOW + timedelta(minutes=5), NOW + HOUR
+    first = bearer(Recipient=ACS, NotOnOrAfter=stamp(soon), InResponseTo=ASKED)
+    second = bearer(Recipient=ACS, NotBefore=begin, NotOnOrAfter=stamp(later), InResponseTo=ASKED)
+    conditions = f"<saml:Conditions>{RESTRICTION}</saml:Conditions>"
+    response = idp.tree(says(idp, confirmation=first + second, conditions=conditions))
+
+    assert take(idp, response).expires_at == later + SKEW
+    assert take(idp, response, now=soon + timedelta(minutes=10)).expires_at == later + SKEW
+
+
+def test_an_assertion_without_end_holds():
+    idp = Idp()
+    ours = bearer(Recipient=ACS, NotOnOrAfter="9999-12-31T23:59:59Z", InResponseTo=ASKED)
+    conditions = f"<saml:Conditions>{RESTRICTION}</saml:Conditions>"
+
+    found = take(idp, idp.tree(says(idp, confirmation=ours, conditions=conditions)))
+
+    assert found.expires_at == datetime.max.replace(tzinfo=UTC)
 
 
 def test_what_answers_a_request_is_refused_where_nobody_asked():
