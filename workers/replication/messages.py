@@ -151,7 +151,9 @@ def _without_long(values: Values | None, texts: Row | None) -> Values | None:
     if values is None or texts is None:
         return values
     return [
-        None if isinstance(text, bytes) and (len(text) > _KEPT_BYTES or len(value or b"") > _KEPT_JSON) else value
+        None
+        if isinstance(text, bytes) and (len(text) > _KEPT_BYTES or len(value or b"") > _KEPT_JSON)
+        else value
         for value, text in zip(values, texts, strict=True)
     ]
 

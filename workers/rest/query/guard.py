@@ -13,7 +13,14 @@ expression that is evaluated in the caller's role, beside the statement it is ab
 from collections.abc import Iterable, Iterator
 
 from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
-from workers.rest.model import PlannedCondition, PlannedField, PlannedFilter, PlannedLogic, PlannedRelated, RelationRead
+from workers.rest.model import (
+    PlannedCondition,
+    PlannedField,
+    PlannedFilter,
+    PlannedLogic,
+    PlannedRelated,
+    RelationRead,
+)
 from workers.sql.compose import Sql, concat, join, literal, quoted, raw
 
 Name = tuple[str, str]
