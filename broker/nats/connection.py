@@ -232,6 +232,8 @@ class NatsConnection:
     async def close(self) -> None:
         """Close now. Every open token of the inbox gets a message with status `DISCONNECTED`."""
         self._server.is_closed = True
-        for resource in self._linked.values():
-            await resource.close()
-        await self._server.close()
+        try:
+            while self._linked:  # more may be made meanwhile
+                await self._linked.popitem()[1].close()
+        finally:
+            await self._server.close()

@@ -8,6 +8,7 @@
 
 import asyncio
 import contextlib
+import ssl
 import time
 from collections.abc import Callable, Mapping
 
@@ -46,7 +47,7 @@ class ServerLink:
         callbacks: dict[bytes, Callback],
     ) -> None:
         self.servers = servers
-        """The configured servers, and those that they reported as members of their cluster."""
+        """The configured servers, and those that the server reported last as members of its cluster."""
         self.link: NatsLink | None = None
         """The link to the present server; None while there is none."""
         self.rejection = ""
@@ -56,7 +57,7 @@ class ServerLink:
         self.on_back: list[Callable[[], None]] = []
         self.on_cluster_change: list[Callable[[], None]] = []
         """Called when the server reports that a server joined or left its cluster."""
-        self._addresses = {(server.host, server.port) for server in servers}
+        self._configured = tuple(servers)
         self._name, self._max_wait_s = name, max_wait_s
         self._subscriptions, self._callbacks = subscriptions, callbacks
         self._server = servers[0]
@@ -79,8 +80,9 @@ class ServerLink:
                         )
                 except protocol.ConnectRejected as error:
                     self.rejection = error.reason
-                except (OSError, TimeoutError):
-                    self.rejection = ""
+                except (OSError, TimeoutError) as error:
+                    # A certificate that nobody vouches for stays what it is; a server that is away may come back.
+                    self.rejection = str(error) if isinstance(error, ssl.SSLError) else ""
                 except (
                     Exception
                 ) as error:  # last resort: if this task ended, the process would stay without the broker
@@ -154,28 +156,34 @@ class ServerLink:
         for subscription in self._subscriptions.values():
             link.send(subscription.line)
         link.on_info = lambda: self._on_cluster_info(link, server)
-        for address in link.info.connect_urls:
-            self._add_server(address, server)
+        self._use_cluster(link, server)
         self._pings.clear()
         self._ping_server()
         self.connected.set()
 
     def _on_cluster_info(self, link: NatsLink, server: ServerAddress) -> None:
-        """Add servers that joined, and call `on_cluster_change`: the leaders of streams may have changed."""
-        for address in link.info.connect_urls:
-            self._add_server(address, server)
+        """Note which servers there are now, and call `on_cluster_change`: the leaders of streams may have changed."""
+        self._use_cluster(link, server)
         _call_all(self.on_cluster_change)
 
     def _leave(self, link: NatsLink) -> None:
         """Start to move to another server."""
         self._moving = asyncio.get_running_loop().create_task(self._move(link))
 
-    def _add_server(self, address: str, server: ServerAddress) -> None:
-        """Add a server of the cluster, with the TLS setting and the credentials of the server that reported it."""
-        host, _, port = address.rpartition(":")
-        if port.isdigit() and (key := (host.strip("[]"), int(port))) not in self._addresses:
-            self._addresses.add(key)
-            self.servers.append(ServerAddress(*key, server.tls, server.user, server.password))
+    def _use_cluster(self, link: NatsLink, server: ServerAddress) -> None:
+        """Keep the configured servers, this one, and those that it reports, with its TLS setting and credentials.
+
+        Those that left are not tried again: servers whose addresses change at every start would become ever more. A server that
+        reports none, not even itself, does not advertise its cluster.
+        """
+        known = {(each.host, each.port): each for each in (*self._configured, server)}
+        for address in link.info.connect_urls:
+            host, _, port = address.rpartition(":")
+            if port.isdigit():
+                key = (host.strip("[]"), int(port))
+                known.setdefault(key, ServerAddress(*key, server.tls, server.user, server.password))
+        if link.info.connect_urls:
+            self.servers[:] = known.values()
 
     def _ping_server(self) -> None:
         """Send a PING every few seconds, and abort the connection when two are unanswered.

@@ -1,8 +1,8 @@
 """Turns table drafts into the messages of the stream: batches of changes, and broadcasts of the database. Pure.
 
 A change that is too long keeps its place and loses its long values: those of more than 64 bytes, if the change has more than
-1 MiB in the log or would not fit into a message of the broker. Its `size` is then above `LONGEST`, so that the edge that delivers
-it can add the error. Source: docs/reference/realtime.md, section 9 ("Errors inside the message"), section 7.
+1 MiB in the log or would not fit into a message of the broker; all values, if the short ones of its message do not fit. Its
+`size` is then above `LONGEST`, so that the edge that delivers it can add the error. Source: docs/reference/realtime.md, section 9 ("Errors inside the message"), section 7.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,8 @@ from workers.replication.transactions import MESSAGES_TABLE, LoggedChange, Table
 LONGEST = 1_048_576
 """Bytes of the longest change that is published complete."""
 _KEPT_BYTES = 64
+_KEPT_JSON = 6 * _KEPT_BYTES + 2
+"""Bytes of the longest JSON of a text of that length; only a cast of a project's own type makes more of it."""
 _LONGEST_SENT = 3_000_500
 """Bytes of the longest payload of a broadcast."""
 _TOPIC, _EXTENSION, _EVENT, _PAYLOAD, _BINARY, _PRIVATE, _ID = (
@@ -78,8 +80,11 @@ def batch_of(
             changes[place], is_cut = _cut(change, draft.changes[place]), True
     payload = _encoded(draft, table, changes)
     while len(payload) > limit:
-        place = max(range(len(changes)), key=lambda at: _weight(changes[at]))
-        changes[place], is_cut = _cut(changes[place], draft.changes[place]), True
+        place, is_cut = max(range(len(changes)), key=lambda at: _weight(changes[at])), True
+        if not _weight(changes[place]):  # too many short values
+            payload = _encoded(draft, table, [_emptied(change) for change in changes])
+            break
+        changes[place] = _cut(changes[place], draft.changes[place])
         payload = _encoded(draft, table, changes)
     subject = subjects.changes(draft.relation.schema, draft.relation.name)
     return StreamMessage(subject, draft.lsn, draft.number, payload), is_cut
@@ -133,7 +138,7 @@ def _encoded(draft: TableDraft, table: LoggedTable, changes: list[RowChange]) ->
 
 
 def _cut(change: RowChange, source: LoggedChange) -> RowChange:
-    """Remove the long values, by the length of their text in the log; NULL and short values stay."""
+    """Remove the long values, by the length of their text in the log and of their JSON; NULL and short values stay."""
     return RowChange(
         change.kind,
         _without_long(change.new, source.new),
@@ -146,9 +151,16 @@ def _without_long(values: Values | None, texts: Row | None) -> Values | None:
     if values is None or texts is None:
         return values
     return [
-        None if isinstance(text, bytes) and len(text) > _KEPT_BYTES else value
+        None
+        if isinstance(text, bytes) and (len(text) > _KEPT_BYTES or len(value or b"") > _KEPT_JSON)
+        else value
         for value, text in zip(values, texts, strict=True)
     ]
+
+
+def _emptied(change: RowChange) -> RowChange:
+    rows = [None if row is None else [None] * len(row) for row in (change.new, change.old)]
+    return RowChange(change.kind, *rows, change.size)
 
 
 def _weight(change: RowChange) -> int:

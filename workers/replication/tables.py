@@ -79,7 +79,8 @@ class TableCatalog:
         )
         decoded = [text.decode(errors="replace") for text in texts]
         try:
-            return [row[0].encode() for row in await self._convert(statement, decoded)]
+            # A cast of a project's own type may return NULL.
+            return [(row[0] or "null").encode() for row in await self._convert(statement, decoded)]
         except DatabaseError:
             if len(texts) == 1:  # the type changed since, or its cast fails: publish the text
                 return [values.string(texts[0])]

@@ -22,7 +22,7 @@ from broker.observability.observations import Observation
 from broker.observability.observe import observe
 from broker.subjects import POSITIONS
 from schemas.http import Headers
-from schemas.positions import POSITION, CallerPosition, position_token, read_window_s
+from schemas.positions import POSITION, CallerPosition, position_token, read_position, read_window_s
 
 MOST = 50_000
 """Callers whose positions are stored at a time."""
@@ -55,14 +55,18 @@ class RecentWrites:
         now = self._clock()
         until = now + read_window_s(position.token)
         self.is_empty = False
-        self._entries.pop(position.caller_key, None)  # the newest is the last one
+        old = self._entries.pop(position.caller_key, None)  # the newest is the last one
         if len(self._entries) >= self._most:
             self._drop_ended(now)
         if len(self._entries) >= self._most:
             observe(TooManyWriters(len(self._entries)))
             self._all_until = max(until, *(entry[0] for entry in self._entries.values()))
             self._entries.clear()
-        self._entries[position.caller_key] = until, position.token
+        token = position.token
+        if old is not None and old[0] > now and read_position(old[1]) > read_position(token):
+            # Two writes at a time: their workers' messages may arrive in the other order.
+            until, token = max(until, old[0]), old[1]
+        self._entries[position.caller_key] = until, token
 
     def with_position(self, headers: Headers, caller_key: str) -> Headers:
         """Return the headers of a request with the position that its caller must see."""

@@ -1,5 +1,6 @@
 import asyncio
 
+import msgspec
 import pytest
 
 import broker.nats.server_link
@@ -228,3 +229,55 @@ async def test_nothing_that_happens_while_it_reconnects_ends_the_reconnecting(co
 
         await _until(connection, True)
         await connection.flush()
+
+
+async def test_servers_that_left_the_cluster_are_tried_no_more() -> None:
+    """Where their addresses change at every start, a reconnect would try ever more that nobody answers on."""
+    served: list[asyncio.StreamWriter] = []
+
+    def info(*urls: str) -> bytes:
+        return b"INFO " + msgspec.json.encode({"connect_urls": urls}) + b"\r\n"
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.append(writer)
+        writer.write(info("10.0.0.1:4222", "[::1]:4222"))
+        while line := await reader.readline():
+            if line.startswith(b"PING"):
+                writer.write(b"PONG\r\n")
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    connection = await NatsConnection.open(f"nats://127.0.0.1:{port}", name="test")
+    at_first = {(each.host, each.port) for each in connection.servers}
+    served[0].write(info("10.0.0.2:4222", "[::1]:4222"))
+    await connection.flush()
+    later = {(each.host, each.port) for each in connection.servers}
+    served[0].write(b"INFO {}\r\n")
+    await connection.flush()
+    without_a_list = {(each.host, each.port) for each in connection.servers}
+    await connection.close()
+    listener.close()
+
+    own = ("127.0.0.1", port)
+    assert at_first == {own, ("10.0.0.1", 4222), ("::1", 4222)}
+    assert later == without_a_list == {own, ("10.0.0.2", 4222), ("::1", 4222)}
+
+
+async def test_a_resource_that_cannot_be_closed_does_not_keep_the_connection_open(
+    nats: NatsServer, connect: Open
+) -> None:
+    class Broken:
+        def __init__(self, connection: NatsConnection) -> None:
+            del connection
+
+        async def close(self) -> None:
+            raise OSError("broken")
+
+    connection = await connect(nats.url)
+    connection.linked(Broken)
+
+    with pytest.raises(OSError, match="broken"):
+        await connection.close()
+
+    assert not connection.is_connected
+    await connection.close()

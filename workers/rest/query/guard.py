@@ -13,7 +13,14 @@ expression that is evaluated in the caller's role, beside the statement it is ab
 from collections.abc import Iterable, Iterator
 
 from workers.database.schema_cache.catalog import ComputedRelationship, Relationship
-from workers.rest.model import PlannedCondition, PlannedFilter, PlannedLogic, PlannedRelated, RelationRead
+from workers.rest.model import (
+    PlannedCondition,
+    PlannedField,
+    PlannedFilter,
+    PlannedLogic,
+    PlannedRelated,
+    RelationRead,
+)
 from workers.sql.compose import Sql, concat, join, literal, quoted, raw
 
 Name = tuple[str, str]
@@ -113,8 +120,9 @@ def _calls(read: RelationRead) -> bool:
 
 def _calls_in(condition: PlannedCondition) -> bool:
     match condition:
-        case PlannedFilter(field=field):
-            return field.function is not None
+        case PlannedFilter(field=field, operand=operand):
+            compared = operand.function if isinstance(operand, PlannedField) else None
+            return field.function is not None or compared is not None
         case PlannedLogic(branches=branches):
             return any(map(_calls_in, branches))
         case PlannedRelated(relationship=relationship, where=where):

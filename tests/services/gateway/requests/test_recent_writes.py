@@ -48,6 +48,18 @@ def test_reads_of_the_writer_have_its_position_until_the_window_ends(clock):
     assert writes.is_empty
 
 
+def test_of_two_writes_at_a_time_the_later_position_counts_whichever_arrives_last(clock):
+    writes = RecentWrites(clock)
+    writes.note(CallerPosition("ada", "1ff.1000"))
+    writes.note(CallerPosition("ada", "ff.1000"))
+
+    during = writes.with_position([], "ada")
+    clock.now += 1.1
+    writes.note(CallerPosition("ada", "ee.1000"))  # as after a replica with a shorter log has taken over
+
+    assert (during, writes.with_position([], "ada")) == ([(POSITION, "1ff.1000")], [(POSITION, "ee.1000")])
+
+
 def test_beyond_the_limit_all_reads_go_to_the_primary_until_the_entries_end(clock):
     writes = RecentWrites(clock, most=2)
     for key in ("ada", "bob", "cy"):

@@ -4,6 +4,7 @@ import pytest
 
 from tests.workers.rest.plan.asking import ask
 from tests.workers.rest.query.fragments import rows, shown, whole
+from workers.rest.query.query import query_for
 from workers.rest.query.read import count_sql
 
 
@@ -170,3 +171,18 @@ def test_bodies(target: str, headers: dict[str, str], body: str) -> None:
 
 def test_a_head_makes_no_body() -> None:
     assert 'null::text as "body"' in whole(ask("HEAD", "/clients"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_calling"),
+    [("name=eq.x", False), ("shout=eq.x", True), ("name=eq(col).shout", True), ("name=eq(col).id", False)],
+)
+def test_figures_of_the_planner_are_for_nobody_where_a_function_takes_part(
+    condition: str, is_calling: bool
+) -> None:
+    """The planner may put its body in its place, and estimate with tables that the caller must not see."""
+    plan = ask("GET", f"/projects?{condition}", prefer="count=planned").plan
+    text = query_for(plan).text
+
+    assert "rolbypassrls" in text
+    assert ("hw_behind" in text) is not is_calling
