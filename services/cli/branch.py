@@ -1,5 +1,6 @@
 """`headwater branch`: copies of a platform with their own database, files, address and keys."""
 
+import contextlib
 import os
 import signal
 import time
@@ -20,6 +21,7 @@ from services.supervisor.branches.drafts import remove_drafts, remove_folder, se
 from services.supervisor.branches.listing import disk_use, find_branch, list_branches
 from services.supervisor.branches.merge import compare_with_parent, merge_into_parent
 from services.supervisor.branches.names import branch_folder
+from services.supervisor.branches.record import BranchRecordDamaged
 from services.supervisor.data_folder.folder import DataFolder, is_locked, lock_folder
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import SupervisorError
@@ -193,11 +195,14 @@ def delete(data: Path | None, project: Path | None, name: str, yes: bool) -> Non
     try:
         remove_drafts(parent, Terminal(detached=False))
         folder = branch_folder(parent, name)
-        record = find_branch(parent, folder)
+        try:
+            made = f" of {_moment(find_branch(parent, folder).created_at)}"
+        except BranchRecordDamaged:
+            made = ", whose record is damaged"
         own, _ = disk_use(folder)
         runs = " It is running, and is stopped." if running_state(folder) else ""
         click.echo(
-            f"This deletes the branch {name} of {_moment(record.created_at)}: its database, its users, its files and its keys in {folder.path} "
+            f"This deletes the branch {name}{made}: its database, its users, its files and its keys in {folder.path} "
             f"({own / _MIB:,.0f} MB). What it changed since then is lost, unless it was merged.{runs}"
         )
         if not yes and not click.confirm("Delete it?"):
@@ -254,7 +259,8 @@ def _stop(folder: DataFolder) -> None:
     state = running_state(folder)
     if state is None:
         return
-    os.kill(state.pid, signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(state.pid, signal.SIGTERM)
     deadline = time.monotonic() + _STOP_S
     while is_locked(folder.lock):
         if time.monotonic() > deadline:

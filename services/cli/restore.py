@@ -1,6 +1,7 @@
 """`headwater restore`: a backup into a running platform, or a moment of continuous backup into a new data folder."""
 
-import contextlib
+import http.client
+import shutil
 import ssl
 import subprocess
 import sys
@@ -185,7 +186,11 @@ def _write_files(project: Project, plan: RecoveryPlan, target: Path) -> int:
     """Write a data folder of Postgres that recovers to the moment when a server is started on it."""
     if target.exists() and any(target.iterdir()):
         refuse(f"{target} is not empty. Name a new folder with --into.", code=2)
-    fetch_files(project, plan, target)
+    try:
+        fetch_files(project, plan, target)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)  # or the same command would be refused
+        raise
     settings = {name: value for name, value in recovery_settings(plan).items() if name != "hot_standby"}
     with (target / "postgresql.auto.conf").open("a") as file:
         file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
@@ -249,7 +254,9 @@ def _is_ready(folder: DataFolder, state: PlatformState) -> bool:
     context = ssl._create_unverified_context() if url.startswith("https:") else None  # noqa: S323 - see above
     deadline = time.monotonic() + _READY_S
     while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=5, context=context):  # noqa: S310 - our own address
-            return True
-        time.sleep(_PAUSE_S)
+        try:
+            with urllib.request.urlopen(url, timeout=5, context=context):  # noqa: S310 - our own address
+                return True
+        except (OSError, http.client.HTTPException):
+            time.sleep(_PAUSE_S)
     return False

@@ -19,7 +19,7 @@ from broker.processes.control_groups import find_delegation
 from schemas.database_logins import password_variables, sharing_logins
 from schemas.settings.tree import Settings
 from services.doctor.finding import DoctorFinding, FindingLevel
-from services.supervisor.data_folder.folder import DataFolder, is_locked
+from services.supervisor.data_folder.folder import OF_A_DISK, DataFolder, is_data_folder, is_locked
 from services.supervisor.errors import SupervisorError
 from services.supervisor.exposure import development_secrets, is_loopback
 from services.supervisor.port_holder import port_holder
@@ -233,7 +233,7 @@ def look_at_folder(folder: DataFolder, server_major: str) -> DoctorFinding:
         )
     major = _cluster_major(folder)
     if major is None:
-        if any(path.iterdir()) and not folder.ports.exists():
+        if not is_data_folder(path) and any(entry.name != OF_A_DISK for entry in path.iterdir()):
             return DoctorFinding(
                 title,
                 FindingLevel.ERROR,

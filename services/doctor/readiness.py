@@ -1,5 +1,6 @@
 """The gateway's report about the platform's parts: the answer of `/health/ready`, part by part."""
 
+import http.client
 import json
 import ssl
 import urllib.error
@@ -29,7 +30,7 @@ def look_at_readiness(settings: Settings, state: PlatformState) -> list[DoctorFi
     except urllib.error.HTTPError as error:
         with error:
             return read_readiness(error.read(_LONGEST))
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         cure = "Read why: `headwater logs edges`; a part that hangs is killed and started again after ten seconds."
         reason = getattr(error, "reason", None) or error
         return [DoctorFinding("gateway", FindingLevel.ERROR, f"it does not answer: {reason}", cure)]

@@ -30,7 +30,13 @@ from schemas.recovery import (
 )
 from services.supervisor import addresses
 from services.supervisor.binaries import find_postgres, postgres_version
-from services.supervisor.data_folder.folder import DataFolder, create_data_folder, ensure_passwords
+from services.supervisor.data_folder.folder import (
+    OF_A_DISK,
+    DataFolder,
+    create_data_folder,
+    ensure_passwords,
+    lock_folder,
+)
 from services.supervisor.data_folder.sealing_key import write_sealing_key
 from services.supervisor.errors import StartFailed, StartRefused
 from services.supervisor.postgres import server
@@ -44,9 +50,12 @@ from services.supervisor.postgres.cluster import (
 )
 from services.supervisor.postgres.running_server import log_text, running_server
 from services.supervisor.postgres.vault_key import NAME as VAULT_KEY
+from services.supervisor.processes.leftovers import stop_stray_server
 from services.supervisor.project.settings import Project
 from services.supervisor.report import Reporter, SilentReporter
 
+_UNFINISHED = "restore-unfinished"
+"""File in a data folder until its restore is complete: the same command may be repeated."""
 _DATABASE = "database"
 _COMBINE = "pg_combinebackup"
 _NOT_REACHED = "recovery ended before configured recovery target was reached"
@@ -98,15 +107,30 @@ def list_archives(project: Project, *, verify: bool) -> list[ListedArchive]:
 def recover(project: Project, plan: RecoveryPlan, path: Path, report: Reporter) -> Recovered:
     """Restore a planned moment into a new data folder. Raises: SupervisorError."""
     check_version(plan)
-    if path.exists() and any(path.iterdir()):
-        raise StartRefused(f"{path} is not empty. Name a new folder with --into.")
+    if not _may_restore_into(path):
+        raise _not_empty(path)
     folder = create_data_folder(path)
-    cluster = server.open_cluster(folder, report)
-    remove_draft(cluster)
+    lock = lock_folder(folder)
+    try:
+        (path / _UNFINISHED).touch()
+        cluster = server.open_cluster(folder, report)
+        if cluster.exists:
+            raise _not_empty(path)
+        _remove_left(cluster, report)
+        return _recover_into(project, plan, folder, cluster, report)
+    except OSError as error:
+        raise StartFailed(f"{path} cannot be restored into: {error}") from None
+    finally:
+        os.close(lock)
+
+
+def _recover_into(
+    project: Project, plan: RecoveryPlan, folder: DataFolder, cluster: Cluster, report: Reporter
+) -> Recovered:
     draft = Cluster(cluster.home / f"making-{os.getpid()}", cluster.programs, cluster.user)
     create_inner_folders(draft)
     try:
-        report.info(f"Restoring {plan.target} into {path}")
+        report.info(f"Restoring {plan.target} into {folder.path}")
         fetched = fetch_files(project, plan, draft.data)
         _write_vault_key(draft, fetched.vault_key)
         write_sealing_key(folder, fetched.sealing_key, project.data)
@@ -116,9 +140,34 @@ def recover(project: Project, plan: RecoveryPlan, path: Path, report: Reporter) 
         facts = _fill(project, draft, folder, plan, password)
         shutil.move(draft.home / VAULT_KEY, cluster.home / VAULT_KEY)
         draft.data.rename(cluster.data)
+        (folder.path / _UNFINISHED).unlink()
     finally:
         remove_draft(cluster)
     return Recovered(folder, facts, is_end)
+
+
+def _may_restore_into(path: Path) -> bool:
+    """Return whether a folder is new, empty, or that of a restore which failed or was killed."""
+    try:
+        names = {entry.name for entry in path.iterdir()} - {OF_A_DISK}
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise StartRefused(
+            f"{path} cannot be used: {error.strerror}. Name a new folder with --into."
+        ) from None
+    return not names or _UNFINISHED in names
+
+
+def _not_empty(path: Path) -> StartRefused:
+    return StartRefused(f"{path} is not empty. Name a new folder with --into.")
+
+
+def _remove_left(cluster: Cluster, report: Reporter) -> None:
+    """Remove the drafts of a killed restore, with the servers that still recover in them. Raises: StartFailed."""
+    for left in cluster.home.glob("making-*"):
+        stop_stray_server(Cluster(left, cluster.programs, cluster.user), report)
+    remove_draft(cluster)
 
 
 def fetch_files(project: Project, plan: RecoveryPlan, data: Path) -> RecoveryPlan:

@@ -15,8 +15,12 @@ BASE_SCHEMA = "base-schema.json"
 """The schema that the branch and its parent had at the moment of creation, or of the last merge."""
 
 
+class BranchRecordDamaged(StartRefused):
+    """The record of a branch is not what was written: it cannot be started, but deleted."""
+
+
 def read_record(data: Path) -> BranchRecord | None:
-    """Return the record of a branch's data folder, None of any other. Raises: StartRefused if it cannot be read."""
+    """Return the record of a branch's data folder, None of any other. Raises: StartRefused if it cannot be read, BranchRecordDamaged."""
     path = data / RECORD
     try:
         content = path.read_bytes()
@@ -29,7 +33,7 @@ def read_record(data: Path) -> BranchRecord | None:
     try:
         return msgspec.json.decode(content, type=BranchRecord)
     except msgspec.MsgspecError as error:
-        raise StartRefused(
+        raise BranchRecordDamaged(
             f"{path} is damaged ({error}). Without it a branch is not started: delete the branch and create it again."
         ) from None
 

@@ -28,7 +28,7 @@ _OURS = frozenset(
     {"lock", "state.json", "ports.json", "passwords.json", "cluster", "postgres", "nats", "logs"}
 )
 """A folder that contains one of these is a data folder of a platform."""
-_OF_A_DISK = "lost+found"
+OF_A_DISK = "lost+found"
 """A new disk that is mounted as the data folder has it."""
 _MIB = 1024 * 1024
 _LEAST_NEW, _LEAST = 128 * _MIB, 32 * _MIB
@@ -131,7 +131,7 @@ def is_data_folder(path: Path) -> bool:
 def _check_ours(folder: DataFolder) -> None:
     """Reject a folder with other files: its mode would change, and a `.gitignore` would hide them from version control."""
     there = {entry.name for entry in folder.path.iterdir()} if folder.path.is_dir() else set()
-    there.discard(_OF_A_DISK)
+    there.discard(OF_A_DISK)
     if there and not there & _OURS:
         raise StartRefused(
             f"The folder {folder.path} is no data folder: it holds other files ({', '.join(sorted(there)[:3])}). "

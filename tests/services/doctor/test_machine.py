@@ -68,6 +68,13 @@ def test_foreign_folder_is_an_error(tmp_path: Path) -> None:
     assert machine.look_at_folder(DataFolder(tmp_path), "18").level is FindingLevel.ERROR
 
 
+@pytest.mark.parametrize("name", ["lost+found", "logs"])
+def test_folder_of_a_first_start_that_failed_and_an_empty_disk_are_fine(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+
+    assert machine.look_at_folder(DataFolder(tmp_path), "18").level is FindingLevel.OK
+
+
 def test_folder_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
     assert machine.look_at_folder(DataFolder(tmp_path / "new"), "18").level is FindingLevel.OK
 

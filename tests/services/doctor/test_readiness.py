@@ -1,5 +1,8 @@
 """What the doctor makes of the gateway's own account."""
 
+import socket
+import threading
+
 import pytest
 
 from schemas.settings.reading import load_settings
@@ -42,6 +45,23 @@ def test_a_gateway_that_does_not_answer_is_a_fault_and_none_is_not_asked() -> No
 
     assert (found.title, found.level) == ("gateway", FindingLevel.ERROR)
     assert look_at_readiness(settings, _state()) == []
+
+
+def test_another_program_on_the_port_of_the_gateway_is_a_fault() -> None:
+    def greet() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(b"SSH-2.0-OpenSSH\r\n")
+
+    settings = load_settings(b"", {}, source="none")[0]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=greet)
+        thread.start()
+        [found] = look_at_readiness(settings, _state(api=listener.getsockname()[1]))
+        thread.join()
+
+    assert (found.title, found.level) == ("gateway", FindingLevel.ERROR)
 
 
 def test_a_restart_of_the_past_is_information_and_a_silent_part_is_a_fault() -> None:

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from schemas.branches import BranchRecord
+from services.cli.main import main
 from services.supervisor.branches.choice import chosen_branch, chosen_data
 from services.supervisor.branches.names import checked_name, slug
 from services.supervisor.branches.record import write_record
@@ -60,3 +62,16 @@ def test_a_branch_of_another_git_branch_of_the_same_name_is_refused(tmp_path: Pa
 def test_no_branch_is_checked_out_outside_of_git(tmp_path: Path):
     with pytest.raises(StartRefused, match="none is checked out"):
         chosen_branch(tmp_path, tmp_path, "git")
+
+
+def test_a_branch_whose_record_is_damaged_can_be_deleted_as_its_error_says(tmp_path: Path):
+    branch = tmp_path / "branches" / "a"
+    branch.mkdir(parents=True)
+    (branch / "branch.json").write_text('{"name": "a", "par')
+    with pytest.raises(StartRefused, match="delete the branch"):
+        chosen_data(tmp_path, None, "a")
+
+    done = CliRunner().invoke(main, ["branch", "delete", "a", "--yes", "--data", str(tmp_path)])
+
+    assert done.exit_code == 0, done.output
+    assert not branch.exists()
