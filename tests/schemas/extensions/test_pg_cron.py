@@ -222,3 +222,20 @@ async def test_the_scheduler_may_log_in_for_owners_of_jobs_only(
     )
     assert row is not None
     assert tuple(row) == (["postgres"], False, False, False, False)
+
+
+async def test_a_login_that_owns_something_keeps_no_scheduler_from_beginning(
+    bootstrapped: Server, name: str, project: asyncpg.Connection
+):
+    database = await project.fetchval("select oid from pg_database where datname = current_database()")
+    login = f"headwater_job_{database}_1"
+    await project.execute(
+        f"create role {login} login; grant {login} to postgres; create table public.kept ();"
+        f" grant create on schema public to {login}; alter table public.kept owner to {login}"
+    )
+
+    async with connected(bootstrapped.url("headwater_scheduler", PASSWORD, name)) as scheduler:
+        assert await scheduler.fetchval("select headwater.take_over_jobs()") == 0
+
+    assert await project.fetchval("select rolcanlogin from pg_roles where rolname = $1", login) is False
+    await project.execute(f"drop owned by {login} cascade; drop role {login}")
