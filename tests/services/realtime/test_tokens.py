@@ -87,3 +87,10 @@ def test_callers_whom_the_gateway_let_in_have_a_role() -> None:
     assert identity_of_caller(ServiceCaller()).role == "service_role"
     assert identity_of_caller(UserCaller(b'{"role":"x"}')).role == "x"
     assert identity_of_caller(UserCaller(b"{}")).role == "anon"
+
+
+async def test_an_expired_token_in_place_of_a_key_is_refused_with_its_own_reason() -> None:
+    with pytest.raises(RealtimeTokenRejected) as error:
+        await TOKENS.connect(signed(role="authenticated", exp=NOW - 7), NOW)
+
+    assert error.value.reason == "InvalidJWTToken: Token has expired 7 seconds ago"
