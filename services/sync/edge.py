@@ -37,6 +37,7 @@ _WRITE_S = 30.0
 _HEALTH_MS = 2000
 _NO_CACHE = ("cache-control", "no-cache, no-store, must-revalidate")
 _NO_STORE = ("cache-control", "private, no-store")
+_VARY = ("vary", "authorization, apikey")
 _FIELDS = 2000
 Forward = Callable[[bool], Awaitable[PoolReply]]
 """Sends the request to the pool; True: the answer has its bytes, as one that this edge may wait for needs."""
@@ -121,11 +122,11 @@ class SyncEdge:
             and self._of_callers[caller_key] >= settings.max_waiting_per_caller
         ):
             body = b'{"message":"Too many requests of this caller wait for changes"}'
-            return Response(429, [JSON, retry, _NO_STORE], body)
+            return Response(429, [JSON, retry, _NO_STORE, _VARY], body)
         if settings.max_waiting and self._of_callers.total() >= settings.max_waiting:
             text = "Too many requests wait for changes"
             body = msgspec.json.encode({"code": "concurrent_request_limit_exceeded", "message": text})
-            return Response(503, [JSON, retry, _NO_STORE], body)
+            return Response(503, [JSON, retry, _NO_STORE, _VARY], body)
         return None
 
     # Server-sent events

@@ -31,14 +31,12 @@ from workers.sync.parameters import INFINITE, Offset
 from workers.sync.pending import KeyValues, PendingChange, key_values
 from workers.sync.reading import SnapshotPoint, open_snapshot, read_by_keys
 from workers.sync.recent_reads import RecentReads
+from workers.sync.shape_members import MOST_MEMBERS, ShapeMembers
 from workers.sync.snapshot_chunks import chunks_of
 from workers.sync.store import ShapeStore, in_thread
 
 KEYS_AT_ONCE = 500
 _QUIET_S = 1.0
-MOST_MEMBERS = 5000
-"""Rows of a shape whose keys are in memory, so that changes of other rows are skipped."""
-
 T = TypeVar("T")
 
 
@@ -76,8 +74,6 @@ class Shape:
         """Rows went out of sight since its snapshot: who starts again gets another shape."""
         self.pending: PendingChange | None = None
         self._is_busy = self._is_indexed = False
-        self.members: set[KeyValues] | None = None
-        """The keys of its rows, where they are few and a filter lets changes of others be skipped."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._has_work = asyncio.Event()
@@ -93,6 +89,7 @@ class Shape:
         self._recent = RecentReads()
         table = resolved.table
         self._relation = f"{quoted(table.schema)}.{quoted(table.name)}"
+        self.members = ShapeMembers(self._relation)
 
     # Building
 
@@ -125,10 +122,8 @@ class Shape:
                 await self._in_thread(partial(self.store.index_chunk, number))
             await self._in_thread(self.store.end_index)
             self._is_indexed = True
-        if self.members is None and self.resolved.equal and self.resolved.has_plain_key:
-            keys = await self._in_thread(lambda: self.store.first_keys(MOST_MEMBERS + 1))
-            if len(keys) <= MOST_MEMBERS:
-                self.members = {key_values(key, self._relation) for key in keys}
+        if not self.members.are_known and self.resolved.equal and self.resolved.has_plain_key:
+            self.members.load(await self._in_thread(lambda: self.store.first_keys(MOST_MEMBERS + 1)))
 
     async def _wait_for_quiet(self) -> None:
         """Wait until no client reads the snapshot any more, or a change came: what follows takes as long as the reading."""
@@ -355,20 +350,12 @@ class Shape:
             self._last = (lsn, messages[-1][0])
             self.is_retired |= batch.is_move and any(value is None for value in states.values())
             self._recent.note(states, seen, frozenset(batch.txids))
-            self._note_members(states)
+            self.members.note(states)
         self._on_changed(self.handle)
-
-    def _note_members(self, states: Mapping[bytes, bytes | None]) -> None:
-        if self.members is None:
-            return
-        for key, value in states.items():
-            (self.members.discard if value is None else self.members.add)(key_values(key, self._relation))
-        if len(self.members) > MOST_MEMBERS:
-            self.members = None
 
     def may_concern(self, key: KeyValues) -> bool:
         """Return whether the shape has a row of this key, or may have one."""
-        return self.members is None or self.is_behind or key in self.members
+        return self.is_behind or self.members.may_have(key)
 
     def _draft(
         self, row: RowState, had: bytes | None, renamed: Mapping[bytes, bytes], txids: tuple[int, ...]

@@ -437,7 +437,7 @@ async def test_a_change_costs_only_the_shapes_that_it_concerns(sync_pool: SyncPo
     for client in clients:
         await client.read()
     shapes = [sync_pool.service.registry.by_handle[client.handle] for client in clients]
-    while any(shape.members is None or shape.is_behind for shape in shapes):
+    while any(not shape.members.are_known or shape.is_behind for shape in shapes):
         await asyncio.sleep(POLL_S)
     taken: list[int] = []
     for number, shape in enumerate(shapes):

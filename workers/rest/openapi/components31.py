@@ -156,6 +156,11 @@ def error_schema(options: OpenApiOptions) -> Object:
             "message": {"type": "string"},
             "details": {"type": ["string", "array", "null"], "items": {"type": "object"}},
             "hint": {"type": ["string", "null"]},
+            "current": {
+                "type": "array",
+                "items": {"type": "object"},
+                "description": "Of a condition that does not hold (412), the rows as they are",
+            },
             "operation": {
                 "type": "integer",
                 "description": "Of several operations, the number of the one that failed",

@@ -441,7 +441,7 @@ async def test_errors_have_their_schema(atlas: RestPool, document: Document) -> 
             assert shown == {"$ref": "#/components/schemas/error.body"}, name
     error = document["components"]["schemas"]["error.body"]
     assert error["required"] == ["code", "message", "details", "hint"]
-    assert list(error["properties"]) == [*error["required"], "operation"]
+    assert list(error["properties"]) == [*error["required"], "current", "operation"]
     assert minimal["components"]["schemas"]["error.body"]["required"] == ["code", "message"]
 
 
