@@ -5,6 +5,7 @@ A task must not contain a secret, because the list of processes shows it. Addres
 environment.
 """
 
+import hmac
 from typing import Literal
 
 import msgspec
@@ -77,6 +78,22 @@ class DiffTask(Struct, frozen=True, tag="diff"):
     """Each `[schema.]table=new` or `[schema.]table.column=new`."""
 
 
+class DatabasesForTestsTask(Struct, frozen=True, tag="databases_for_tests"):
+    """Make databases for tests on the shadow server: `name_of_test_database(1)` to `name_of_test_database(count)`."""
+
+    count: int
+
+
+def name_of_test_database(number: int) -> str:
+    """Return the name of a database for tests."""
+    return f"headwater_test_{number}"
+
+
+def password_of_tests(superuser_password: str) -> str:
+    """Return the password of role postgres on the shadow server; it does not give away that of the superuser."""
+    return hmac.digest(superuser_password.encode(), b"database tests", "sha256").hex()
+
+
 Task = (
     ApplyTask
     | ResetTask
@@ -87,6 +104,7 @@ Task = (
     | TypesTask
     | LintTask
     | DiffTask
+    | DatabasesForTestsTask
 )
 
 

@@ -100,6 +100,7 @@ SPEAK_AS_SUPERUSERS = {
     "workers/database_facts.py": ("connection",),
     "workers/database_use.py": ("connection",),
     "workers/project/diff/shadow_comparison.py": ("aside",),
+    "workers/project/databases_for_tests.py": ("aside",),
     "workers/project/carried_rows.py": ("connection", "source", "target"),
     "workers/project/replace_database.py": ("aside", "connection", "other"),
     "workers/replication/retire.py": ("connection",),

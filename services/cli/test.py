@@ -3,11 +3,13 @@
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from services.cli.options import platform_options, refuse, running_platform
+from services.cli.project_work import databases_for_tests
 from services.database_tests.files import (
     FOLDER,
     Database,
@@ -17,6 +19,7 @@ from services.database_tests.files import (
     newest_change,
     remove_pgtap,
     run_file,
+    run_side_by_side,
 )
 from services.database_tests.report import as_junit, as_tap, lines_for_people, summary
 from services.supervisor.addresses import libpq_environment
@@ -25,6 +28,7 @@ from services.supervisor.errors import SupervisorError
 from services.supervisor.project.settings import find_root
 
 _LOOK_S = 0.5
+_MOST_COPIES = 32
 _PASSED, _FAILED, _REFUSED = 0, 1, 2
 
 
@@ -44,6 +48,12 @@ def test() -> None:
     "--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write JUnit's XML."
 )
 @click.option(
+    "--parallel",
+    type=click.IntRange(1, _MOST_COPIES),
+    metavar="N",
+    help="Run N files at a time, each run of files in a database of its own: made by the migrations and seeds, on a temporary server.",
+)
+@click.option(
     "--watch", is_flag=True, help="Run again whenever a file of SQL of the project changes; Ctrl-C ends it."
 )
 def db(
@@ -53,6 +63,7 @@ def db(
     db_url: str | None,
     form: str,
     junit: Path | None,
+    parallel: int | None,
     watch: bool,
 ) -> None:
     """Run the pgTAP tests in supabase/tests, or those of the files and folders that are named, as role postgres.
@@ -64,21 +75,40 @@ def db(
     headwater test db
     headwater test db supabase/tests/policies --junit results.xml
     headwater test db --watch
+    headwater test db --parallel 4
 
     \b
     Exit codes: 0 all passed, 1 a test failed or nothing runs, 2 there are no tests, or the database has no pgTAP
     """
+    if parallel is not None and db_url is not None:
+        refuse("--parallel makes databases of its own: leave --db-url out.", code=_REFUSED)
     root = find_root(project)
     named = list(paths) or [root / FOLDER]
-    database = _database(db_url or _url(data, project))
-    code = _run(database, named, root, form, junit)
+
+    def run() -> int:
+        files = find_files(named)
+        if not files:
+            click.secho(f"There are no tests in {', '.join(map(str, named))}.", fg="red", err=True)
+            return _REFUSED
+        if parallel is None:
+            return _run(_database(db_url or _url(data, project)), files, root, form, junit)
+        with databases_for_tests(data, project, min(parallel, len(files))) as urls:
+            return _report(
+                run_side_by_side(_named(files, root), [_database(url) for url in urls]),
+                files,
+                root,
+                form,
+                junit,
+            )
+
+    code = run()
     watched = [root / FOLDER.parent, *paths]
     while watch:
         before = newest_change(watched)
         while newest_change(watched) == before:
             time.sleep(_LOOK_S)  # files are compared: no library for notifications is needed for one folder
         click.echo()
-        code = _run(database, named, root, form, junit)
+        code = run()
     sys.exit(code)
 
 
@@ -97,30 +127,38 @@ def _database(url: str) -> Database:
         refuse(str(error), code=getattr(error, "exit_code", _REFUSED))
 
 
-def _run(database: Database, paths: list[Path], root: Path, form: str, junit: Path | None) -> int:
-    """Run all files once; return the exit code."""
-    files = find_files(paths)
-    if not files:
-        click.secho(f"There are no tests in {', '.join(map(str, paths))}.", fg="red", err=True)
-        return _REFUSED
+def _run(database: Database, files: list[Path], root: Path, form: str, junit: Path | None) -> int:
+    """Run all files once, one after another in one database; return the exit code."""
     was_added, error = add_pgtap(database)
     if error:
         click.secho(f"pgTAP cannot be created: {error}", fg="red", err=True)
         return _REFUSED
-    results: list[FileResult] = []
-    names = {path: _name(path, root) for path in files}
     try:
-        for path in files:
-            results.append(run_file(path, names[path], database))
-            if form == "pretty":
-                _show(results[-1], max(map(len, names.values())))
+        results = (run_file(path, name, database) for path, name in _named(files, root))
+        return _report(results, files, root, form, junit)
     finally:
         if was_added:
             remove_pgtap(database)
-    click.echo(summary(results) if form == "pretty" else "\n".join(as_tap(results)))
+
+
+def _report(
+    results: Iterable[FileResult], files: list[Path], root: Path, form: str, junit: Path | None
+) -> int:
+    """Print results as they come, and write the report; return the exit code."""
+    width = max(len(name) for _, name in _named(files, root))
+    finished: list[FileResult] = []
+    for result in results:
+        finished.append(result)
+        if form == "pretty":
+            _show(result, width)
+    click.echo(summary(finished) if form == "pretty" else "\n".join(as_tap(finished)))
     if junit is not None:
-        junit.write_text(as_junit(results), encoding="utf-8")
-    return _PASSED if all(result.is_passed for result in results) else _FAILED
+        junit.write_text(as_junit(finished), encoding="utf-8")
+    return _PASSED if all(result.is_passed for result in finished) else _FAILED
+
+
+def _named(files: list[Path], root: Path) -> list[tuple[Path, str]]:
+    return [(path, _name(path, root)) for path in files]
 
 
 def _show(result: FileResult, width: int) -> None:

@@ -1,10 +1,12 @@
 """The files of database tests: which they are, and how one is run by psql."""
 
 import os
+import queue
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,6 +94,25 @@ def run_file(path: Path, name: str, database: Database) -> FileResult:
         done.returncode,
         time.monotonic() - began,
     )
+
+
+def run_side_by_side(
+    files: Sequence[tuple[Path, str]], databases: Sequence[Database]
+) -> Iterator[FileResult]:
+    """Run files, each in a database that no other file uses meanwhile; yield their results in the order of the files."""
+    free: queue.SimpleQueue[Database] = queue.SimpleQueue()
+    for database in databases:
+        free.put(database)
+
+    def run(path: Path, name: str) -> FileResult:
+        database = free.get()
+        try:
+            return run_file(path, name, database)
+        finally:
+            free.put(database)
+
+    with ThreadPoolExecutor(len(databases)) as threads:
+        yield from threads.map(run, *zip(*files, strict=True))
 
 
 def add_pgtap(database: Database) -> tuple[bool, str]:

@@ -104,6 +104,39 @@ def test_a_reset_brings_the_folder_and_the_buckets_back(project):
     assert project.psql("select name from storage.buckets") == "pictures"
 
 
+def test_tests_run_side_by_side_in_copies_of_what_the_folder_makes(project):
+    """Roles belong to the server, so each of two files waits for that of the other: they run at once."""
+    project.write("migrations/20240102000001_set.sql", "alter database postgres set lock_timeout = '7s';")
+    project.psql("insert into public.notes values (7, 'only in the live one')")
+    for mine, other in (("a", "b"), ("b", "a")):
+        project.write(
+            f"tests/{mine}.sql",
+            f"create role met_{mine};\n"
+            f"do $$ begin while not exists (select from pg_roles where rolname = 'met_{other}') loop perform pg_sleep(0.01); end loop; end $$;\n"
+            "create table public.left_behind ();\n"
+            "begin; select plan(3);\n"
+            "select results_eq('select id from public.notes', array[1]);\n"
+            "select is(current_setting('lock_timeout'), '7s');\n"
+            "select is(current_user, 'postgres'); select * from finish(); rollback;\n",
+        )
+    project.write("tests/c.sql", "select plan(1); select has_table('left_behind'); select * from finish();")
+
+    done = project.run("test", "db", "--parallel", "2")
+    wrong = project.run("test", "db", "--parallel", "2", "--db-url", "postgresql://x/y")
+    (project.root / "supabase" / "migrations" / "20240102000001_set.sql").unlink()
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines() if " ok" in line] == [
+        f"supabase/tests/{name}.sql" for name in "abc"
+    ]
+    assert (wrong.returncode, "--db-url" in wrong.stderr) == (2, True)
+    assert (
+        project.psql("select to_regclass('public.left_behind') is null and to_regrole('met_a') is null")
+        == "t"
+    )
+    assert project.psql("delete from public.notes where id = 7 returning id").startswith("7\n")
+
+
 def test_a_difference_becomes_a_migration(project):
     project.psql("create table public.found (id int primary key)")
 

@@ -49,6 +49,11 @@ def read_project_urls(environment: Mapping[str, str]) -> ProjectUrls:
     return ProjectUrls(project or owner, owner or project, shadow, is_embedded=bool(project))
 
 
+def password_of(url: str) -> str:
+    """Return the password in a URL."""
+    return unquote(urlsplit(url).password or "")
+
+
 def in_database(url: str, database: str) -> str:
     """Return a URL for another database of its server."""
     return urlunsplit(urlsplit(url)._replace(path="/" + quote(database, safe="")))

@@ -14,6 +14,7 @@ import msgspec
 
 from schemas.project_tasks import (
     ApplyTask,
+    DatabasesForTestsTask,
     DiffTask,
     FetchTask,
     LintTask,
@@ -28,6 +29,7 @@ from schemas.project_tasks import (
 from schemas.settings.tree import Settings
 from workers.database.migrations.migrate import MigrationError
 from workers.project import history, lint, migration_list
+from workers.project.databases_for_tests import make_databases_for_tests
 from workers.project.diff.model import NOT_COMPARED
 from workers.project.diff.renames import parse_rename
 from workers.project.diff.shadow_comparison import difference
@@ -88,6 +90,10 @@ async def do(task: Task, settings: Settings, folder: Path, urls: ProjectUrls) ->
             return await _lint(task, settings, urls)
         case DiffTask():
             return await _diff(task, settings, folder, urls)
+        case DatabasesForTestsTask():
+            files = _read_files(folder, settings)
+            await make_databases_for_tests(urls, settings, files, lambda _: None, task.count)
+            return DONE
 
 
 def _read_files(folder: Path, settings: Settings) -> ProjectFiles:
