@@ -195,7 +195,8 @@ def listing(
             since = _time(row["at"]) if row["at"] else "-"
             tokens = "" if row["verify_jwt"] else "  no token"
             clock = f"  {row['schedule']}" if row["schedule"] else ""
-            click.echo(f"{row['name']:<24} {version:<6} {row['status']:<9} {since}{tokens}{clock}")
+            queue = f"  queue {row['queue']['queue']}" if row.get("queue") else ""
+            click.echo(f"{row['name']:<24} {version:<6} {row['status']:<9} {since}{tokens}{clock}{queue}")
 
 
 @functions.command()

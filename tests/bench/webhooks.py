@@ -1,6 +1,10 @@
 """Webhooks: how many deliveries a second one receiver gets, and how long after its commit a change arrives.
 
     python -m tests.bench.webhooks [--rows 5000]
+    python -m tests.bench.webhooks --cost [--rows 2000]
+
+`--cost`: processor time of the writer's side (edges, and the sessions of the pools in Postgres) for REST inserts, in rounds without and with
+five webhooks that follow the table.
 
 One platform, one receiver on this machine that answers at once. Rows are inserted by one statement (rate), then one by one (delay, by
 the clock of this process from before the insert; so the commit is in it).
@@ -8,18 +12,24 @@ the clock of this process from before the insert; so the commit is in it).
 
 import argparse
 import asyncio
+import json
+import os
 import statistics
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import aiohttp
+import asyncpg
 from aiohttp import web
 
-from tests.platform import platform
+from tests.platform import Platform, platform
 from tests.workers.management.operations.conftest import administrator
 
 _SINGLE = 50
+_WEBHOOKS, _ROUNDS, _CLIENTS = 5, 5, 8
 
 
 @dataclass(slots=True)
@@ -95,11 +105,92 @@ async def measure(rows: int) -> None:
             )
 
 
+async def measure_cost(rows: int) -> None:
+    """Measure and print what five webhooks cost a writer."""
+    async with counting_receiver() as receiver:
+        settings = {"HEADWATER_NET_ALLOW": f"127.0.0.1:{receiver.port}"}
+        with platform(environment=settings) as running:
+            running.psql(
+                "create table public.orders (id bigint generated always as identity primary key, note text);"
+                "grant insert on public.orders to service_role; alter publication supabase_realtime add table public.orders"
+            )
+            running.wait_for_catalog("orders")
+            owner = await asyncio.to_thread(administrator, running, "bench", "--rights", "owner", "--write")
+            costs: dict[bool, list[float]] = {False: [], True: []}
+            await _write(running, rows)  # warms up
+            for _ in range(_ROUNDS):
+                for has_webhooks in (False, True):
+                    for number in range(_WEBHOOKS if has_webhooks else 0):
+                        wish = {
+                            "name": f"bench {number}",
+                            "url": f"http://127.0.0.1:{receiver.port}/",
+                            "table": "orders",
+                        }
+                        status, body = await asyncio.to_thread(owner.send, "event_webhooks.add", wish)
+                        assert status == 200, body
+                    before = receiver.count
+                    costs[has_webhooks].append(await _write(running, rows) / rows * 1e6)
+                    if has_webhooks:
+                        await receiver.wait_for(before + _WEBHOOKS * rows)
+                        for number in range(_WEBHOOKS):
+                            name = {"name": f"bench {number}"}
+                            status, body = await asyncio.to_thread(owner.send, "event_webhooks.remove", name)
+                            assert status == 200, body
+            without, with_five = (statistics.median(costs[key]) for key in (False, True))
+            print(
+                f"CPU of the writer's side for an insert: {without:.0f} us without, {with_five:.0f} us with"
+                f" {_WEBHOOKS} webhooks ({with_five / without:.3f}); rounds {costs}"
+            )
+
+
+async def _write(running: Platform, rows: int) -> float:
+    """Insert rows through REST, and return the processor time of the writer's side in seconds."""
+    key = running.values["SERVICE_ROLE_KEY"]
+    headers = {"apikey": key, "authorization": f"Bearer {key}", "prefer": "return=minimal"}
+    before = _cpu_s(await _writers(running))
+    async with aiohttp.ClientSession(headers=headers) as session:
+
+        async def insert(count: int) -> None:
+            for _ in range(count):
+                async with session.post(f"{running.url}/rest/v1/orders", json={"note": "row"}) as answer:
+                    assert answer.status == 201, await answer.text()
+
+        await asyncio.gather(*(insert(rows // _CLIENTS) for _ in range(_CLIENTS)))
+    after = _cpu_s(await _writers(running))
+    return sum(spent - before.get(pid, 0.0) for pid, spent in after.items())  # sessions come and go
+
+
+async def _writers(running: Platform) -> list[int]:
+    """Return the process ids of the edges and of the pools' sessions in Postgres."""
+    state = json.loads((running.data / "state.json").read_text())
+    edges = [int(child["pid"]) for child in state["children"] if child["name"] == "edges"]
+    connection = await asyncpg.connect(running.login_url("authenticator"))
+    try:
+        sessions = await connection.fetch(
+            "select pid from pg_stat_activity where usename = 'authenticator' and pid <> pg_backend_pid()"
+        )
+    finally:
+        await connection.close()
+    return [*edges, *(int(row[0]) for row in sessions)]
+
+
+def _cpu_s(pids: list[int]) -> dict[int, float]:
+    """Return the processor time of processes that are still there."""
+    spent: dict[int, float] = {}
+    for pid in pids:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            spent[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return spent
+
+
 def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=5000)
-    asyncio.run(measure(parser.parse_args().rows))
+    parser.add_argument("--cost", action="store_true", help="what five webhooks cost a writer")
+    arguments = parser.parse_args()
+    asyncio.run((measure_cost if arguments.cost else measure)(arguments.rows))
 
 
 if __name__ == "__main__":

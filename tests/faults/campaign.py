@@ -20,7 +20,7 @@ from pathlib import Path
 import aiohttp
 import asyncpg
 
-from tests.faults import writers
+from tests.faults import events_out, writers
 from tests.faults.campaign_platform import CampaignPlatform, running_platform
 from tests.faults.faults import carry_out
 from tests.faults.followers import CountingFollower, FollowerCounts, compare, make_followers
@@ -89,7 +89,8 @@ async def run_campaign(
     survived although nothing was left to harm. What has not healed within `_HEAL_S` ends the campaign, which has failed.
     """
     ledger = Ledger()
-    async with receivers() as servers, running_platform(servers, logs) as place:
+    async with receivers() as servers, running_platform(servers, logs, events_out.ENVIRONMENT) as place:
+        await asyncio.to_thread(events_out.prepare, place.platform, servers)
         followers = make_followers(place.platform, ledger, _RESUMING, _PLAIN)
         async with following(*followers):
             async with _traffic(place, ledger):
@@ -174,6 +175,7 @@ async def _counted(
         await _mailed(ledger, servers)
         wipes = [fault.began for fault in faults if fault.name == WIPED]
         jobs = await count_jobs(database, ledger, servers, wipes)
+        jobs += await events_out.count_events(database, ledger, servers)
     finally:
         await database.close()
     resuming, plain = received[:_RESUMING], received[_RESUMING:]

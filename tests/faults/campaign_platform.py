@@ -18,6 +18,7 @@ from tests.platform import Platform, free_port, headwater
 DISK_BYTES = 2 * 1024**3
 _START_S = 120.0
 _ECHO = "Deno.serve(async (req) => new Response(await req.text(), { headers: { 'content-type': 'application/json' } }));"
+_WORK = "Deno.serve(async (req) => { await req.json(); return new Response(); });"
 _CONFIG = """
 [db.settings]
 max_wal_size = "256MB"
@@ -121,6 +122,9 @@ def _write_project(folder: Path) -> None:
     echo = folder / "supabase" / "functions" / "echo"
     echo.mkdir(parents=True)
     (echo / "index.ts").write_text(_ECHO)
+    work = folder / "supabase" / "functions" / "work"
+    work.mkdir()
+    (work / "index.ts").write_text(_WORK)
     (folder / "supabase" / "config.toml").write_text(_CONFIG)
 
 

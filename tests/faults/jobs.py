@@ -28,6 +28,13 @@ class Receivers:
     hooks_port: int
     mails: MailServer
     hooks: Counter[int] = field(default_factory=Counter)
+    events: dict[int, list[str]] = field(default_factory=dict)
+    """Ids of the events of a webhook, by the key of their row."""
+
+    @property
+    def events_url(self) -> str:
+        """Address that takes the events of a webhook."""
+        return f"http://127.0.0.1:{self.hooks_port}/events"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -56,7 +63,12 @@ class Receivers:
 @contextlib.asynccontextmanager
 async def receivers() -> AsyncIterator[Receivers]:
     """Run both servers."""
-    hooks = Counter[int]()
+    hooks, events = Counter[int](), dict[int, list[str]]()
+
+    async def take_event(request: web.Request) -> web.Response:
+        row = json.loads(await request.read())["data"]["record"]
+        events.setdefault(int(row["n"]), []).append(request.headers["webhook-id"])
+        return web.Response()
 
     async def take(request: web.Request) -> web.Response:
         hooks[int(json.loads(await request.read())["record"]["id"])] += 1
@@ -64,6 +76,7 @@ async def receivers() -> AsyncIterator[Receivers]:
 
     application = web.Application()
     application.router.add_post("/hook", take)
+    application.router.add_post("/events", take_event)
     runner = web.AppRunner(application)
     await runner.setup()
     try:
@@ -71,7 +84,7 @@ async def receivers() -> AsyncIterator[Receivers]:
         await site.start()
         port = int(runner.addresses[0][1])
         async with mail_server() as mails:
-            yield Receivers(port, mails, hooks)
+            yield Receivers(port, mails, hooks, events)
     finally:
         await runner.cleanup()
 

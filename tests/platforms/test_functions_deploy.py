@@ -204,7 +204,12 @@ def test_the_schedule_of_a_deployed_function_is_followed_until_it_is_deleted(
     config.write_text("[functions.ticks]\nverify_jwt = false\n")
     developer.run("functions", "deploy", "ticks")
     assert json.loads(developer.run("functions", "list", "-o", "json"))[-1]["schedule"] == ""
-    assert "version 1" in developer.run("functions", "deploy", "ticks", "--rollback")
+    config.write_text('[functions.ticks.queue]\nqueue = "ticks"\n')
+    developer.run("functions", "deploy", "ticks")
+    assert "queue ticks" in developer.run("functions", "list")
+    problem = "ticks does not consume ticks: there is no queue ticks"
+    wait_for(lambda: problem in served.command("doctor").stdout)
+    assert "version 1" in developer.run("functions", "deploy", "ticks", "--rollback", "--version", "1")
     wait_for(lambda: len(json.loads(answer(served, "ticks")[1])) >= 1)
     developer.run("functions", "delete", "ticks")
 

@@ -1,15 +1,21 @@
 """Queues of a whole platform: a function consumes one, whatever is killed; clients use one under row policies."""
 
+import asyncio
+import json
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 
+import asyncpg
 import httpx
 import pytest
 
+from schemas.database_logins import SESSION_LOGINS, password_variables
+from schemas.settings.tree import Settings
 from tests.platform import Platform, platform
 from tests.platforms.conftest import pid_of, token
+from workers.sql.files import read_statements
 
 FUNCTION = """
 const headers = { apikey: Deno.env.get("SUPABASE_SERVICE_ROLE_KEY")!, "content-type": "application/json" };
@@ -146,3 +152,21 @@ def test_clients_use_queues_as_far_as_row_policies_allow(server: Platform):
     assert (
         call(ada, "archive", queue_name="asks", message_id=2).status_code == 403
     )  # no policy on the archive
+
+
+async def test_an_idle_consumer_does_not_keep_a_project_awake(server: Platform):
+    password = json.loads((server.data / "passwords.json").read_text())["database"]
+    place = server.values["DB_URL"].rpartition("@")[2]
+    connection = await asyncpg.connect(f"postgresql://supabase_admin:{password}@{place}")
+    own = [*password_variables(Settings()), *SESSION_LOGINS, "supabase_admin"]
+    try:
+        consumers = "select from pg_stat_activity where starts_with(usename, 'headwater_job_queue_')"
+        async with asyncio.timeout(60):
+            while not await connection.fetch(consumers):
+                await asyncio.sleep(0.1)  # between two questions: nothing announces a session
+        use = await connection.fetchrow(read_statements("workers", "database_use.sql")["use"], own)
+    finally:
+        await connection.close()
+
+    assert use is not None
+    assert use["sessions"] == 0

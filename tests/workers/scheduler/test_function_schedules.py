@@ -20,11 +20,17 @@ from schemas.events import FunctionsChanged
 from schemas.functions.deployments import ListedFunction
 from schemas.http import Request, Response
 from schemas.schedules import CalendarSchedule, IntervalSchedule
-from schemas.settings.functions import EdgeRuntime, FunctionSettings
+from schemas.settings.functions import EdgeRuntime, FunctionQueue, FunctionSettings
 from schemas.settings.tree import Settings
 from tests.broker.server import running_server
 from tests.workers.scheduler.scheduler_pool import SchedulerPool
-from workers.scheduler.function_schedules import FunctionSchedules, configured_schedules, effective_schedules
+from workers.scheduler.function_schedules import (
+    FunctionSchedules,
+    configured_queues,
+    configured_schedules,
+    effective_queues,
+    effective_schedules,
+)
 from workers.scheduler.observations import ScheduleUnreadable
 from workers.scheduler.pool import SchedulerCandidate
 
@@ -202,3 +208,22 @@ async def test_a_deployed_function_is_called_once_for_each_moment_by_either_sche
     moments = [msgspec.json.decode(each.body)["scheduled_at"] for each in pool.called]
     assert len(set(moments)) == len(moments)
     assert {each.path for each in pool.called} == {"/tidy"}
+
+
+def test_queues_of_deployments_replace_those_of_the_settings():
+    queue = FunctionQueue("mail")
+    configured = configured_queues({
+        "a": FunctionSettings(queue=queue), "b": FunctionSettings(queue=FunctionQueue("b")), "none": FunctionSettings(),
+        "off": FunctionSettings(enabled=False, queue=queue),
+    })  # fmt: skip
+    listed = [
+        msgspec.structs.replace(deployed("a"), queue=FunctionQueue("other", batch=2)),
+        deployed("b"),
+        msgspec.structs.replace(deployed("c"), queue=FunctionQueue("c")),
+        msgspec.structs.replace(deployed("d"), status="off", queue=FunctionQueue("d")),
+    ]
+
+    assert configured == {"a": queue, "b": FunctionQueue("b")}
+    assert effective_queues(configured, listed) == {
+        "a": FunctionQueue("other", batch=2), "b": FunctionQueue("b"), "c": FunctionQueue("c")
+    }  # fmt: skip

@@ -1,0 +1,73 @@
+"""Events that leave a campaign's platform: a webhook of rows, and messages of a queue that a function consumes. Setting up and counting."""
+
+import asyncio
+import json
+import time
+
+import asyncpg
+
+from tests.faults.jobs import JobCounts, Receivers
+from tests.faults.ledger import Ledger, Meaning
+from tests.faults.writers import QUEUE
+from tests.platform import Platform
+from tests.workers.management.operations.conftest import administrator
+
+_SETTLE_S = 90.0
+_CONSUMER = {"queue": "work", "archive": True, "visibility": "5s", "retries": 1000, "backoff": "200ms"}
+ENVIRONMENT = {"HEADWATER_FUNCTIONS": json.dumps({"work": {"queue": _CONSUMER}})}
+"""Settings under which the function `work` consumes the queue `work`."""
+_SETUP = """
+select pgmq.create('work');
+create function public.pass_on() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pgmq.send('work', new.message);
+  return null;
+end $$;
+create trigger pass_on after insert on pgmq.q_marks for each row execute function public.pass_on();
+"""
+
+
+def prepare(platform: Platform, receivers: Receivers) -> None:
+    """Add the webhook, and pass each message of the clients' queue on to the one that the function consumes."""
+    platform.psql(_SETUP)
+    owner = administrator(platform, "campaign", "--rights", "owner", "--write")
+    wish = {"name": "marks", "url": receivers.events_url, "table": "marks", "events": ["insert"]}
+    status, body = owner.send("event_webhooks.add", wish)
+    assert status == 200, body
+
+
+async def count_events(database: asyncpg.Connection, ledger: Ledger, receivers: Receivers) -> list[JobCounts]:
+    """Wait a while until everything is there, then compare."""
+    deadline = time.monotonic() + _SETTLE_S
+    while True:
+        counts = [await _webhook(database, receivers), await _messages(database, ledger)]
+        if not any(each.lost for each in counts) or time.monotonic() > deadline:
+            return counts
+        await asyncio.sleep(1)
+
+
+async def _webhook(database: asyncpg.Connection, receivers: Receivers) -> JobCounts:
+    """At least once, always with the same id. What the platform says may be missing is no broken promise."""
+    rows = {int(row[0]) for row in await database.fetch("select n from public.marks")}
+    gap = await database.fetchval("select gap_reason from headwater.webhooks where name = 'marks'")
+    lost = rows - receivers.events.keys()
+    doubled = {n for n, ids in receivers.events.items() if len(set(ids)) > 1}
+    again = sum(len(ids) - 1 for ids in receivers.events.values())
+    remark = f"{again} came again with their id"
+    if gap:
+        remark, lost = f"{remark}, {len(lost)} missing in an announced gap: {gap}", set()
+    return JobCounts("events of a webhook", len(receivers.events), lost, doubled, remark=remark)
+
+
+async def _messages(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
+    """A message that was acknowledged has been done once its consumer's success is stored; none is set aside."""
+    done = await database.fetch(
+        "select (message ->> 'id')::bigint from pgmq.a_work where headers is null or not headers ? 'dead_letter'"
+    )
+    found = [int(row[0]) for row in done]
+    lost = ledger.ids(QUEUE, Meaning.ACKNOWLEDGED) - set(found)
+    doubled = {id for id in set(found) if found.count(id) > 1} if len(found) > len(set(found)) else set()
+    tries = await database.fetchval("select coalesce(sum(read_ct - 1), 0)::int8 from pgmq.a_work")
+    return JobCounts(
+        "messages that a function consumed", len(found), lost, doubled, remark=f"{tries} further attempts"
+    )
