@@ -60,8 +60,10 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
     folder = root / CONFIG.parent / "functions" / name
     if folder.exists():
         refuse(f"{folder} is already there and was left as it is.", code=2)
+    is_ours = False
     try:
         folder.mkdir(parents=True)
+        is_ours = True
         for file in ("index.ts", "deno.json"):
             text = resources.files("services.cli").joinpath("function", file).read_text()
             (folder / file).write_text(text.replace("NAME", name))
@@ -75,7 +77,8 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
                 open_file.write(f"\n[functions.{name}]\nverify_jwt = {verify_jwt}\n")
             click.echo(f"Entered [functions.{name}] in {config}")
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)  # or a second try would find it there
+        if is_ours:  # a second try would find it there
+            shutil.rmtree(folder, ignore_errors=True)
         refuse(f"The function could not be created: {system_error_text(error)}", code=2)
     _show_address(data, project, root, name)
 
