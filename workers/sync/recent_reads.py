@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from schemas.bounded_cache import BoundedCache
 from workers.database.transaction_snapshot import TransactionSnapshot
 
 _MOST = 5000
@@ -20,7 +21,7 @@ class RecentReads:
     """The last message of each of the keys that changed last."""
 
     def __init__(self) -> None:
-        self._last: dict[bytes, _LastRead] = {}
+        self._last = BoundedCache[bytes, _LastRead](_MOST)
 
     def includes(self, key: bytes, txid: int) -> bool:
         """Return whether an earlier message of a key included a transaction that had not had its turn."""
@@ -30,7 +31,4 @@ class RecentReads:
     def note(self, keys: Iterable[bytes], seen: TransactionSnapshot, txids: frozenset[int]) -> None:
         """Note messages of some keys: the snapshot in which their rows were read, and the transactions that they name."""
         for key in keys:
-            self._last.pop(key, None)
-            self._last[key] = _LastRead(seen, txids)
-        while len(self._last) > _MOST:
-            del self._last[next(iter(self._last))]
+            self._last.put(key, _LastRead(seen, txids))

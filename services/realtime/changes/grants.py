@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from schemas.bounded_cache import BoundedCache
 from schemas.realtime import NoRow, TableGrant
 from services.realtime.changes.pool_queries import FeedQueries, RowQueryRejected, TableName
 
@@ -33,7 +34,7 @@ class Grants:
     def __init__(self, queries: FeedQueries) -> None:
         self._queries = queries
         self._loop = asyncio.get_running_loop()
-        self._cached: dict[tuple[str, TableName], _CachedGrant] = {}
+        self._cached = BoundedCache[tuple[str, TableName], _CachedGrant](_MOST)
         self._underway: dict[tuple[str, TableName], tuple[int, asyncio.Task[TableGrant]]] = {}
 
     def cached(self, role: str, table: TableName, least_lsn: int) -> TableGrant | None:
@@ -79,16 +80,13 @@ class Grants:
             if self._underway.get((role, table), (0, None))[1] is asyncio.current_task():
                 del self._underway[role, table]
         at = max(grant.at, least_lsn)
-        before = self._cached.pop((role, table), None)
+        before = self._cached.get((role, table))
         if before is not None and before.at > at:  # this query was sent earlier and answered later
-            self._cached[role, table] = before
             return grant
         if before is not None:
             if replace(before.grant, at=0) == replace(grant, at=0):
                 grant = before.grant  # the same object: what was computed from it stays valid
             at = max(at, before.at) if grant is before.grant else at
-        if len(self._cached) >= _MOST:
-            self._cached.pop(next(iter(self._cached)))
         valid_s = grant.valid_s or float("inf")
-        self._cached[role, table] = _CachedGrant(grant, at, sent_at + valid_s / 2, sent_at + valid_s)
+        self._cached.put((role, table), _CachedGrant(grant, at, sent_at + valid_s / 2, sent_at + valid_s))
         return grant

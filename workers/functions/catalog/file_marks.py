@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from schemas.bounded_cache import BoundedCache
 from schemas.functions.folder import LEFT_OUT, LONGEST_SOURCE, SOURCES
 
 CONFIGURATION = ("deno.json", "deno.jsonc", "import_map.json", "package.json", ".npmrc", ".env")
@@ -17,7 +18,7 @@ _MAX_CACHED = 50_000
 Mark = tuple[str, int, int, int]
 """Path, size, modification time in nanoseconds, inode."""
 
-_listens_cache: dict[Mark, bool] = {}
+_listens_cache = BoundedCache[Mark, bool](_MAX_CACHED)
 
 
 def marks_in(folder: Path) -> Iterator[Mark]:
@@ -67,11 +68,11 @@ def listening_sources(folder: Path, marks: list[Mark]) -> Iterator[bool]:
         path = mark[0]
         if not path.startswith(start) or not path.endswith(SOURCES):
             continue
-        if mark not in _listens_cache:
-            if len(_listens_cache) > _MAX_CACHED:
-                _listens_cache.clear()
-            _listens_cache[mark] = _file_listens(path)
-        yield _listens_cache[mark]
+        listens = _listens_cache.get(mark)
+        if listens is None:
+            listens = _file_listens(path)
+            _listens_cache.put(mark, listens)
+        yield listens
 
 
 def _file_listens(path: str) -> bool:

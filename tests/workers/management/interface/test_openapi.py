@@ -57,7 +57,7 @@ def test_a_longer_body_is_named() -> None:
 
 def test_texts_under_fields_are_their_descriptions() -> None:
     assert SCHEMAS["SettingEntry"]["properties"]["variable"]["description"] == (
-        "The environment variable that would fix it."
+        "The environment variable that would override it."
     )
 
 
