@@ -62,42 +62,23 @@ def new(data: Path | None, project: Path | None, name: str, no_verify_jwt: bool)
         refuse(f"{folder} is already there and was left as it is.", code=2)
     is_ours = False
     try:
-<<<<<<< HEAD
-        _create(folder, root / CONFIG, name, verify_jwt=not no_verify_jwt)
-    except (OSError, UnicodeDecodeError) as error:
-        shutil.rmtree(folder, ignore_errors=True)  # or the same command would be refused
-        reason = system_error_text(error) if isinstance(error, OSError) else "config.toml is not UTF-8"
-        refuse(f"The function could not be created: {reason}", code=2)
-=======
         folder.mkdir(parents=True)
         is_ours = True
-        for file in ("index.ts", "deno.json"):
-            text = resources.files("services.cli").joinpath("function", file).read_text()
-            (folder / file).write_text(text.replace("NAME", name))
-            click.echo(f"Created {folder / file}")
-        config = root / CONFIG
-        if config.is_file() and not re.search(
-            rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]", config.read_text(errors="replace"), re.M
-        ):
-            verify_jwt = "false" if no_verify_jwt else "true"
-            with config.open("a") as open_file:
-                open_file.write(f"\n[functions.{name}]\nverify_jwt = {verify_jwt}\n")
-            click.echo(f"Entered [functions.{name}] in {config}")
-    except OSError as error:
-        if is_ours:  # a second try would find it there
+        _create(folder, root / CONFIG, name, verify_jwt=not no_verify_jwt)
+    except (OSError, UnicodeDecodeError) as error:
+        if is_ours:  # or the same command would be refused
             shutil.rmtree(folder, ignore_errors=True)
-        refuse(f"The function could not be created: {system_error_text(error)}", code=2)
->>>>>>> fixes
+        reason = system_error_text(error) if isinstance(error, OSError) else "config.toml is not UTF-8"
+        refuse(f"The function could not be created: {reason}", code=2)
     _show_address(data, project, root, name)
 
 
 def _create(folder: Path, config: Path, name: str, *, verify_jwt: bool) -> None:
-    """Create the files of a function, and enter it in config.toml where that is there. Raises: OSError, UnicodeDecodeError."""
-    folder.mkdir(parents=True)
+    """Create the files of a function in its empty folder, and enter it in config.toml where that is there. Raises: OSError, UnicodeDecodeError."""
     for file in ("index.ts", "deno.json"):
         text = resources.files("services.cli").joinpath("function", file).read_text()
         (folder / file).write_text(text.replace("NAME", name))
-        click.echo(f"Made {folder / file}")
+        click.echo(f"Created {folder / file}")
     section = rf"^\s*\[functions\.\"?{re.escape(name)}\"?\]"
     if config.is_file() and not re.search(section, config.read_text(encoding="utf-8"), re.M):
         with config.open("ab", buffering=0) as file_of_config:
