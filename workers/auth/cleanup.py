@@ -7,13 +7,17 @@ another one is deleting. Source: docs/reference/auth.md, section 8.5.
 
 import asyncio
 import random
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
 from typing import ClassVar
 
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
+from workers.auth.factors.factors import failures_count
 from workers.auth.model.context import AuthContext
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout, reason_of
 from workers.sql.files import read_statements
 
 _SQL = read_statements("workers.auth", "cleanup.sql")
@@ -23,11 +27,10 @@ _EXPIRED = (
     "ended_sessions",
     "relay_states",
     "client_states",
-    "challenges",
-    "unverified_factors",
     "webauthn_challenges",
     "authorizations",
 )
+_ANONYMOUS = "anonymous_users"
 _BATCH = 100
 _PAUSE_S = 60.0
 
@@ -53,11 +56,33 @@ async def sweep(context: AuthContext) -> int:
     largest = 0
     for name, values in _statements(context):
         try:
-            async with context.transaction() as transaction:
-                largest = max(largest, len(await transaction.rows(_SQL[name], _BATCH, *values)))
+            largest = max(largest, await _delete(context, name, values))
         except (DatabaseError, Disconnected, PoolTimeout) as error:
-            observe(CleanupFailed(name, type(error).__name__))
+            observe(CleanupFailed(name, reason_of(error)))
     return largest
+
+
+async def _delete(context: AuthContext, name: str, values: tuple[str, ...]) -> int:
+    try:
+        async with context.transaction() as transaction:
+            return len(await transaction.rows(_SQL[name], _BATCH, *values))
+    except DatabaseError as error:
+        if name != _ANONYMOUS:
+            raise
+        observe(CleanupFailed(name, reason_of(error)))
+    return await _delete_each(context)
+
+
+async def _delete_each(context: AuthContext) -> int:
+    """Delete anonymous users one by one, because a foreign key or a trigger of the project protects some of them."""
+    start, removed = str(uuid.uuid4()), 0
+    async with context.transaction() as transaction:
+        ids = [row[0] for row in await transaction.rows(_SQL["some_anonymous_users"], _BATCH, start)]
+    for id in ids:
+        with suppress(DatabaseError):
+            async with context.transaction() as transaction:
+                removed += len(await transaction.rows(_SQL["anonymous_user"], id))
+    return removed
 
 
 def _statements(context: AuthContext) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -70,9 +95,12 @@ def _statements(context: AuthContext) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from ((name, ()) for name in _EXPIRED)
     codes_live_s = repr(float(max(settings.email.otp_expiry, settings.sms.otp_expiry)))
     yield from ((name, (codes_live_s,)) for name in ("flow_states", "one_time_tokens"))
+    challenge_s = failures_count(timedelta(seconds=settings.mfa.challenge_expiry_duration)).total_seconds()
+    yield "challenges", (repr(challenge_s),)
+    yield "unverified_factors", (repr(float(settings.mfa.factor_expiry_duration)),)
     if settings.sessions.timebox:
         yield "old_sessions", (repr(float(settings.sessions.timebox)),)
     if settings.sessions.inactivity_timeout:
         yield "idle_sessions", (repr(float(settings.sessions.inactivity_timeout)),)
     if settings.enable_anonymous_sign_ins:
-        yield "anonymous_users", ()
+        yield _ANONYMOUS, ()

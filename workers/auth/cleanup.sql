@@ -58,13 +58,19 @@ delete from auth.oauth_client_states where id in (
 ) returning 1
 
 -- name: challenges
+-- $2: seconds for which a challenge can be answered, or its failures count.
 delete from auth.mfa_challenges where id in (
-  select id from auth.mfa_challenges where created_at < now() - interval '24 hours' limit $1::int for update skip locked
+  select id from auth.mfa_challenges
+  where created_at < now() - interval '24 hours' and created_at < now() - make_interval(secs => $2::float8)
+  limit $1::int for update skip locked
 ) returning 1
 
 -- name: unverified_factors
+-- $2: seconds for which a factor can be verified.
 delete from auth.mfa_factors where id in (
-  select id from auth.mfa_factors where status = 'unverified' and created_at < now() - interval '24 hours'
+  select id from auth.mfa_factors
+  where status = 'unverified' and created_at < now() - interval '24 hours'
+    and created_at < now() - make_interval(secs => $2::float8)
   limit $1::int for update skip locked
 ) returning 1
 
@@ -107,6 +113,17 @@ delete from auth.audit_log_entries where id in (
 delete from auth.users where id in (
   select id from auth.users where is_anonymous and created_at < now() - interval '30 days'
   limit $1::int for update skip locked
+) returning 1
+
+-- name: some_anonymous_users
+-- Users of a batch that begins anywhere, at $2.
+select id from auth.users where is_anonymous and created_at < now() - interval '30 days'
+order by id < $2, id limit $1::int
+
+-- name: anonymous_user
+delete from auth.users where id in (
+  select id from auth.users
+  where id = $1 and is_anonymous and created_at < now() - interval '30 days' for update skip locked
 ) returning 1
 
 -- name: browser_departures

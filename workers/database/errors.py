@@ -156,6 +156,13 @@ _STATUS_OF_CLASS = {
 }  # fmt: skip
 
 
+def reason_of(error: Exception) -> str:
+    """Return what a log may tell of an error: its kind, SQLSTATE and constraint, without values of rows. Pure."""
+    if not isinstance(error, DatabaseError):
+        return type(error).__name__
+    return " ".join(filter(None, (type(error).__name__, error.code, error.constraint)))
+
+
 def status_of(sqlstate: str, message: str, is_anonymous: bool) -> int:
     """Return the HTTP status of a server error.
 

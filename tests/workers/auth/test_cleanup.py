@@ -4,7 +4,7 @@ import pytest
 
 from schemas.client_networks import client_network
 from tests.workers.auth.auth_pool import AuthPool
-from workers.auth.cleanup import sweep
+from workers.auth.cleanup import CleanupFailed, sweep
 from workers.auth.model.rate_limits import RequestLimit, count_request
 
 SWEPT = {"db_cleanup_enabled": True, "enable_anonymous_sign_ins": True}
@@ -116,6 +116,58 @@ async def test_a_flow_that_was_completed_late_is_kept_for_its_code(auth_pool: Au
     await sweep(auth_pool.having(**SWEPT).context)
 
     assert await left_of(auth_pool, "flow_state", completed) == completed[:1]
+
+
+async def test_challenges_and_factors_are_kept_as_long_as_they_live(auth_pool: AuthPool):
+    signed = await auth_pool.sign_up()
+    factor = uuid.uuid4()
+    await auth_pool.admin.execute(
+        "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) "
+        "values ($1, $2, 'totp', 'unverified', now() - interval '25 hours', now())",
+        factor,
+        uuid.UUID(signed.id),
+    )
+    await auth_pool.admin.execute(
+        "insert into auth.mfa_challenges (id, factor_id, ip_address, created_at) "
+        "values ($1, $1, '127.0.0.1', now() - interval '25 hours')",
+        factor,
+    )
+    lasting = {"mfa__challenge_expiry_duration": 26 * 3600, "mfa__factor_expiry_duration": 26 * 3600}
+
+    await sweep(auth_pool.having(**SWEPT, **lasting).context)
+    assert await left_of(auth_pool, "mfa_challenges", [factor]) == [factor]
+
+    await sweep(auth_pool.having(**SWEPT, mfa__factor_expiry_duration=26 * 3600).context)
+    assert await left_of(auth_pool, "mfa_challenges", [factor]) == []
+    assert await left_of(auth_pool, "mfa_factors", [factor]) == [factor]
+
+    await sweep(auth_pool.having(**SWEPT).context)
+    assert await left_of(auth_pool, "mfa_factors", [factor]) == []
+
+
+async def test_a_user_that_a_foreign_key_protects_keeps_no_others(
+    auth_pool: AuthPool, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[CleanupFailed] = []
+    monkeypatch.setattr("workers.auth.cleanup.observe", told.append)
+    ids = [uuid.uuid4() for _ in range(3)]
+    for id in ids:
+        await auth_pool.admin.execute(
+            "insert into auth.users (id, is_anonymous, created_at) values ($1, true, now() - interval '31 days')",
+            id,
+        )
+    await auth_pool.admin.execute("create table public.kept_notes (of uuid references auth.users)")
+    try:
+        await auth_pool.admin.execute("insert into public.kept_notes values ($1)", ids[1])
+
+        await sweep(auth_pool.having(**SWEPT).context)
+
+        assert await left_of(auth_pool, "users", ids) == [ids[1]]
+        assert told == [CleanupFailed("anonymous_users", "DatabaseError 23503 kept_notes_of_fkey")]
+    finally:
+        await auth_pool.admin.execute("drop table public.kept_notes")
+    await sweep(auth_pool.having(**SWEPT).context)
+    assert await left_of(auth_pool, "users", ids) == []
 
 
 @pytest.mark.parametrize(

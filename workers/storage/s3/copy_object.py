@@ -24,6 +24,8 @@ from workers.storage.uploads.rows import existing_name_as_412
 
 SOURCE = "x-amz-copy-source"
 _CONDITIONS = "x-amz-copy-source-"
+_ONLY_VERSION = "versionId=null"
+"""The only version of an object, as `ListObjectVersions` names it."""
 
 
 async def copy(context: StorageContext, request: S3Request) -> Response:
@@ -72,7 +74,7 @@ async def source_of(context: StorageContext, request: S3Request) -> ObjectRow:
     """
     text, _, version = (request.header(SOURCE) or "").partition("?")
     bucket, _, key = unquote(text).removeprefix("/").partition("/")
-    if not bucket or not key or version:
+    if not bucket or not key or version not in ("", _ONLY_VERSION):
         raise S3Error(
             "InvalidArgument", "Copy Source must mention the source bucket and key: sourcebucket/sourcekey"
         )

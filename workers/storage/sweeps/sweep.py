@@ -34,7 +34,7 @@ from broker.blobs.store import BlobStore
 from broker.observability.observe import gauge, observe
 from schemas.settings.storage import Storage
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
+from workers.database.errors import DatabaseError, Disconnected, PoolTimeout, reason_of
 from workers.sql.files import read_statements
 from workers.storage.buckets.emptying import sweep_emptyings
 from workers.storage.buckets.quotas import set_quota_in_all
@@ -232,7 +232,7 @@ async def _try(what: str, turn: Awaitable[int | None]) -> int:
     try:
         return await turn or 0
     except _FAILURES as error:
-        observe(SweepFailed(what, type(error).__name__))
+        observe(SweepFailed(what, reason_of(error)))
         return 0
 
 

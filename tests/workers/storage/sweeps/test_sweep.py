@@ -11,6 +11,8 @@ from broker.blobs.errors import BlobStoreDown
 from broker.blobs.staging import PIECE
 from broker.observability.observe import exposition
 from tests.workers.storage.storage_pool import StoragePool
+from workers.database.errors import DatabaseError
+from workers.storage.model.observations import SweepFailed
 from workers.storage.sweeps import sweep
 from workers.storage.sweeps.sweep import OrphanSweep, StagingSweep, sweep_forever, sweep_tombstones
 
@@ -232,6 +234,25 @@ async def test_sweeping_goes_on_after_a_failure_and_ends_when_told(
 
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_failure_tells_its_reason(storage_pool: StoragePool, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = asyncio.Queue[SweepFailed]()
+
+    async def fails(*_: object) -> int:
+        raise DatabaseError("23503", "on Ann's row", constraint="pins_fkey")
+
+    monkeypatch.setattr(sweep, "sweep_emptyings", fails)
+    monkeypatch.setattr(sweep, "observe", lambda one: isinstance(one, SweepFailed) and told.put_nowait(one))
+    task = asyncio.ensure_future(
+        sweep_forever(storage_pool.store.database, storage_pool.blobs, storage_pool.store.settings)
+    )
+
+    failure = await asyncio.wait_for(told.get(), 60)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert failure == SweepFailed("emptyings", "DatabaseError 23503 pins_fkey")
 
 
 async def test_what_is_being_written_goes_when_no_byte_came_for_long(storage_pool: StoragePool) -> None:
