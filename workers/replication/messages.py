@@ -159,8 +159,11 @@ def _without_long(values: Values | None, texts: Row | None) -> Values | None:
 
 
 def _emptied(change: RowChange) -> RowChange:
-    rows = [None if row is None else [None] * len(row) for row in (change.new, change.old)]
-    return RowChange(change.kind, *rows, change.size)
+    return RowChange(change.kind, _empty(change.new), _empty(change.old), change.size)
+
+
+def _empty(values: Values | None) -> Values | None:
+    return None if values is None else [None] * len(values)
 
 
 def _weight(change: RowChange) -> int:

@@ -110,3 +110,18 @@ async def test_a_connection_that_breaks_while_it_rolls_back_leaves_the_error_as_
 
     with pytest.raises(LookupError, match="the reason"):
         await perform(pipeline, work("select 1", end=TransactionEnd.DECIDE), decide)
+
+
+async def test_long_statements_run_without_being_kept(pipeline):
+    """In text and binary, with others before and behind them."""
+    long = Statement(f"select 1, 2 /* {'x' * 70_000} */", (), frozenset({1}))
+    short, spec = Statement("select 3"), [long, Statement(long.text), Statement("select 3"), long]
+
+    for _ in range(2):
+        rows = await perform(pipeline, work(short, *spec))
+
+    assert [row[0][0] for row in rows[1:4:2]] == [b"1", b"3"]
+    assert rows[1][0][1] == rows[4][0][1] == b"\0\0\0\2"
+    assert not pipeline.statements.is_prepared(long.text, columns=False)
+    assert pipeline.statements.is_prepared("select 3", columns=False)
+    assert long.text not in pipeline.statements.columns
