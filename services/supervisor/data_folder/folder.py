@@ -192,17 +192,34 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, atomically: readers see the old or the new content."""
+def write_private(path: Path, content: bytes, *, is_durable: bool = False) -> None:
+    """Write a file that only its owner can read, atomically: readers see the old or the new content.
+
+    `is_durable`: it is on the disk when this returns. Else the machine may lose it, or leave it empty, if its power fails within a minute.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "wb") as file:
             file.write(content)
+            if is_durable:
+                file.flush()
+                os.fsync(descriptor)
         draft.replace(path)
+        if is_durable:
+            sync_folder(path.parent)
     except OSError:  # each process would leave one on a full disk
         draft.unlink(missing_ok=True)
         raise
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable. Raises: OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_ports(folder: DataFolder) -> dict[str, int]:
@@ -224,7 +241,8 @@ def ensure_passwords(
     if new:
         apply(generated := {name: secrets.token_urlsafe(24) for name in new})
         passwords |= generated
-        write_private(folder.passwords, msgspec.json.format(msgspec.json.encode(passwords)))
+        content = msgspec.json.format(msgspec.json.encode(passwords))
+        write_private(folder.passwords, content, is_durable=True)  # the database stores the verifier durably
     return passwords, new
 
 
