@@ -16,6 +16,7 @@ must remove such parts. Source: Amazon S3 API reference (ListMultipartUploads, L
 
 import hashlib
 import hmac
+import http.client
 import re
 import urllib.error
 import urllib.request
@@ -109,6 +110,8 @@ class UnfinishedUploads:
                 if error.code == 404:
                     return ""
                 raise OSError(f"status code: {error.code}") from None
+        except http.client.HTTPException as error:  # no HTTP, or a response that was cut off
+            raise OSError(f"the response cannot be read: {type(error).__name__}") from None
 
     def _signed(self, method: str, path: str, query: str, now: datetime) -> dict[str, str]:
         """Return the headers of a signed request without a body (pure)."""

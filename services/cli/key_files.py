@@ -1,6 +1,7 @@
 """`headwater keys files`: the secrets of a platform on many machines, one file each."""
 
 import os
+import secrets
 from pathlib import Path
 
 import click
@@ -78,7 +79,7 @@ def _write_all(folder: Path, contents: dict[str, str]) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Write a new file, whole or not at all. Raises: OSError, also if it exists."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "w", encoding="utf-8") as file:
             file.write(text)

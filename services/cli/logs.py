@@ -166,6 +166,10 @@ class Tail:
             self._file.close()
             self._file = self._path.open("rb")
             return True
+        if not piece and os.fstat(self._file.fileno()).st_size < self._file.tell():  # somebody emptied it
+            self._file.seek(0)
+            self._rest = b""
+            return True
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             self._show(line)

@@ -12,7 +12,7 @@ import click
 
 from broker.processes.private_file import replace_private_file
 from services.cli.options import refuse
-from services.cli.secret_rotation import SecretNotThere, exchange_secret
+from services.cli.secret_rotation import FormerSecretValid, SecretNotThere, exchange_secret
 
 _TIME = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -42,7 +42,8 @@ def rotate(file: Path | None, environment: Path | None, valid_for: str) -> None:
     the old secret as auth.former_jwt_secret with the time until which its tokens are accepted. It takes effect with the next
     start. Give applications the new anon and service_role keys within that time (`headwater status` shows them); opaque
     keys (sb_...) stay. Nothing that is stored encrypted is lost, and users stay signed in; sessions from before the sealing
-    key (docs/security.md) end with the old secret.
+    key (docs/security.md) end with the old secret. A second run within that time is refused: it would end the time of the first
+    secret; with --valid-for 0s it is done.
 
     With --keys a run is one step:
 
@@ -81,13 +82,14 @@ def _seconds(text: str) -> float:
 
 def _exchange_secret(file: Path, valid_s: float) -> None:
     target = Path(os.path.realpath(file))  # a link stays one
-    until = datetime.now(UTC) + timedelta(seconds=valid_s)
+    now = datetime.now(UTC)
+    until = now + timedelta(seconds=valid_s)
     try:
-        changed = exchange_secret(target.read_text(), secrets.token_urlsafe(36), until)
+        changed = exchange_secret(target.read_bytes().decode(), secrets.token_urlsafe(36), until, now)
         replace_private_file(target, changed)
     except OSError as error:
         refuse(f"{file} cannot be used: {error.strerror}. It is as it was.", code=2)
-    except (SecretNotThere, UnicodeDecodeError, ValueError) as error:
+    except (SecretNotThere, FormerSecretValid, UnicodeDecodeError, ValueError) as error:
         refuse(f"{file} cannot be used: {error}. It is as it was.", code=2)
     click.echo(
         f"{file} has a new JWT secret. Tokens and legacy API keys of the old one are accepted until {until:%Y-%m-%d %H:%M} UTC.\n"

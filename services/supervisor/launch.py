@@ -31,7 +31,7 @@ from services.supervisor.first_link import add_first_owner, sign_in_address
 from services.supervisor.nats_restart import NatsRestartPolicy, free_bytes_at
 from services.supervisor.outside_services import outside_services
 from services.supervisor.postgres import pooler, server
-from services.supervisor.prepare import PreparedPlatform, prepare
+from services.supervisor.prepare import PreparedPlatform, end_first_start, prepare
 from services.supervisor.processes.child import Probe
 from services.supervisor.processes.forks import ForkServer, become_subreaper
 from services.supervisor.processes.listening import (
@@ -122,6 +122,7 @@ async def _run(
 
     def on_ready() -> None:
         report.ready(shown, time.monotonic() - began)
+        end_first_start(prepared.folder)
         end_upgrade(prepared.folder)
         release_file_pages()
         build = DashboardBuild()

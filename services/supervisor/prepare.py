@@ -4,6 +4,7 @@ Everything that can be rejected is rejected here, before the first child starts:
 settings that cannot work.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
@@ -59,6 +60,9 @@ from services.supervisor.self_signed import prepare_certificate
 _DATABASE = "database"
 """Name of the superuser's password in `passwords.json`."""
 
+_FIRST_START = "first-start"
+"""File in the data folder until a start has shown the link of the first owner."""
+
 _NATS_USERS = ("door", "pool", "changes")
 """The broker's users for edges, for pools and for the process `changes` (`broker/subjects.py`)."""
 
@@ -74,7 +78,7 @@ class PreparedPlatform:
     cluster: Cluster | None
     plan: list[ChildPlan]
     is_new: bool = False
-    """The embedded database was created by this start, or is that of a branch which starts for the first time."""
+    """The embedded database was created by this start or by one that failed, or is that of a branch which starts for the first time."""
     upgraded_from: str = ""
     """The older release of headwater whose data this start upgrades."""
     create_database: Callable[[], None] | None = None
@@ -107,7 +111,7 @@ def prepare(
             "[db.pooler] serves the embedded database alone, so no pooler runs before that of db.url."
         )
     cluster = _open_database(settings, choice, folder, report)
-    is_new = cluster is not None and (not cluster.exists or _is_new_branch(folder))
+    is_new = cluster is not None and _is_first_start(cluster, folder)
     ports = _choose_ports(project, choice, folder, report, held_ports)
     if ports.api:
         prepare_certificate(settings, folder, report)
@@ -141,6 +145,20 @@ def _check_migrations(project: Project) -> None:
     names = sorted(path.name for path in folder.glob("*.sql")) if folder.is_dir() else []
     if project.settings.db.migrations.enabled and (fault := equal_versions(names)):
         raise StartRefused(fault)
+
+
+def _is_first_start(cluster: Cluster, folder: DataFolder) -> bool:
+    """Return whether no start has come so far that it showed the link of a first one; mark that until `end_first_start`."""
+    mark = folder.path / _FIRST_START
+    if not cluster.exists or _is_new_branch(folder):
+        mark.touch(mode=0o600)
+    return mark.exists()
+
+
+def end_first_start(folder: DataFolder) -> None:
+    """Note that the link of a first start was shown."""
+    with contextlib.suppress(OSError):
+        (folder.path / _FIRST_START).unlink(missing_ok=True)
 
 
 def _is_new_branch(folder: DataFolder) -> bool:
@@ -233,18 +251,22 @@ def _prepare_database(
     Raises: StartRefused, StartFailed.
     """
     names = [_DATABASE, *_NATS_USERS, *password_variables(settings)]
-    passwords, new = ensure_passwords(folder, names)
     if cluster is None:
-        return passwords, None
+        return ensure_passwords(folder, names)[0], None
     extra = server_settings(settings)
-    prepare = partial(server.prepare_cluster, cluster, ports.db, passwords[_DATABASE], extra, report)
     if not cluster.exists:
         server.configuration(cluster, ports.db, extra)  # what it rejects is rejected before anything starts
-        return passwords, prepare
-    prepare()
-    if _DATABASE in new:
-        server.renew_password(cluster, passwords[_DATABASE], report)
-    return passwords, None
+        passwords, _ = ensure_passwords(folder, names)
+        return passwords, partial(
+            server.prepare_cluster, cluster, ports.db, passwords[_DATABASE], extra, report
+        )
+    server.prepare_cluster(cluster, ports.db, "", extra, report)
+
+    def renew(new: dict[str, str]) -> None:
+        if _DATABASE in new:
+            server.renew_password(cluster, new[_DATABASE], report)
+
+    return ensure_passwords(folder, names, renew)[0], None
 
 
 def _links(

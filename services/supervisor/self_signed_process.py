@@ -76,6 +76,7 @@ def _is_usable(certificate: Path, key: Path, hosts: Sequence[str], now: datetime
         return False
     return (
         private.public_key() == present.public_key()
+        and present.not_valid_before_utc <= now  # else the clock was set back since
         and now + _RENEWED_BEFORE < present.not_valid_after_utc
         and list(names) == [_general_name(host) for host in hosts]
     )

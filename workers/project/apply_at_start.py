@@ -34,7 +34,7 @@ def run(settings: Settings, environment: Mapping[str, str]) -> int:
     except ProjectError as error:
         return refuse(str(error))
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-        return refuse(f"the project's migrations could not be applied: {error}")
+        return refuse(f"the project's migrations could not be applied: {str(error) or type(error).__name__}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def write_migration(folder: Path, file_name: str, text: str) -> Path:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder} (`headwater init` makes one)")
     migrations.mkdir(exist_ok=True)
-    path, draft = migrations / file_name, migrations / f".{file_name}.{os.getpid()}"
+    path, draft = migrations / file_name, migrations / f".{file_name}.{secrets.token_hex(4)}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as file:

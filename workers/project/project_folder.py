@@ -99,7 +99,7 @@ def read_migrations(folder: Path) -> tuple[list[ProjectMigration], list[str]]:
 
 
 def read_seeds(folder: Path, patterns: Sequence[str]) -> tuple[list[Script], list[str]]:
-    """Return the seeds that the patterns match, each once, with a notice for a pattern that matches none."""
+    """Return the seeds that the patterns match, each once, with a notice for a pattern that matches none. Raises: ProjectRejected."""
     paths, notices = _matching(folder, patterns, "db.seed.sql_paths")
     return [read_script(path, name) for name, path in paths.items()], notices
 
@@ -153,7 +153,10 @@ def _matching(folder: Path, patterns: Iterable[str], key: str) -> tuple[dict[str
     paths: dict[str, Path] = {}
     notices: list[str] = []
     for pattern in patterns:
-        matched = sorted(path for path in _glob(folder, pattern) if path.is_file())
+        try:
+            matched = sorted(path for path in _glob(folder, pattern) if path.is_file())
+        except ValueError:
+            raise ProjectRejected(f"{key}: {pattern} is no pattern: ** stands alone between two /.") from None
         paths |= {_display_name(folder, path): path for path in matched}
         if not matched and pattern not in ("./seed.sql", "seed.sql"):
             notices.append(f"{key}: no file matches {pattern}")

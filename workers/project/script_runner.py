@@ -101,7 +101,8 @@ async def run_script(
         await record(texts)
         await project.connection.execute("commit")
     finally:
-        if project.connection.is_in_transaction():
+        # The error of a connection that was lost names the statement; another one here would hide it.
+        if not project.connection.is_closed() and project.connection.is_in_transaction():
             await project.connection.execute("rollback")
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,7 +55,9 @@ def write_snippet(folder: Path, name: str, text: str, *, replaces: bool) -> None
         raise FileNotFoundError(f"there is no folder {folder}")
     path = _path(folder, name)
     path.parent.mkdir(exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(
+        f".{path.name}.{secrets.token_hex(4)}"
+    )  # a process id repeats, in a container at each start
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     try:
         with open(descriptor, "w", encoding="utf-8", newline="\n") as file:

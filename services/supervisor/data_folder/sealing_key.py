@@ -24,7 +24,9 @@ def sealing_key_text(folder: DataFolder) -> str:
     """Return the lines of the data folder's sealing key; generate the file if it is missing. Raises: StartRefused."""
     path = folder.path / NAME
     if not path.exists():
-        write_private(path, f"{secrets.token_hex(_BYTES)}\n".encode())
+        write_private(
+            path, f"{secrets.token_hex(_BYTES)}\n".encode(), is_durable=True
+        )  # before it seals anything
     try:
         lines = path.read_text().split()
     except (OSError, UnicodeDecodeError):
@@ -46,7 +48,7 @@ def write_sealing_key(folder: DataFolder, archived: str, used: Path) -> None:
     present = used / NAME
     lines = present.read_text().split() if present.exists() else []
     if lines := list(dict.fromkeys([*lines, *archived.split()])):
-        write_private(folder.path / NAME, ("\n".join(lines) + "\n").encode())
+        write_private(folder.path / NAME, ("\n".join(lines) + "\n").encode(), is_durable=True)
 
 
 def sealing_environment(project: Project, folder: DataFolder) -> Mapping[str, str]:

@@ -66,3 +66,12 @@ def test_following_shows_what_is_added_and_goes_on_in_a_new_file(tail, log, caps
         pass
 
     assert capsys.readouterr().out == "three\nfour\nfive\nsix\n"
+
+
+def test_following_goes_on_in_a_file_that_was_emptied(tail, log, capsys):
+    tail.show_last(1)
+    log.write_text("four\n")
+    while tail.show_new():
+        pass
+
+    assert capsys.readouterr().out == "three\nfour\n"

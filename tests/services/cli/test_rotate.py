@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ from schemas.settings.auth import Auth
 from schemas.settings.former_secret import former_secret_ends
 from schemas.settings.reading import load_settings
 from services.cli.rotation_process import rotate_file, summary
+from services.cli.secret_rotation import FormerSecretValid, exchange_secret
 from services.keys.platform_keys import PlatformKeys
 from services.middleware.api_keys import GatewayKeys
 from services.supervisor.api_keys import random_keys
@@ -168,3 +170,27 @@ def test_a_file_without_the_secret_stays_as_it_was(project_folder):
     assert done.returncode == 2
     assert "does not set HEADWATER_AUTH_JWT_SECRET" in done.stderr
     assert file.read_text() == "HEADWATER_DB_PASSWORD=x\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_exchange_keeps_line_ends_and_the_time_of_the_former_secret(end: str) -> None:
+    """A command that was repeated because its connection broke must not end the tokens of every client."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    later = now + timedelta(hours=2)
+    file = f"# keys\x0cof all{end}HEADWATER_AUTH_JWT_SECRET=first{end}"
+
+    once = exchange_secret(file, "second", later, now)
+    with pytest.raises(FormerSecretValid, match="until 2026-01-01T02:00:00Z"):
+        exchange_secret(once, "third", later + timedelta(hours=2), now + timedelta(hours=1))
+    leaked = exchange_secret(once, "third", now + timedelta(hours=1), now + timedelta(hours=1))
+    twice = exchange_secret(once, "third", later + timedelta(hours=2), later)
+
+    assert once.split(end) == [
+        "# keys\x0cof all",
+        "HEADWATER_AUTH_JWT_SECRET=second",
+        "HEADWATER_AUTH_FORMER_JWT_SECRET=first",
+        "HEADWATER_AUTH_FORMER_JWT_SECRET_UNTIL=2026-01-01T02:00:00Z",
+        "",
+    ]
+    assert f"JWT_SECRET=third{end}" in leaked
+    assert f"FORMER_JWT_SECRET=second{end}" in twice

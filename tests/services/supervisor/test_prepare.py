@@ -11,7 +11,9 @@ from services.supervisor.data_folder.folder import create_data_folder, read_port
 from services.supervisor.environment import children_environment, login_environment, platform_variable
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports
-from services.supervisor.prepare import prepare
+from services.supervisor.postgres import server
+from services.supervisor.postgres.programs import major_version
+from services.supervisor.prepare import end_first_start, prepare
 from services.supervisor.processes.forks import is_supported
 from services.supervisor.processes.plan import ConnectionUrls, EmbeddedServer, PartSelection, make_plan
 from services.supervisor.project.settings import load_project
@@ -134,6 +136,42 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     assert not any(
         secret in " ".join(child.argv) for child in children.values() for secret in passwords.values()
     )
+
+
+def _with_database(project, folder, notes):
+    """Prepare a platform whose first start ended after it had created its database."""
+    prepared = prepare(project, PartSelection(), folder, notes)
+    prepared.cluster.data.mkdir()
+    (prepared.cluster.data / "PG_VERSION").write_text(f"{major_version(prepared.cluster.programs)}\n")
+    return prepared
+
+
+def test_a_first_start_that_failed_is_one_until_its_link_was_shown(open_tmp, notes):
+    project = project_of(open_tmp)
+    folder = create_data_folder(project.data)
+
+    assert _with_database(project, folder, notes).is_new
+    assert prepare(project, PartSelection(), folder, notes).is_new
+    end_first_start(folder)
+    assert not prepare(project, PartSelection(), folder, notes).is_new
+
+
+def test_a_lost_password_is_stored_when_the_database_has_the_new_one(open_tmp, notes, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    project, set_in_database = project_of(open_tmp), []
+    folder = create_data_folder(project.data)
+    _with_database(project, folder, notes)
+    folder.passwords.unlink()
+    monkeypatch.setattr(server, "renew_password", killed)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(project, PartSelection(), folder, notes)
+    monkeypatch.setattr(server, "renew_password", lambda _, password, __: set_in_database.append(password))
+
+    prepare(project, PartSelection(), folder, notes)
+
+    assert set_in_database == [json.loads(folder.passwords.read_text())["database"]]
 
 
 def test_a_superuser_of_its_own_migrates_an_outside_database_and_nothing_else_gets_it(open_tmp, notes):

@@ -33,7 +33,14 @@ def test_a_certificate_names_its_hosts_and_is_no_authority(files):
 
 @pytest.mark.parametrize(
     ("days", "names", "expected"),
-    [(0, HOSTS, False), (334, HOSTS, False), (336, HOSTS, True), (400, HOSTS, True), (0, HOSTS[:3], True)],
+    [
+        (0, HOSTS, False),
+        (334, HOSTS, False),
+        (336, HOSTS, True),
+        (400, HOSTS, True),
+        (-1, HOSTS, True),
+        (0, HOSTS[:3], True),
+    ],
 )
 def test_a_certificate_stays_while_it_is_valid_for_a_month_and_names_the_hosts(files, days, names, expected):
     ensure_certificate(*files, HOSTS, NOW)

@@ -1,7 +1,11 @@
+import os
+
 import pytest
 
 from workers.project.errors import ProjectRejected, SplitRejected
+from workers.project.migration_file import write_migration
 from workers.project.project_folder import read_declared, read_migrations, read_roles, read_seeds
+from workers.project.snippet_files import read_snippet, write_snippet
 
 
 def test_migrations_come_in_the_order_of_their_names_and_others_are_told(folder):
@@ -114,3 +118,20 @@ def test_a_file_that_cannot_be_split_shows_where(folder):
         "  select 'a",
         "         ^",
     ]
+
+
+def test_a_pattern_that_is_none_is_refused_by_its_key(folder):
+    with pytest.raises(ProjectRejected, match=r"db\.seed\.sql_paths: \./seeds/a\*\*\.sql is no pattern"):
+        read_seeds(folder.path, ["./seeds/a**.sql"])
+
+
+def test_files_of_a_killed_process_of_the_same_id_are_not_in_the_way(folder):
+    (folder.path / "snippets").mkdir(parents=True)
+    (folder.path / "migrations").mkdir(exist_ok=True)
+    for place, name in (("snippets", "a.sql"), ("migrations", "1_a.sql")):
+        (folder.path / place / f".{name}.{os.getpid()}").touch()
+
+    write_snippet(folder.path, "a", "select 1", replaces=True)
+    write_migration(folder.path, "1_a.sql", "select 1")
+
+    assert read_snippet(folder.path, "a") == "select 1"

@@ -1,8 +1,9 @@
+import asyncpg
 import pytest
 
 from workers.project.errors import ScriptFailed, SplitRejected
 from workers.project.project_folder import Script
-from workers.project.script_runner import run_script
+from workers.project.script_runner import ProjectConnection, run_script
 
 
 async def nothing(_):
@@ -185,3 +186,28 @@ async def test_a_file_of_nothing_is_written_down(door):
     await run(door, "-- nothing yet\n", write)
 
     assert seen == [[]]
+
+
+class _Lost:
+    """A connection that is lost with its first statement."""
+
+    def __init__(self):
+        self.is_lost = False
+
+    async def execute(self, text, **_):
+        if self.is_lost:
+            raise asyncpg.InterfaceError("connection is closed")
+        if text == "select 1":
+            self.is_lost = True
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+
+    def is_in_transaction(self):
+        return True
+
+    def is_closed(self):
+        return self.is_lost
+
+
+async def test_a_connection_that_is_lost_is_reported_with_the_statement():
+    with pytest.raises(ScriptFailed, match=r"a\.sql"):
+        await run_script(ProjectConnection(_Lost()), Script("a.sql", "select 1;"), nothing)

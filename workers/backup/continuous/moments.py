@@ -81,7 +81,9 @@ def parse_moment(text: str, now: float) -> Moment:
     if match := _AGO.fullmatch(text):
         unit = match["unit"] or match["period"]
         count = int(match["count"] or match["last"] or 1)
-        return TimeMoment(now - count * _UNITS[unit.lower()])
+        if (time := now - count * _UNITS[unit.lower()]) < 0:
+            raise MomentRejected(f"'{text}' is before 1970: there was no archive yet.")
+        return TimeMoment(time)
     if match := _NAMED.fullmatch(text):
         is_included = match["before"] is None
         if match["kind"].lower() == "migration":

@@ -51,6 +51,7 @@ def test_a_moment_is_read(text: str, moment: Moment) -> None:
         ("transaction 99999999999", "has a number up to"),
         ("transaction 12; drop", "is no moment"),
         ("lsn 0/zz", "is no moment"),
+        ("999999 weeks ago", "before 1970"),
         ("2026-11-23 01:00'; select 1", "is no moment"),
     ],
 )
