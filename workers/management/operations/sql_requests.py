@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from workers.management.interface.argument_limits import PageLimit
@@ -52,7 +53,8 @@ class ResponsesQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RequestResponse(Struct, frozen=True):
-    """What a request of SQL was answered with, or why it was not. The body is cut after 10,000 characters."""
+    """What a request of SQL was answered with, or why it was not; credentials in its headers are replaced. The body is cut after
+    10,000 characters."""
 
     id: int
     is_timeout: bool
@@ -99,7 +101,8 @@ async def list_responses(context: OperationContext, arguments: ResponsesQuery) -
             limit,
             arguments.only_failures,
         )
-    return ResponsePage(rows, rows[-1].id if len(rows) == limit else None)
+    responses = [msgspec.structs.replace(row, headers=without_credentials(row.headers)) for row in rows]
+    return ResponsePage(responses, rows[-1].id if len(rows) == limit else None)
 
 
 def without_credentials(headers: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -60,7 +60,7 @@ function fileOf({ path, text, base64 }: FunctionFiles["files"][number]): DraftFi
   if (text !== null || base64 === null) return { path, text, base64 };
   try {
     const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
-    return { path, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), base64: null };
+    return { path, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), base64: null };
   } catch {
     return { path, text, base64 };
   }

@@ -24,13 +24,30 @@ export function csvOf({ columns, rows }: Rows): string {
   return lines.join("\r\n") + "\r\n";
 }
 
-/** Return rows as a JSON list of objects. Numbers stay texts where a double would change them. */
+/** Numbers that a double may not hold: many digits, exponents. */
+const maybeInexact = /\d{16}|\d[eE][+-]?\d|\.\d{12}/;
+
+/** Return names of which each is another one: the second `id` becomes `id_2`, or the next number that is free. */
+function distinctNames(columns: readonly ColumnOfResult[]): readonly string[] {
+  const taken = new Set(columns.map(({ name }) => name));
+  const used = new Set<string>();
+  return columns.map(({ name }) => {
+    let distinct = name;
+    for (let number = 2; used.has(distinct) || (distinct !== name && taken.has(distinct)); number++) {
+      distinct = `${name}_${number}`;
+    }
+    used.add(distinct);
+    return distinct;
+  });
+}
+
+/** Return rows as a JSON list of objects. Values stay texts where a double would change a number, or JSON has none such. */
 export function jsonOf({ columns, rows }: Rows): string {
   const value = (text: string | null, type: string): unknown => {
     if (text === null) return null;
     if (type === "boolean") return text === "t" || text === "true";
-    if (isNumeric(type) && String(Number(text)) === text) return Number(text);
-    if (type === "json" || type === "jsonb") {
+    if (isNumeric(type) && Number.isFinite(Number(text)) && String(Number(text)) === text) return Number(text);
+    if ((type === "json" || type === "jsonb") && !maybeInexact.test(text)) {
       try {
         return JSON.parse(text);
       } catch {
@@ -39,8 +56,9 @@ export function jsonOf({ columns, rows }: Rows): string {
     }
     return text;
   };
+  const names = distinctNames(columns);
   const objects = rows.map((row) =>
-    Object.fromEntries(columns.map((column, index) => [column.name, value(row[index] ?? null, column.type)]))
+    Object.fromEntries(columns.map(({ type }, index) => [names[index]!, value(row[index] ?? null, type)]))
   );
   return JSON.stringify(objects, null, 2);
 }

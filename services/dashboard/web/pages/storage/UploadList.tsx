@@ -47,7 +47,7 @@ function UploadRow({ entry, onDone }: { entry: UploadEntry; onDone: () => void }
       />
       <div className="storage-upload-end">
         {state === "running"
-          ? <IconButton icon="stop" size="small" label={texts.stop(path)} onPress={() => stop(entry)} />
+          ? <IconButton icon="stop" size="small" label={texts.stop(path)} onPress={() => stop(entry, onDone)} />
           : <Badge tone={tones[state]}>{texts[state]}</Badge>}
         {(state === "failed" || state === "stopped") && (
           <Button

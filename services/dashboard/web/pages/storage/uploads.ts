@@ -49,10 +49,11 @@ export function retry(entry: UploadEntry, replaces: boolean, onDone: () => void)
   void start(entry, replaces, onDone);
 }
 
-/** Stop an upload; what arrived is kept for a while. */
-export function stop(entry: UploadEntry): void {
+/** Stop an upload; what arrived is kept for a while. The next one that waits begins. */
+export function stop(entry: UploadEntry, onDone: () => void): void {
   void running.get(entry.id)?.abort();
   finish(entry.id, { state: "stopped" });
+  startNext(onDone);
 }
 
 /** Remove the entries of uploads that have ended. */
@@ -94,8 +95,10 @@ async function start(entry: UploadEntry, replaces: boolean, onDone: () => void):
         startNext(onDone);
       },
     });
-    running.set(entry.id, transfer);
     const earlier = await transfer.findPreviousUploads();
+    // It was stopped while its address was signed.
+    if (uploads.get().find(({ id }) => id === entry.id)?.state !== "running") return;
+    running.set(entry.id, transfer);
     if (earlier[0]) transfer.resumeFromPreviousUpload(earlier[0]);
     transfer.start();
   } catch (error) {
