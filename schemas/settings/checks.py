@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from schemas.claims_path import parse_claims_path
+from schemas.settings.address_checks import address_fault
 from schemas.settings.auth_checks import auth_fault, normalized_auth
 from schemas.settings.backup_checks import backup_fault
 from schemas.settings.certificate_checks import certificate_fault, with_domain
@@ -43,6 +44,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
     """
     fault = (
         _choice_fault(settings)
+        or address_fault(settings)
         or _network_fault(settings.gateway)
         or _drain_fault(settings)
         or _replica_fault(settings.db.replicas)

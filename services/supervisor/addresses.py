@@ -110,7 +110,10 @@ def _without_port(host_port: str) -> str:
 
 
 def _split(url: str) -> SplitResult:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # as for `postgresql://[`
+        parts = SplitResult("", "", "", "", "")
     if parts.scheme not in _SCHEMES:
         raise StartRefused(
             "The database URL must look like postgresql://user:password@host:5432/database. Correct it and start again."

@@ -173,7 +173,15 @@ def _with_certificate(settings: Settings, data: Path) -> Settings:
 def _config_file(folder: Path, named: Path | None) -> Path | None:
     if named is None:
         default = folder / CONFIG
-        return default if default.is_file() else None
+        if default.is_file():
+            return default
+        if os.path.lexists(default) or (os.path.lexists(default.parent) and not default.parent.is_dir()):
+            wrong = default if default.parent.is_dir() else default.parent
+            raise StartRefused(
+                f"{wrong} is no {'file' if wrong == default else 'folder'}, or a link to nothing: the project's settings "
+                "cannot be read. Remove it, or make the project with `headwater init`."
+            )
+        return None
     path = Path(os.path.abspath(named))
     if not path.is_file():
         raise StartRefused(

@@ -78,6 +78,10 @@ OFFICIAL_DEFAULTS = {
 """Keys of the official file and their defaults. Source: reference page "platform", sections 1 and 2."""
 
 SPECIAL = {
+    "api.external_url": "https://api.example.org",
+    "backup.s3.endpoint": "https://storage.example.org",
+    "backup.azure.endpoint": "https://storage.example.org",
+    "observability.otlp_endpoint": "http://127.0.0.1:4318",
     "api.jwt.role_claim_key": "$.roles[0]",
     "storage.staging_limit": Size(77 * 1024 * 1024),
     "api.tx_end": "rollback",
@@ -656,6 +660,13 @@ def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, te
         ("auth.publishable_key", "", "auth.publishable_key must not be empty"),
         ("auth.secret_key", " ", "auth.secret_key must not be empty"),
         ("realtime.retention_size", "15MiB", "realtime.retention_size must be 16MiB or more: the changes of one transaction may be a message of 8MB"),
+        ("api.external_url", "http://[", "api.external_url must be a URL such as https://api.example.org"),
+        ("api.external_url", "api.example.org", "api.external_url must be a URL such as https://api.example.org"),
+        ("backup.s3.endpoint", "https://h:99999", "backup.s3.endpoint must be a URL such as https://storage.example.org"),
+        ("observability.otlp_endpoint", "4318", "observability.otlp_endpoint must be a URL such as http://127.0.0.1:4318"),
+        ("certificates.directory", "http://[", "certificates.directory must be a URL such as https://acme.example.org/directory"),
+        ("broker.url", "x:y", "broker.url must be nats://[user:password@]host[:port], or tls://..., several separated by commas"),
+        ("broker.url", "nats://a, nats://[", "broker.url must be nats://[user:password@]host[:port], or tls://..., several separated by commas"),
         ("api.jwt.role_claim_key", "$.a[", "api.jwt.role_claim_key must be a JSON path like `$.role` (no JSON path: $.a[)"),
         ("api.jwt.secret", "x" * 31, "api.jwt.secret must have 32 bytes or more, or be a JWK or a JWK set"),
     ],

@@ -87,9 +87,10 @@ def test_a_database_url_is_given_to_another_role(url, changed):
     assert url_for_role(url, "me", "no@") == changed
 
 
-def test_what_is_no_postgres_url_is_refused_with_its_form_and_without_its_text():
+@pytest.mark.parametrize("text", ["host=h password=hidden", "postgresql://u:hidden@[", "http://u:hidden@h"])
+def test_what_is_no_postgres_url_is_refused_with_its_form_and_without_its_text(text):
     with pytest.raises(StartRefused, match="postgresql://user:password@host:5432/database") as refused:
-        url_for_role("host=h password=hidden", "me", "no")
+        url_for_role(text, "me", "no")
 
     assert "hidden" not in str(refused.value)
 

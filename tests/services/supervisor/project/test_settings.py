@@ -122,6 +122,21 @@ def test_a_config_that_is_no_file_is_refused(root, config):
         load(root, config=root / config)
 
 
+@pytest.mark.parametrize("wrong", ["a folder", "a link to nothing", "a file instead of the folder"])
+def test_a_config_in_its_place_that_cannot_be_read_is_refused(root, wrong):
+    config = root / "supabase" / "config.toml"
+    if wrong == "a folder":
+        config.mkdir()
+    elif wrong == "a link to nothing":
+        config.symlink_to("nowhere")
+    else:
+        config.parent.rmdir()
+        config.parent.write_text("x")
+
+    with pytest.raises(StartRefused, match=r"supabase.*the project's settings cannot be read"):
+        load(root)
+
+
 def test_a_setting_that_cannot_be_used_is_refused_with_its_place(root):
     (root / "supabase" / "config.toml").write_text("[api]\nmax_rows = 'many'")
 
