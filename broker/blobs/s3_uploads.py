@@ -16,6 +16,7 @@ must remove such parts. Source: Amazon S3 API reference (ListMultipartUploads, L
 
 import hashlib
 import hmac
+import http.client
 import re
 import urllib.error
 import urllib.request
@@ -103,12 +104,17 @@ class UnfinishedUploads:
         request = urllib.request.Request(url, headers=headers, method=method)  # noqa: S310 - the settings' own address
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - as above
-                return str(answer.read(_MOST_BYTES).decode(errors="replace"))
+                text = str(answer.read(_MOST_BYTES).decode(errors="replace"))
+                if answer.length:  # of a list of parts the last ones would be missing
+                    raise OSError("the response was cut off, or is too long")
+                return text
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 404:
                     return ""
                 raise OSError(f"status code: {error.code}") from None
+        except http.client.HTTPException as error:  # no HTTP, or a response that was cut off
+            raise OSError(f"the response cannot be read: {type(error).__name__}") from None
 
     def _signed(self, method: str, path: str, query: str, now: datetime) -> dict[str, str]:
         """Return the headers of a signed request without a body (pure)."""

@@ -1,5 +1,7 @@
 """Multipart uploads that a dead writer left in an S3 store."""
 
+import socket
+import threading
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 
 from broker.blobs.blob_names import blob
 from broker.blobs.errors import BlobStoreDown
-from broker.blobs.s3_uploads import bucket_address, unfinished_uploads
+from broker.blobs.s3_uploads import UnfinishedUploads, bucket_address, unfinished_uploads
 from broker.blobs.store import BlobStore
 from schemas.keys.secret import Secret
 from schemas.settings.storage import S3, Storage
@@ -64,6 +66,32 @@ async def test_a_store_that_refuses_is_reported_without_a_secret() -> None:
 
     assert KEY not in str(caught.value)
     await store.close()
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (b"SSH-2.0-OpenSSH\r\n", "BadStatusLine"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n<List", "cut off"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n<List", "IncompleteRead"),
+    ],
+)
+def test_a_response_that_cannot_be_read_is_an_error_of_the_store(response: bytes, reason: str) -> None:
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(response)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        settings = S3(
+            bucket="b", endpoint=f"http://127.0.0.1:{listener.getsockname()[1]}", force_path_style=True
+        )
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(OSError, match=reason):
+            UnfinishedUploads(settings, "id", "secret").abort(datetime.now(UTC))
+        thread.join()
 
 
 def test_without_keys_of_our_own_nothing_is_asked() -> None:
