@@ -104,7 +104,10 @@ class UnfinishedUploads:
         request = urllib.request.Request(url, headers=headers, method=method)  # noqa: S310 - the settings' own address
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - as above
-                return str(answer.read(_MOST_BYTES).decode(errors="replace"))
+                text = str(answer.read(_MOST_BYTES).decode(errors="replace"))
+                if answer.length:  # of a list of parts the last ones would be missing
+                    raise OSError("the response was cut off, or is too long")
+                return text
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 404:

@@ -5,6 +5,7 @@
       state.json      what runs now (state.py)           ports.json      the ports of the last start
       passwords.json  generated, mode 0600               cluster         path of the database, if it is elsewhere
       sealing.key     generated, mode 0600: encrypts what the platform stores (sealing_key.py)
+      first-start     until a start has shown the link of the first owner (prepare.py)
       postgres/       the embedded database              nats/           JetStream's store and the server's config
       logs/           one file a child process            tls/            a self-signed certificate and its key
 

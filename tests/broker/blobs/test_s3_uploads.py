@@ -68,12 +68,20 @@ async def test_a_store_that_refuses_is_reported_without_a_secret() -> None:
     await store.close()
 
 
-def test_a_response_that_cannot_be_read_is_an_error_of_the_store() -> None:
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (b"SSH-2.0-OpenSSH\r\n", "BadStatusLine"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n<List", "cut off"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n<List", "IncompleteRead"),
+    ],
+)
+def test_a_response_that_cannot_be_read_is_an_error_of_the_store(response: bytes, reason: str) -> None:
     def answer() -> None:
         connection, _ = listener.accept()
         with connection:
             connection.recv(65536)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n<List")
+            connection.sendall(response)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         settings = S3(
@@ -81,7 +89,7 @@ def test_a_response_that_cannot_be_read_is_an_error_of_the_store() -> None:
         )
         thread = threading.Thread(target=answer)
         thread.start()
-        with pytest.raises(OSError, match="IncompleteRead"):
+        with pytest.raises(OSError, match=reason):
             UnfinishedUploads(settings, "id", "secret").abort(datetime.now(UTC))
         thread.join()
 
