@@ -146,8 +146,8 @@ def test_a_function_that_could_not_be_made_can_be_made_again(root: Path) -> None
     config.write_text("")
 
     assert (full.exit_code, strange.exit_code) == (2, 2)
-    assert "could not be made" in full.output
-    assert "no UTF-8" in strange.output
+    assert "could not be created" in full.output
+    assert "not UTF-8" in strange.output
     assert CliRunner().invoke(main, new).exit_code == 0
     assert "[functions.b]" in config.read_text()
 

@@ -90,6 +90,11 @@ class FunctionCatalog:
         except OSError as error:
             observe(FunctionsUnread(str(error)))
             return
+        except (
+            Exception
+        ) as error:  # files of the project may hold anything, and without the watch no change is seen
+            observe(FunctionsUnread(f"{type(error).__name__}: {error}"))
+            return
         finally:
             self._read_at = time.monotonic()
         before, self.functions = self.functions, functions
