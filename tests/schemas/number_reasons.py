@@ -127,10 +127,6 @@ REASONS: dict[str, dict[str, str]] = {
         "int(size)": SETTING,
         "int(value)": SETTING,
     },
-    "services/cli/migration.py": {
-        "int(datetime.now(UTC).strftime(_VERSION))": NUMBER,
-        "int(other[0])": PATTERN,
-    },
     "services/cli/project_commands/server.py": {
         "int(folder.lock.read_text() or 0)": OWN,
     },
