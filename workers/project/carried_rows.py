@@ -17,6 +17,7 @@ _SCHEMA = "headwater"
 TABLES = (
     "administrators",
     "administrator_sessions",
+    "administrator_grants",
     "administrator_tokens",
     "administrator_links",
     "administrator_passkeys",

@@ -142,8 +142,11 @@ async def test_a_reset_keeps_what_belongs_to_the_platform(links, folder):
             "insert into headwater.administrators (email, rights) values ('ada@example.com', 'owner') returning id"
         )
         await connection.execute(
-            "insert into headwater.administrator_tokens (name, secret, hint, rights, may_write, administrator_id)"
-            " values ('ci', sha256('x'), 'abcd', 'owner', true, $1)",
+            "with agent as (insert into headwater.administrator_grants (administrator_id, client, client_digest, redirect_uri, resource,"
+            " rights, may_write, code, code_challenge, code_expires_at, expires_at) values ($1, 'agent', sha256('i'), 'u', 'r', 'owner',"
+            " true, sha256('c'), 'c', now(), now()) returning id)"
+            " insert into headwater.administrator_tokens (name, secret, hint, rights, may_write, administrator_id, grant_id)"
+            " select 'ci', sha256('x'), 'abcd', 'owner', true, $1, id from agent",
             id,
         )
         await connection.execute(_FACTORS, id)

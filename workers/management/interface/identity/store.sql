@@ -111,7 +111,7 @@ select json_build_object('name', 'token ' || token.name,
   'may_write', token.may_write, 'is_confirmed', true, 'administrator_id', token.administrator_id, 'token_id', token.id,
   'resource', agent.resource)
 from headwater.administrator_tokens as token
-left join headwater.agent_grants as agent on agent.id = token.grant_id
+left join headwater.administrator_grants as agent on agent.id = token.grant_id
 left join headwater.administrators as administrator on administrator.id = token.administrator_id
 where token.secret = $1::bytea and (token.expires_at is null or token.expires_at > now()) and administrator.disabled_at is null
 
@@ -186,7 +186,7 @@ select headwater.seal_administrator_audit($1::bigint, $2, $3, $4::jsonb, $5::jso
 -- Deletes what has expired: sessions, links, tokens a month after their end, counters.
 with old_links as (delete from headwater.administrator_links where expires_at < now()),
   old_tokens as (delete from headwater.administrator_tokens where expires_at < now() - interval '30 days'),
-  old_grants as (delete from headwater.agent_grants where expires_at < now()),
+  old_grants as (delete from headwater.administrator_grants where expires_at < now()),
   old_attempts as (delete from headwater.administrator_attempts where since < now() - interval '1 day' or since > now() + interval '1 minute')
 delete from headwater.administrator_sessions where used_at < now() - $1::float8 * interval '1 second'
 

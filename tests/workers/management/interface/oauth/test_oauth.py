@@ -233,7 +233,7 @@ async def test_a_refresh_token_that_comes_twice_ends_the_consent(
     renewed = json.loads((await flow.renew(tokens["refresh_token"])).body)
     async with connected(flow.owner.superuser_url) as connection:
         await connection.execute(
-            f"update headwater.agent_grants set refreshed_at = now() - interval '{aged}'"
+            f"update headwater.administrator_grants set refreshed_at = now() - interval '{aged}'"
         )
 
     assert error_of(await flow.renew(tokens["refresh_token"])) == (400, "invalid_grant")
@@ -244,7 +244,9 @@ async def test_a_refresh_token_that_comes_twice_ends_the_consent(
 async def test_what_is_too_old_is_not_taken(flow: Flow, column: str) -> None:
     code, tokens = await flow.code(), await flow.tokens()
     async with connected(flow.owner.superuser_url) as connection:
-        await connection.execute(f"update headwater.agent_grants set {column} = now() - interval '1 second'")
+        await connection.execute(
+            f"update headwater.administrator_grants set {column} = now() - interval '1 second'"
+        )
         await connection.execute(
             "update headwater.administrator_tokens set expires_at = now() where grant_id is not null"
         )

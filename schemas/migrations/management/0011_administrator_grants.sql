@@ -1,7 +1,7 @@
 -- Programs that administrators let in by OAuth (`/mcp`): one row a consent. Its access tokens are rows of administrator_tokens.
 -- as: superuser
 
-create table if not exists headwater.agent_grants (
+create table if not exists headwater.administrator_grants (
   id uuid primary key default pg_catalog.gen_random_uuid(),
   administrator_id uuid not null references headwater.administrators on delete cascade,
   client text not null check (pg_catalog.length(client) operator(pg_catalog.<=) 200),
@@ -21,12 +21,12 @@ create table if not exists headwater.agent_grants (
   used_at timestamptz,
   expires_at timestamptz not null
 );
-comment on table headwater.agent_grants is 'Consents of administrators; codes and refresh tokens are SHA-256 digests';
-comment on column headwater.agent_grants.client is 'What the program calls itself: nothing proves it';
-comment on column headwater.agent_grants.resource is 'The address at which its tokens are accepted (RFC 8707)';
-revoke all on table headwater.agent_grants from public;
-grant select, insert, update, delete on headwater.agent_grants to headwater_management;
+comment on table headwater.administrator_grants is 'Consents of administrators; codes and refresh tokens are SHA-256 digests';
+comment on column headwater.administrator_grants.client is 'What the program calls itself: nothing proves it';
+comment on column headwater.administrator_grants.resource is 'The address at which its tokens are accepted (RFC 8707)';
+revoke all on table headwater.administrator_grants from public;
+grant select, insert, update, delete on headwater.administrator_grants to headwater_management;
 
 alter table headwater.administrator_tokens
-  add column if not exists grant_id uuid references headwater.agent_grants on delete cascade;
+  add column if not exists grant_id uuid references headwater.administrator_grants on delete cascade;
 create index if not exists administrator_tokens_grant on headwater.administrator_tokens (grant_id) where grant_id is not null;
