@@ -18,7 +18,7 @@ from pg_catalog.pg_class
 where relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'headwater') and relkind = 'r'
   and (pg_catalog.starts_with(relname::pg_catalog.text, 'administrator')
     or relname in ('idempotent_answers', 'last_runs', 'requested_runs', 'streams_of_changes', 'http_queue', 'http_answers',
-      'webhooks', 'webhook_deliveries', 'webhook_place', 'agent_grants', 'log_drains'))
+      'webhooks', 'webhook_deliveries', 'webhook_place', 'log_drains'))
 
 -- name: stored_settings
 select version, sealed from headwater.stored_settings
