@@ -29,7 +29,9 @@ TESTS_FAILED, NO_TESTS, KILLED = 1, 5, -1
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
 _MOST_LEFT_OUT = 5
 """Tests that fail without the fault too, before a fault counts as seen by any failure."""
-_IGNORED = shutil.ignore_patterns(".venv", "node_modules", "*_cache", "build", "dist", ".hypothesis")
+_IGNORED = shutil.ignore_patterns(
+    ".venv", "node_modules", ".*_cache", "__pycache__", "build", "dist", ".hypothesis"
+)
 
 
 def main() -> None:
