@@ -10,6 +10,7 @@ import click
 
 from schemas.migration_names import next_version
 from schemas.project_tasks import ApplyTask, FetchTask, ListMigrationsTask, RepairTask
+from schemas.system_errors import system_error_text
 from services.cli.options import parent_options, platform_options, refuse
 from services.cli.project_work import finish
 from services.supervisor.project.settings import find_root
@@ -40,7 +41,7 @@ def new(data: Path | None, project: Path | None, name: str) -> None:
     try:
         click.echo(f"Made {make_migration(find_root(project), name, text)}")
     except OSError as error:
-        refuse(f"The migration could not be made: {error.strerror}: {error.filename}", code=2)
+        refuse(f"The migration could not be created: {system_error_text(error)}", code=2)
 
 
 def make_migration(root: Path, name: str, text: str) -> Path:
