@@ -2,7 +2,8 @@
 
 Every few seconds an edge
 
-    shares    takes the newer certificate of the bucket and its own files into both; likewise the account and the failures
+    shares    copies between the bucket and its own files, in both directions: the better certificate (it names all domains, then the
+              newer one), and the newer account, advice and failures
     leads     takes or renews the lease; without it, it only shares
     asks      the authority when to renew, as often as the authority wants to be asked
     orders    if the certificate is due and no failure makes it wait, or an administrator requests it

@@ -122,6 +122,7 @@ async def test_every_relation_is_written_as_the_caller(trial: RestPool) -> None:
         ("rivers", [{"id": 50, "name": "a"}, {"id": 51}], "All object keys must match"),
         ("rivers", 3, "The body of a nested insert is an object or an array of objects"),
         ("rivers", b"{", "Empty or invalid json"),
+        ("rivers", b'{"id": 50, "name": "x", "bridges": [{"\xff": 1}]}', "Empty or invalid json"),
         ("bridges", {"name": "a", "rivers": {"id": 50, "name": "kept back"}}, "A trigger or rule kept back rows of rivers, so nothing can refer to them"),
     ],
 )  # fmt: skip

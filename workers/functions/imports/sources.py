@@ -81,11 +81,16 @@ def read_sources(
         if left <= 0:
             unexamined.append(f"its sources have more than {MOST_BYTES >> 20} MiB; the rest was not examined")
             break
-        text, is_whole = _read(path, min(LONGEST_SOURCE, left))
+        limit = min(LONGEST_SOURCE, left)
+        text, is_whole = _read(path, limit)
         examined.add(path)
         left -= len(text)
-        if not is_whole:
+        if not is_whole and limit == LONGEST_SOURCE:
             unexamined.append(f"{path.name} is too long; only its first {len(text):,} bytes were examined")
+        elif not is_whole:
+            unexamined.append(
+                f"its sources have more than {MOST_BYTES >> 20} MiB; the rest of {path.name} was not examined"
+            )
         digest.update(f"{path}\0{len(text)}\0".encode(errors="replace") + text)
         source = text.decode(errors="replace")
         imports = imports_of(source) if path.suffix in SOURCES else SourceImports(())

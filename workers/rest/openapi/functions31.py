@@ -33,7 +33,7 @@ def function_path(
     types: TypeSchemas,
     options: OpenApiOptions,
 ) -> Object:
-    """Describe a function with all its overloads: POST always, GET when one of them changes nothing."""
+    """Describe a function with all its overloads: POST always; GET if one is not volatile and its arguments have names."""
     name = overloads[0].name
     about: Object = {"tags": [f"(rpc) {name}"], **summary_of(overloads[0].comment)}
     answers = _answers(overloads, scope, catalog, named, types)

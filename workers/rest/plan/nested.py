@@ -234,6 +234,11 @@ def _objects(name: str, raw: Raw) -> list[_Row]:
         value = _value.decode(raw)
     except msgspec.ValidationError:
         raise BadBody(f"{name} names related rows: an object or an array of objects is expected") from None
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+    ):  # a value that was left undecoded is not checked for UTF-8
+        raise BadBody("Empty or invalid json") from None
     return [value] if isinstance(value, dict) else value or []
 
 

@@ -1,9 +1,8 @@
-"""GET and POST /verify: uses up a link or a typed code. Source: docs/reference/auth.md, sections 5.7 and 5.8.
+"""GET, HEAD and POST /verify, POST /verify/continue: use up a link or a typed code. Source: docs/reference/auth.md, sections 5.7 and 5.8.
 
-A complete link redirects to its target, with a session, a code (PKCE), a message or an error; without type or token it is
-answered with 400; HEAD changes nothing. If the
-settings enable a confirmation page, GET returns a page with a button that POSTs, so that mail scanners, which follow links,
-do not use them up. A link of a PKCE flow leads to a session only with the flow's verifier; its `token_hash` posted by an
+A complete link redirects to its target, with a session, a code (PKCE), a message or an error. A link without type or token is
+answered with 400. HEAD changes nothing. If the settings enable a confirmation page, GET returns a page with a button that posts
+to /verify/continue, so that mail scanners, which follow links, do not use them up. A link of a PKCE flow leads to a session only with the flow's verifier; its `token_hash` posted by an
 application's server does without, as the official clients expect.
 """
 
