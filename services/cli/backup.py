@@ -18,7 +18,6 @@ from services.cli.output import Terminal
 from services.doctor.archive import drill_line
 from services.supervisor.archive import archive_variables
 from services.supervisor.data_folder.state import running_state
-from services.supervisor.drill import run_drill
 from services.supervisor.errors import SupervisorError
 from services.supervisor.postgres.cluster import Cluster
 from services.supervisor.project.settings import Project, load_project
@@ -152,6 +151,8 @@ def _archive(data: Path | None, project: Path | None, folder: Path | None) -> in
 
 def _run_drill(data: Path | None, project: Path | None) -> int:
     """Run the restore drill and print what it found."""
+    from services.supervisor.drill import run_drill  # with an HTTP client, which a start does not need
+
     folder = data_folder(data, project)
     try:
         status = run_drill(folder, named_project(data, project), Terminal(detached=False))
