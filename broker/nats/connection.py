@@ -58,6 +58,7 @@ class NatsConnection:
         self._subscriptions: dict[str, NatsSubscription] = {}
         self._ids = count(1)
         self._linked: dict[object, LinkedResource] = {}
+        self._closed: list[LinkedResource] = []
         self._server = ServerLink(servers, name, max_reconnect_wait, self._subscriptions, self._callbacks)
         self.on_lost = self._server.on_lost
         """Called as soon as the connection has ended."""
@@ -233,7 +234,8 @@ class NatsConnection:
         """Close now. Every open token of the inbox gets a message with status `DISCONNECTED`."""
         self._server.is_closed = True
         try:
-            while self._linked:  # more may be made meanwhile
-                await self._linked.popitem()[1].close()
+            while left := [resource for resource in self._linked.values() if resource not in self._closed]:
+                self._closed.append(left[0])  # it stays linked: who asks for it must not get a new one
+                await left[0].close()
         finally:
             await self._server.close()

@@ -1,5 +1,6 @@
 """Hostile functions on a running platform: deployed by whoever has the secret key, then called."""
 
+import contextlib
 import json
 import time
 import urllib.error
@@ -113,6 +114,14 @@ class Hosting:
         """Return the processes of functions, here and now."""
         supervisor = psutil.Process(self.platform.pid)
         return [each for each in supervisor.children(recursive=True) if each.name().startswith("deno")]
+
+    def have_children(self) -> bool:
+        """Return whether a process of a function has started one; those that end meanwhile have none."""
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.children():
+                    return True
+        return False
 
     def worker(self) -> psutil.Process:
         """Return the functions worker."""

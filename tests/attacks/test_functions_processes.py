@@ -107,7 +107,7 @@ def test_native_code_of_a_package_is_not_loaded(hosting: Hosting) -> None:
     assert hosting.deploy_bytes("native", files)[0] == 200
 
     assert hosting.call("native") == (200, "{}")
-    assert all(not process.children() for process in hosting.processes())
+    assert not hosting.have_children()
 
 
 def test_nothing_is_left_on_the_disk(hosting: Hosting) -> None:

@@ -82,15 +82,15 @@ class OutboxTrial:
     async def run(self, writes: int) -> None:
         """Make writes, of which a tenth breaks a check, and close the tab now and then."""
         for number in range(writes):
-            await self._write(number)
+            await self._write(number, breaks_check=number == writes // 3 or self.choice.random() < 0.1)
             if self.choice.random() < 8 / writes:
                 self.cuts.is_away = self.choice.random() < 0.5
             if self.choice.random() < 4 / writes or number == writes // 2:
                 await self._close()
 
-    async def _write(self, number: int) -> None:
+    async def _write(self, number: int, *, breaks_check: bool) -> None:
         title = f"w{number}"
-        if self.choice.random() < 0.1:
+        if breaks_check:
             self.rejected.append(title)
             await self.page.evaluate(_ADD, title + "x" * 200)
         elif not self.written or self.choice.random() < 0.2:

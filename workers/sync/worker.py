@@ -178,7 +178,7 @@ class SyncWorker:
                 raise InvalidParameters("offset", "out of bounds for this shape")
         await shape.wait_until_built()
         shape.check()
-        await self._wait_for(shape, lsn)
+        await self._wait_for(shape, max(lsn, 1))  # after a restart none is known until what waited is applied
         if not await shape.settled(_SETTLE_S):
             raise ShapeNotReady("a change is being applied, please retry")
         bodies, last, is_end, position = await shape.read_log(offset)

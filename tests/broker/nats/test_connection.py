@@ -256,6 +256,7 @@ async def test_servers_that_left_the_cluster_are_tried_no_more() -> None:
     await connection.flush()
     without_a_list = {(each.host, each.port) for each in connection.servers}
     await connection.close()
+    served[0].close()
     listener.close()
 
     own = ("127.0.0.1", port)

@@ -378,7 +378,8 @@ async def test_a_request_that_could_not_begin_for_an_outage_goes_to_another_memb
     away = await serve(
         await connect(nats.url), subject, fails, concurrency=8, queue=8, outage=lambda: outages[0]
     )
-    other = await serve(await connect(nats.url), subject, answers, concurrency=8, queue=8)
+    others_connection = await connect(nats.url)
+    other = await serve(others_connection, subject, answers, concurrency=8, queue=8)
     calls = Calls(await connect(nats.url))
 
     async def statuses(path: str) -> set[int]:
@@ -389,6 +390,7 @@ async def test_a_request_that_could_not_begin_for_an_outage_goes_to_another_memb
     assert taken, "both members are asked"
     assert await statuses("/recovers") == {200, 503}
     await other.stop()
+    await others_connection.flush()  # from now on the server sends it nothing
     lonely = (await calls.call(subject, Request("last", "POST", "/"))).response
     assert lonely.status == 503
     await away.stop()

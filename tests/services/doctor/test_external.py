@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.settings.reading import load_settings
-from schemas.settings.tree import Settings
+from schemas.settings.tree import Observability, Settings
 from services.doctor.certificates import look_at_certificate
 from services.doctor.external import look_at_collector, look_at_store
 from services.doctor.finding import FindingLevel
@@ -65,7 +65,9 @@ def test_store_and_collector_that_do_not_answer_are_told() -> None:
 
 
 def test_address_that_is_none_is_told_as_such() -> None:
-    (found,) = look_at_collector(_settings('[observability]\notlp_endpoint = "collector:4318"'))
+    settings = Settings(observability=Observability(otlp_endpoint="collector:4318"))  # a start refuses it
+
+    (found,) = look_at_collector(settings)
 
     assert found.level is FindingLevel.WARNING
     assert "no URL" in found.text

@@ -86,9 +86,9 @@ async def drain(context: OperationContext, arguments: QueueReference) -> Done:
 
 async def redrive(context: OperationContext, arguments: MessagesToRedrive) -> RedrivenMessages:
     """Send messages that were set aside to their queue again, as new ones. Raises: ManagementError."""
-    consumer = await _consumer(context, arguments.queue)
     if not 1 <= arguments.limit <= _MOST_SENT:
         raise ManagementError(400, "invalid_arguments", f"`limit` must be 1 to {_MOST_SENT}")
+    consumer = await _consumer(context, arguments.queue)
     source = (
         queue_table(consumer.dead_letter, "q") if consumer.dead_letter else queue_table(consumer.queue, "a")
     )
