@@ -109,6 +109,6 @@ class Answers:
 
 
 def internal_error(id: str) -> Response:
-    """Return the response to a request that failed for a reason which is nobody's business but the operator's."""
+    """Return the response to a request that failed for a reason that the log alone shows."""
     body = {"message": "An internal error occurred.", "request_id": id}
     return Response(500, list(_JSON), msgspec.json.encode(body))

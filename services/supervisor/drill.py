@@ -152,7 +152,7 @@ def _wait_until_stored(parent: DataFolder, moment: float) -> None:
         if time.monotonic() > deadline:
             reason = f": {status.fault}" if status and status.fault else ""
             raise StartFailed(f"The archive does not have the last {_STORED_S:.0f} s{reason}")
-        time.sleep(_PAUSE_S)
+        time.sleep(_PAUSE_S)  # between two looks at the file of the process `archive`
 
 
 def _enabled(project: Project) -> list[str]:
@@ -176,7 +176,7 @@ def _ask(branch: DataFolder, area: str) -> str | None:
     headers = {"apikey": key, "authorization": f"Bearer {key}", "content-type": "application/json"}
     request = urllib.request.Request(state.values["API_URL"] + path, body, headers)  # noqa: S310 - our own address
     try:
-        with urllib.request.urlopen(request, timeout=_ASK_S) as response:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=_ASK_S) as response:  # noqa: S310 - our own address
             json.load(response)
     except (urllib.error.URLError, OSError, ValueError) as error:
         return f"{area}: {error}"

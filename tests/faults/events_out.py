@@ -43,7 +43,7 @@ async def count_events(database: asyncpg.Connection, ledger: Ledger, receivers: 
         counts = [await _webhook(database, receivers), await _messages(database, ledger)]
         if not any(each.lost for each in counts) or time.monotonic() > deadline:
             return counts
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # between two questions: the campaign runs for minutes
 
 
 async def _webhook(database: asyncpg.Connection, receivers: Receivers) -> JobCounts:
