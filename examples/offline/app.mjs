@@ -22,7 +22,7 @@ function say(text, ...more) {
 async function open() {
   $('sign-in').hidden = true
   $('app').hidden = false
-  const { items, outbox, add, change, remove } = openItems({ supabase, url, key, onRefused: say, onConflict: compare })
+  const { items, outbox, add, change, remove } = await openItems({ supabase, url, key, onRefused: say, onConflict: compare })
   let list = localStorage.getItem('list')
 
   /** Show both versions of an item, and offer to write the own one over the other. */
@@ -50,7 +50,8 @@ async function open() {
     }))
   }
   async function count() {
-    $('waiting').textContent = `${(await outbox.peekOutbox()).length} waiting`
+    const waiting = (await outbox.peekOutbox()).length
+    $('waiting').textContent = `${waiting} waiting${outbox.isOfflineEnabled ? '' : ' in another window'}`
   }
   items.subscribeChanges(() => { show(); count() }, { includeInitialState: true })
   setInterval(count, 500)

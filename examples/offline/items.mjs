@@ -6,10 +6,48 @@ import { NonRetriableError, startOfflineExecutor } from '@tanstack/offline-trans
 const KEPT = 'tags of own writes'
 
 /**
- * Open the items of a user. `onRefused` is called with a message when the database refuses a write for good, `onConflict` with both versions
- * of an item that somebody else changed first: what this device wanted and what is there (null: it is gone). The write is undone by then.
+ * The one window that has the outbox, and its successors. The library's own election asks once: a window that opens while another one is
+ * there, or is just closing, would never have an outbox, and what is written in it without a network would be lost.
  */
-export function openItems({ supabase, url, key, onRefused, onConflict }) {
+function oneWindow(name) {
+  let leads = false
+  const listeners = new Set()
+  let release = () => {}
+  const held = new Promise((resolve) => { release = resolve })
+  return {
+    isLeader: () => leads,
+    async requestLeadership() {
+      return new Promise((answer) => {
+        navigator.locks.request(name, { ifAvailable: true }, (lock) => {
+          leads = lock !== null
+          answer(leads)
+          return leads ? held : undefined
+        })
+      })
+    },
+    releaseLeadership: () => release(),
+    onLeadershipChange(listener) {
+      listeners.add(listener)
+      if (!leads) {
+        navigator.locks.request(name, () => {
+          leads = true
+          for (const one of listeners) one(true)
+          return held
+        })
+      }
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+/**
+ * Open the items of a user; fulfilled when writes can be made. `onRefused` is called with a message when the database refuses a write for
+ * good, `onConflict` with both versions of an item that somebody else changed first: what this device wanted and what is there (null: it is
+ * gone). The write is undone by then.
+ *
+ * One window has the outbox. Writes of the others are sent at once, and undone where there is no network: `onRefused` says so.
+ */
+export async function openItems({ supabase, url, key, onRefused, onConflict }) {
   const token = async () => (await supabase.auth.getSession()).data.session?.access_token
   const authorization = async () => `Bearer ${await token()}`
   const items = createCollection(electricCollectionOptions({
@@ -61,6 +99,7 @@ export function openItems({ supabase, url, key, onRefused, onConflict }) {
 
   const outbox = startOfflineExecutor({
     collections: { items },
+    leaderElection: oneWindow('outbox of items'),
     mutationFns: {
       async write({ transaction, idempotencyKey }) {
         for (const [place, mutation] of transaction.mutations.entries()) {
@@ -78,12 +117,17 @@ export function openItems({ supabase, url, key, onRefused, onConflict }) {
     },
   })
 
+  await outbox.waitForInit() // a write before this would be sent once and not be kept
+
   function write(change) {
     const metadata = {}
     const transaction = outbox.createOfflineTransaction({ mutationFnName: 'write', autoCommit: false, metadata })
     // What the user saw when the write was made; it is kept with the write, also over a reload.
     metadata.seen = transaction.mutate(change).mutations[0]?.syncMetadata.etag ?? null
-    transaction.commit().catch(() => undefined) // `onRefused` has it
+    transaction.commit().catch((error) => {
+      // A write from the outbox fails for good or not at all, and has been reported; one of a window without it has one attempt.
+      if (!(error instanceof NonRetriableError)) onRefused(`not written, another window has the outbox: ${error.message}`)
+    })
   }
 
   return {

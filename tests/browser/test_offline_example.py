@@ -165,6 +165,39 @@ async def test_writes_without_a_network_arrive_once_and_in_order(
     )
 
 
+async def test_a_second_window_says_what_it_cannot_keep_and_takes_the_outbox_over(
+    members: tuple[Member, Member], running: Platform, site: str
+) -> None:
+    ada, bob = members
+    away = f"{running.url}/rest/**"
+    await ada.page.context.route(away, lambda route: route.abort())
+    await ada.add("milk")
+    await ada.waits_with(1)
+    second = Member(ada.id, ada.email, await ada.page.context.new_page())
+    await second.page.goto(site)
+    await second.page.get_by_text("1 waiting in another window", exact=True).wait_for()
+
+    await second.add("cheese")
+    await second.page.get_by_text("not written, another window has the outbox").wait_for()
+    await second.sees("bread")
+    await ada.page.close()
+    await second.waits_with(1)
+    await second.add("olives")
+    await second.waits_with(2)
+    await ada.page.context.unroute(away)
+    await second.page.reload()
+
+    await bob.sees("bread", "milk", "olives")
+    await second.waits_with(0)
+
+
+_SLOW_LOCKS = """{
+  const request = navigator.locks.request.bind(navigator.locks)
+  navigator.locks.request = async (...all) => { await new Promise((done) => setTimeout(done, 300)); return request(...all) }
+}"""
+"""Script of a page: the outbox is ready some time after the page."""
+
+
 @pytest.mark.parametrize("writes", [30, 500])
 async def test_an_outbox_arrives_once_and_in_order_over_cuts_and_closed_tabs(
     members: tuple[Member, Member], running: Platform, site: str, writes: int
@@ -175,6 +208,7 @@ async def test_an_outbox_arrives_once_and_in_order_over_cuts_and_closed_tabs(
     away = f"{running.url}/**"
     context = ada.page.context
     await context.route(away, cuts.handle)
+    await context.add_init_script(_SLOW_LOCKS)
 
     async def reopen() -> Page:
         await ada.page.close()

@@ -4,7 +4,10 @@ import asyncio
 import contextlib
 import socket
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.server import running_server
@@ -28,9 +31,21 @@ async def _ask(port: int, context: ssl.SSLContext | None) -> bytes:
             await writer.wait_closed()
 
 
-async def test_a_restart_loses_no_connection(tmp_path: Path) -> None:
+@pytest.fixture
+def listening() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Sockets for HTTPS and HTTP, closed at the end however the test ends."""
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=512) as https,
+        socket.create_server(("127.0.0.1", 0), backlog=512) as http,
+    ):
+        yield https, http
+
+
+async def test_a_restart_loses_no_connection(
+    tmp_path: Path, listening: tuple[socket.socket, socket.socket]
+) -> None:
     certificate = certificate_for_loopback(tmp_path)
-    https, http = (socket.create_server(("127.0.0.1", 0), backlog=512) for _ in range(2))
+    https, http = listening
     ports = {https.getsockname()[1]: ssl._create_unverified_context(), http.getsockname()[1]: None}
     answered: dict[int, list[bytes]] = {port: [] for port in ports}
     is_over = asyncio.Event()
@@ -48,28 +63,25 @@ async def test_a_restart_loses_no_connection(tmp_path: Path) -> None:
             "HEADWATER_API_TLS_KEY_PATH": str(tmp_path / "key.pem"),
             "HEADWATER_API_TLS_HTTP_PORT": str(http.getsockname()[1]),
         }
-        with https, http:
-            asking = [asyncio.ensure_future(ask_on_and_on(port)) for port in ports for _ in range(_CLIENTS)]
-            codes = []
-            for number in range(_RESTARTS + 1):
-                process = await activated(
-                    ["-m", "services", "gateway"], [https, http], environment, str(ROOT)
-                )
-                try:
-                    before = {port: len(lines) for port, lines in answered.items()}
-                    while any(len(answered[port]) < before[port] + 20 for port in ports):
-                        assert process.returncode is None
-                        assert not any(task.done() for task in asking), "no connection fails"
-                        await asyncio.sleep(0.02)
-                    if number == _RESTARTS:
-                        is_over.set()
-                        await asyncio.gather(*asking)
-                    process.terminate()
-                    codes.append(await process.wait())
-                finally:
-                    if process.returncode is None:
-                        process.kill()
-                        await process.wait()
+        asking = [asyncio.ensure_future(ask_on_and_on(port)) for port in ports for _ in range(_CLIENTS)]
+        codes = []
+        for number in range(_RESTARTS + 1):
+            process = await activated(["-m", "services", "gateway"], [https, http], environment, str(ROOT))
+            try:
+                before = {port: len(lines) for port, lines in answered.items()}
+                while any(len(answered[port]) < before[port] + 20 for port in ports):
+                    assert process.returncode is None
+                    assert not any(task.done() for task in asking), "no connection fails"
+                    await asyncio.sleep(0.02)
+                if number == _RESTARTS:
+                    is_over.set()
+                    await asyncio.gather(*asking)
+                process.terminate()
+                codes.append(await process.wait())
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
 
     assert codes == [0] * (_RESTARTS + 1)
     assert [set(lines) for lines in answered.values()] == [{b"HTTP/1.1 200"}, {b"HTTP/1.1 308"}]
