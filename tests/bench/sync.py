@@ -1,10 +1,13 @@
 """Shapes against the same rows by other ways, and many clients that wait for one change.
 
-    python -m tests.bench.sync [--rows 100000] [--waiting 2000] [--rounds 5]
+    python -m tests.bench.sync [--rows 100000] [--waiting 2000] [--rounds 5] [--shapes 1000] [--writes 200]
 
 first      a new shape of ten columns, from the first request to up-to-date, beside `COPY TO STDOUT` and REST's JSON in turns
 second     another client of the same shape
 waiting    long polls on one shape, and one commit: when the first, the middle and the last were answered, and the edge's memory for each
+memory     what the pool's process grows by while a new shape is read, and the folder of the shapes beside the bytes that were read
+shapes     processor time of the pool for a commit that one shape wants, beside 10 shapes and beside many, each with its own equality
+confirmed  from the answer of a write to the poll that names its transaction, one client on a platform that does nothing else
 """
 
 import argparse
@@ -36,6 +39,7 @@ _SETTINGS = {
     "HEADWATER_SYNC_MAX_SHAPES_PER_CALLER": "100000",
     "HEADWATER_API_MAX_ROWS": "1000000",
 }
+_COMMITS = 50
 _PLAIN = {"Accept-Encoding": "identity"}
 
 
@@ -87,6 +91,106 @@ async def first_and_second(one: Platform, rounds: int) -> None:
         print(
             f"{name:8} {1000 * value:7.0f} ms  {value / middle['COPY']:5.1f} x COPY  {value / middle['REST']:5.2f} x REST"
         )
+
+
+def pool_process(one: Platform) -> psutil.Process:
+    """Return the process of the pool `sync`."""
+    [found] = [
+        child
+        for child in psutil.Process(one.pid).children(recursive=True)
+        if child.cmdline()[-1:] == ["sync"]
+    ]
+    return found
+
+
+async def memory(one: Platform) -> None:
+    """Print what the pool grows by while a shape is read, and what is on the disk afterwards."""
+    process, is_read = pool_process(one), asyncio.Event()
+    before = highest = process.memory_info().rss
+
+    async def watch() -> None:
+        nonlocal highest
+        while not is_read.is_set():
+            highest = max(highest, process.memory_info().rss)
+            await asyncio.sleep(0.02)
+
+    watching = asyncio.create_task(watch())
+    stored = folder_bytes(one)
+    async with aiohttp.ClientSession(headers={"apikey": one.values["SERVICE_ROLE_KEY"]}) as session:
+        received = await received_bytes(session, one.url, "id > -1000")
+    is_read.set()
+    await watching
+    print(
+        f"memory: the pool grew by {(highest - before) / 2**20:.0f} MiB for a shape of {received / 2**20:.0f} MiB;"
+        f" on disk {(folder_bytes(one) - stored) / received:.2f} of these"
+    )
+
+
+async def received_bytes(session: aiohttp.ClientSession, url: str, where: str) -> int:
+    """Read a new shape to its end; return the bytes of its answers."""
+    offset, handle, received = "-1", "", 0
+    while True:
+        query = {"table": "wide", "where": where, "offset": offset} | ({"handle": handle} if handle else {})
+        async with session.get(f"{url}/sync/v1/shape", params=query, headers=_PLAIN) as answer:
+            async for piece in answer.content.iter_any():
+                received += len(piece)
+            offset, handle = answer.headers["electric-offset"], answer.headers["electric-handle"]
+            if "electric-up-to-date" in answer.headers:
+                return received
+
+
+def folder_bytes(one: Platform) -> int:
+    """Return the bytes of all shapes on the disk."""
+    return sum(file.stat().st_size for file in (one.data / "sync").rglob("*") if file.is_file())
+
+
+async def many_shapes(one: Platform, count: int) -> None:
+    """Print the pool's processor time for commits that one shape wants."""
+    process, known = pool_process(one), 0
+    async with aiohttp.ClientSession(headers={"apikey": one.values["SERVICE_ROLE_KEY"]}) as session:
+        for wanted in (10, count):
+            for number in range(known, wanted):
+                await read_shape(session, one.url, f"d = {2 * (number + 1)}")
+            known = wanted
+            before = sum(process.cpu_times()[:2])
+            for number in range(_COMMITS):
+                await confirmed(session, one.url, {"where": "d = 2"}, 1, f"change {number}")
+            took = sum(process.cpu_times()[:2]) - before
+            print(f"{wanted} shapes: {1000 * took / _COMMITS:.2f} ms of the pool's processor for a commit")
+
+
+async def confirmed(
+    session: aiohttp.ClientSession, url: str, shape: dict[str, str], id: int, value: str
+) -> float:
+    """Write a row and wait for its transaction in a shape; return the seconds between the two answers."""
+    query = {"table": "wide", **shape}
+    async with session.get(f"{url}/sync/v1/shape", params={**query, "offset": "now"}) as answer:
+        handle, offset = answer.headers["electric-handle"], answer.headers["electric-offset"]
+    async with session.patch(f"{url}/rest/v1/wide?id=eq.{id}", json={"a": value}) as answer:
+        answer.raise_for_status()
+        wanted = int(answer.headers["headwater-txid"])
+    began = time.perf_counter()
+    while True:
+        place = {"handle": handle, "offset": offset, "live": "true"}
+        async with session.get(f"{url}/sync/v1/shape", params={**query, **place}) as answer:
+            answer.raise_for_status()
+            offset = answer.headers["electric-offset"]
+            for message in await answer.json():
+                if wanted in message["headers"].get("txids", ()):
+                    return time.perf_counter() - began
+
+
+async def writes_confirmed(one: Platform, count: int) -> None:
+    """Print how long a client waits for its own writes."""
+    async with aiohttp.ClientSession(headers={"apikey": one.values["SERVICE_ROLE_KEY"]}) as session:
+        await read_shape(session, one.url, "id < 1000")
+        took = sorted(
+            [
+                await confirmed(session, one.url, {"where": "id < 1000"}, 1 + number % 100, f"own {number}")
+                for number in range(count)
+            ]
+        )
+    print(f"confirmed: p50 {1000 * took[count // 2]:.1f} ms, p99 {1000 * took[count * 99 // 100]:.1f} ms")
 
 
 async def waiting(one: Platform, count: int) -> None:
@@ -169,11 +273,16 @@ async def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--waiting", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--shapes", type=int, default=1000)
+    parser.add_argument("--writes", type=int, default=200)
     options = parser.parse_args()
     with platform(environment=_SETTINGS) as one:
         one.psql(_TABLE.format(rows=options.rows))
         one.wait_for_catalog("wide")
         await first_and_second(one, options.rounds)
+        await memory(one)
+        await writes_confirmed(one, options.writes)
+        await many_shapes(one, options.shapes)
         await waiting(one, options.waiting)
 
 
