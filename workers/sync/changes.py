@@ -54,7 +54,7 @@ def _add_rows(
 ) -> None:
     names = [column.name for column in batch.columns]
     equal = [(names.index(name), text) for name, text in shape.equal.items() if name in names]
-    places = _places(shape, batch)
+    places = places_of(shape, batch)
     if places is None:
         work.change.reads_all = True
         return
@@ -63,7 +63,7 @@ def _add_rows(
             work.is_over = True
             return
         if equal and not _can_enter(row, equal):
-            keys = (_key(shape, row.new, places), _key(shape, row.old, places))
+            keys = (key_of(shape, row.new, places), key_of(shape, row.old, places))
             if not any(key is not None and may_concern(key) for key in keys) and any(keys):
                 continue
         _add_row(shape, work.change, row, places, batch.xid)
@@ -80,7 +80,7 @@ def _can_enter(row: RowChange, equal: Sequence[tuple[int, str]]) -> bool:
     return True
 
 
-def _places(shape: ResolvedShape, batch: ChangeBatch) -> list[int] | None:
+def places_of(shape: ResolvedShape, batch: ChangeBatch) -> list[int] | None:
     """Return where the key's columns are in the rows of a batch; None if one is not there."""
     names = [column.name for column in batch.columns]
     if any(name not in names for name in shape.table.key):
@@ -91,7 +91,7 @@ def _places(shape: ResolvedShape, batch: ChangeBatch) -> list[int] | None:
 def _add_row(
     shape: ResolvedShape, change: PendingChange, row: RowChange, places: Sequence[int], xid: int
 ) -> None:
-    new, old = _key(shape, row.new, places), _key(shape, row.old, places)
+    new, old = key_of(shape, row.new, places), key_of(shape, row.old, places)
     if row.kind is not ChangeKind.DELETE and new is None:
         change.reads_all = True
         return
@@ -105,7 +105,8 @@ def _add_row(
         change.compares = True
 
 
-def _key(shape: ResolvedShape, values: Values | None, places: Sequence[int]) -> KeyValues | None:
+def key_of(shape: ResolvedShape, values: Values | None, places: Sequence[int]) -> KeyValues | None:
+    """Return the key of a row; None without a row, and where its text cannot be known from JSON."""
     if values is None:
         return None
     texts = []

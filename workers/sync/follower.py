@@ -150,7 +150,7 @@ class StreamFollower:
             elif isinstance(message, ChangeBatch):
                 batches.append(message)
             reached = max(reached, message.lsn + 1)
-        for shape in registry.shapes_of({(batch.schema, batch.table) for batch in batches}):
+        for shape in registry.index.of(batches):
             work = work_of(shape.resolved, batches, shape.may_concern)
             if work.is_over:
                 registry.end(shape, "the table was truncated")

@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,11 @@ from workers.database.errors import DatabaseError, Disconnected, PoolTimeout
 from workers.sync.catalog import request_tick
 from workers.sync.definition import ResolvedShape
 from workers.sync.errors import MustRefetch, TooManyShapes
-from workers.sync.names import TableName
 from workers.sync.observations import ShapeEnded, ShapeFailed
 from workers.sync.parameters import ShapeDefinition
 from workers.sync.resolver import DefinitionResolver
 from workers.sync.shape import Shape, ShapeState
+from workers.sync.shape_index import ShapeIndex
 from workers.sync.store import ShapeStore
 
 _HOUR_S = 3600.0
@@ -76,7 +76,7 @@ class ShapeRegistry:
         self.definitions = DefinitionResolver(database, role_settings)
         self.by_handle: dict[str, Shape] = {}
         self._by_key: dict[str, Shape] = {}
-        self.by_table: dict[TableName, set[Shape]] = {}
+        self.index = ShapeIndex()
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
         self._made_by: dict[str, deque[float]] = {}
         self._advanced = asyncio.Event()
@@ -170,7 +170,7 @@ class ShapeRegistry:
         )
         shape.applied_seq = self.seq
         self.by_handle[handle] = shape
-        self._index(shape)
+        self.index.add(shape)
         return shape
 
     def _changed(self, handle: str, changed: str) -> None:
@@ -179,10 +179,6 @@ class ShapeRegistry:
             shape.applied_seq = self.seq
         if changed:
             self._on_changed(handle)
-
-    def _index(self, shape: Shape) -> None:
-        for name in shape.resolved.own | shape.resolved.others:
-            self.by_table.setdefault(name, set()).add(shape)
 
     # Tasks of a shape
 
@@ -232,8 +228,7 @@ class ShapeRegistry:
             return
         if self._by_key.get(shape.resolved.key) is shape:
             del self._by_key[shape.resolved.key]
-        for shapes in self.by_table.values():
-            shapes.discard(shape)
+        self.index.discard(shape)
         observe(ShapeEnded(f"{shape.resolved.table.schema}.{shape.resolved.table.name}", reason))
         shape.end()
         asyncio.get_running_loop().create_task(self._remove(shape))
@@ -283,10 +278,8 @@ class ShapeRegistry:
             if error.status != 503:
                 self.end(shape, "its caller may not read it any more")
             return
-        for shapes in self.by_table.values():
-            shapes.discard(shape)
         shape.resolved = resolved
-        self._index(shape)
+        self.index.add(shape)
 
     # Restarts
 
@@ -364,10 +357,6 @@ class ShapeRegistry:
         self.reached, self.seq = max(self.reached, reached), max(self.seq, seq)
         self._advanced.set()
         self._advanced = asyncio.Event()
-
-    def shapes_of(self, names: Iterable[TableName]) -> set[Shape]:
-        """Return the shapes that a change of some tables may concern."""
-        return {shape for name in names for shape in self.by_table.get(name, ())}
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:

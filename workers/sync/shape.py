@@ -357,6 +357,10 @@ class Shape:
         """Return whether the shape has a row of this key, or may have one."""
         return self.is_behind or self.members.may_have(key)
 
+    def may_concern_any(self, keys: set[KeyValues]) -> bool:
+        """Return whether the shape has, or may have, a row of one of some keys."""
+        return self.is_behind or self.members.may_have_any(keys)
+
     def _draft(
         self, row: RowState, had: bytes | None, renamed: Mapping[bytes, bytes], txids: tuple[int, ...]
     ) -> Draft | None:

@@ -36,3 +36,7 @@ class ShapeMembers:
     def may_have(self, key: KeyValues) -> bool:
         """Return whether the shape has a row of this key, or may have one."""
         return self._keys is None or key in self._keys
+
+    def may_have_any(self, keys: set[KeyValues]) -> bool:
+        """Return whether the shape has, or may have, a row of one of some keys."""
+        return self._keys is None or not self._keys.isdisjoint(keys)
