@@ -99,7 +99,7 @@ FORMER_EMAILS = Subject("mail.letters")
 """The stream of versions before 2026-12, which dropped the oldest email beyond its limit; it is only emptied."""
 
 GAPS = Subject("gaps.changes")
-"""schemas.changes.ChangeGap"""
+"""schemas.changes.Gap"""
 CHANGES_STREAM = "CHANGES"
 """Name of the stream that stores row changes, broadcast messages and gaps for a limited time (schemas/changes.py)."""
 CHANGES_SUBJECTS = ("changes.>", "messages.>", "gaps.>")

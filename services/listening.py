@@ -166,7 +166,7 @@ async def _follow_authority(
         own,
         CertificateFolder(data_folder()),
         shared,
-        certificate.look,
+        certificate.reload_if_changed,
         ca_file=_found(own.directory_ca, setting_folders()),
         dns=_dns_method(own.dns),
     )

@@ -1,22 +1,25 @@
 """Starts worker pools (`python -P -m workers rest auth`) and runs the workers' commands (`python -P -m workers migrate`).
 
 All pools of one process share one broker connection, one connection pool and one schema cache. `images` and `functions` run in
-a process of their own without a database, because they handle hostile input. Modules are imported by the names in the tables
-below, so that a process loads only what it runs.
+a process of their own without a database, because they handle hostile input. Pools and commands are imported by the names in the
+tables below, and the rest by the functions that need it, so that a process loads only what it runs.
 """
 
 import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from broker.observability.observe import configure
 from broker.processes.lifecycle import ManagedProcess, process_settings, run_process, wait_for_go
 from broker.processes.secret_files import with_file_values
 from schemas.keys.sealing_keys import current_key_id
 from schemas.settings.tree import Settings, SettingsError
+
+if TYPE_CHECKING:  # loading it takes what most processes do not need
+    from workers.database.migrations.migrate import MigrationSessions
 
 POOLS = {
     "rest": "workers.rest.pool",
@@ -52,7 +55,6 @@ COMMANDS = {
     "operate": "run one operation of administrators: operate OPERATION (JSON)",
 }
 """Commands and their help; all but `migrate` take the rest of the command line."""
-_REPLACE_DATABASE = "workers.project.replace_database"
 
 
 def main() -> int:
@@ -106,9 +108,9 @@ def _starter(
         if names[0] in ALONE:
             await importlib.import_module(ALONE[names[0]]).run_pool(process, settings)
             return
-        await importlib.import_module("workers.resources").run_pools(
-            process, settings, [POOLS[name] for name in names]
-        )
+        from workers.resources import run_pools
+
+        await run_pools(process, settings, [POOLS[name] for name in names])
 
     return start
 
@@ -124,13 +126,19 @@ def warm_up(names: Sequence[str], settings: Settings) -> None:
     by itself.
     """
     if names[0] not in ALONE:
-        importlib.import_module("workers.settings.sealed_values").SettingsSealer(settings.auth)
+        from workers.settings.sealed_values import SettingsSealer
+
+        SettingsSealer(settings.auth)
 
 
 def _modules(names: Sequence[str]) -> list[str]:
     """Return the modules that a process is going to need, so that they are loaded while it has to wait anyway."""
     if "migrate" in names:
-        return [_REPLACE_DATABASE, "workers.database.migrations.migrate", "workers.project.apply_at_start"]
+        return [
+            "workers.project.replace_database",
+            "workers.database.migrations.migrate",
+            "workers.project.apply_at_start",
+        ]
     if names[0] in ALONE:
         return [ALONE[names[0]]]
     return ["workers.resources", *(POOLS[name] for name in names)]
@@ -140,23 +148,32 @@ def _migrate(settings: Settings) -> int:
     """Migrate the database, the platform's part and the project's; drop the replication slot if realtime is disabled."""
     environment = with_file_values(os.environ)
     if settings.db.bootstrap:
-        importlib.import_module(_REPLACE_DATABASE).run_recover(environment)
+        _recover(environment)
     if not settings.realtime.enabled:
-        importlib.import_module("workers.replication.retire").run(settings, environment)
+        from workers.replication import retire
+
+        retire.run(settings, environment)
     if not settings.db.bootstrap:
         return 0
-    migrations = importlib.import_module("workers.database.migrations.migrate")
-    resealing = migrations.Resealing(current_key_id(settings.auth), _seal_again)
-    code: int = migrations.run(settings, environment, resealing)
-    return code or importlib.import_module("workers.project.apply_at_start").run(settings, environment)
+    from workers.database.migrations import migrate
+    from workers.project import apply_at_start
+
+    resealing = migrate.Resealing(current_key_id(settings.auth), _seal_again)
+    return migrate.run(settings, environment, resealing) or apply_at_start.run(settings, environment)
 
 
-async def _seal_again(sessions: Any, settings: Settings) -> list[str]:
+def _recover(environment: Mapping[str, str]) -> None:
+    """Undo or finish an interrupted restore or reset."""
+    from workers.project.replace_database import run_recover
+
+    run_recover(environment)
+
+
+async def _seal_again(sessions: "MigrationSessions", settings: Settings) -> list[str]:
     """Encrypt the stored values again; its module loads the cryptography library, which most starts do not need."""
-    warnings: list[str] = await importlib.import_module("workers.sealing.seal_again").seal_again(
-        sessions, settings
-    )
-    return warnings
+    from workers.sealing.seal_again import seal_again
+
+    return await seal_again(sessions, settings)
 
 
 def _run_command(name: str, arguments: list[str]) -> int:
@@ -180,9 +197,9 @@ def _run_command(name: str, arguments: list[str]) -> int:
             return _run_module("workers.management.commands", arguments)
         case "upgrade":
             if "--dry-run" not in arguments:
-                importlib.import_module(_REPLACE_DATABASE).run_recover(with_file_values(os.environ))
+                _recover(with_file_values(os.environ))
             return _run_module("workers.database.migrations.upgrade", arguments)
-    importlib.import_module(_REPLACE_DATABASE).run_recover(with_file_values(os.environ))
+    _recover(with_file_values(os.environ))
     return 0
 
 

@@ -23,7 +23,6 @@ from broker.observability.observe import gauge, observe
 from broker.processes.connect import connect_broker, report_faults
 from broker.processes.lifecycle import ManagedProcess, environment_variables
 from broker.requests.handler import Handler, RequestBody
-from broker.requests.serve import serve
 from broker.subjects import Subject
 from schemas.database_logins import AUTH, STORAGE, login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
@@ -39,10 +38,10 @@ from workers.database.protocol.row_body import BodySpace
 from workers.database.replicas.read_routing import ReplicaReads
 from workers.database.replicas.start import open_replicas
 from workers.database.schema_cache.cache import SchemaCache
+from workers.served_pool import ALIVE, serve_subject
 from workers.settings.live_settings import LiveSettings, OnSettings
 from workers.settings.serve_edges import serve_edge_settings
 
-_HEALTH_CONCURRENCY = 8
 _CACHE_AWAY_S = 60.0
 """A schema cache that has been disconnected for this long is a reason not to be ready."""
 _WITH_POSITIONS = (subjects.REST, subjects.GRAPHQL, subjects.AUTH, subjects.STORAGE)
@@ -130,7 +129,6 @@ class Resources:
 
         `fault` returns why this pool cannot work although the database answers; "" if it can.
         """
-        pools = self.settings.pools
         logins, self._new_logins = tuple(self._new_logins), []
         if listed_urls(self.settings.db.replicas) and subject in _WITH_POSITIONS:
             handler = (await self._open_replicas(subject)).served(handler)
@@ -141,28 +139,15 @@ class Resources:
                 return _not_ready(reason)
             return self._health(logins)
 
-        health = await serve(
+        await serve_subject(
+            self.process,
             self.connection,
-            subjects.health(subject.pool),
-            health_of_pool,
-            concurrency=_HEALTH_CONCURRENCY,
-            queue=64,
-        )
-        serving = await serve(
-            self.connection,
+            self.settings.pools,
             subject,
             handler,
-            concurrency=pools.concurrency,
-            queue=pools.queue,
-            longest_wait=pools.longest_wait,
+            health=health_of_pool,
             outage=_outage_of(logins[0] if logins else self.database) if subject in _ON_ONE_POOL else None,
         )
-
-        async def drain() -> None:
-            await serving.drain(self.process.requests_may_take_s())
-            await health.stop()
-
-        self.process.on_drain(drain)
 
     async def _open_replicas(self, subject: Subject) -> ReplicaReads:
         """Return the read replicas of the process. Reads go there once a pool that reads from them is served."""
@@ -192,7 +177,7 @@ class Resources:
             if self.cache.disconnected_s > _CACHE_AWAY_S:
                 return _not_ready("schema changes are not followed: the schema cache cannot connect")
             self.cache.request_reload()
-        return Response(200, body=b'{"message":"ok"}')
+        return Response(200, body=ALIVE)
 
 
 def _outage_of(pool: ConnectionPool) -> Callable[[], int | None]:

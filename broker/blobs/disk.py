@@ -48,7 +48,7 @@ _OF_THE_SYSTEM = "lost+found"
 
 
 class DiskBlobs:
-    """A folder of blobs; `Backend` on a local disk."""
+    """A folder of blobs; `BlobBackend` on a local disk."""
 
     writes_short = True
 

@@ -19,7 +19,6 @@ are in `broker/blobs/errors.py`.
 """
 
 import asyncio
-import importlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
@@ -40,8 +39,6 @@ from broker.blobs.uploads import PieceRange, UploadHashes, covering_ranges
 from schemas.settings.storage import Storage
 
 _THREADS = 16
-_REMOTE = "broker.blobs.remote_backend"
-"""Imported where the settings name an object store."""
 
 
 class BlobStore:
@@ -58,8 +55,9 @@ class BlobStore:
         if settings.backend == "file":
             root = store_folder(settings, data_folder)
             return cls(lambda store: DiskBlobs(root, store.run, settings.staging_limit))
-        outside = importlib.import_module(_REMOTE)
-        return cls(lambda store: outside.remote_backend(settings, store.run))
+        from broker.blobs.remote_backend import remote_backend  # its library takes 5 MB
+
+        return cls(lambda store: remote_backend(settings, store.run))
 
     def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
         """Call a function in one of the store's threads."""

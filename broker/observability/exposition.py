@@ -11,7 +11,7 @@ import prometheus_client
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from broker.observability.observe import BUCKETS_S, AnswerTimes, ObservedFigures
+from broker.observability.figures import BUCKETS_S, AnswerTimes, ObservedFigures
 
 
 def prometheus_text(figures: ObservedFigures) -> bytes:

@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import Struct
 
+from broker.observability.figures import BUCKETS_S, AnswerTimes, ObservedFigures
 from broker.observability.log_buffer import LogBuffer, answer_record
 from broker.observability.observations import (
     ConnectionRefused,
@@ -41,22 +42,6 @@ from broker.observability.repeats import RepeatCounter
 from broker.observability.structlog_library import structlog
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Upper ends of the histogram of answer times."""
-
-Labels = tuple[tuple[str, str], ...]
-
-
-class AnswerTimes:
-    """Answer times of one pool: counts by bucket, and their sum."""
-
-    __slots__ = ("counts", "sum")
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BUCKETS_S) + 1)
-        self.sum = 0.0
-
-
 _LONGEST_KEY = 300
 _IDS = ("id", "request", "request_id")
 _NOT_OF_KIND = frozenset({*_IDS, "traceback", "member", "count"})
@@ -65,8 +50,8 @@ _Line = tuple[str, str, dict[str, object]]
 """Level, text and fields."""
 
 
-class ObservedFigures:
-    """What this process has observed, and how it logs."""
+class _LogState:
+    """How this process logs."""
 
     def __init__(self) -> None:
         self.level = LEVELS["info"]
@@ -74,18 +59,10 @@ class ObservedFigures:
         self.lines: LogBuffer | None = None
         self.repeats: RepeatCounter[_Line] = RepeatCounter()
         self.counting: asyncio.TimerHandle | None = None
-        self.answered: dict[tuple[str, int], int] = {}
-        self.durations: dict[str, AnswerTimes] = {}
-        self.waits: dict[str, AnswerTimes] = {}
-        self.connection_waits: dict[str, AnswerTimes] = {}
-        self.failed: dict[tuple[str, str], int] = {}
-        self.refused: dict[tuple[str, str], int] = {}
-        self.no_connection: dict[tuple[str, str], int] = {}
-        self.others: dict[str, int] = {}
-        self.gauges: dict[tuple[str, Labels], tuple[str, Callable[[], float]]] = {}
 
 
-_STATE = ObservedFigures()
+_STATE = _LogState()
+_FIGURES = ObservedFigures()
 
 
 def configure(level: str = "info", format: str = "auto", process: str = "") -> None:
@@ -151,22 +128,22 @@ def log_buffer() -> LogBuffer | None:
 
 def observe_wait(pool: str, seconds: float) -> None:
     """Count a request that waited for its handler. Requests that did not wait are not counted."""
-    _add(_STATE.waits, pool, seconds)
+    _add(_FIGURES.waits, pool, seconds)
 
 
 def observe_connection_wait(login: str, seconds: float) -> None:
     """Count a request that waited for a database connection. Requests that did not wait are not counted."""
-    _add(_STATE.connection_waits, login, seconds)
+    _add(_FIGURES.connection_waits, login, seconds)
 
 
 def gauge(name: str, help: str, read: Callable[[], float], **labels: str) -> Callable[[], None]:
     """Add a number of this process to its metrics, by its full name (`headwater_...`); return the function that removes it."""
     key = (name, tuple(sorted(labels.items())))
-    _STATE.gauges[key] = (help, read)
+    _FIGURES.gauges[key] = (help, read)
 
     def remove() -> None:
-        if _STATE.gauges.get(key, (None, None))[1] is read:
-            del _STATE.gauges[key]
+        if _FIGURES.gauges.get(key, (None, None))[1] is read:
+            del _FIGURES.gauges[key]
 
     return remove
 
@@ -177,7 +154,7 @@ def exposition() -> bytes:
         prometheus_text,
     )  # its library takes 2 MB: where metrics are read
 
-    return prometheus_text(_STATE)
+    return prometheus_text(_FIGURES)
 
 
 def process_name() -> str:
@@ -208,8 +185,8 @@ def watch_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 def _count_answer(observation: RequestAnswered) -> None:
     key = (observation.pool, observation.status)
-    _STATE.answered[key] = _STATE.answered.get(key, 0) + 1
-    _add(_STATE.durations, observation.pool, observation.duration_s)
+    _FIGURES.answered[key] = _FIGURES.answered.get(key, 0) + 1
+    _add(_FIGURES.durations, observation.pool, observation.duration_s)
 
 
 def _add(every: dict[str, AnswerTimes], name: str, seconds: float) -> None:
@@ -222,16 +199,16 @@ def _add(every: dict[str, AnswerTimes], name: str, seconds: float) -> None:
 
 def _count(observation: Struct) -> None:
     name = type(observation).__name__
-    _STATE.others[name] = _STATE.others.get(name, 0) + 1
+    _FIGURES.others[name] = _FIGURES.others.get(name, 0) + 1
     if type(observation) is RequestFailed:
         key = (observation.pool, observation.reason)
-        _STATE.failed[key] = _STATE.failed.get(key, 0) + 1
+        _FIGURES.failed[key] = _FIGURES.failed.get(key, 0) + 1
     elif type(observation) is RequestRefused:
         key = (observation.pool, observation.reason)
-        _STATE.refused[key] = _STATE.refused.get(key, 0) + 1
+        _FIGURES.refused[key] = _FIGURES.refused.get(key, 0) + 1
     elif type(observation) is ConnectionRefused:
         key = (observation.login, observation.reason)
-        _STATE.no_connection[key] = _STATE.no_connection.get(key, 0) + 1
+        _FIGURES.no_connection[key] = _FIGURES.no_connection.get(key, 0) + 1
 
 
 def _leaves_line(lines: LogBuffer, observation: RequestAnswered) -> bool:

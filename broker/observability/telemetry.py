@@ -20,7 +20,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from broker.observability.observe import member_name
-from broker.observability.tracing import Attributes, Tracing
+from broker.observability.spans import Attributes, Tracing
 from schemas.http import Headers
 from schemas.settings.tree import Observability
 
@@ -105,7 +105,7 @@ class Telemetry(Tracing):
 
 
 class _RecordedSpan:
-    """A span behind the interface of `broker/observability/tracing.py`."""
+    """A span behind the interface of `broker/observability/spans.py`."""
 
     __slots__ = ("_span",)
 

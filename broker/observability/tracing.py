@@ -1,5 +1,4 @@
-"""Trace requests across processes: the switch, and the interface of spans. `broker/observability/telemetry.py`
-implements it.
+"""Trace requests across processes: the switch. `spans.py` is the interface of spans, `telemetry.py` implements it.
 
     edge (server) --> call of a pool (client) --> worker (server) --> SQL (client), requests to others (client)
 
@@ -8,50 +7,8 @@ OpenTelemetry are not imported. When it is on, a span contains names, numbers an
 no header, parameter, URL query or exception message, because these may contain secrets.
 """
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from typing import Protocol
-
-from schemas.http import Headers
+from broker.observability.spans import Tracing
 from schemas.settings.tree import Observability, SettingsError
-
-Attributes = Mapping[str, str | int]
-
-
-class Span(Protocol):
-    """An operation that is being traced."""
-
-    def note(self, name: str, value: str | int) -> None:
-        """Add an attribute that is known only now."""
-        ...
-
-    def answered(self, status: int) -> None:
-        """Record the HTTP status of the result; from 500 on the span has failed."""
-        ...
-
-
-class Tracing(Protocol):
-    """Creates spans. Each is a child of the current one; an exception that leaves it sets `error.type` and passes on."""
-
-    def server_span(
-        self, name: str, carrier: Mapping[str, str] | Headers, attributes: Attributes
-    ) -> AbstractContextManager[Span]:
-        """Open the span of a received request, whose parent is the `traceparent` in `carrier`, if there is one."""
-        ...
-
-    def client_span(
-        self, name: str, attributes: Attributes, *, may_begin: bool = True
-    ) -> AbstractContextManager[Span]:
-        """Open the span of a request to another process. Without `may_begin` it is created only inside another span."""
-        ...
-
-    def headers(self) -> Headers:
-        """Return the headers that pass the current span on: `traceparent`, and `tracestate` if there is one."""
-        ...
-
-    def close(self) -> None:
-        """Send the remaining spans, and stop."""
-        ...
 
 
 class _State:

@@ -9,7 +9,8 @@ import json
 from urllib.parse import unquote, urlsplit
 
 from broker.observability.exposition import prometheus_text
-from broker.observability.observe import ObservedFigures, configure
+from broker.observability.figures import ObservedFigures
+from broker.observability.observe import configure
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Settings
 

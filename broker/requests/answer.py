@@ -17,7 +17,8 @@ from broker.nats.connection import NatsConnection
 from broker.nats.protocol import MessageTooLong
 from broker.observability.observations import HandlerFailed
 from broker.observability.observe import observe, traceback_of
-from broker.observability.tracing import STATE, Tracing
+from broker.observability.spans import Tracing
+from broker.observability.tracing import STATE
 from broker.requests import body as bodies
 from broker.requests.failure_reasons import failure_reason
 from broker.requests.handler import Handler, RequestBody, StreamedResponse, streamed

@@ -27,7 +27,8 @@ from broker.codec import InvalidMessage, decode_response
 from broker.nats.connection import NatsConnection
 from broker.observability.observations import RequestFailed
 from broker.observability.observe import observe
-from broker.observability.tracing import STATE, Tracing
+from broker.observability.spans import Tracing
+from broker.observability.tracing import STATE
 from broker.requests import body as bodies
 from broker.requests.delivery import RequestDelivery, changes_nothing
 from broker.requests.fair_queue import PLATFORM, may_take

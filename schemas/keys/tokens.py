@@ -21,6 +21,7 @@ import msgspec
 from jwt.exceptions import InvalidKeyError, InvalidTokenError
 from jwt.warnings import InsecureKeyLengthWarning
 
+from schemas.bounded_cache import BoundedCache
 from schemas.caller import RejectedCaller, TokenFault, UserCaller
 from schemas.keys.token_claims import SKEW_S as SKEW_S  # offered here, beside those who need it
 from schemas.keys.token_claims import refused_claim, validity
@@ -40,8 +41,8 @@ class Verifier:
     def __init__(self, keys: KeySet, *, audience: str | None = None, max_entries: int = 10_000) -> None:
         self._platform = Issuer(keys, audience)
         self._third_party: Mapping[str, Issuer] = {}
-        self._max_entries = max_entries
-        self._cache: dict[str, tuple[UserCaller, float, float]] = {}
+        self._is_caching = max_entries > 0
+        self._cache: BoundedCache[str, tuple[UserCaller, float, float]] = BoundedCache(max(1, max_entries))
 
     def verify(self, token: str, now: float) -> UserCaller | RejectedCaller:
         """Return the caller of a token at a time in seconds since 1970."""
@@ -52,10 +53,8 @@ class Verifier:
         if isinstance(checked, RejectedCaller):
             return checked
         user, valid_from, valid_to = checked
-        if self._max_entries > 0 and len(token) <= _LONGEST_CACHED:
-            if len(self._cache) >= self._max_entries and token not in self._cache:
-                del self._cache[next(iter(self._cache))]
-            self._cache[token] = (user, valid_from, valid_to)
+        if self._is_caching and len(token) <= _LONGEST_CACHED:
+            self._cache.put(token, (user, valid_from, valid_to))
         return user
 
     def use(self, keys: KeySet) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from broker.observability.tracing import Tracing
+from broker.observability.spans import Tracing
 from services.gateway.requests.routes import route_of
 
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

@@ -29,7 +29,7 @@ class KeyClient:
         self._client: aiohttp.ClientSession | None = None
 
     async def keys(self, issuer: ThirdPartyIssuer) -> KeySet:
-        """Fetch the keys of an issuer. Raises: NotRead."""
+        """Fetch the keys of an issuer. Raises: KeysNotRead."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await self._keys(issuer)

@@ -28,7 +28,7 @@ class GatewayKeyring:
         """Start watching the file, the auth pool's events and the issuers. Raises: Unavailable."""
         self._following = await subscribe_events(connection, KEYS_CHANGED, KeysChanged, self._on_keys_changed)
         if self._platform_keys.watch is not None:
-            self._platform_keys.watch.start(self.look)
+            self._platform_keys.watch.start(self.reload_if_changed)
         await self._third_party.start()
 
     async def close(self) -> None:
@@ -41,16 +41,16 @@ class GatewayKeyring:
 
     async def learn(self, issuer: str) -> bool:
         """Look for new keys of an issuer, or of ours (the empty text); return whether there are any."""
-        return await self._third_party.learn(issuer) if issuer else self.look()
+        return await self._third_party.learn(issuer) if issuer else self.reload_if_changed()
 
-    def look(self) -> bool:
+    def reload_if_changed(self) -> bool:
         """Check whether our own keys have changed, and pass new ones to the authenticator."""
-        has_changed = self._platform_keys.look()
+        has_changed = self._platform_keys.reload_if_changed()
         if has_changed:
             self._authenticator.use(self._platform_keys.keys)
         return has_changed
 
     async def _on_keys_changed(self, _: KeysChanged) -> None:
         """Discard all verified tokens, because the auth pool has new keys."""
-        if not self.look():
+        if not self.reload_if_changed():
             self._authenticator.use(self._platform_keys.keys)

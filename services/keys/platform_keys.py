@@ -30,7 +30,7 @@ class PlatformKeys:
         except ValueError as error:
             raise SettingsError(f"the JWT keys cannot be used: {error}") from None
 
-    def look(self) -> bool:
+    def reload_if_changed(self) -> bool:
         """Read the file again if it has changed; return whether the keys were replaced."""
         if self.watch is None or not self.watch.has_changed():
             return False

@@ -9,14 +9,12 @@ replays, the counter cloned keys.
     options    challenge, party, user       -> JSON, bytes as base64url
     responses  JSON, the challenge sent     -> NewCredential or WebauthnAssertion, else Unverified
 
-The library, in `webauthn_library.py`, is loaded at its first use, because it takes 4 MB and few projects use it; `load` does so
-earlier. Sources: docs/reference/auth.md, sections 9.2, 9.3 and 10; WebAuthn Level 3, sections 5.4, 5.5, 7.1 and 7.2.
+The library, in `webauthn_library.py`, is imported by the functions that need it, because it takes 4 MB and few projects use it;
+`load` does so earlier. Sources: docs/reference/auth.md, sections 9.2, 9.3 and 10; WebAuthn Level 3, sections 5.4, 5.5, 7.1 and 7.2.
 """
 
 import importlib
 import secrets
-from functools import cache
-from types import ModuleType
 from uuid import UUID
 
 from workers.credentials.relying_party import RelyingParty
@@ -32,10 +30,9 @@ from workers.credentials.webauthn_credentials import (
 _CHALLENGE_BYTES = 32
 
 
-@cache
-def load() -> ModuleType:
+def load() -> None:
     """Load the library; the event loop waits for some 0.15 s."""
-    return importlib.import_module("workers.credentials.webauthn_library")
+    importlib.import_module("workers.credentials.webauthn_library")
 
 
 def new_challenge() -> bytes:
@@ -62,7 +59,9 @@ def creation_options(
 
     `needs_verification`: only authenticators that ask for a PIN or a finger are offered. Check the result's `is_user_verified`.
     """
-    options: JsonObject = load().creation_options(
+    from workers.credentials import webauthn_library
+
+    return webauthn_library.creation_options(
         party,
         owner,
         challenge,
@@ -71,7 +70,6 @@ def creation_options(
         is_passkey=is_passkey,
         needs_verification=needs_verification,
     )
-    return options
 
 
 def request_options(
@@ -86,33 +84,38 @@ def request_options(
 
     `needs_verification`: as in `creation_options`.
     """
-    options: JsonObject = load().request_options(
+    from workers.credentials import webauthn_library
+
+    return webauthn_library.request_options(
         party, challenge, allowed, lifetime_s, needs_verification=needs_verification
     )
-    return options
 
 
 def verify_creation(party: RelyingParty, challenge: bytes, credential: JsonObject) -> NewCredential:
     """Verify a browser's response to creation options. Raises: Unverified."""
-    new: NewCredential = load().verify_creation(party, challenge, credential)
-    return new
+    from workers.credentials import webauthn_library
+
+    return webauthn_library.verify_creation(party, challenge, credential)
 
 
 def verify_request(
     party: RelyingParty, challenge: bytes, credential: JsonObject, stored: StoredCredential
 ) -> WebauthnAssertion:
     """Verify a browser's response to request options with the stored credential. Raises: Unverified."""
-    assertion: WebauthnAssertion = load().verify_request(party, challenge, credential, stored)
-    return assertion
+    from workers.credentials import webauthn_library
+
+    return webauthn_library.verify_request(party, challenge, credential, stored)
 
 
 def credential_id(credential: JsonObject) -> bytes:
     """Return the id of the credential that a response is from. Raises: Unverified."""
-    id: bytes = load().credential_id(credential)
-    return id
+    from workers.credentials import webauthn_library
+
+    return webauthn_library.credential_id(credential)
 
 
 def response_user_handle(credential: JsonObject) -> bytes:
     """Return the user handle of a response to request options; empty if absent. Raises: Unverified."""
-    handle: bytes = load().response_user_handle(credential)
-    return handle
+    from workers.credentials import webauthn_library
+
+    return webauthn_library.response_user_handle(credential)

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 EVERY_S = 0.5
 WAKE_SUBJECT = "health.functions.wanted"
-"""The same subject as `broker.subjects.FUNCTIONS_WANTED`."""
+"""The same subject as `broker.subjects.FUNCTIONS_WAKE`."""
 _WORKER, _TITLE = "workers.__main__", "broker.processes.title"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _ENTRYPOINTS = ("index.ts", "index.js", "index.mjs", "index.jsx", "index.tsx")

@@ -24,10 +24,7 @@ from broker.processes.data_folder import data_folder
 from broker.processes.key_file import read_key_file
 from broker.processes.lifecycle import ManagedProcess
 from broker.processes.setting_files import find_file, setting_folders
-from broker.requests.handler import RequestBody
-from broker.requests.serve import serve
 from schemas.errors import Unavailable
-from schemas.http import Request, Response
 from schemas.keys.signing import public_keys
 from schemas.settings.auth_keys import named_keys
 from schemas.settings.tree import Settings, SettingsError
@@ -42,8 +39,8 @@ from workers.functions.logs.reading import LogReader
 from workers.functions.processes.environment import database_url, keys_of, platform_variables
 from workers.functions.processes.process_sandbox import ProcessContext
 from workers.functions.worker import FunctionsWorker
+from workers.served_pool import serve_subject
 
-_HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64
 _CHECK_STREAM_S, _RETRY_STREAM_S = 5.0, 1.0
 _LOG_WINDOW_S = 120.0
 
@@ -135,27 +132,15 @@ async def _serve(
     process: ManagedProcess, settings: Settings, connection: NatsConnection, worker: FunctionsWorker
 ) -> None:
     """Answer requests and health checks until the process drains; requests get half of the drain time to finish."""
-    health = await serve(
+    await serve_subject(
+        process,
         connection,
-        subjects.health(subjects.FUNCTIONS.pool),
-        _health,
-        concurrency=_HEALTH_CONCURRENCY,
-        queue=_HEALTH_QUEUE,
-    )
-    serving = await serve(
-        connection,
+        settings.pools,
         subjects.FUNCTIONS,
         worker.answer,
         concurrency=settings.edge_runtime.max_requests,
-        queue=settings.pools.queue,
-        longest_wait=settings.pools.longest_wait,
+        drain_s=lambda: settings.pools.drain_timeout / 2,
     )
-
-    async def drain() -> None:
-        await serving.drain(settings.pools.drain_timeout / 2)
-        await health.stop()
-
-    process.on_drain(drain)
 
 
 def functions_folder(settings: Settings) -> Path:
@@ -220,8 +205,3 @@ def _register_gauges(worker: FunctionsWorker) -> None:
         "Memory of the processes of functions at the last sample.",
         lambda: sum(instance.meter.memory_bytes for instance in worker.instances),
     )
-
-
-async def _health(_: Request, _body: RequestBody) -> Response:
-    """Answer that this process is alive; functions themselves are started on demand."""
-    return Response(200, body=b'{"message":"ok"}')

@@ -18,7 +18,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
-from broker.observability.tracing import STATE, Tracing
+from broker.observability.spans import Tracing
+from broker.observability.tracing import STATE
 from workers.http_client.address_guard import PRIVATE, AddressGuard, read_address
 
 TIMEOUT_S = 10.0

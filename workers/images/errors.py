@@ -38,7 +38,7 @@ class SourceUnsupported(ImageError):
 
 
 class SourceTooLarge(ImageError):
-    """The source has more bytes than `max_source_bytes`."""
+    """The source has more bytes than `DecoderLimits.source_bytes`."""
 
     text = "The source image file is too large to process"
 

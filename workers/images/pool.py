@@ -10,15 +10,11 @@ from broker import subjects
 from broker.blobs.store import BlobStore
 from broker.processes.connect import connect_broker
 from broker.processes.lifecycle import ManagedProcess
-from broker.requests.handler import RequestBody
-from broker.requests.serve import serve
-from schemas.http import Request, Response
 from schemas.settings.tree import Settings, SettingsError
 from workers.images.decoder_processes import DecoderProcesses
 from workers.images.limits import bound_memory, limits_of
 from workers.images.worker import ImageWorker
-
-_HEALTH_CONCURRENCY, _HEALTH_QUEUE = 8, 64
+from workers.served_pool import serve_subject
 
 
 async def run_pool(process: ManagedProcess, settings: Settings) -> None:
@@ -36,31 +32,9 @@ async def run_pool(process: ManagedProcess, settings: Settings) -> None:
     )
     process.on_drain(decoders.close)
     worker = ImageWorker(store, decoders, limits)
-    pools = settings.pools
-    health = await serve(
-        connection,
-        subjects.health(subjects.IMAGES.pool),
-        _health,
-        concurrency=_HEALTH_CONCURRENCY,
-        queue=_HEALTH_QUEUE,
-    )
-    serving = await serve(
-        connection, subjects.IMAGES, worker.answer, concurrency=pools.concurrency, queue=pools.queue
-    )
-
-    async def drain() -> None:
-        await serving.drain(process.requests_may_take_s())
-        await health.stop()
-
-    process.on_drain(drain)
+    await serve_subject(process, connection, settings.pools, subjects.IMAGES, worker.answer)
     process.ready()
     await process.stopped()
-
-
-async def _health(request: Request, body: RequestBody) -> Response:
-    """Answer a health check; decoder processes start on demand and are not checked."""
-    del request, body
-    return Response(200, body=b'{"message":"ok"}')
 
 
 def _data_folder(settings: Settings) -> Path:

@@ -14,7 +14,7 @@ _RELATION = "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"
 
 
 def allowed_methods(request: ApiRequest, is_call: bool, catalog: Catalog, options: RestOptions) -> Response:
-    """Answer OPTIONS for the root, a relation or a function. Raises: NoRelation, NoFunction."""
+    """Answer OPTIONS for the root, a relation or a function. Raises: RelationNotFound, DatabaseFunctionNotFound."""
     if is_call:
         methods = _of_function(request, catalog)
     elif not request.target:

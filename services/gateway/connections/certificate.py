@@ -59,13 +59,13 @@ class Certificate:
 
     def start(self) -> None:
         """Follow the files from now on."""
-        self._watches[0].start(self.look)
+        self._watches[0].start(self.reload_if_changed)
 
     async def close(self) -> None:
         """Follow them no more."""
         await self._watches[0].stop()
 
-    def look(self) -> bool:
+    def reload_if_changed(self) -> bool:
         """Read the files again if one of them has changed; return whether their certificate is served now."""
         changed = {watch.path for watch in self._watches if watch.has_changed()}
         for pair in self._pairs:

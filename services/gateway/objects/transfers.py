@@ -88,7 +88,7 @@ class ObjectTransfers:
         calls: Calls,
         blobs: BlobStore,
         resuming: ResumableUploads,
-        patience: TransferLimits,
+        limits: TransferLimits,
         compression: ResponseCompression,
         address: PublicAddress,
     ) -> None:
@@ -98,7 +98,7 @@ class ObjectTransfers:
         self._resuming = resuming
         self._blobs = blobs
         self._server = BlobSender(blobs, compression)
-        self._patience = patience
+        self._limits = limits
         self._allowances = UploadAllowances()
         self._commits = UploadCommits(calls, blobs, self._allowances)
         self._under_way: set[asyncio.Task[Any]] = set()
@@ -109,7 +109,7 @@ class ObjectTransfers:
             return await self._resuming.answer(request, message)
         await send_continue(request)
         is_s3 = message.path.startswith("/s3/")
-        body = await open_upload_body(request, TransferRate(self._patience), takes_forms=not is_s3)
+        body = await open_upload_body(request, TransferRate(self._limits), takes_forms=not is_s3)
         head = b""
         if body.is_form and body.has_file:
             head = _form_head(body)

@@ -5,12 +5,12 @@ and over the broker to the other edges. A packet is the name of the sending edge
 own packets without decoding them), then a kind, then the message. A message longer than `_PART` is sent in parts.
 """
 
-from collections import OrderedDict
 from enum import IntEnum
 
 from msgspec import Struct
 
 from broker.codec import InvalidMessage, MessageDecoder, encode
+from schemas.bounded_cache import BoundedCache
 from services.realtime.protocol import frames
 from services.realtime.protocol.frames import TOPIC_PREFIX, Vsn
 
@@ -97,7 +97,7 @@ class MessageAssembler:
 
     def __init__(self, edge: str) -> None:
         self._edge = edge.encode()
-        self._open: OrderedDict[tuple[bytes, int], list[bytes]] = OrderedDict()
+        self._open: BoundedCache[tuple[bytes, int], list[bytes]] = BoundedCache(_MOST_OPEN)
 
     def take(self, packet: bytes) -> TopicMessage | None:
         """Return the message that a packet completes, if it completes one. Raises: Undecodable."""
@@ -110,14 +110,14 @@ class MessageAssembler:
             raise InvalidMessage("packet", f"unknown kind {kind!r}")
         part = _decode_part(data)
         key = (edge, part.number)
-        pieces = self._open.setdefault(key, [])
+        pieces = self._open.get(key, [])
         if part.index != len(pieces) or part.count > _MOST_PARTS:  # an earlier part was lost
-            del self._open[key]
+            self._open.pop(key)
             return None
+        if not pieces:
+            self._open.put(key, pieces)
         pieces.append(part.data)
         if len(pieces) < part.count:
-            while len(self._open) > _MOST_OPEN:
-                self._open.popitem(last=False)
             return None
-        del self._open[key]
+        self._open.pop(key)
         return _decode_message(b"".join(pieces))

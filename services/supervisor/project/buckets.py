@@ -52,7 +52,7 @@ class _StorageClient:
     url: str
 
     async def send(self, method: str, path: str, json: object = None) -> tuple[int, Any]:
-        """Send a request, up to six times while the storage starts. Raises: BucketRefused if it does not answer."""
+        """Send a request, up to six times while the storage starts. Raises: BucketError if it does not answer."""
         for attempt in range(_TRIES):
             try:
                 async with self.client.request(method, f"{self.url}/{path}", json=json) as response:
@@ -65,14 +65,14 @@ class _StorageClient:
         raise AssertionError("the last attempt returns or raises")
 
     async def send_checked(self, method: str, path: str, json: object = None) -> Any:
-        """Send a request that has to succeed; return its JSON. Raises: BucketRefused."""
+        """Send a request that has to succeed; return its JSON. Raises: BucketError."""
         status, body = await self.send(method, path, json)
         if status != 200:
             raise BucketError(_reason(status, body))
         return body
 
     async def upload(self, bucket: str, file: LocalFile) -> None:
-        """Upload a file, replacing the object of its name. Raises: BucketRefused, OSError."""
+        """Upload a file, replacing the object of its name. Raises: BucketError, OSError."""
         headers = {"content-type": file.content_type, "cache-control": _CACHED, "x-upsert": "true"}
         path = f"object/{quote(bucket, safe='')}/{quote(file.key, safe=_ADDRESS_SAFE)}"
         with await asyncio.to_thread(file.path.open, "rb") as data:

@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from broker.observability import tracing
-from broker.observability.tracing import STATE, Tracing, start_tracing, stop_tracing
+from broker.observability.spans import Tracing
+from broker.observability.tracing import STATE, start_tracing, stop_tracing
 from schemas.keys.secret import Secret
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import Observability, SettingsError

@@ -272,15 +272,15 @@ async def test_through_a_whole_rotation_old_and_new_tokens_hold_as_they_should(
     async with door(nats, signing_keys_path=str(file)) as (keeper, keyring):
         old = token_of(file)
         step(file)
-        assert keyring.look()
+        assert keyring.reload_if_changed()
         assert isinstance(await ask(keeper, REST, old), UserCaller)
         step(file)
-        assert keyring.look()
+        assert keyring.reload_if_changed()
         assert isinstance(await ask(keeper, REST, old), UserCaller)
         new = token_of(file)
         assert isinstance(await ask(keeper, REST, new), UserCaller)
         step(file)
-        assert keyring.look()
+        assert keyring.reload_if_changed()
 
         assert isinstance(await ask(keeper, REST, old), RejectedCaller)
         assert isinstance(await ask(keeper, AUTH, old), RejectedCaller)
@@ -312,7 +312,7 @@ async def test_a_broken_file_harms_nobody(nats: NatsServer, file: Path) -> None:
         token = token_of(file)
         file.write_text("[")
 
-        assert not keyring.look()
+        assert not keyring.reload_if_changed()
         assert isinstance(await ask(keeper, REST, token), UserCaller)
 
 

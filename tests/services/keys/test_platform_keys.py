@@ -37,7 +37,7 @@ def test_a_file_that_is_as_it_was_is_not_read_again(file: Path) -> None:
     own = PlatformKeys(Auth(signing_keys_path=str(file)))
     before = own.keys
 
-    assert not own.look()
+    assert not own.reload_if_changed()
     assert own.keys is before
 
 
@@ -49,10 +49,10 @@ def test_each_step_of_a_rotation_is_taken_over_once(file: Path) -> None:
         replacement.write_text(done.text)
         replacement.replace(file)
 
-        assert own.look()
+        assert own.reload_if_changed()
         assert ids(own) == [None, *kids(done.text)]
         assert len(ids(own)) == 1 + count
-        assert not own.look()
+        assert not own.reload_if_changed()
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_told_once(
     before = own.keys
     file.write_text(text, errors="surrogateescape")
 
-    assert not own.look()
-    assert not own.look()
+    assert not own.reload_if_changed()
+    assert not own.reload_if_changed()
     assert own.keys is before
     assert capsys.readouterr().out.count("the previous keys stay in use") == 1
 
     file.write_text(new_list())
-    assert own.look()
+    assert own.reload_if_changed()
 
 
 def test_a_file_that_is_gone_changes_nothing(file: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_file_that_is_gone_changes_nothing(file: Path) -> None:
     before = own.keys
     file.unlink()
 
-    assert not own.look()
+    assert not own.reload_if_changed()
     assert own.keys is before
 
 

@@ -1,8 +1,9 @@
 """A cache of documents that providers publish (discovery, keys), so that a sign-in need not fetch them. They last an hour."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+
+from schemas.bounded_cache import BoundedCache
 
 Published = dict[str, object]
 
@@ -20,7 +21,7 @@ class _CachedDocument:
 class DocumentCache:
     """Documents by URL. Beyond 256 the least recently used is evicted."""
 
-    _cached: OrderedDict[str, _CachedDocument] = field(default_factory=OrderedDict)
+    _cached: BoundedCache[str, _CachedDocument] = field(default_factory=lambda: BoundedCache(_MOST))
 
     async def get(
         self, url: str, now: float, fetch: Callable[[], Awaitable[Published]], *, lasts_s: float = LASTS_S
@@ -29,11 +30,8 @@ class DocumentCache:
         cached = self._cached.get(url)
         # A time in the future is that of a clock that was set back since: how old the document is is unknown.
         if cached is not None and 0 <= now - cached.fetched_at < lasts_s:
-            self._cached.move_to_end(url)
+            self._cached.refresh(url)
             return cached.document
         document = await fetch()
-        self._cached[url] = _CachedDocument(document, now)
-        self._cached.move_to_end(url)
-        while len(self._cached) > _MOST:
-            self._cached.popitem(last=False)
+        self._cached.put(url, _CachedDocument(document, now))
         return document

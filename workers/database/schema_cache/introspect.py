@@ -48,7 +48,7 @@ class IntrospectOptions:
 async def introspect(connection: asyncpg.Connection, options: IntrospectOptions, version: int) -> Catalog:
     """Read the system catalogs in one snapshot and return them as a catalog with the given version.
 
-    Raises: asyncpg.PostgresError, TimeoutError, OSError; LockNotAvailableError after 500 ms if a migration locks a catalog.
+    Raises: asyncpg.PostgresError, TimeoutError, OSError; asyncpg.LockNotAvailableError after 500 ms if a migration locks a catalog.
     """
     documents, views = await _read(connection, options)
     return await asyncio.to_thread(_build, documents, views, options, version)

@@ -7,7 +7,7 @@ their own (the scheduler's jobs, project files), which are not traced.
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
-from broker.observability.tracing import Tracing
+from broker.observability.spans import Tracing
 from workers.database.errors import DatabaseError
 from workers.database.transactions.model import Statement
 

@@ -1,4 +1,4 @@
-"""The operations, listed in `OPERATIONS`. A module here is one area; its `operations()` returns what it adds."""
+"""The operations, listed by `operation_table`. A module here is one area; its `operations()` returns what it adds."""
 
 from workers.management.interface.operation import OperationTable
 from workers.management.operations import (

@@ -77,7 +77,8 @@ class TypegenForeignKey(Struct, frozen=True):
     columns: list[str]
     referenced: str
     referenced_columns: list[str]
-    is_one_to_one: bool
+    is_one_to_one: bool | None
+    """None: types do not say it."""
 
 
 class TypegenDatabase(Struct, frozen=True):

@@ -64,14 +64,22 @@ _JSON = """export type Json =
 Lines = list[str]
 
 
-def typescript(database: TypegenDatabase) -> str:
-    """Return the whole file."""
+def typescript(database: TypegenDatabase, *, version: str = "") -> str:
+    """Return the whole file; `version` tells the clients which version of PostgREST answers."""
     schemas = schemas_of(database)
-    body = _block(
-        "export type Database =", [line for schema in schemas for line in _schema(database, schema)]
-    )
+    lines = [line for schema in schemas for line in _schema(database, schema)]
+    body = _block("export type Database =", [*(_version(version) if version else ()), *lines])
     tail = resources.files("workers.project.types").joinpath("typescript_tail.ts").read_text(encoding="utf-8")
     return "\n".join([_JSON, *body, "", tail, *_constants(schemas), ""])
+
+
+def _version(version: str) -> Lines:
+    comment = [
+        "// Allows to automatically instantiate createClient with right options",
+        "// instead of createClient<Database, { PostgrestVersion: 'XX' }>(URL, KEY)",
+    ]
+    text = json.dumps(version, ensure_ascii=False)
+    return [*comment, *_block("__InternalSupabase:", [f"PostgrestVersion: {text}"])]
 
 
 def ts_type(database: TypegenDatabase, id: int) -> str:
@@ -172,7 +180,7 @@ def _relationships(links: Sequence[TypegenForeignKey]) -> Lines:
             "  {",
             f"    foreignKeyName: {json.dumps(link.name)}",
             f"    columns: {json.dumps(link.columns)}",
-            f"    isOneToOne: {json.dumps(link.is_one_to_one)}",
+            *([] if link.is_one_to_one is None else [f"    isOneToOne: {json.dumps(link.is_one_to_one)}"]),
             f"    referencedRelation: {json.dumps(link.referenced)}",
             f"    referencedColumns: {json.dumps(link.referenced_columns)}",
             "  },",

@@ -13,7 +13,7 @@ from workers.sql.compose import Param, ParameterSlot
 
 
 class OutputColumn(StrEnum):
-    """The columns that a statement may give, in the order of `Prepared.columns`."""
+    """The columns that a statement may give, named by `RestStatement.columns`."""
 
     BODY = "body"
     PAGE_TOTAL = "page_total"

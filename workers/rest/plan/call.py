@@ -22,7 +22,7 @@ def plan_call(
 ) -> FunctionCall:
     """Choose the overload that takes the arguments given.
 
-    Raises: NoFunction, AmbiguousFunction.
+    Raises: DatabaseFunctionNotFound, AmbiguousFunction.
     """
     names = _names_given(request, payload)
     is_post = request.method == "POST"

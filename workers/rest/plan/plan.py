@@ -54,7 +54,7 @@ def make_plan(
 
 
 def find_relation(request: ApiRequest, catalog: Catalog, options: RestOptions) -> CatalogRelation:
-    """Find the relation a path names. Raises: NoRelation."""
+    """Find the relation a path names. Raises: RelationNotFound."""
     relation = catalog.relations.get((request.schema, request.target))
     if relation is not None:
         return relation

@@ -1,6 +1,6 @@
 """Step three: the one statement that answers a request. Pure.
 
-It gives one row: total, number of rows, what functions set for the response, and the body (`Out` names the columns).
+It gives one row: total, number of rows, what functions set for the response, and the body (`OutputColumn` names the columns).
 Source: docs/reference/rest.md, sections 3 and 24.
 """
 

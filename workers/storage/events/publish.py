@@ -52,7 +52,7 @@ class PublishResult(Struct, frozen=True):
 
 
 async def ensure_events(connection: NatsConnection, limits: EventStreamLimits) -> None:
-    """Create the stream, or change it to these limits. Raises: Unavailable, JetStreamRefused."""
+    """Create the stream, or change it to these limits. Raises: Unavailable, JetStreamError."""
     await ensure_stream(
         connection,
         STREAM,

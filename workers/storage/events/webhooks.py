@@ -75,7 +75,7 @@ class WebhookPoster:
     _lost_at: float | None = field(default=None, init=False)
 
     async def prepare(self) -> None:
-        """Create the consumer: from then on the stream retains events for it. Raises: Unavailable, JetStreamRefused."""
+        """Create the consumer: from then on the stream retains events for it. Raises: Unavailable, JetStreamError."""
         await durable_consumer.ensure_consumer(self.connection, CONSUMER)
 
     async def run(self) -> None:

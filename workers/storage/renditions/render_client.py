@@ -5,7 +5,6 @@ storage.
 import math
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from broker.requests.call import Calls
 from broker.subjects import IMAGES
 from broker.token_buckets import Buckets
 from schemas.blobs import BlobReference
+from schemas.bounded_cache import BoundedCache
 from schemas.errors import ApiError, DeadlineExceeded, Unavailable
 from schemas.http import Request, Response
 from schemas.images.transform import Rendered, RenderOrder
@@ -96,11 +96,11 @@ class CachedRenderer:
     def __init__(
         self, render: ImageMaker, blobs: BlobStore, most: int = _MOST, clients: Buckets | None = None
     ) -> None:
-        self._render, self._blobs, self._most = render, blobs, most
+        self._render, self._blobs = render, blobs
         self._clients = clients or Buckets(0, 1)
         self.new_bytes = 0
         """Bytes of new renditions since the sweep of the cache last reset it."""
-        self._cache: OrderedDict[BlobReference, _CachedRendition] = OrderedDict()
+        self._cache: BoundedCache[BlobReference, _CachedRendition] = BoundedCache(most)
 
     async def __call__(
         self, order: RenderOrder, request_id: str, budget_ms: int, client: str = ""
@@ -112,8 +112,7 @@ class CachedRenderer:
         name = order.result
         entry = self._cache.get(name)
         if entry is not None and await self._is_there(entry):
-            self._cache[name] = entry
-            self._cache.move_to_end(name)
+            self._cache.put(name, entry)
             return entry.rendered
         is_new = not await self._is_made(order)
         if is_new and client:
@@ -122,9 +121,7 @@ class CachedRenderer:
         if is_new and not rendered.is_source:
             self.new_bytes += rendered.size
         place = transform(name.version, name.transform)
-        self._cache[name] = _CachedRendition(rendered, place, self._blobs.local_path(place))
-        if len(self._cache) > self._most:
-            self._cache.popitem(last=False)
+        self._cache.put(name, _CachedRendition(rendered, place, self._blobs.local_path(place)))
         return rendered
 
     async def _is_made(self, order: RenderOrder) -> bool:

@@ -10,7 +10,7 @@ import type { NameMatch } from "../generated/operations.ts";
 import { pages } from "../pages.ts";
 import { texts } from "../texts.ts";
 import { pageCommands } from "./commands.ts";
-import { useListedPages } from "./Shell.tsx";
+import { useListedPages } from "./listedPages.ts";
 import { chooseTheme, themes } from "./theme.ts";
 
 interface Entry {

@@ -10,14 +10,13 @@ import { Button, IconButton } from "../components/Button.tsx";
 import { Icon } from "../components/Icon.tsx";
 import { Loading } from "../components/states.tsx";
 import { toast } from "../components/toasts.ts";
-import { pages } from "../pages.ts";
 import { texts } from "../texts.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import { Help } from "./Help.tsx";
-import type { PageEntry, PageGroup } from "./page.ts";
+import { useListedPages } from "./listedPages.ts";
+import type { PageGroup } from "./page.ts";
 import { Palette } from "./Palette.tsx";
 
-const order = ["reader", "developer", "owner"] as const;
 const retryMs = 3_000;
 
 /** The shell of a signed-in administrator. */
@@ -76,12 +75,6 @@ export function Shell() {
       <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </div>
   );
-}
-
-/** Return the pages that the administrator can use, in the order of the list. */
-export function useListedPages(): readonly PageEntry[] {
-  const me = useMe();
-  return pages.filter((page) => page.group !== null && order.indexOf(page.right) <= order.indexOf(me.rights));
 }
 
 function Navigation({ path }: { path: string }) {

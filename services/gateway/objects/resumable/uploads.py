@@ -72,10 +72,10 @@ class ResumableUploads:
     """Answers requests of resumable uploads."""
 
     def __init__(
-        self, calls: Calls, blobs: BlobStore, address: PublicAddress, patience: TransferLimits
+        self, calls: Calls, blobs: BlobStore, address: PublicAddress, limits: TransferLimits
     ) -> None:
         self._calls, self._blobs, self._address = calls, blobs, address
-        self._patience = patience
+        self._limits = limits
         self._writing: dict[asyncio.Task[PoolReply], tuple[str, UploadPiece]] = {}
 
     async def answer(self, request: web.BaseRequest, asked: Request) -> PoolReply:
@@ -107,7 +107,7 @@ class ResumableUploads:
             return answer
         await send_continue(request)
         lease = UploadLease(self._calls, asked, expected.ticket, began_at)
-        pace = TransferRate(self._patience)
+        pace = TransferRate(self._limits)
         piece = UploadPiece(self._calls, self._blobs, request, asked, expected, lease, checksum, pace)
         return await self._finish(id, piece)
 

@@ -62,12 +62,12 @@ async def test_renewed_certificate_is_served_without_a_restart(pair: Tls, tmp_pa
     renewed.mkdir()
     certificate_for_loopback(renewed)
 
-    assert not certificate.look()
+    assert not certificate.reload_if_changed()
     shutil.copy(renewed / "cert.pem", pair.cert_path)
-    assert not certificate.look(), "half of a pair is none"
+    assert not certificate.reload_if_changed(), "half of a pair is none"
     assert await _served_at(port) == first
     shutil.copy(renewed / "key.pem", pair.key_path)
-    assert certificate.look()
+    assert certificate.reload_if_changed()
     assert await _served_at(port, renewed / "cert.pem") != first
     server.close()
     await server.wait_closed()

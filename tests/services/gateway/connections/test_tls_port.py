@@ -161,7 +161,7 @@ async def test_a_key_of_another_kind_replaces_the_first(pair: Tls, tmp_path: Pat
     for name in ("cert.pem", "key.pem"):
         (tmp_path / name).write_bytes((renewed / name).read_bytes())
 
-    assert certificate.look()
+    assert certificate.reload_if_changed()
     shown = set()
     for ciphers in ("ECDHE+ECDSA:ECDHE+aRSA", "ECDHE+aRSA"):
         context = ssl.create_default_context(cafile=str(renewed / "cert.pem"))
@@ -182,10 +182,10 @@ async def test_the_first_pair_that_can_be_used_is_served(tmp_path: Path) -> None
     certificate_for_loopback(own)
     certificate = Certificate([(folder / "cert.pem", folder / "key.pem") for folder in (issued, own)])
 
-    assert not certificate.look()
+    assert not certificate.reload_if_changed()
     certificate_for_loopback(issued)
-    assert certificate.look()
-    assert not certificate.look()
+    assert certificate.reload_if_changed()
+    assert not certificate.reload_if_changed()
 
 
 async def test_http_is_sent_to_https(nats: NatsServer, pair: Tls) -> None:

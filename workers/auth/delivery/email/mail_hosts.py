@@ -3,7 +3,6 @@ show. Answers are cached for five minutes. Source: docs/reference/auth.md, secti
 """
 
 import asyncio
-import importlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
@@ -11,8 +10,6 @@ from typing import Protocol
 TIMEOUT_S = 3.0
 LASTS_S = 300.0
 _MOST = 4096
-_QUERIES = "workers.auth.delivery.email.mail_host_queries"
-"""Loaded at the first query, in a thread: importing the DNS library takes 0.1 s."""
 
 
 class MailHostSource(Protocol):
@@ -36,7 +33,7 @@ class MailHosts:
         if cached is not None and self._clock() - cached[1] < LASTS_S:
             return cached[0]
         if self._source is None:
-            self._source = (await asyncio.to_thread(importlib.import_module, _QUERIES)).MailHostResolver()
+            self._source = await asyncio.to_thread(_system_resolver)
         takes = await self._source.takes_mail(host, TIMEOUT_S)
         if takes is None:
             return True
@@ -45,3 +42,10 @@ class MailHosts:
         while len(self._cached) > _MOST:
             self._cached.popitem(last=False)
         return takes
+
+
+def _system_resolver() -> MailHostSource:
+    """Load the DNS library, which takes 0.1 s: so in a thread, at the first query."""
+    from workers.auth.delivery.email.mail_host_queries import MailHostResolver
+
+    return MailHostResolver()

@@ -42,7 +42,7 @@ class DatabaseHook:
         """Call the function and return the JSON of its result; SQL's null is `null`.
 
         `transaction`: run in it; an error of the function aborts it.
-        Raises: AuthError, RaisedError with the function's own words among them; Disconnected and its siblings.
+        Raises: AuthError, ProjectSqlError with the function's own words among them; Disconnected and its siblings.
         """
         del (
             id

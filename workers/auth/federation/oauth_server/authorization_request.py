@@ -72,7 +72,7 @@ def redirect_uri_of(fields: Mapping[str, str], client: OAuthClient) -> str:
 def parse_authorization_request(
     fields: Mapping[str, str], client: OAuthClient, default_scope: str
 ) -> NewAuthorization:
-    """Parse the request of a registered client. Raises: BadQuestion; AuthError (400) as the two functions above."""
+    """Parse the request of a registered client. Raises: BadAuthorizationRequest; AuthError (400) as the two functions above."""
     redirect_uri = redirect_uri_of(fields, client)
     for name, most in _LONGEST.items():
         if len(fields.get(name, "")) > most:

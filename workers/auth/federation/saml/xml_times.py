@@ -21,7 +21,7 @@ class BadTime(ValueError):
 
 
 def read_time(text: str) -> datetime | None:
-    """Parse a time; without a zone it is UTC. None for an empty text. Raises: BadMoment."""
+    """Parse a time; without a zone it is UTC. None for an empty text. Raises: BadTime."""
     if not text:
         return None
     match = _MOMENT.fullmatch(text)

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from workers.database.transactions.interactive import statement
@@ -71,31 +72,11 @@ class PolicyFacts(Struct, frozen=True):
     check: str | None = None
 
 
-class _Expressions(Struct):
-    policies: list[PolicyFacts]
-    defaults: dict[str, str]
-
-
-class _TableRow(Struct):
-    oid: str
-    kind: str
-    owner: str
-    may_use_schema: bool
-    is_enabled: bool
-    is_forced: bool
-    is_owner: bool
-    bypasses: bool
-    privileges: TablePrivileges
-    columns: list[ColumnRights]
-    triggers: list[str]
-    is_invoker: bool
-    below: list[RelationName]
-
-
 class TableFacts(Struct, frozen=True):
     """A table or view, the rights of a role on it, and its policies.
 
-    `triggers` run before a row is written; `is_invoker` and `below` are of views: whose rights apply below, and on which tables.
+    Its fields from `kind` to `below` are those of the statement `table`, the last two those of `expressions`. `triggers` run before
+    a row is written; `is_invoker` and `below` are of views: whose rights apply below, and on which tables.
     """
 
     schema: str
@@ -157,25 +138,7 @@ async def read_facts(context: OperationContext, schema: str, table: str, role: s
         statement(_SQL["expressions"], *values),
         timeout_s=context.settings.statement_timeout_s,
     )
-    tables, texts = decode_rows(rows, _TableRow), decode_rows(expressions, _Expressions)
+    tables, texts = decode_rows(rows, dict[str, object]), decode_rows(expressions, dict[str, object])
     if not tables or not texts:
         raise not_found(f"table or view {schema}.{table}, or role {role}")
-    row = tables[0]
-    return TableFacts(
-        schema=schema,
-        table=table,
-        kind=row.kind,
-        owner=row.owner,
-        may_use_schema=row.may_use_schema,
-        is_enabled=row.is_enabled,
-        is_forced=row.is_forced,
-        is_owner=row.is_owner,
-        bypasses=row.bypasses,
-        privileges=row.privileges,
-        columns=row.columns,
-        triggers=row.triggers,
-        is_invoker=row.is_invoker,
-        below=row.below,
-        policies=texts[0].policies,
-        defaults=texts[0].defaults,
-    )
+    return msgspec.convert({"schema": schema, "table": table, **tables[0], **texts[0]}, TableFacts)

@@ -26,7 +26,6 @@ from pg_roles as role where role.rolname = $1::text
 -- name: table
 -- A relation ($1 schema, $2 name) and the rights of a role ($3) on it.
 select json_build_object(
-  'oid', relation.oid::text,
   'kind', case relation.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view'
     when 'm' then 'materialized view' else 'foreign table' end,
   'owner', owner.rolname,

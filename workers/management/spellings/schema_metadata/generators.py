@@ -3,7 +3,7 @@
 TypeScript is that of `headwater gen types typescript` (workers/project/types); the others are those of the interface (`types/`).
 """
 
-import json
+import msgspec
 
 from schemas.database_logins import DEVELOPER
 from workers.management.spellings.schema_metadata.errors import MetadataError, bad_request
@@ -35,13 +35,6 @@ from workers.project.types.read_catalog import read_database
 from workers.project.types.typescript import typescript
 from workers.sql import compose
 
-_DATABASE = "export type Database = {\n"
-_VERSION = """  // Allows to automatically instantiate createClient with right options
-  // instead of createClient<Database, { PostgrestVersion: 'XX' }>(URL, KEY)
-  __InternalSupabase: {
-    PostgrestVersion: %s
-  }
-"""
 _ACCESS = ("internal", "public", "private", "package")
 _ROWS = b"{c,r,v,m,p,f}"
 _KINDS = ("schemas", "tables", "foreign_tables", "views", "materialized_views", "columns", "types")
@@ -94,27 +87,11 @@ async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
     database = session.database
     async with database.place(), open_connection(await database.session_url(DEVELOPER)) as connection:
         await connection.execute(f"set role {compose.quoted(OWNER)}")
-        text = typescript(await read_database(connection, schemas))
+        types = await read_database(connection, schemas)
     if not query_boolean(request, "detect_one_to_one_relationships"):
-        text = without_one_to_one(text)
-    version = request.query.get("postgrest_version", "")
-    return with_version(text, version) if version else text
-
-
-def without_one_to_one(text: str) -> str:
-    """Return TypeScript whose relationships do not say whether they are one to one."""
-    lines, is_inside = [], False
-    for line in text.splitlines(keepends=True):
-        word = line.strip()
-        is_inside = word == "Relationships: [" or (is_inside and word != "]")
-        if not (is_inside and word in ("isOneToOne: true", "isOneToOne: false")):
-            lines.append(line)
-    return "".join(lines)
-
-
-def with_version(text: str, version: str) -> str:
-    """Return TypeScript that tells the clients which version of PostgREST answers."""
-    return text.replace(_DATABASE, _DATABASE + _VERSION % json.dumps(version, ensure_ascii=False), 1)
+        links = [msgspec.structs.replace(link, is_one_to_one=None) for link in types.links]
+        types = msgspec.structs.replace(types, links=links)
+    return typescript(types, version=request.query.get("postgrest_version", ""))
 
 
 def _filters(request: MetadataRequest) -> tuple[Filter, Filter]:

@@ -54,7 +54,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 class _Layout:
-    """Writes tokens; `_indents` has the indent of each open bracket."""
+    """Writes tokens; `_brackets` has, of each open bracket, the indent and whether it stays on its line."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens, self._at = tokens, 0

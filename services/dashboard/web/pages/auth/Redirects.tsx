@@ -5,7 +5,7 @@ import { Button } from "../../components/Button.tsx";
 import { Field } from "../../components/Field.tsx";
 import { ErrorNote } from "../../components/states.tsx";
 import type { SettingEntry, SettingsList } from "../../generated/operations.ts";
-import { SourceBadge } from "../settings/Values.tsx";
+import { SourceBadge } from "../settings/settingValue.tsx";
 import { OpenSetting, SettingRows } from "./SettingRows.tsx";
 import { authTexts } from "./texts.ts";
 

@@ -7,7 +7,7 @@ import { Button } from "../../components/Button.tsx";
 import { Switch } from "../../components/Field.tsx";
 import type { SettingEntry, SettingsList } from "../../generated/operations.ts";
 import { EditSetting } from "../settings/EditSetting.tsx";
-import { SourceBadge, valueOf } from "../settings/Values.tsx";
+import { SourceBadge, valueOf } from "../settings/settingValue.tsx";
 import { entriesOf, labelOf, type SettingGroup } from "./groups.ts";
 import { authTexts as texts } from "./texts.ts";
 

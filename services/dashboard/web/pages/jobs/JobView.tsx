@@ -11,7 +11,7 @@ import { Time } from "../../components/Time.tsx";
 import { formatMs } from "../../format.ts";
 import type { Job, JobRunRow } from "../../generated/operations.ts";
 import { JobForm } from "./JobForm.tsx";
-import { toneOf } from "./Scheduled.tsx";
+import { toneOf } from "./runTone.ts";
 import { jobsTexts } from "./texts.ts";
 
 const texts = jobsTexts.cron;

@@ -10,6 +10,7 @@ import type { Job } from "../../generated/operations.ts";
 import { ExtensionView } from "./ExtensionView.tsx";
 import { JobForm } from "./JobForm.tsx";
 import { JobView } from "./JobView.tsx";
+import { toneOf } from "./runTone.ts";
 import { jobsTexts } from "./texts.ts";
 
 const texts = jobsTexts.cron;
@@ -51,11 +52,6 @@ export default function Scheduled() {
       {isCreating && <JobForm job={null} onClose={() => setCreating(false)} />}
     </>
   );
-}
-
-/** Return how a status is marked. */
-export function toneOf(status: string | null): "good" | "bad" | "neutral" {
-  return status === "succeeded" ? "good" : status === "failed" ? "bad" : "neutral";
 }
 
 const columns: readonly Column<Job>[] = [

@@ -7,7 +7,7 @@ import { Field, Switch } from "../../components/Field.tsx";
 import { Note } from "../../components/states.tsx";
 import type { JsonValue, SettingEntry } from "../../generated/operations.ts";
 import { settingsTexts } from "./texts.ts";
-import { SourceBadge, valueOf } from "./Values.tsx";
+import { SourceBadge, valueOf } from "./settingValue.tsx";
 
 const texts = settingsTexts.values;
 

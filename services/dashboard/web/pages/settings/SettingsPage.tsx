@@ -1,8 +1,7 @@
-import { lazy, Suspense } from "react";
-import { useGo, useSubpath } from "../../address.tsx";
+import { lazy } from "react";
 import { useMay } from "../../api/hooks.ts";
-import { PageHeader, Tabs } from "../../components/basics.tsx";
-import { Loading } from "../../components/states.tsx";
+import { PageHeader } from "../../components/basics.tsx";
+import { PageTabs } from "../../components/PageTabs.tsx";
 import { settingsTexts as texts } from "./texts.ts";
 import "./settings.css";
 
@@ -13,37 +12,16 @@ const parts = {
   administrators: lazy(() => import("./Administrators.tsx")),
   tokens: lazy(() => import("./Tokens.tsx")),
   account: lazy(() => import("./Account.tsx")),
-  audit: lazy(() => import("./Audit.tsx")),
 };
-type Part = keyof typeof parts;
+const withAudit = { ...parts, audit: lazy(() => import("./Audit.tsx")) };
 
 /** The platform's settings, keys and administrators, one's own account, and what administrators did. */
 export default function SettingsPage() {
-  const [part] = useSubpath();
-  const go = useGo();
   const mayAudit = useMay("audit.list");
-  const ids = (Object.keys(parts) as Part[]).filter((id) => id !== "audit" || mayAudit);
-  const selected = ids.find((id) => id === part) ?? "values";
   return (
     <>
       <PageHeader title={texts.title} />
-      <Tabs
-        label={texts.title}
-        selected={selected}
-        onSelect={(id) => go(`settings/${id}`)}
-        tabs={ids.map((id) => {
-          const Content = parts[id];
-          return {
-            id,
-            title: texts.tabs[id],
-            content: (
-              <Suspense fallback={<Loading />}>
-                <Content />
-              </Suspense>
-            ),
-          };
-        })}
-      />
+      <PageTabs path="settings" label={texts.title} parts={mayAudit ? withAudit : parts} titles={texts.tabs} />
     </>
   );
 }

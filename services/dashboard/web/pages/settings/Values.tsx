@@ -1,18 +1,18 @@
 /** Every setting: the value in force, where it comes from, and a change that applies at once where that is possible. */
 
-import { type ReactNode, useMemo } from "react";
+import { useMemo } from "react";
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { Badge, Card, Toolbar } from "../../components/basics.tsx";
+import { Card, Toolbar } from "../../components/basics.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { Checkbox, SearchField } from "../../components/Field.tsx";
 import { Note, QueryView } from "../../components/states.tsx";
 import type { SettingEntry, SettingsList } from "../../generated/operations.ts";
 import { EditSetting } from "./EditSetting.tsx";
+import { SourceBadge, valueOf } from "./settingValue.tsx";
 import { settingsTexts } from "./texts.ts";
 
 const texts = settingsTexts.values;
-const tones = { database: "accent", environment: "warn", file: "neutral" } as const;
 
 export default function Values() {
   const all = useOperation("settings.list", {});
@@ -75,18 +75,3 @@ const columns: readonly Column<SettingEntry>[] = [
     isMinor: true,
   },
 ];
-
-/** A mark of where a value comes from. */
-export function SourceBadge({ source }: { source: string }) {
-  if (source === "default") return <span className="faint">{texts.sources["default"]}</span>;
-  return <Badge tone={tones[source as keyof typeof tones] ?? "neutral"}>{texts.sources[source] ?? source}</Badge>;
-}
-
-/** A value in a line; secrets are not shown. */
-export function valueOf(entry: Pick<SettingEntry, "value" | "is_secret" | "is_set">): ReactNode {
-  if (entry.is_secret) {
-    return <span className="faint">{entry.is_set && entry.value !== "" ? texts.secretSet : texts.notSet}</span>;
-  }
-  if (entry.value === "" || entry.value === null) return <span className="faint">{texts.empty}</span>;
-  return <code>{typeof entry.value === "string" ? entry.value : JSON.stringify(entry.value)}</code>;
-}

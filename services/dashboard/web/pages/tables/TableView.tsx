@@ -1,31 +1,26 @@
 import { useMemo, useRef, useState } from "react";
-import { Link, pathOf } from "../../address.tsx";
+import { pathOf } from "../../address.tsx";
 import { useMay, useOperation } from "../../api/hooks.ts";
-import { PageHeader, Toolbar } from "../../components/basics.tsx";
-import { Button, IconButton } from "../../components/Button.tsx";
+import { PageHeader } from "../../components/basics.tsx";
 import { confirm } from "../../components/Dialog.tsx";
-import { Switch } from "../../components/Field.tsx";
-import { Icon } from "../../components/Icon.tsx";
-import { Menu } from "../../components/Menu.tsx";
 import { ErrorState, Loading } from "../../components/states.tsx";
 import type { DescribedTable, RowOfPage, TableColumn } from "../../generated/operations.ts";
 import { CodeDialog } from "./CodeDialog.tsx";
 import { ConflictDialog } from "./ConflictDialog.tsx";
-import { reportError, type SeenRow, useEdits } from "./edits.ts";
-import { downloadRows, type FileFormat } from "./download.ts";
-import { FilterBar } from "./FilterBar.tsx";
+import { reportError, type SeenRow, seenRowOf, useEdits } from "./edits.ts";
+import { downloadRows } from "./download.ts";
 import { Grid } from "./Grid.tsx";
 import { NoRows } from "./NoRows.tsx";
 import { RowsFoot } from "./RowsFoot.tsx";
+import { CallerBanner, RowsToolbar } from "./RowsToolbar.tsx";
 import { RowCountNote } from "./RowCountNote.tsx";
 import { useRowWindow } from "./rowWindow.ts";
-import { TableBadges } from "./TableBadges.tsx";
 import { type OpenDialog, TableDialogs } from "./TableDialogs.tsx";
+import { BackToTables, TableHead } from "./TableHead.tsx";
 import { tablesTexts as texts } from "./texts.ts";
-import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparated, valuesOf } from "./values.ts";
-import { ViewAs } from "./ViewAs.tsx";
+import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparated } from "./values.ts";
 import { useTableCommands } from "./commands.ts";
-import { filterInputs, sortInputs, useCallerName, useViewState } from "./viewState.ts";
+import { filterInputs, nextSorts, parseKey, sortInputs, useCallerName, useViewState } from "./viewState.ts";
 
 /** A table or view: what it is, and its rows. */
 export function TableView({ schema, name }: { schema: string; name: string }) {
@@ -33,14 +28,10 @@ export function TableView({ schema, name }: { schema: string; name: string }) {
   if (described.data) return <Rows table={described.data.table} />;
   return (
     <>
-      <PageHeader title={name} info={<Back schema={schema} />} />
+      <PageHeader title={name} info={<BackToTables schema={schema} />} />
       {described.error ? <ErrorState error={described.error} onRetry={() => void described.refetch()} /> : <Loading />}
     </>
   );
-}
-
-function Back({ schema }: { schema: string }) {
-  return <Link to={pathOf("tables", schema)} className="tables-back">{texts.list.back}</Link>;
 }
 
 function Rows({ table }: { table: DescribedTable }) {
@@ -86,13 +77,7 @@ function Rows({ table }: { table: DescribedTable }) {
     [query.data],
   );
   const chosen = rows.filter((row, index) => selection.has(rowId(row, index)));
-  const seenRow = (row: RowOfPage): SeenRow => ({
-    key: row.key,
-    version: row.version,
-    seen: Object.fromEntries(
-      Object.entries(valuesOf(columns, row)).filter((_, index) => !row.shortened.includes(index)),
-    ),
-  });
+  const seenRow = (row: RowOfPage) => seenRowOf(columns, row);
   const openRow = (row: RowOfPage) => table.key.length && changeSearch({ row: JSON.stringify(row.key) }, false);
   const deleteRows = async (doomed: readonly SeenRow[]) => {
     const isConfirmed = await confirm({
@@ -107,16 +92,6 @@ function Rows({ table }: { table: DescribedTable }) {
     setSelection(new Set());
     await edits.remove(doomed).catch(reportError);
   };
-  const onSort = (column: string, isAdded: boolean) => {
-    const others = state.sorts.filter((sort) => sort.column !== column);
-    const present = state.sorts.find((sort) => sort.column === column);
-    const next = !present
-      ? [{ column, isDescending: false }]
-      : present.isDescending
-      ? []
-      : [{ column, isDescending: true }];
-    view.setSorts(isAdded ? [...others, ...next] : next);
-  };
   const onCopy = (cell: { row: RowOfPage; column: TableColumn | null } | null) => {
     if (chosen.length > 0) return tabSeparated([columns.map(({ name }) => name), ...chosen.map((row) => row.cells)]);
     if (!cell) return null;
@@ -129,7 +104,6 @@ function Rows({ table }: { table: DescribedTable }) {
     if (!row || !column || !may.update || !isWritable(column)) return;
     edits.write(seenRow(row), { [column.name]: cells[0]![0]! }).catch(reportError);
   };
-  const download = (format: FileFormat) => void downloadRows(request, format).catch(reportError);
   useTableCommands({
     insert: may.insert ? () => setOpen({ kind: "insert" }) : null,
     undo: () => void edits.undoLast(),
@@ -141,60 +115,27 @@ function Rows({ table }: { table: DescribedTable }) {
   if (!query.isPlaceholderData) viewId.current = JSON.stringify([request, state.isAtEnd, visit]);
   return (
     <>
-      <PageHeader
-        title={table.name}
-        info={
-          <>
-            <Back schema={table.schema} />
-            <TableBadges table={table} />
-          </>
-        }
-        actions={
-          <>
-            {may.insert && (
-              <Button variant="primary" icon="plus" onPress={() => setOpen({ kind: "insert" })}>
-                {texts.head.insert}
-              </Button>
-            )}
-            {may.insert && mayImport && (
-              <Button icon="upload" onPress={() => setOpen({ kind: "import" })}>{texts.head.import}</Button>
-            )}
-            <Menu
-              label={texts.head.export}
-              button={<Button icon="download">{texts.head.export}</Button>}
-              entries={(["csv", "json", "ndjson"] as const).map((format) => ({
-                id: format,
-                label: texts.export.all(format.toUpperCase()),
-                onAction: () => download(format),
-              }))}
-            />
-            <Button icon="code" onPress={() => changeSearch({ show: "code" }, false)}>{texts.head.code}</Button>
-          </>
-        }
+      <TableHead
+        table={table}
+        mayInsert={may.insert}
+        mayImport={may.insert && mayImport}
+        onOpen={setOpen}
+        onCode={() => changeSearch({ show: "code" }, false)}
+        onExport={(format) => void downloadRows(request, format).catch(reportError)}
       />
-      <Toolbar label={texts.filters.label}>
-        <FilterBar columns={columns} state={state} onFilters={view.setFilters} onSorts={view.setSorts} />
-        <ViewAs caller={viewAs} onChange={view.setViewAs} />
-        <span className="tables-toolbar-end">
-          <Switch isSelected={isLive} onChange={(isOn) => changeSearch({ live: isOn ? "on" : null })}>
-            {texts.filters.live}
-          </Switch>
-          <IconButton
-            icon="refresh"
-            size="small"
-            label={texts.head.refresh}
-            isPending={query.isFetching && !query.isFetchingNextPage && !query.isFetchingPreviousPage && !isLive}
-            onPress={() => void edits.readAgain()}
-          />
-        </span>
-      </Toolbar>
+      <RowsToolbar
+        columns={columns}
+        view={view}
+        isLive={isLive}
+        isReading={query.isFetching && !query.isFetchingNextPage && !query.isFetchingPreviousPage && !isLive}
+        onRefresh={() => void edits.readAgain()}
+      />
       {viewAs && (
-        <div className="tables-banner" role="status">
-          <Icon name="eye" />
-          <span>{texts.view.banner(caller)} {texts.view.bannerHint}</span>
-          <Button size="small" onPress={() => setOpen({ kind: "why", key: null })}>{texts.view.why}</Button>
-          <Button size="small" variant="quiet" onPress={() => view.setViewAs(null)}>{texts.view.leave}</Button>
-        </div>
+        <CallerBanner
+          caller={caller}
+          onWhy={() => setOpen({ kind: "why", key: null })}
+          onLeave={() => view.setViewAs(null)}
+        />
       )}
       <div className="tables-frame">
         {query.error && !query.data
@@ -213,7 +154,7 @@ function Rows({ table }: { table: DescribedTable }) {
                 sorts={state.sorts}
                 selection={selection}
                 openId={rowKey ? JSON.stringify(Object.values(rowKey)) : null}
-                onSort={onSort}
+                onSort={(column, isAdded) => view.setSorts(nextSorts(state.sorts, column, isAdded))}
                 onSelect={setSelection}
                 onOpen={openRow}
                 mayEdit={(column) => may.update && isWritable(column)}
@@ -280,14 +221,4 @@ function Rows({ table }: { table: DescribedTable }) {
       <ConflictDialog edits={edits} rowWindow={rowWindow} />
     </>
   );
-}
-
-function parseKey(text: string | undefined): RowOfPage["key"] | null {
-  if (!text) return null;
-  try {
-    const key: unknown = JSON.parse(text);
-    return typeof key === "object" && key !== null && !Array.isArray(key) ? key as RowOfPage["key"] : null;
-  } catch {
-    return null;
-  }
 }

@@ -6,17 +6,27 @@ import { run } from "../../api/client.ts";
 import { ApiError, isStopped } from "../../api/errors.ts";
 import { invalidate } from "../../api/hooks.ts";
 import { toast } from "../../components/toasts.ts";
-import type { DescribedTable, JsonValue, RowOfPage, StoredRow } from "../../generated/operations.ts";
+import type { DescribedTable, JsonValue, RowOfPage, StoredRow, TableColumn } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
 import type { RowWindow } from "./rowWindow.ts";
 import { tablesTexts as texts } from "./texts.ts";
-import type { Values } from "./values.ts";
+import { type Values, valuesOf } from "./values.ts";
 
 /** A row as its editor saw it. `seen` lacks the columns that were shortened. */
 export interface SeenRow {
   key: RowOfPage["key"];
   version: string | null;
   seen: Values;
+}
+
+/** Return a row of a page as its editor saw it. */
+export function seenRowOf(columns: readonly TableColumn[], row: RowOfPage): SeenRow {
+  const values = Object.entries(valuesOf(columns, row));
+  return {
+    key: row.key,
+    version: row.version,
+    seen: Object.fromEntries(values.filter((_, index) => !row.shortened.includes(index))),
+  };
 }
 
 /** A change that was refused, with the row as it is now; null if it is gone. */

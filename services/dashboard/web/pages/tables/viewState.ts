@@ -3,7 +3,7 @@
 import { useMemo } from "react";
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import type { JsonValue, RowFilterInput, RowSortInput, ViewAsInput } from "../../generated/operations.ts";
+import type { JsonValue, RowFilterInput, RowOfPage, RowSortInput, ViewAsInput } from "../../generated/operations.ts";
 
 /** A filter as the address has it: `op` may begin with `not.`, the value is a text (for `in` separated by commas). */
 export interface FilterEntry {
@@ -47,6 +47,29 @@ export function filterInputs(entries: readonly FilterEntry[]): RowFilterInput[] 
     const operand: JsonValue = name === "in" ? splitList(value) : value;
     return { column, op: name, value: operand, negated: isNegated };
   });
+}
+
+/** Return the sorts after a column's head was chosen: ascending, then descending, then none; alone or beside the others. */
+export function nextSorts(sorts: ViewState["sorts"], column: string, isAdded: boolean): ViewState["sorts"] {
+  const others = sorts.filter((sort) => sort.column !== column);
+  const present = sorts.find((sort) => sort.column === column);
+  const next = !present
+    ? [{ column, isDescending: false }]
+    : present.isDescending
+    ? []
+    : [{ column, isDescending: true }];
+  return isAdded ? [...others, ...next] : next;
+}
+
+/** Return the key of the open row; null without one. */
+export function parseKey(text: string | undefined): RowOfPage["key"] | null {
+  if (!text) return null;
+  try {
+    const key: unknown = JSON.parse(text);
+    return typeof key === "object" && key !== null && !Array.isArray(key) ? key as RowOfPage["key"] : null;
+  } catch {
+    return null;
+  }
 }
 
 export function sortInputs(sorts: ViewState["sorts"]): RowSortInput[] {
