@@ -30,9 +30,7 @@ insert into {0}_loose select generate_series(1, 25);
 analyze {0};
 """
 
-_WAITS_FOR_ME = (
-    "select exists (select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid)))"
-)
+_WAITS_FOR_ME = "select exists (select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid)))"
 
 
 @pytest.fixture
