@@ -262,7 +262,7 @@ async def _read(body: RequestBody, kind: type[T], limit: int = _SMALL) -> T:
     data = await body.read(limit)
     try:
         return msgspec.json.decode(data or b"{}", type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadAdminRequest(f"The body cannot be read: {error}") from None
 
 
