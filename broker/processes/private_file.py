@@ -1,9 +1,22 @@
 """Replacing a file of secrets: a file of signing keys, or of variables. It loads no library of cryptography, so commands may import it."""
 
 import contextlib
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+
+@contextlib.contextmanager
+def exclusive_change(file: Path) -> Iterator[None]:
+    """Let one process at a time read and replace a file: the lock is on its folder, as the file becomes another one. Raises: OSError."""
+    descriptor = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def replace_private_file(file: Path, text: str) -> None:

@@ -29,6 +29,8 @@ from schemas.settings.types import MOST
 
 _LEAST_RETENTION = 16 * MIB
 """Bytes of `realtime.retention_size`: twice the longest message of the broker."""
+_LONGEST_BROADCAST = 8_000_000
+"""Bytes of `realtime.max_payload`: with its topic and event a message fits into the parts of services/realtime/topics/messages.py."""
 WITHOUT_SCHEMAS = ("public", "storage")
 """Exposed schemas where `api.schemas` is empty, as in the official tool."""
 _LEAST_LAG_S, _LONGEST_LAG_S = 0.01, 60.0
@@ -172,7 +174,9 @@ def _replica_fault(replicas: Replicas) -> str | None:
 
 
 def _stream_fault(realtime: RealtimeSettings) -> str | None:
-    """A stream silently stores no message larger than its limit, so such changes would be lost without an error."""
+    """A stream silently stores no message larger than its limit, and edges exchange none above 8 MiB: they would be lost without an error."""
+    if realtime.max_payload > _LONGEST_BROADCAST:
+        return "{realtime.max_payload} must be 8000000 or less: longer messages would not reach the clients of other edges"
     if realtime.retention_size >= _LEAST_RETENTION:
         return None
     return "{realtime.retention_size} must be 16MiB or more: the changes of one transaction may be a message of 8MB"

@@ -70,7 +70,7 @@ class RealtimeSettings(Struct, frozen=True):
     max_presence_size: Size = Size(4 * MIB)
     """Bytes of all presences of one channel, which each joining member gets; beyond, a client that tracks is stopped."""
     max_payload: Bytes = 3_000_000
-    """Bytes of a broadcast."""
+    """Bytes of a broadcast, 8,000,000 at most."""
     max_frame: Bytes = 5_000_000
     """Bytes of a frame from a client."""
     max_unsent: Bytes = 8 * MIB

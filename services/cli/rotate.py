@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from broker.processes.private_file import replace_private_file
+from broker.processes.private_file import exclusive_change, replace_private_file
 from services.cli.options import refuse
 from services.cli.secret_rotation import FormerSecretValid, SecretNotThere, exchange_secret
 
@@ -85,8 +85,9 @@ def _exchange_secret(file: Path, valid_s: float) -> None:
     now = datetime.now(UTC)
     until = now + timedelta(seconds=valid_s)
     try:
-        changed = exchange_secret(target.read_bytes().decode(), secrets.token_urlsafe(36), until, now)
-        replace_private_file(target, changed)
+        with exclusive_change(target):
+            changed = exchange_secret(target.read_bytes().decode(), secrets.token_urlsafe(36), until, now)
+            replace_private_file(target, changed)
     except OSError as error:
         refuse(f"{file} cannot be used: {error.strerror}. It is as it was.", code=2)
     except (SecretNotThere, FormerSecretValid, UnicodeDecodeError, ValueError) as error:

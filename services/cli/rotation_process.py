@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from broker.processes.private_file import replace_private_file
+from broker.processes.private_file import exclusive_change, replace_private_file
 from schemas.keys.key_rotation import RotationResult, RotationStep, new_list, rotate
 from services.cli.options import refuse
 
@@ -21,9 +21,9 @@ def rotate_file(file: Path) -> str:
     """Do the next step of a rotation on a file; return what was done. Exits with an error if the file cannot be used."""
     target = Path(os.path.realpath(file))  # a link stays one
     try:
-        text = _read(target)
-        rotated = rotate(text)
-        replace_private_file(target, rotated.text)
+        with exclusive_change(target):
+            rotated = rotate(_read(target))
+            replace_private_file(target, rotated.text)
     except FileNotFoundError:
         refuse(f"There is no file {file}. Make one with `headwater keys --signing > {file}`.", code=2)
     except OSError as error:

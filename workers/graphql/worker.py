@@ -169,6 +169,7 @@ class GraphQLWorker:
             cached = await self._offload(
                 len(text) > _LONG or role.is_strict, role.operation, text, graphql_request.operation
             )
+        self._persisted.store(graphql_request)
         if request.method != "POST" and is_mutation(cached.operation):
             raise WrongMethod("A mutation must be sent by POST", "POST")
         operation = cached_plan(cached, graphql_request.variables)

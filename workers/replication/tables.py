@@ -13,6 +13,7 @@ from schemas.changes import ChangeColumn, Values
 from workers.database.errors import DatabaseError
 from workers.replication import values
 from workers.replication.column_types import BUILT_IN, CatalogType, ColumnType, column_types
+from workers.replication.conversions import SESSION_ENDED
 from workers.replication.pgoutput import UNCHANGED, LoggedRelation, Row, TypeMessage
 from workers.sql.files import read_statements
 
@@ -81,9 +82,10 @@ class TableCatalog:
         try:
             # A cast of a project's own type may return NULL.
             return [(row[0] or "null").encode() for row in await self._convert(statement, decoded)]
-        except DatabaseError:
-            if len(texts) == 1:  # the type changed since, or its cast fails: publish the text
-                return [values.string(texts[0])]
+        except DatabaseError as error:
+            # The type changed since, or its cast fails: publish the text. One that ends the session is not tried row by row.
+            if len(texts) == 1 or error.code == SESSION_ENDED:
+                return [values.string(text) for text in texts]
         return [value for text in texts for value in await self._by_sql(kind, [text])]
 
     async def _read(self, relation: LoggedRelation) -> LoggedTable:

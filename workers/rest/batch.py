@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from broker.requests.handler import StreamedResponse
-from schemas.http import Headers, Request, Response
+from schemas.http import Headers, Request, Response, header_values
 from schemas.positions import TRANSACTION_ID
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionRunner, TransactionSpec
@@ -238,5 +238,14 @@ def _written(name: str, response: Response, *, is_json: bool) -> bytes:
     body: object = None
     if response.body:
         body = msgspec.Raw(response.body) if is_json else response.body.decode("utf-8", "replace")
-    headers = dict(response.headers)
+    headers = _by_name(response.headers)
     return msgspec.json.encode({"as": name, "status": response.status, "headers": headers, "body": body})
+
+
+def _by_name(headers: Headers) -> dict[str, str | list[str]]:
+    """Return headers by name. Values of a repeated one are joined (RFC 9110, 5.3), but those of `Set-Cookie`, which must not be, are a list."""
+    by_name: dict[str, str | list[str]] = {}
+    for name in dict(headers):
+        values = header_values(headers, name)
+        by_name[name] = values if name == "set-cookie" and len(values) > 1 else ", ".join(values)
+    return by_name

@@ -13,7 +13,7 @@ from workers.database.errors import DatabaseError
 from workers.database.protocol.rows import Rows
 from workers.database.transactions.model import Statement, TransactionEnd, TransactionRunner, TransactionSpec
 from workers.rest.errors.execute import PreconditionFailed
-from workers.rest.etags import are_met
+from workers.rest.etags import are_met, names_tags
 from workers.rest.execute import RestContext, RestTask, TransactionDefaults, settings_of
 from workers.rest.model import ApiRequest, RestResult
 
@@ -57,7 +57,7 @@ class GuardedWrite:
     def __init__(self, read: RestTask, write: RestTask, context: RestContext) -> None:
         self._read, self._write, self._context = read, write, context
         self._is_checked = False
-        self._before = 0
+        self._before = self._seen = 0
         self.result: RestResult | None = None
 
     def work(self) -> TransactionSpec:
@@ -83,10 +83,21 @@ class GuardedWrite:
     def __call__(self, results: list[Rows]) -> bool | Sequence[Statement]:
         if self._is_checked:
             self.result = self._write.result(results)
+            self._check_all(self.result.page_total)
             return self._write.plan.end is not TransactionEnd.ROLLBACK
         current = self._read.result(results[self._before : -1])
         assert isinstance(current.body, bytes)  # long values come without a decision only
         if not are_met(self._context.request.headers, current.body, current.page_total):
             raise PreconditionFailed(current.body)
+        self._seen = current.page_total
+        self._check_all(current.total or 0)
         self._is_checked = True
         return self._write.statements(TransactionDefaults())  # the pre-request function has been called
+
+    def _check_all(self, changed: int) -> None:
+        """See that a tag is of all rows that the write changes: a limit, or a filter of related rows, is for the read alone.
+
+        Raises: PreconditionFailed.
+        """
+        if changed > self._seen and names_tags(self._context.request.headers):
+            raise PreconditionFailed(changed=changed)

@@ -47,6 +47,11 @@ def are_met(headers: Headers, body: bytes, count: int) -> bool:
     return not _names_rows(headers, "if-none-match", rows, count)
 
 
+def names_tags(headers: Headers) -> bool:
+    """Return whether a write is for the rows of a tag alone, not for any that are there."""
+    return bool(_listed(headers, "if-match")) and "*" not in _listed(headers, "if-match")
+
+
 def _names_rows(headers: Headers, condition: str, rows: str, count: int) -> bool:
     listed = _listed(headers, condition)
     return count > 0 and ("*" in listed or any(tag.partition("-")[0] == rows for tag in listed))

@@ -208,7 +208,9 @@ def settings_of(plan: RestPlan, context: RestContext) -> list[tuple[str, str]]:
 
 
 def check(plan: RestPlan, result: RestResult) -> None:
-    """Check the number of rows. Raises: NotSingular, UpsertKeyMismatch, TooManyAffected."""
+    """Check what a statement did. Raises: BadBody, NotSingular, UpsertKeyMismatch, TooManyAffected."""
+    if result.repeats_keys:
+        raise BadBody("Two objects of the body name one row by their key columns")
     if plan.output.is_singular and result.page_total != 1:
         raise NotSingular(result.page_total)
     if isinstance(plan, WritePlan) and plan.write.key_check and result.page_total != 1:
@@ -237,7 +239,7 @@ def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) 
     location: tuple[str | None, ...] = ()
     inserted = edges = None
     transaction_id = None
-    is_guarded = False
+    is_guarded = repeats_keys = False
     if len(row) > 5:
         further = dict(zip(prepared.columns[4:-1], row[4:-1], strict=True))
         keys, count = further.get(OutputColumn.LOCATION), further.get(OutputColumn.INSERTED)
@@ -245,6 +247,7 @@ def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) 
         inserted = None if count is None else int(count)
         edges = _edges(further.get(OutputColumn.EDGES))
         is_guarded = further.get(OutputColumn.GUARDED) == b"t"
+        repeats_keys = further.get(OutputColumn.REPEATED_KEYS) == b"t"
         transaction_id = _text(further.get(OutputColumn.TRANSACTION_ID))
     return RestResult(
         body=long or row[-1] or b"",
@@ -254,6 +257,7 @@ def _result(prepared: RestStatement, rows: Rows, long: LongValue | None = None) 
         inserted=inserted,
         edges=edges,
         is_guarded=is_guarded,
+        repeats_keys=repeats_keys,
         headers=_text(headers),
         status=_text(status),
         transaction_id=transaction_id,

@@ -165,8 +165,10 @@ class RestWorker:
     def _read_for(
         self, state: RestState, parsed: ApiRequest, request: Request, shape: str, values: list[str]
     ) -> RestTask:
-        """Return the read of the rows that a conditional write would change."""
-        headers = PlanHeaders(accept="application/json", accept_profile=parsed.schema)
+        """Return the read of the rows that a conditional write would change, with their number beyond limits."""
+        headers = PlanHeaders(
+            accept="application/json", prefer=("count=exact",), accept_profile=parsed.schema
+        )
         key, reads = parse_with(state, "GET", request.path, shape, headers)
         planned = plan_and_query(state, key, reads, None)
         return RestTask(planned.plan, planned.statement, values)

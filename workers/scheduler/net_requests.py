@@ -211,7 +211,7 @@ def read_headers(text: str | None) -> dict[str, str]:
     """Return the headers of a request without framing headers."""
     try:
         headers = _read_headers(text or "{}")
-    except msgspec.ValidationError:  # not an object
+    except (msgspec.ValidationError, RecursionError):  # not an object, or values that no header has
         return {}
     return {
         name: str(msgspec.json.decode(value)) if bytes(value).startswith(b'"') else bytes(value).decode()

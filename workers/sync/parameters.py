@@ -220,7 +220,7 @@ def _sent(body: bytes) -> dict[str, object]:
         return {}
     try:
         return msgspec.json.decode(body, type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise InvalidParameters("body", "must be a JSON object") from None
 
 

@@ -660,6 +660,7 @@ def test_a_variable_of_another_form_is_refused_by_its_own_name(variable: str, te
         ("auth.publishable_key", "", "auth.publishable_key must not be empty"),
         ("auth.secret_key", " ", "auth.secret_key must not be empty"),
         ("realtime.retention_size", "15MiB", "realtime.retention_size must be 16MiB or more: the changes of one transaction may be a message of 8MB"),
+        ("realtime.max_payload", 8_000_001, "realtime.max_payload must be 8000000 or less: longer messages would not reach the clients of other edges"),
         ("api.external_url", "http://[", "api.external_url must be a URL such as https://api.example.org"),
         ("api.external_url", "api.example.org", "api.external_url must be a URL such as https://api.example.org"),
         ("backup.s3.endpoint", "https://h:99999", "backup.s3.endpoint must be a URL such as https://storage.example.org"),

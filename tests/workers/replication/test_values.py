@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workers.database.server import connected
+from workers.database.errors import DatabaseError
 from workers.database.sessions.replication import SESSION
 from workers.replication import values
 from workers.replication.column_types import BUILT_IN, CatalogType, column_types
+from workers.replication.conversions import SESSION_ENDED, Conversions
 from workers.sql.files import read_statements
 
 _TYPES = read_statements("workers.replication", "tables.sql")["types"]
@@ -151,6 +153,24 @@ async def test_types_with_a_cast_to_json_are_published_as_it_says(replication_po
     row = await replication_pool.last_row(table, 1)
 
     assert row == {"id": 1, "h": {"a": "1", "b": None}, "hs": [{"x": "y z"}]}
+
+
+async def test_values_whose_cast_ends_its_session_are_published_as_texts(replication_pool):
+    await replication_pool.admin.execute("""
+        create type public.ending as enum ('a', 'b');
+        create function public.ends(public.ending) returns json language plpgsql as
+          $$ begin execute 'set role none'; perform pg_terminate_backend(pg_backend_pid()); return '1'; end $$;
+        create cast (public.ending as json) with function public.ends(public.ending);
+    """)
+    conversions = Conversions(replication_pool.values_url)
+    with pytest.raises(DatabaseError) as ended:
+        await conversions.ask("select to_jsonb('a'::public.ending)")
+    assert (ended.value.code, await conversions.ask("select 1")) == (SESSION_ENDED, [(1,)])
+    await conversions.close()
+    table = await replication_pool.table("id int primary key, e public.ending")
+    await replication_pool.admin.execute(f"insert into {table} values (1, 'a'), (2, 'a'), (3, 'b')")
+
+    assert (await replication_pool.last_row(table, 3)) == {"id": 3, "e": "b"}
 
 
 async def test_bytea_comes_as_hexadecimal_digits_alone(session):

@@ -165,6 +165,7 @@ async def test_a_key_may_have_several_columns_and_filters_hold_as_well(trial: Re
     [
         ("rivers?key=id", [{"id": 1, "km": 1}, {"id": 1, "km": 2}], "Object 2 of the body names a row that another one names too"),
         ("rivers?key=id", [{"id": 1, "km": 1}, {"id": "1", "km": 2}], "Object 2 of the body names a row that another one names too"),
+        ("rivers?key=id", [{"id": 1, "km": 1}, {"id": "01", "km": 2}], "Two objects of the body name one row by their key columns"),
         ("rivers?key=id", [{"id": None, "km": 1}], "Object 1 of the body has no value for a key column"),
         ("rivers?key=id", [{"km": 1}], "Object 1 of the body has no value for a key column"),
         ("rivers?key=id", [{"id": 1, "km": 1}, {"id": 2}], "All object keys must match"),

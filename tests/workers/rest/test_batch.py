@@ -146,7 +146,8 @@ async def test_what_an_operation_sets_is_forgotten_after_it(trial: RestPool) -> 
     found = answers(response)
     assert found[0]["body"] == "America/Los_Angeles"
     assert found[1]["body"] != "America/Los_Angeles"
-    assert found[2]["headers"]["x-named"] == "yes"  # type: ignore[index]  # an object
+    assert found[2]["headers"]["x-named"] == "yes, too"  # type: ignore[index]  # an object
+    assert found[2]["headers"]["set-cookie"] == ["a=1", "b=2"]  # type: ignore[index]  # an object
     assert "x-named" not in found[3]["headers"]  # type: ignore[operator]  # an object
     assert [found[4]["status"], found[5]["status"]] == [200, 201]
 

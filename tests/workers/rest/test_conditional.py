@@ -187,6 +187,25 @@ async def test_any_row_or_none_can_be_the_condition(
     assert answer.status == status, answer
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/rivers?id=lt.4&order=id&limit=2",
+        "/rivers?id=lt.4&order=id&offset=1",
+        "/rivers?id=lt.4&select=id,bridges!inner(id)&bridges.id=eq.1",
+    ],
+)
+async def test_a_tag_of_a_page_is_not_that_of_the_rows_behind_it(trial: RestPool, target: str) -> None:
+    read = await trial.send("GET", target)
+
+    answer = await trial.send("PATCH", target, {"km": 1}, if_match=tag(read))
+    whole = await trial.send("PATCH", target, {"km": 1}, if_match="*")
+
+    assert answer.status == 412, answer
+    assert "would change 3 rows" in json.loads(answer.body)["details"]
+    assert whole.status == 204
+
+
 async def test_conditions_do_not_touch_other_requests(trial: RestPool) -> None:
     created = await trial.send("POST", "/rivers", {"id": 110, "name": "x"}, if_match='"whatever"')
     headed = await trial.send("HEAD", "/rivers")

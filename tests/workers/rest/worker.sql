@@ -64,7 +64,11 @@ create function before_each() returns void language sql volatile as
 create function set_before() returns text language sql stable as $$ select current_setting('app.path') || ' ' || current_setting('app.count') $$;
 create function zone() returns text language sql stable as $$ select current_setting('timezone') $$;
 create function named_header() returns int language plpgsql stable as $$
-begin perform set_config('response.headers', '[{"X-Named": "yes"}]', true); return 1; end $$;
+begin
+  perform set_config('response.headers',
+    '[{"X-Named": "yes"}, {"X-Named": "too"}, {"Set-Cookie": "a=1"}, {"Set-Cookie": "b=2"}]', true);
+  return 1;
+end $$;
 
 create type spot as (x int, y int);
 create domain step as spot;

@@ -20,6 +20,9 @@ from workers.scheduler.pool import SchedulerCandidate
 Begin = Callable[..., SchedulerCandidate]
 LOCAL = ["127.0.0.0/8"]
 
+DEEP = '{"a":' + "[" * 2000 + "]" * 2000 + "}"
+"""More levels than a decoder follows."""
+
 
 @pytest.fixture(scope="module")
 async def shared(cluster: Server, template: str, broker: NatsServer) -> AsyncIterator[SchedulerPool]:
@@ -257,7 +260,7 @@ def test_headers_that_frame_a_request_are_left_out():
     given = '{"Content-Length": "1", "Transfer-Encoding": "x", "A": 1, "B": null, "c": "d"}'
 
     assert read_headers(given) == {"A": "1", "c": "d"}
-    assert read_headers(None) == read_headers("null") == {}
+    assert read_headers(None) == read_headers("null") == read_headers(DEEP) == {}
     assert read_headers('{"far": 1e400, "text": "a\\"b", "in": {"x": [1]}}') == {
         "far": "1e400",
         "text": 'a"b',

@@ -25,6 +25,9 @@ SCOPE = Scope(
     ("1", None),
 )
 
+DEEP = '{"a":' + "[" * 2000 + "]" * 2000 + "}"
+"""More levels than a decoder follows."""
+
 
 @pytest.mark.parametrize(
     ("query", "parameter", "text"),
@@ -84,8 +87,9 @@ def test_a_body_wins_over_the_query_and_asks_for_a_subset_only_by_its_members() 
     assert part.subset is not None
     assert (part.subset.where, part.subset.params, part.subset.offset) == ("a = $1", ("5",), 2)
     assert parse_request("table=t&offset=-1", b'{"subset": {}}').subset is None
-    with pytest.raises(InvalidParameters, match="Invalid"):
-        parse_request("offset=-1", b'{"table": 1}')
+    for body in (b'{"table": 1}', DEEP.encode()):
+        with pytest.raises(InvalidParameters, match="Invalid"):
+            parse_request("offset=-1", body)
 
 
 def test_a_subset_comes_by_query_or_body() -> None:

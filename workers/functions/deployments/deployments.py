@@ -46,7 +46,12 @@ from workers.functions.deployments.bundles import (
     restrict_to_this_user,
     unpack,
 )
-from workers.functions.deployments.errors import DeployRejected, SecretRejected, VersionNotFound
+from workers.functions.deployments.errors import (
+    DeployConflict,
+    DeployRejected,
+    SecretRejected,
+    VersionNotFound,
+)
 from workers.functions.deployments.store import ActiveVersion, DeploymentStore, StoredDeployments
 
 EVERY_S = 60.0
@@ -152,8 +157,11 @@ class Deployments:
                 return False
             return await self._apply(stored)
 
-    async def deploy(self, name: str, data: bytes) -> DeployResult:
-        """Store a bundle as a new version and put it into force. Raises: DeployRejected, BlobError."""
+    async def deploy(self, name: str, data: bytes, base: int | None = None) -> DeployResult:
+        """Store a bundle as a new version and put it into force.
+
+        Raises: DeployRejected; DeployConflict if `base` is given and another version runs; BlobError.
+        """
         sha256 = hashlib.sha256(data).hexdigest()
         try:
             bundle = await asyncio.to_thread(read_bundle, data, name)
@@ -164,12 +172,15 @@ class Deployments:
             raise DeployRejected(f"queue: {fault}")
         async with self._deploying:
             versions = await self._store.versions(name)
+            _check_base(base, versions)
             number = versions[0].number + 1 if versions else 1
             unpacked = await self._unpack(ActiveVersion(name, number, sha256, 0.0), data)
             warnings, failure = await asyncio.to_thread(self._check, unpacked)
             if failure:
                 await asyncio.to_thread(shutil.rmtree, unpacked.root.parent, ignore_errors=True)
                 raise DeployRejected(failure)
+            if base is not None:  # another machine's worker may have switched while modules were fetched
+                _check_base(base, await self._store.versions(name))
             await self._store.put(name, number, sha256, data)
             deployed = await self._switch(name, number, sha256, warnings)
             await self._store.forget(
@@ -350,6 +361,13 @@ def check_secrets(values: Mapping[str, str], current: Iterable[SecretDigest]) ->
     names = {secret.name for secret in current} | values.keys()
     if len(names) > MOST_SECRETS:
         raise SecretRejected(f"there may be {MOST_SECRETS} secrets at most")
+
+
+def _check_base(base: int | None, versions: Iterable[Version]) -> None:
+    """Refuse a deployment whose files are of another version than the one that runs. Raises: DeployConflict."""
+    running = next((version.number for version in versions if version.is_active), None)
+    if base is not None and running != base:
+        raise DeployConflict(f"The files are of version {base}; {running or 'no version'} runs")
 
 
 def _check_schedule(settings: FunctionSettings) -> None:

@@ -1,7 +1,8 @@
 """Admin endpoints of functions, below `/functions/v1/_internal`, for the service role; the command line uses them.
 
     GET    functions                     all functions that run: deployed and local ones
-    PUT    functions/<name>              the body is a bundle (schemas/functions/deployments.py); it runs when this responds
+    PUT    functions/<name>              the body is a bundle (schemas/functions/deployments.py); it runs when this responds;
+                                         409 with `?base=N` if another version than N runs
     GET    functions/<name>              its versions, newest first
     GET    functions/<name>/files        ?version= (the active one, or the project folder's without one): its source files
     POST   functions/<name>/rollback     {"version"?}
@@ -115,7 +116,8 @@ class AdminEndpoints:
             raise EndpointNotFound
         match request.method, action:
             case "PUT", "":
-                return _json(await self._deployments.deploy(name, await _read_bundle(body)))
+                base = _version_number(request.query, "base")
+                return _json(await self._deployments.deploy(name, await _read_bundle(body), base))
             case "GET", "":
                 return _json(await self._deployments.versions(name))
             case "GET", "files":
@@ -196,12 +198,12 @@ class AdminEndpoints:
         return StreamedResponse(200, _LINES, _SessionLines(self._logs.lines("", 0, follows=True), end))
 
 
-def _version_number(query: str) -> int | None:
-    """Return the parameter `version`, or None without one. Raises: BadAdminRequest."""
-    text = parse_qs(query).get("version", [""])[0]
+def _version_number(query: str, parameter: str = "version") -> int | None:
+    """Return the number of a version in a parameter, or None without one. Raises: BadAdminRequest."""
+    text = parse_qs(query).get(parameter, [""])[0]
     number = parse_whole_number(text, least=1, most=_MOST_VERSION) if text else None
     if text and number is None:
-        raise BadAdminRequest("version is not the number of a version")
+        raise BadAdminRequest(f"{parameter} is not the number of a version")
     return number
 
 
@@ -260,7 +262,7 @@ async def _read(body: RequestBody, kind: type[T], limit: int = _SMALL) -> T:
     data = await body.read(limit)
     try:
         return msgspec.json.decode(data or b"{}", type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadAdminRequest(f"The body cannot be read: {error}") from None
 
 

@@ -3,7 +3,7 @@
 FunctionError (schemas/functions/errors.py)
 ├── AdminForbidden 401      ├── EndpointNotFound 404    ├── VersionNotFound 404
 ├── DeployRejected 422      ├── SecretRejected 422      ├── StoreUnavailable 503
-└── BadAdminRequest 400
+├── DeployConflict 409      └── BadAdminRequest 400
 """
 
 from schemas.functions.errors import FunctionError
@@ -46,6 +46,13 @@ class DeployRejected(FunctionError):
 
     status = 422
     code = "DEPLOY_REFUSED"
+
+
+class DeployConflict(FunctionError):
+    """The files are of another version than the one that runs."""
+
+    status = 409
+    code = "newer_version"
 
 
 class SecretRejected(FunctionError):

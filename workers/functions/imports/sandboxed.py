@@ -44,7 +44,9 @@ def prepare_in_sandbox(
         program=host.deno,
         offline=offline,
         thorough=thorough,
-        reach=ReachableHosts(host.home / "hosts.json"),
+        reach=ReachableHosts(
+            host.home / "hosts.json", undelivered=host.notes(function.name) / "undelivered.json"
+        ),
         notes=host.notes(function.name),
         roots=roots_of(function),
         sandbox=partial(_sandbox, host, function),

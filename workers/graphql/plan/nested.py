@@ -20,6 +20,10 @@ from workers.graphql.plan.selection import PlanContext, quoted
 from workers.graphql.plan.tree import InsertedValue, NewRows
 from workers.graphql.plan.values import column_operand, extra_keys, invalid_input
 
+MOST_INSERTS = 100
+"""Inserts of one field: each is a statement. Variables are not counted by the limits of documents."""
+MOST_ROWS = 10_000
+"""Rows of one field with related objects, of all tables together."""
 MOST_PARAMETERS = 60_000
 """Parameters of one statement; the protocol counts them in 16 bits."""
 _Row = dict[str, Operand | InsertedValue]
@@ -81,10 +85,12 @@ def _is_insertable_column(entity: Entity, name: str) -> bool:
     return column is not None and column.is_insertable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _InsertPlanner:
     planning: PlanContext
     order: list[_InsertDraft] = field(default_factory=list)
+    inserts: int = 0
+    rows: int = 0
 
     def insert(
         self, entity: Entity, objects: list[ArgumentValue], rows: list[_Row], level: int
@@ -92,6 +98,11 @@ class _InsertPlanner:
         """Plan the insert of objects and of the objects inside them. `rows`: values that are set already, such as keys."""
         if level > MOST_RELATIONS:
             raise GraphQLFailure(f"At most {MOST_RELATIONS} relations inside one another can be inserted")
+        self.inserts, self.rows = self.inserts + 1, self.rows + len(objects)
+        if self.inserts > MOST_INSERTS or self.rows > MOST_ROWS:
+            raise GraphQLFailure(
+                f"A nested insert has at most {MOST_INSERTS} relations and {MOST_ROWS} rows; insert these in several operations"
+            )
         draft = _InsertDraft(entity, rows)
         nested: dict[str, _PlacedValues] = {}
         for row_index, value in enumerate(objects):

@@ -2,6 +2,7 @@
 
 import asyncio
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
@@ -88,7 +89,8 @@ async def deploy(context: OperationContext, arguments: FunctionDeployment) -> De
     if settings.entrypoint and settings.entrypoint not in contents:
         raise invalid_arguments(f"The entrypoint {settings.entrypoint[:200]} is not among the files")
     bundle = await asyncio.to_thread(make_bundle, arguments.name, settings, contents)
-    answer = await ask_functions(context, "PUT", path, bundle, budget_ms=_DEPLOY_MS)
+    query = urlencode({"base": arguments.base_version}) if arguments.base_version is not None else ""
+    answer = await ask_functions(context, "PUT", path, bundle, query=query, budget_ms=_DEPLOY_MS)
     context.before, context.after = active, {"files": sorted(contents), "settings": settings}
     return result_of(answer, DeployResult)
 

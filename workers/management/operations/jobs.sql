@@ -45,10 +45,11 @@ select cron.alter_job($1::bigint, $2::text, $3::text, null::text, null::text, $4
 select cron.unschedule($1::bigint)
 
 -- name: waiting_requests
--- Requests of pg_net that wait to be sent. $1 the last number of the page before, $2 rows.
+-- Requests of pg_net that wait to be sent, with the first bytes of their bodies, which may be of any kind. $1 the last number of the page
+-- before, $2 rows, $3 bytes of a body.
 select pg_catalog.json_build_object(
   'id', id::bigint, 'method', method::text, 'url', url::text, 'headers', headers::jsonb,
-  'body', pg_catalog.left(pg_catalog.convert_from(body, 'UTF8'), 10000), 'timeout_ms', timeout_milliseconds::integer)
+  'body', pg_catalog.encode(pg_catalog.substr(body, 1, $3::integer), 'base64'), 'timeout_ms', timeout_milliseconds::integer)
 from net.http_request_queue
 where id > $1::bigint
 order by id

@@ -6,11 +6,12 @@ seconds. Other keys are settings that are read at the start: the answer names th
 
 import asyncio
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
 from broker.processes.key_file import read_key_file
-from broker.processes.private_file import replace_private_file
+from broker.processes.private_file import exclusive_change, replace_private_file
 from broker.processes.setting_files import find_file, setting_folders
 from schemas.keys.key_rotation import RotationResult, RotationStep, entry_roles, rotate
 from schemas.keys.legacy_keys import legacy_key
@@ -24,12 +25,15 @@ from schemas.settings.tree import (
     DEVELOPMENT_SECRET_KEY,
     SettingsError,
 )
+from workers.management.interface import argument_limits as limits
 from workers.management.interface.errors import ManagementError
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 
 _HINT_CHARACTERS = 4
+_FILE_SETTING = "auth.signing_keys_path"
+_MOST_SEEN = 100
 _NEXT = {
     RotationStep.ADDED: "Repeat it in 20 minutes or later, when every cache of the public keys knows the new key: then it signs.",
     RotationStep.MOVED: "Repeat it when the last token of the old key has ended, after auth.jwt_expiry: then the old key is dropped.",
@@ -77,6 +81,12 @@ class ApiKeyText(SecretRecord, Struct, frozen=True):
     key: str
 
 
+class RotationRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The next step. `seen`: the roles of the signing keys by id, as `keys.list` shows them; it is refused if they are others by now."""
+
+    seen: Annotated[dict[str, str], limits.members(_MOST_SEEN)] | None = None
+
+
 class KeyRotation(Struct, frozen=True):
     """The step that was done: added, moved or dropped; which key signs, and what to do next."""
 
@@ -104,9 +114,8 @@ async def show(context: OperationContext, arguments: NoArguments) -> list[ApiKey
     return [ApiKeyText(name, kind, text) for name, _, kind, text in _api_keys(context.configuration.auth)]
 
 
-async def rotate_signing_keys(context: OperationContext, arguments: NoArguments) -> KeyRotation:
+async def rotate_signing_keys(context: OperationContext, arguments: RotationRequest) -> KeyRotation:
     """Do the next step of a rotation on the file of signing keys. No user is signed out if the times between steps are kept."""
-    del arguments
     auth = context.configuration.auth
     if auth.jwt_keys is not None or not auth.signing_keys_path:
         raise ManagementError(
@@ -117,7 +126,7 @@ async def rotate_signing_keys(context: OperationContext, arguments: NoArguments)
         )
     file = _key_file(auth)
     try:
-        result = await asyncio.to_thread(_rotate_file, file)
+        result = await asyncio.to_thread(_rotate_file, file, arguments.seen)
     except (OSError, ValueError, SettingsError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ManagementError(
@@ -136,9 +145,19 @@ async def rotate_signing_keys(context: OperationContext, arguments: NoArguments)
     )
 
 
-def _rotate_file(file: Path) -> RotationResult:
-    result = rotate(read_key_file(file))
-    replace_private_file(file, result.text)
+def _rotate_file(file: Path, seen: dict[str, str] | None) -> RotationResult:
+    with exclusive_change(file):
+        text = read_key_file(file)
+        present = {key.id: key.role for key in _described(text, _FILE_SETTING)}
+        if seen is not None and seen != present:
+            raise ManagementError(
+                409,
+                "newer_version",
+                "Someone else rotated the keys meanwhile, so this would be the step after theirs; nothing was done",
+                hint="keys.list shows the keys as they are. Keep the time between two steps.",
+            )
+        result = rotate(text)
+        replace_private_file(file, result.text)
     return result
 
 
@@ -152,7 +171,7 @@ def _signing_keys(auth: Auth) -> tuple[str, list[SigningKeyDescription], str]:
         if auth.jwt_keys is not None:
             return "settings", _described(auth.jwt_keys.reveal(), "auth.jwt_keys"), ""
         if auth.signing_keys_path:
-            return "file", _described(read_key_file(_key_file(auth)), "auth.signing_keys_path"), ""
+            return "file", _described(read_key_file(_key_file(auth)), _FILE_SETTING), ""
     except (SettingsError, ValueError) as error:
         return "file" if auth.jwt_keys is None else "settings", [], str(error)
     return "secret", [SigningKeyDescription(auth.jwt_key_id or "auth.jwt_secret", "HS256", "signs")], ""
@@ -228,7 +247,7 @@ def operations() -> list[Operation]:
             "keys.show", "Show the API keys", NoArguments, list[ApiKeyText], owner, show, changes=True, is_confirmed=True
         ),
         Operation(
-            "keys.rotate", "Do the next step of a rotation of signing keys", NoArguments, KeyRotation, owner,
+            "keys.rotate", "Do the next step of a rotation of signing keys", RotationRequest, KeyRotation, owner,
             rotate_signing_keys, changes=True, is_confirmed=True,
         ),
     ]  # fmt: skip

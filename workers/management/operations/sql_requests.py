@@ -1,5 +1,6 @@
 """Operations on requests of SQL (pg_net): those that wait, and what others were answered with."""
 
+import base64
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from workers.management.interface.rights import Right
 from workers.management.operations.jobs import SQL, check_id
 
 _NET = ("pg_net", "Requests")
+_LONGEST_BODY, _BYTES_OF_CHARACTER = 10_000, 4
 
 _SECRET_HEADERS = frozenset(
     {"authorization", "apikey", "cookie", "x-api-key", "set-cookie", "proxy-authorization"}
@@ -27,7 +29,8 @@ class RequestsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QueuedSqlRequest(Struct, frozen=True):
-    """A request of SQL that waits to be sent; credentials in its headers are replaced. The body is cut after 10,000 characters."""
+    """A request of SQL that waits to be sent; credentials in its headers are replaced. The body is cut after 10,000 characters,
+    and what is no UTF-8 in it is replaced."""
 
     id: int
     method: str
@@ -78,12 +81,15 @@ async def list_requests(context: OperationContext, arguments: RequestsQuery) -> 
     limit = check_limit(arguments.limit, context.settings.max_rows)
     with needs_extension(*_NET):
         rows = await read_rows(
-            context, QueuedSqlRequest, SQL["waiting_requests"], check_id(arguments.after), limit
+            context,
+            QueuedSqlRequest,
+            SQL["waiting_requests"],
+            check_id(arguments.after),
+            limit,
+            _LONGEST_BODY * _BYTES_OF_CHARACTER,
         )
     requests = [
-        QueuedSqlRequest(
-            row.id, row.method, row.url, row.timeout_ms, without_credentials(row.headers), row.body
-        )
+        msgspec.structs.replace(row, headers=without_credentials(row.headers), body=_body_text(row.body))
         for row in rows
     ]
     return RequestPage(requests, rows[-1].id if len(rows) == limit else None)
@@ -103,6 +109,13 @@ async def list_responses(context: OperationContext, arguments: ResponsesQuery) -
         )
     responses = [msgspec.structs.replace(row, headers=without_credentials(row.headers)) for row in rows]
     return ResponsePage(responses, rows[-1].id if len(rows) == limit else None)
+
+
+def _body_text(encoded: str | None) -> str | None:
+    """Return the beginning of a body, from its first bytes as base64; bytes that are no UTF-8 are replaced."""
+    if encoded is None:
+        return None
+    return base64.b64decode(encoded).decode("utf-8", "replace")[:_LONGEST_BODY]
 
 
 def without_credentials(headers: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -57,11 +57,11 @@ def _raised(error: DatabaseError) -> RestError:
         return BadRaise("DETAIL is missing in the RAISE statement", _DETAIL_HINT)
     try:
         message = msgspec.json.decode(error.message, type=_Message)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return BadRaise(f"Invalid JSON value for MESSAGE: '{error.message}'", _MESSAGE_HINT)
     try:
         detail = msgspec.json.decode(error.details, type=_Detail)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return BadRaise(f"Invalid JSON value for DETAIL: '{error.details}'", _DETAIL_HINT)
     if (
         not 200 <= detail.status <= 599

@@ -115,23 +115,25 @@ class PreconditionFailed(RestError):
     """If-Match or If-None-Match does not hold for the rows that are there, or they changed meanwhile.
 
     `current`: the JSON array of the rows as the caller sees them, which the response hands over with their tag, so that a client
-    has both versions; None where they are not known.
+    has both versions; None where they are not known. `changed`: how many rows the write would change, where the tag is of fewer.
     """
 
     code, status = "HW412", 412
     most_current = 64 * 1024
     """Bytes of rows that an error may carry."""
 
-    def __init__(self, current: bytes | None = None) -> None:
+    def __init__(self, current: bytes | None = None, *, changed: int | None = None) -> None:
         self._current = None if current is None or len(current) > self.most_current else current
         hint = (
             "Read them again, and repeat the change with the new ETag"
             if self._current is None
             else "Compare them with `current`, and repeat the change with the new ETag"
         )
-        super().__init__(
-            "The rows are not what the request expects", "If-Match or If-None-Match does not hold", hint
-        )
+        details = "If-Match or If-None-Match does not hold"
+        if changed is not None:
+            details = f"The write would change {changed} rows, and the tag is of fewer: limits do not hold for writes"
+            hint = "Choose the rows by filters, and read them whole"
+        super().__init__("The rows are not what the request expects", details, hint)
 
     def body(self) -> dict[str, object]:
         current = {} if self._current is None else {"current": msgspec.Raw(self._current)}

@@ -40,6 +40,11 @@ class RelationWrite(Struct, frozen=True):
     matched_by: tuple[str, ...] = ()
     """PATCH with many rows: columns by which a row of the payload finds the row it changes."""
 
+    @property
+    def may_repeat_keys(self) -> bool:
+        """Whether two rows of the payload may name one row: `1` and `"01"` do where the column is a number."""
+        return bool(self.matched_by) and self.is_array and not self.is_no_op
+
 
 class NestedTie(Struct, frozen=True):
     """How rows of a nested insert refer to rows of one before: its number, and pairs (own column, their column)."""

@@ -25,6 +25,8 @@ class OutputColumn(StrEnum):
     EDGES = "edges"
     GUARDED = "guarded"
     TRANSACTION_ID = "transaction_id"
+    REPEATED_KEYS = "repeated_keys"
+    """Whether two rows of the payload of a PATCH name one row by their keys."""
     PREFIX = "prefix"
     """What stands before the first row of a body that is given row by row: the names of the columns, in CSV."""
 
@@ -82,6 +84,8 @@ class RestResult(Struct, frozen=True):
     """Rows may be hidden from the caller, so the planner's estimate for the conditions must not be shown."""
     headers: str | None = None
     status: str | None = None
+    repeats_keys: bool = False
+    """Two rows of the payload of a PATCH name one row by their keys."""
     transaction_id: str | None = None
     """Of a transaction that wrote and is committed: 32 bits in decimal."""
 

@@ -83,7 +83,7 @@ def _default(column: CatalogColumn) -> object:
     if swagger_type(column.base_type or column.type) in ("integer", "number", "boolean", None):
         try:
             return msgspec.json.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return None
     return text
 

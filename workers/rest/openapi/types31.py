@@ -161,5 +161,5 @@ def _literals(expression: str, kinds: list[object]) -> list[object]:
         return [text]
     try:
         return [msgspec.json.decode(text)]
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return []

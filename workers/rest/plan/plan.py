@@ -200,7 +200,9 @@ def _is_checked_after(plan: RestPlan, max_affected: int | None) -> bool:
         return True
     if plan.output.is_singular and not plan.read_only:
         return True
-    return isinstance(plan, WritePlan) and bool(plan.nested or plan.write.key_check)
+    return isinstance(plan, WritePlan) and bool(
+        plan.nested or plan.write.key_check or plan.write.may_repeat_keys
+    )
 
 
 def _max_affected(plan: RestPlan, preferences: Preferences) -> int | None:

@@ -32,7 +32,7 @@ from workers.rest.query.nested import counted_sql, made_sql, nested_sql
 from workers.rest.query.one_row import gives_one_row, is_scalar
 from workers.rest.query.paging import page_columns
 from workers.rest.query.read import count_sql, page_sql, range_sql, read_sql
-from workers.rest.query.write import INSERTED, insert_sql, returning_sql, write_sql
+from workers.rest.query.write import INSERTED, insert_sql, repeated_keys_sql, returning_sql, write_sql
 from workers.sql.compose import EMPTY, Sql, concat, constant, ident, join, literal, qualified, raw, render
 
 T = raw("hw_t")
@@ -194,6 +194,8 @@ def answer_columns(plan: RestPlan) -> list[tuple[OutputColumn, Sql]]:
             columns.append((OutputColumn.LOCATION, _location(plan.write)))
         if plan.write.resolution == "merge-duplicates":
             columns.append((OutputColumn.INSERTED, _INSERTED_ROWS))
+        if plan.write.may_repeat_keys and plan.output.explain is None:
+            columns.append((OutputColumn.REPEATED_KEYS, repeated_keys_sql(plan.write)))
     if edges is not None:
         columns.append((OutputColumn.EDGES, edges))
     if plan.may_write and plan.output.explain is None:

@@ -34,9 +34,26 @@ def _table(write: RelationWrite) -> Sql:
     return qualified(write.relation.schema, write.relation.name)
 
 
+def _keys(write: RelationWrite) -> list[WriteColumn]:
+    return [column for column in write.columns if column.name in write.matched_by]
+
+
+def repeated_keys_sql(write: RelationWrite) -> Sql:
+    """Return whether two rows of the payload have equal keys, as their types compare."""
+    keys = join(", ", [value_sql(key) for key in _keys(write)])
+    return concat(
+        raw("exists (select from "),
+        _rows(write),
+        raw(" group by "),
+        keys,
+        raw(" having pg_catalog.count(*) operator(pg_catalog.>) 1)"),
+    )
+
+
 def _where(write: RelationWrite) -> Sql:
-    keys = [column for column in write.columns if column.name in write.matched_by]
-    ties = [concat(_table(write), raw("."), ident(key.name), raw(" = "), value_sql(key)) for key in keys]
+    ties = [
+        concat(_table(write), raw("."), ident(key.name), raw(" = "), value_sql(key)) for key in _keys(write)
+    ]
     return where_sql(row_reference(_table(write)), write.where, *ties)
 
 

@@ -73,7 +73,7 @@ def failures_of(body: bytes, ids: Iterable[int]) -> Mapping[int, float | None]:
         return {}
     try:
         failures = msgspec.json.decode(body, type=BatchAnswer).batch_item_failures or []
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         if b'"batchItemFailures"' not in body:
             return {}
         raise InvalidBatchAnswer("batchItemFailures of its answer cannot be read") from None

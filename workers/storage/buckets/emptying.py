@@ -1,6 +1,7 @@
 """Empty a bucket: delete, in batches, everything that was in it when the request came.
 
-A row records the work until it is done. If a worker stops, the sweep of any other worker continues with rows that are
+A row records the work until it is done. It is written together with the first batch, so that a bucket whose emptying was
+refused is not emptied later. If a worker stops, the sweep of any other worker continues with rows that are
 not locked, so a bucket is never half emptied for longer than the interval of the sweep. Objects that were written,
 changed or moved in after the request stay. Source: docs/reference/storage.md, section 5.
 """
@@ -29,11 +30,16 @@ class BucketEmptying(Struct, frozen=True):
     request_id: str
 
 
-async def start_emptying(database: ConnectionPool, bucket: str, request_id: str) -> BucketEmptying:
-    """Insert the row that records the work. Raises: DatabaseError and its siblings."""
+async def start_emptying(database: ConnectionPool, bucket: str, request_id: str) -> BucketEmptying | None:
+    """Insert the row that records the work, and delete the first batch; return None if the bucket is done with it.
+
+    Raises: DatabaseError and its siblings; then nothing was begun.
+    """
     async with database.transaction(_settings(bucket, request_id)) as transaction:
         rows = await transaction.rows(SQL["begin"], bucket, request_id)
-    return BucketEmptying(int(rows[0][0] or 0), bucket, request_id)
+        emptying = BucketEmptying(int(rows[0][0] or 0), bucket, request_id)
+        is_done = await _delete_batch(transaction, emptying.id)
+    return None if is_done else emptying
 
 
 async def empty_batch(database: ConnectionPool, emptying: BucketEmptying) -> bool:

@@ -165,7 +165,9 @@ async def empty(context: StorageContext, request: StorageRequest, bucket: str) -
     if is_too_full == b"t":
         raise too_many_objects()
     emptying = await start_emptying(context.database, bucket, request.http.id)
-    for _ in range(EMPTIED_AT_ONCE // BATCH):
+    if emptying is None:
+        return
+    for _ in range(EMPTIED_AT_ONCE // BATCH - 1):
         if await empty_batch(context.database, emptying):
             return
     context.tasks.start(finish_emptying(context.database, emptying))

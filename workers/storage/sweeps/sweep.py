@@ -18,7 +18,8 @@ worker sweeps; rows that another worker has locked are skipped. Source: docs/ref
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Protocol
@@ -35,6 +36,7 @@ from broker.observability.observe import gauge, observe
 from schemas.settings.storage import Storage
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import DatabaseError, Disconnected, PoolTimeout, reason_of
+from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
 from workers.storage.buckets.emptying import sweep_emptyings
 from workers.storage.buckets.quotas import set_quota_in_all
@@ -63,7 +65,6 @@ class _Tombstone(Struct, frozen=True):
     id: int
     bucket_id: str | None
     version: str
-    is_named: bool
 
 
 class RenditionCounter(Protocol):
@@ -116,7 +117,7 @@ async def sweep_tombstones(database: ConnectionPool, blobs: BlobStore, grace_s: 
         rows = await transaction.rows(_SQL["buried"], repr(grace_s), _BATCH)
         tombstones = [msgspec.json.decode(row[0] or b"{}", type=_Tombstone) for row in rows]
         if tombstones:
-            await _remove(blobs, [tombstone for tombstone in tombstones if not tombstone.is_named])
+            await _remove(blobs, await _unnamed_versions(transaction, tombstones))
             await transaction.rows(
                 _SQL["forget"], msgspec.json.encode([tombstone.id for tombstone in tombstones])
             )
@@ -197,11 +198,10 @@ class OrphanSweep:
 
     async def _unnamed(self, places: Sequence[BlobPath], question: str) -> list[BlobPath]:
         """Return the blobs whose version, or upload, no row names."""
-        versions = {place: str(place.version) for place in places if place.version is not None}
-        encoded = msgspec.json.encode(sorted(set(versions.values())))
+        versions = {place: place.version for place in places if place.version is not None}
         async with self._database.transaction(_SETTINGS) as transaction:
-            rows = await transaction.rows(_SQL[question], encoded)
-        named = set(msgspec.json.decode(rows[0][0] or b"[]", type=list[str]))
+            rows = await transaction.rows(_SQL[question], _spelled(versions.values()))
+        named = {UUID(version) for version in msgspec.json.decode(rows[0][0] or b"[]", type=list[str])}
         return [place for place, version in versions.items() if version not in named]
 
 
@@ -216,13 +216,28 @@ async def _batches(stats: AsyncIterator[BlobInfo]) -> AsyncIterator[list[BlobInf
         yield batch
 
 
-async def _remove(blobs: BlobStore, ended: Sequence[_Tombstone]) -> None:
-    """Remove the blobs of versions and their renditions. A tombstone whose version is not a UUID has none."""
-    versions = [
-        (tombstone.bucket_id, tombstone.version)
-        for tombstone in ended
-        if tombstone.bucket_id and _is_uuid(tombstone.version)
-    ]
+async def _unnamed_versions(
+    transaction: Transaction, tombstones: Sequence[_Tombstone]
+) -> list[tuple[str, UUID]]:
+    """Return the versions of tombstones that no row of objects names, with their buckets. One that is not a UUID has no blob."""
+    ended: dict[tuple[str, UUID], None] = {}
+    for tombstone in tombstones:
+        with suppress(ValueError):
+            if tombstone.bucket_id:
+                ended[tombstone.bucket_id, UUID(tombstone.version)] = None
+    rows = await transaction.rows(_SQL["named_objects"], _spelled(version for _, version in ended))
+    named = msgspec.json.decode(rows[0][0] or b"[]", type=list[tuple[str, str]])
+    return list(ended.keys() - {(bucket, UUID(version)) for bucket, version in named})
+
+
+def _spelled(versions: Iterable[UUID]) -> bytes:
+    """Return versions in the spellings that SQL may have given them, as a JSON array: a blob is found by each of them."""
+    lower = {text for version in versions for text in (str(version), version.hex)}
+    return msgspec.json.encode(sorted(lower | {text.upper() for text in lower}))
+
+
+async def _remove(blobs: BlobStore, versions: Sequence[tuple[str, UUID]]) -> None:
+    """Remove the blobs of versions and their renditions."""
     for _, version in versions:
         await blobs.delete_folder(transforms(version))
     await blobs.delete(blob(bucket, version) for bucket, version in versions)
@@ -234,10 +249,3 @@ async def _try(what: str, turn: Awaitable[int | None]) -> int:
     except _FAILURES as error:
         observe(SweepFailed(what, reason_of(error)))
         return 0
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return bool(UUID(text))
-    except ValueError:
-        return False

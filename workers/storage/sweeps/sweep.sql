@@ -3,13 +3,7 @@
 -- name: buried
 -- A batch of versions that were replaced $1 seconds ago; rows that another worker has locked are skipped. Empty while a backup
 -- copies the bytes (workers/backup/save.py holds that lock).
-select json_build_object(
-  'id', id, 'bucket_id', bucket_id, 'version', version,
-  'is_named', exists (
-    select from storage.objects
-    where objects.version = tombstones.version and objects.bucket_id = tombstones.bucket_id
-  )
-)
+select json_build_object('id', id, 'bucket_id', bucket_id, 'version', version)
 from storage.tombstones
 where created_at < now() - make_interval(secs => $1::float8)
   and (select pg_try_advisory_xact_lock_shared(hashtextextended('headwater backup', 0)))
@@ -17,11 +11,17 @@ order by id
 limit $2::bigint
 for update skip locked
 
+-- name: named_objects
+-- Which of the versions $1 (in all their spellings) rows of objects name, each as [bucket, version].
+select coalesce(json_agg(distinct jsonb_build_array(bucket_id, version)), '[]')
+from storage.objects
+where version = any (array(select jsonb_array_elements_text($1::jsonb))) and bucket_id is not null
+
 -- name: forget
 delete from storage.tombstones where id = any (array(select jsonb_array_elements_text($1::jsonb)::bigint))
 
 -- name: named
--- The versions that rows name or may name: objects, uploads in progress, and tombstones still to be swept.
+-- Which of the versions $1 (in all their spellings) rows name or may name: objects, uploads in progress, and tombstones still to be swept.
 select coalesce(json_agg(distinct version), '[]')
 from (
   select version from storage.objects

@@ -363,3 +363,15 @@ async def test_two_deployments_at_once_are_both_stored(one: Worker) -> None:
 
     assert sorted(each.json["version"]["number"] for each in done) == [1, 2, 3, 4]
     assert OPEN.verify_jwt is False
+
+
+async def test_of_two_changes_of_one_version_one_is_refused(one: Worker) -> None:
+    await one.deploy("hello", hello("hello", "first"))
+
+    path = "/_internal/functions/hello?base=1"
+    done = await asyncio.gather(
+        *(one.ask(path, method="PUT", body=hello("hello", text)) for text in ("second", "third"))
+    )
+
+    assert sorted(each.status for each in done) == [200, 409]
+    assert next(each.json["code"] for each in done if each.status == 409) == "newer_version"

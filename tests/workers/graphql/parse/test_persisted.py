@@ -11,6 +11,11 @@ def known(text: str) -> GraphQLRequest:
     return GraphQLRequest(text, {}, hash=hashlib.sha256(text.encode()).hexdigest())
 
 
+def stored(queries: PersistedQueries, text: str) -> None:
+    queries.document(known(text))
+    queries.store(known(text))
+
+
 def hashed(text: str) -> GraphQLRequest:
     return GraphQLRequest(None, {}, hash=hashlib.sha256(text.encode()).hexdigest())
 
@@ -18,9 +23,9 @@ def hashed(text: str) -> GraphQLRequest:
 def test_the_least_recently_used_documents_are_dropped() -> None:
     queries = PersistedQueries(2)
     for text in ("{a}", "{b}"):
-        queries.document(known(text))
+        stored(queries, text)
     queries.document(hashed("{a}"))
-    queries.document(known("{c}"))
+    stored(queries, "{c}")
 
     assert queries.document(hashed("{a}")) == "{a}"
     with pytest.raises(GraphQLFailure, match="PersistedQueryNotFound"):
@@ -29,12 +34,15 @@ def test_the_least_recently_used_documents_are_dropped() -> None:
 
 def test_documents_are_bounded_in_bytes() -> None:
     queries = PersistedQueries(100)
-    for n in range(40):
-        queries.document(known(f"#{n}" + "x" * 1_000_000))
+    filling = "ü" * 130_000
+    for n in range(66):
+        stored(queries, f"#{n}{filling}")
+    stored(queries, "#long" + filling * 2)
 
-    with pytest.raises(GraphQLFailure, match="PersistedQueryNotFound"):
-        queries.document(hashed("#0" + "x" * 1_000_000))
-    assert queries.document(hashed("#39" + "x" * 1_000_000))
+    for dropped in (f"#0{filling}", "#long" + filling * 2):
+        with pytest.raises(GraphQLFailure, match="PersistedQueryNotFound"):
+            queries.document(hashed(dropped))
+    assert queries.document(hashed(f"#65{filling}"))
 
 
 def test_a_hash_must_be_that_of_its_document() -> None:

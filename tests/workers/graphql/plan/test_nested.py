@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.workers.graphql.plan import small_schema
 from workers.graphql.model import Entity, RoleSchema
 from workers.graphql.parse.document import choose_operation, parse_document
@@ -11,10 +13,15 @@ from workers.graphql.plan.inputs import PlanDependencies
 from workers.graphql.plan.operation import plan_operation
 from workers.graphql.plan.tree import InsertedValue, InsertPlan, NestedInsertPlan, RootPlan
 
+_BLOGS, _MANY_RELATIONS = "blogCollection", tuple(f"blogs{number}" for number in range(99))
+
 
 def insertable(entity: Entity) -> Entity:
     columns = {name: replace(column, is_insertable=True) for name, column in entity.columns.items()}
-    return replace(entity, columns=columns, is_insertable=True)
+    relations = dict(entity.relations)
+    if _BLOGS in relations:
+        relations |= {name: replace(relations[_BLOGS], name=name) for name in _MANY_RELATIONS}
+    return replace(entity, columns=columns, relations=relations, is_insertable=True)
 
 
 SCHEMA: RoleSchema = replace(
@@ -32,13 +39,22 @@ SCHEMA: RoleSchema = replace(
 
 
 def planned(field: str) -> RootPlan:
-    document = parse_document(f"mutation {{ insertInto{field} {{ affectedCount }} }}", OperationLimits())
-    operation = choose_operation(document, None)
-    work = (
-        plan_operation(document, operation, SCHEMA, {}, OperationLimits(), PlanDependencies()).fields[0].work
-    )
+    work = planned_or_failed(f"mutation {{ insertInto{field} {{ affectedCount }} }}", {})
     assert isinstance(work, NestedInsertPlan | InsertPlan), work
     return work
+
+
+def planned_owner(owner: dict[str, object]) -> object:
+    """Return the plan of an insert of one blog whose owner is a variable."""
+    text = "mutation ($owner: AccountInsertInput!) { insertIntoBlogCollection(objects: [{owner: $owner}]) { affectedCount } }"
+    return planned_or_failed(text, {"owner": owner})
+
+
+def planned_or_failed(text: str, variables: dict[str, object]) -> object:
+    document = parse_document(text, OperationLimits())
+    operation = choose_operation(document, None)
+    plan = plan_operation(document, operation, SCHEMA, variables, OperationLimits(), PlanDependencies())
+    return plan.fields[0].work
 
 
 def test_rows_that_are_referred_to_come_first() -> None:
@@ -80,3 +96,18 @@ def test_an_insert_whose_relations_are_empty_makes_only_its_own_rows() -> None:
 
 def test_an_insert_without_related_objects_stays_as_it_was() -> None:
     assert isinstance(planned("AccountCollection(objects: [{id: 1}])"), InsertPlan)
+
+
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [
+        ({_BLOGS: [{"id": 1}] * 9_998}, {_BLOGS: [{"id": 1}] * 9_999}),
+        (
+            {name: [{"id": 1}] for name in _MANY_RELATIONS[:98]},
+            {name: [{"id": 1}] for name in _MANY_RELATIONS},
+        ),
+    ],
+)
+def test_objects_in_variables_are_bounded(most: dict[str, object], more: dict[str, object]) -> None:
+    assert isinstance(planned_owner(most), NestedInsertPlan)
+    assert "at most 100 relations and 10000 rows" in str(planned_owner(more))

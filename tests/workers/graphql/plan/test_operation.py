@@ -81,6 +81,7 @@ def failures(text: str, variables: Mapping[str, object] | None = None) -> list[s
         ("filter: {id: {is: 1}}", "Invalid input for FilterIs type"),
         ("filter: {nodeId: {eq: \"x\"}}", "Invalid value passed to nodeId argument. Error 2"),
         ("orderBy: 1", "Invalid input for AccountOrderBy type"),
+        (f"orderBy: [{'{id: AscNullsLast}' * 101}]", "An order has at most 100 terms"),
         ("orderBy: {id: Up}", "Invalid input for OrderByDirection type"),
         ("orderBy: {tags: AscNullsLast}", 'Input for type AccountOrderBy contains extra keys ["tags"]'),
     ],
@@ -122,6 +123,17 @@ def test_arguments_of_a_connection_are_rejected_with_the_messages_of_the_origina
 )  # fmt: skip
 def test_root_fields_are_rejected_with_the_messages_of_the_original(text: str, message: str) -> None:
     assert failures(text) == [message]
+
+
+@pytest.mark.parametrize("argument", ["filter: $f", "filter: {or: [$f]}"])
+def test_the_objects_of_a_filter_in_variables_are_bounded(argument: str) -> None:
+    text = f"query ($f: AccountFilter) {{ {ACCOUNTS % argument} }}"
+
+    few = failures(text, {"f": {"and": [{"id": {"in": [1] * 20_000}}] * 100}})
+    many = failures(text, {"f": {"and": [{"id": {"eq": 1}}] * 5_000}})
+
+    assert few == []
+    assert many == ["A filter has at most 10000 objects; compare with a list by `in` instead"]
 
 
 def test_a_conflict_between_root_fields_is_the_failure_of_the_operation() -> None:

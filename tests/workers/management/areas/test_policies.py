@@ -497,6 +497,29 @@ async def test_a_reader_may_ask(owner: Client, visitor: Client, notes: Notes) ->
     reader = await visitor.signed_in(f"{uuid.uuid4().hex}@example.com", Right.READER)
 
     assert (await _explain(reader, notes, 1, _caller(ANN)))["is_allowed"] is False
+    assert len((await reader.run("policies.try", schema=notes.schema, table="no tes"))["rows"]) == 4
+
+
+async def test_a_reader_tests_no_column_that_readers_may_not_read(
+    owner: Client, visitor: Client, notes: Notes
+) -> None:
+    reader = await visitor.signed_in(f"{uuid.uuid4().hex}@example.com", Right.READER)
+    columns = "id, user_id, team, flag, upper_body"
+    await notes.run(
+        f"revoke select on {{t}} from supabase_read_only_user; grant select ({columns}) on {{t}} to supabase_read_only_user"
+    )
+    key, values = {"body": "long text"}, {"body": "y"}
+    questions: list[tuple[str, dict[str, Any]]] = [
+        ("explain_row", {"key": key}),
+        ("explain_row", {"key": {"id": 1}}),
+        ("explain_denied", {"command": "update", "key": key, "values": values}),
+        ("try", {}),
+    ]
+
+    for name, arguments in questions:
+        asked = {"schema": notes.schema, "table": "no tes", **arguments}
+        assert await reader.refused(f"policies.{name}", **asked) == (403, "42501")
+        await owner.run(f"policies.{name}", **asked)
 
 
 _EXPRESSIONS = (

@@ -61,6 +61,7 @@ def test_properties(changes: dict[str, object], expected: dict[str, object]) -> 
 @pytest.mark.parametrize(
     ("kind", "default", "shown"),
     [
+        ("jsonb", "'" + "[" * 2000 + "]" * 2000 + "'::jsonb", None),
         ("text", "'it''s'::text", "it's"),
         ("text", "'plain'", "plain"),
         ("text", "now()", "now()"),

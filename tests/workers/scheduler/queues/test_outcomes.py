@@ -10,6 +10,9 @@ from workers.scheduler.queues.outcomes import (
     failures_of,
 )
 
+DEEP = '{"a":' + "[" * 2000 + "]" * 2000 + "}"
+"""More levels than a decoder follows."""
+
 
 @pytest.mark.parametrize(
     ("body", "failures"),
@@ -20,6 +23,7 @@ from workers.scheduler.queues.outcomes import (
         (b'{"sent": 2', {}),
         (b'{"sent": 2}', {}),
         (b'{"batchItemFailures": null}', {}),
+        (DEEP.encode(), {}),
         (b'{"batchItemFailures": []}', {}),
         (b' {"batchItemFailures": [{"itemIdentifier": "2"}]}', {2: None}),
         (b'{"batchItemFailures": [{"itemIdentifier": 1, "delaySeconds": 60}]}', {1: 60.0}),

@@ -7,7 +7,7 @@ import pytest
 from tests.workers.storage.storage_pool import StoragePool
 from workers.database.errors import DatabaseError
 from workers.storage.buckets import rows
-from workers.storage.buckets.emptying import BATCH, empty_batch, start_emptying, sweep_emptyings
+from workers.storage.buckets.emptying import BATCH, BucketEmptying, empty_batch, sweep_emptyings
 
 
 async def fill(storage_pool: StoragePool, bucket: str, count: int, prefix: str = "n") -> None:
@@ -18,6 +18,16 @@ async def fill(storage_pool: StoragePool, bucket: str, count: int, prefix: str =
         count,
         prefix,
     )
+
+
+async def begun(storage_pool: StoragePool, bucket: str, request_id: str) -> BucketEmptying:
+    """Record an emptying that a worker has left before its first batch."""
+    id = await storage_pool.value(
+        "insert into storage.emptyings (bucket_id, before, request_id) values ($1, clock_timestamp(), $2) returning id",
+        bucket,
+        request_id,
+    )
+    return BucketEmptying(int(id), bucket, request_id)
 
 
 async def left(storage_pool: StoragePool, bucket: str) -> int:
@@ -68,7 +78,7 @@ async def test_bucket_that_must_not_be_emptied_does_not_keep_others_waiting(
     stuck, other = await storage_pool.bucket(), await storage_pool.bucket()
     for name in (stuck, other):
         await fill(storage_pool, name, 1)
-        await start_emptying(storage_pool.store.database, name, "req-1")
+        await begun(storage_pool, name, "req-1")
     await storage_pool.admin.execute(
         f"create table public.pins_{stuck.replace('-', '_')} (id uuid references storage.objects);"
         f"insert into public.pins_{stuck.replace('-', '_')} select id from storage.objects where bucket_id = '{stuck}'"
@@ -76,6 +86,8 @@ async def test_bucket_that_must_not_be_emptied_does_not_keep_others_waiting(
 
     with pytest.raises(DatabaseError):
         await sweep_emptyings(storage_pool.store.database)
+    await storage_pool.refused("POST", f"/bucket/{stuck}/empty")
+    assert await left(storage_pool, stuck) == 1  # what was refused is not done later
     await storage_pool.admin.execute(f"drop table public.pins_{stuck.replace('-', '_')}")
 
     assert (await storage_pool.count(stuck), await storage_pool.count(other)) == (1, 0)
@@ -85,7 +97,7 @@ async def test_bucket_that_must_not_be_emptied_does_not_keep_others_waiting(
 async def test_batch_that_is_cut_off_is_done_again(storage_pool: StoragePool) -> None:
     name = await storage_pool.bucket()
     await fill(storage_pool, name, 2 * BATCH)
-    emptying = await start_emptying(storage_pool.store.database, name, "req-1")
+    emptying = await begun(storage_pool, name, "req-1")
 
     lock = 'select 1 from storage.objects where bucket_id = $1 order by name collate "C" limit 1 for update'
     async with storage_pool.admin.transaction():
@@ -106,7 +118,7 @@ async def test_what_was_written_or_moved_in_later_stays(storage_pool: StoragePoo
     await storage_pool.uploaded(f"/object/{name}/old")
     await storage_pool.uploaded(f"/object/{name}/again", b"first")
     await storage_pool.uploaded(f"/object/{other}/moved")
-    emptying = await start_emptying(storage_pool.store.database, name, "req-1")
+    emptying = await begun(storage_pool, name, "req-1")
     await storage_pool.uploaded(f"/object/{name}/new")
     await storage_pool.put(f"/object/{name}/again", b"second", method="PUT")
     await storage_pool.ok(
@@ -142,8 +154,8 @@ async def test_workers_that_empty_the_same_bucket_do_not_get_into_each_others_wa
 ) -> None:
     name = await storage_pool.bucket()
     await fill(storage_pool, name, 4 * BATCH)
-    await start_emptying(storage_pool.store.database, name, "req-1")
-    await start_emptying(storage_pool.store.database, name, "req-2")
+    await begun(storage_pool, name, "req-1")
+    await begun(storage_pool, name, "req-2")
 
     await asyncio.gather(*(sweep_emptyings(storage_pool.store.database) for _ in range(3)))
     await swept(storage_pool, name)
@@ -154,7 +166,7 @@ async def test_workers_that_empty_the_same_bucket_do_not_get_into_each_others_wa
 async def test_events_name_the_request_whoever_goes_on(storage_pool: StoragePool) -> None:
     name = await storage_pool.bucket()
     await fill(storage_pool, name, 1)
-    await start_emptying(storage_pool.store.database, name, "req-of-old")
+    await begun(storage_pool, name, "req-of-old")
 
     await swept(storage_pool, name)
 

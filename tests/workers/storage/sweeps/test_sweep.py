@@ -82,6 +82,24 @@ async def test_version_that_a_row_names_stays(storage_pool: StoragePool) -> None
     assert version in await storage_pool.blob_names()
 
 
+@pytest.mark.parametrize("spelling", ["upper(version)", "replace(version, '-', '')"])
+async def test_version_that_sql_wrote_in_another_spelling_stays(
+    storage_pool: StoragePool, spelling: str
+) -> None:
+    bucket = await storage_pool.bucket()
+    await storage_pool.uploaded(f"/object/{bucket}/a", b"kept")
+    await storage_pool.admin.execute(
+        f"update storage.objects set version = {spelling} where bucket_id = $1", bucket
+    )
+    orphans = OrphanSweep(storage_pool.store.database, storage_pool.blobs, age_s=-60)
+
+    await everything(storage_pool)
+    await orphans.sweep()
+    await orphans.sweep()
+
+    assert await storage_pool.got(f"/object/{bucket}/a") == b"kept"
+
+
 async def test_tombstone_of_no_version_of_ours_goes(storage_pool: StoragePool) -> None:
     bucket = await storage_pool.bucket()
     await storage_pool.admin.execute(

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from workers.auth.model import rejections
+from workers.auth.model.errors import AuthError
 from workers.credentials.password_hashes import (
     SALT_BYTES,
     Cost,
@@ -46,6 +47,13 @@ class Hashing:
         Raises: AuthError (503) if too many requests wait.
         """
         return await self._run(lambda: hash_password(password, self.cost, secrets.token_bytes(SALT_BYTES)))
+
+    async def renew(self, password: str) -> str | None:
+        """Return the text that replaces the outdated hash of a password; None if too many requests wait: the old one serves until then."""
+        try:
+            return await self.hash(password)
+        except AuthError:
+            return None
 
     async def verify(self, password: str, stored: str | None) -> Verdict:
         """Check a password. Without a stored hash, or with an unreadable one, a hash is computed anyway, so that the response time

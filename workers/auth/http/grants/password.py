@@ -65,7 +65,7 @@ async def password(context: EndpointContext, request: AuthRequest) -> TokenRespo
     async with failures_logged(context, request, body.provider) as trying:
         trying.user = user
         _reject_not_ready(context, user, body)
-    renewed = await context.hashing.hash(body.password) if verdict.needs_rehash else None
+    renewed = await context.hashing.renew(body.password) if verdict.needs_rehash else None
     grant, user = await _enter(context, request, body.provider, user, guess, renewed)
     session = await context.session_json(user, grant)
     weakness = await weakness_at_sign_in(context, body.password)

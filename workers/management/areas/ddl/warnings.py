@@ -74,11 +74,22 @@ def _losses(change: Change, relation: RelationInfo | None) -> list[ChangeWarning
             what = f"schema {schema} with all tables in it"
         case objects.DropExtension(name=name, cascade=True) | objects.DropType(name=name, cascade=True):
             what = f"{name} and the columns that use it"
+        case tables.AlterColumn(type=str(), using=str(expression), column=column) if not _names_column(
+            expression, column
+        ):
+            what = f"the values of column {column} of {_named(change)}: `using` does not read them"
         case objects.DropView(is_materialized=True, name=name):
             what = f"the materialized view {name}{cascade}"
         case _:
             return []
     return [ChangeWarning("danger", "data_loss", f"This drops {what}. Only a backup brings it back")]
+
+
+def _names_column(expression: str, column: str) -> bool:
+    """Return whether an expression names a column, quoted or not; texts in it count as well."""
+    plain = re.search(rf"(?<![\w$]){re.escape(column)}(?![\w$])", expression, re.IGNORECASE)
+    quoted = '"' + column.replace('"', '""') + '"'
+    return plain is not None or quoted in expression
 
 
 def _rewrites(change: Change, relation: RelationInfo | None) -> list[ChangeWarning]:

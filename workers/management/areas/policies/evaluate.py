@@ -20,6 +20,7 @@ from workers.database.transactions.model import Statement
 from workers.management.areas.policies.facts import TableFacts
 from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
 from workers.management.interface.operation import OperationContext
+from workers.management.interface.rights import Right
 from workers.sql import compose
 from workers.sql.compose import Sql
 
@@ -41,9 +42,10 @@ class CallerSession(Struct, frozen=True):
 
 
 async def fetch_row(context: OperationContext, facts: TableFacts, key: dict[str, Any], path: str) -> str:
-    """Return a row as the text of a composite value, read as role `postgres`, which sees every row.
+    """Return a row as the text of a composite value, read as `read_whole_rows` does.
 
-    Raises: ManagementError (400, 404, 413 for more than 4 MiB); DatabaseError for values that the columns cannot have.
+    Raises: ManagementError (400, 404, 413 for more than 4 MiB); DatabaseError for values that the columns cannot have, and for
+    columns that a reader may not read.
     """
     condition = key_condition(facts, key)
     sql = compose.concat(
@@ -53,9 +55,7 @@ async def fetch_row(context: OperationContext, facts: TableFacts, key: dict[str,
         condition,
         compose.raw(" limit 2"),
     )
-    _, rows = await context.database.read_as_developer(
-        _path_statement(path), as_statement(sql), timeout_s=context.settings.statement_timeout_s
-    )
+    rows = await read_whole_rows(context, sql, path)
     if not rows:
         raise not_found(f"row in {facts.schema}.{facts.table} with this key, for any role")
     if len(rows) > 1:
@@ -64,6 +64,20 @@ async def fetch_row(context: OperationContext, facts: TableFacts, key: dict[str,
     if len(text) > MOST_ROW_BYTES:
         raise ManagementError(413, "too_large", f"The row has more than {MOST_ROW_BYTES} bytes")
     return text.decode()
+
+
+async def read_whole_rows(context: OperationContext, sql: Sql, path: str) -> Rows:
+    """Run a query of whole rows of a table: for developers as role `postgres`, for readers as their own role.
+
+    Both see every row. A reader's session refuses a table with a column that readers may not read (42501), for what a policy says of a
+    row, and whether a key finds it, tells its values by and by. Raises: DatabaseError, Disconnected, PoolTimeout.
+    """
+    database = context.database
+    read = database.read if context.actor.rights is Right.READER else database.read_as_developer
+    _, rows = await read(
+        _path_statement(path), as_statement(sql), timeout_s=context.settings.statement_timeout_s
+    )
+    return rows
 
 
 def key_condition(facts: TableFacts, key: dict[str, Any]) -> Sql:

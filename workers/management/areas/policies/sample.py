@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from workers.database.transactions.model import Statement
 from workers.management.areas.policies.caller import CallerDescription, ResolvedCaller
-from workers.management.areas.policies.evaluate import ExpressionResult, as_statement, evaluate
+from workers.management.areas.policies.evaluate import ExpressionResult, evaluate, read_whole_rows
 from workers.management.areas.policies.explain import ExistingRowCommand, RightsSubject, read_subject
 from workers.management.areas.policies.grants import GrantVerdict, needed_grants
 from workers.management.areas.policies.verdict import (
@@ -117,7 +116,7 @@ def _grants(subject: RightsSubject) -> list[GrantVerdict]:
 async def _sample(
     context: OperationContext, subject: RightsSubject, limit: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return keys and texts of the first rows, read as a role that sees all."""
+    """Return keys and texts of the first rows."""
     facts = subject.facts
     names = [column.name for column in facts.columns if column.is_key]
     pieces = [compose.concat(compose.raw("row_."), compose.ident(name)) for name in names]
@@ -137,9 +136,6 @@ async def _sample(
         compose.qualified(facts.schema, facts.table), compose.raw(" as row_"), order,
         compose.raw(" limit "), compose.number(limit),
     )  # fmt: skip
-    path = Statement("select pg_catalog.set_config('search_path', $1, true)", [subject.path.encode()])
-    _, rows = await context.database.read_as_developer(
-        path, as_statement(sql), timeout_s=context.settings.statement_timeout_s
-    )
+    rows = await read_whole_rows(context, sql, subject.path)
     small = [(key, text or b"") for key, text in rows if len(text or b"") <= _MOST_ROW_BYTES]
     return [msgspec.json.decode(key or b"{}") for key, _ in small], [text.decode() for _, text in small]

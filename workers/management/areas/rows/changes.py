@@ -18,9 +18,9 @@ from workers.management.areas.rows.edit import (
     delete_row,
     delete_where,
     insert_row,
+    lock_where,
     row_values,
     select_row,
-    select_where,
     update_row,
 )
 from workers.management.areas.rows.filters import RowFilter, filters_sql
@@ -158,17 +158,19 @@ async def delete_filtered(
 ) -> tuple[int, list[StoredRow]]:
     """Delete the rows that filters leave; return their number, and the rows if they are at most `MAX_EDITS`.
 
-    Raises: ManagementError, DatabaseError.
+    Raises: ManagementError (409 also if another row came to fit between the two statements), DatabaseError.
     """
     table.check_event("delete")
     condition = filters_sql(table, filters)
-    reading = select_where(table, condition, number(MAX_EDITS + 1))
+    reading = lock_where(table, condition, number(MAX_EDITS + 1))
     async with context.database.transaction(timeout_s=context.settings.statement_timeout_s) as transaction:
         [rows] = await transaction.run(reading)
         before = [_stored(table, [row]) for row in rows]
         [[(count,)]] = await transaction.run(delete_where(table, condition))
         deleted = msgspec.json.decode(count or b"0", type=int)
         check_expected(deleted, expected)
+        if len(before) <= MAX_EDITS:
+            check_expected(deleted, len(before))
     return deleted, before if len(before) <= MAX_EDITS else []
 
 

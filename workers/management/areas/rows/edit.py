@@ -12,7 +12,7 @@ from workers.database.transactions.model import Statement
 from workers.management.areas.rows.table import DescribedTable, column_sql
 from workers.management.areas.rows.values import text_value
 from workers.management.interface.errors import invalid_arguments
-from workers.sql.compose import Sql, concat, ident, join, param, raw, render
+from workers.sql.compose import EMPTY, Sql, concat, ident, join, param, raw, render
 
 Key = Mapping[str, Any]
 
@@ -47,7 +47,6 @@ def returned_columns(table: DescribedTable) -> Sql:
 
 def select_row(table: DescribedTable, key: Key, *, locks: bool = False) -> Statement:
     """Return the statement that reads a row by key, and locks it."""
-    lock = raw(" for update") if locks and table.kind in ("table", "partitioned table") else raw("")
     return statement_of(
         concat(
             raw("select "),
@@ -56,9 +55,14 @@ def select_row(table: DescribedTable, key: Key, *, locks: bool = False) -> State
             table.sql,
             raw(" as r where "),
             key_condition(table, key),
-            lock,
+            _lock(table) if locks else EMPTY,
         )
     )
+
+
+def _lock(table: DescribedTable) -> Sql:
+    """Return the clause that locks the rows of a query; empty for what has no rows of its own to lock."""
+    return raw(" for update") if table.kind in ("table", "partitioned table") else EMPTY
 
 
 def insert_row(
@@ -146,8 +150,8 @@ def delete_where(table: DescribedTable, condition: Sql) -> Statement:
     )
 
 
-def select_where(table: DescribedTable, condition: Sql, limit: Sql) -> Statement:
-    """Return the statement that reads rows by a condition."""
+def lock_where(table: DescribedTable, condition: Sql, limit: Sql) -> Statement:
+    """Return the statement that reads rows by a condition, and locks them."""
     return statement_of(
         concat(
             raw("select "),
@@ -158,6 +162,7 @@ def select_where(table: DescribedTable, condition: Sql, limit: Sql) -> Statement
             condition,
             raw(" limit "),
             limit,
+            _lock(table),
         )
     )
 

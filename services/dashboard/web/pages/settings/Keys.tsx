@@ -29,9 +29,9 @@ export default function Keys() {
       if (!isStopped(error)) toast.error(error);
     }
   };
-  const onRotate = async () => {
+  const onRotate = async (seen: readonly SigningKeyDescription[]) => {
     if (await confirm({ title: texts.rotate, body: texts.rotateText, action: texts.rotate, isDanger: false })) {
-      rotate.mutate({});
+      rotate.mutate({ seen: Object.fromEntries(seen.map(({ id, role }) => [id, role])) });
     }
   };
   return (
@@ -54,7 +54,7 @@ export default function Keys() {
                 size="small"
                 icon="refresh"
                 isPending={rotate.isPending}
-                onPress={() => void onRotate()}
+                onPress={() => void onRotate(data.signing_keys)}
               >
                 {texts.rotate}
               </Button>

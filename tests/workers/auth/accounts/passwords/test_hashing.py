@@ -85,6 +85,7 @@ async def test_beyond_the_queue_work_is_refused_at_once(
         await hashing.hash("one too many")
 
     assert refused.value.status == 503
+    assert await hashing.renew("an outdated hash") is None
     assert ("retry-after", "1") in refused.value.headers()
     opened.set()
     assert await asyncio.gather(*tasks) == ["0", "1", "2", "3"]

@@ -1,9 +1,11 @@
 """Pages of rows in both directions, filters, view as; edits with versions; deletes of an expected number."""
 
+import asyncio
 import json
 import uuid
 from typing import Any
 
+import asyncpg
 import pytest
 
 from tests.workers.management.conftest import Client
@@ -27,6 +29,8 @@ create table {0}_loose (n int);
 insert into {0}_loose select generate_series(1, 25);
 analyze {0};
 """
+
+_WAITS_FOR_ME = "select exists (select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid)))"
 
 
 @pytest.fixture
@@ -412,6 +416,26 @@ async def test_a_delete_names_the_number_of_rows(developer: Client, table: str) 
     assert [row["values"]["note"] for row in deleted["before"]] == ["x", "xx"]
     assert (filtered["count"], len(filtered["before"])) == (8, 8)
     assert (await developer.run("rows.list", table=table, count="exact"))["count"]["rows"] == 30
+
+
+async def test_a_delete_by_filter_returns_the_rows_as_they_were_deleted(
+    developer: Client, table: str
+) -> None:
+    writer = await asyncpg.connect(developer.superuser_url)
+    try:
+        async with writer.transaction():
+            await writer.execute(f"update {table} set note = 'changed meanwhile' where id = 3")
+            filters = [{"column": "id", "op": "lte", "value": 3}]
+            deleting = asyncio.create_task(
+                developer.run("rows.delete", table=table, filters=filters, expected=3)
+            )
+            while not await writer.fetchval(_WAITS_FOR_ME):
+                pass
+        deleted = await deleting
+    finally:
+        await writer.close()
+
+    assert [row["values"]["note"] for row in deleted["before"]] == ["x", "xx", "changed meanwhile"]
 
 
 async def test_changes_are_audited_with_the_rows_before_and_after(owner: Client, table: str) -> None:

@@ -282,7 +282,9 @@ async def test_signing_keys_in_a_file_are_rotated(
         return [key["role"] for key in listed["signing_keys"]]
 
     assert await roles() == ["signs"]
-    added = await client.run("keys.rotate")
+    seen = {key["id"]: key["role"] for key in (await client.run("keys.list"))["signing_keys"]}
+    added = await client.run("keys.rotate", seen=seen)
+    assert await client.refused("keys.rotate", seen=seen) == (409, "newer_version")
     assert (added["step"], await roles()) == ("added", ["signs", "standby"])
     moved = await client.run("keys.rotate")
     assert (moved["step"], await roles()) == ("moved", ["verifies", "signs"])
