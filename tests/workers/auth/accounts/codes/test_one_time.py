@@ -133,18 +133,6 @@ async def test_a_code_is_of_its_kind_its_address_its_audience_and_its_user(auth_
     )
 
 
-async def test_after_five_wrong_codes_the_right_one_is_dead_and_the_link_lives(auth_pool: AuthPool):
-    user = await person(auth_pool)
-    email = user.email or ""
-    code = await issued(auth_pool, user, CodeKind.RECOVERY, email)
-
-    for _ in range(5):
-        assert await tried(auth_pool, (CodeKind.RECOVERY,), email, wrong(code.code)) is None
-
-    assert await tried(auth_pool, (CodeKind.RECOVERY,), email, code.code) is None
-    assert await linked(auth_pool, code.link) is not None
-
-
 async def test_the_fifth_try_may_still_be_the_right_one(auth_pool: AuthPool):
     user = await person(auth_pool)
     email = user.email or ""
@@ -332,11 +320,6 @@ async def test_rows_made_by_hand_have_no_codes(auth_pool: AuthPool):
     assert await linked(auth_pool, "0" * 56) is None
     code = await issued(auth_pool, await one_time_user(auth_pool, id), CodeKind.RECOVERY, email)
     assert await linked(auth_pool, code.link) is not None
-
-
-@pytest.mark.parametrize("link", ["", "pkce_", "0" * 55, "0" * 57, "x" * 56, "\0", "é" * 56, "0" * 100_000])
-async def test_what_is_no_link_is_found_nowhere(auth_pool: AuthPool, link: str):
-    assert await linked(auth_pool, link) is None
 
 
 async def test_a_user_who_was_deleted_softly_has_no_codes(auth_pool: AuthPool):
