@@ -9,7 +9,7 @@ import pytest
 from schemas.http import Request
 from tests.workers.auth.auth_pool import ANYBODY, AuthPool, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, OidcProvider, running
-from tests.workers.auth.social_browser import EXTERNAL, SITE, departs, goes, open_for, state_of, visits
+from tests.workers.auth.social_browser import EXTERNAL, SITE, departs, goes, open_for, state_of
 from tests.workers.rest.bodies import Inline
 from workers.auth.model.pkce import s256
 from workers.auth.worker import AuthWorker
@@ -126,21 +126,6 @@ async def test_the_challenge_towards_the_provider_is_ours_and_new_each_time(
 
     assert first["code_challenge_method"] == second["code_challenge_method"] == "S256"
     assert len({CHALLENGE, first["code_challenge"], second["code_challenge"]}) == 3
-
-
-async def test_the_verifier_does_not_stand_in_the_database_in_clear(auth_pool: AuthPool, realm: OidcProvider):
-    auth_pool = open_for(auth_pool, realm)
-    query = await visits(await departs(auth_pool))
-    kept = await auth_pool.value("select string_agg(code_verifier, ' ') from auth.oauth_client_states")
-
-    await auth_pool.send("GET", f"/callback?{query}")
-    verifier = realm.exchanged[-1]["code_verifier"]
-
-    assert s256(verifier) == realm.asked[-1]["code_challenge"]
-    assert verifier not in kept
-    assert (
-        await auth_pool.value("select count(*) from auth.flow_state where code_challenge = $1", verifier) == 0
-    )
 
 
 async def test_the_flow_names_the_provider_the_challenge_and_the_target(

@@ -1,7 +1,6 @@
 """POST /admin/generate_link: every type, that its link and code work, and what they are good for. Reference, 16.7."""
 
 import json
-import uuid
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -337,13 +336,3 @@ async def test_who_was_deleted_softly_is_unknown(secure: AuthPool):
 
     assert landed(await secure.send("GET", as_request(made)))[2]["error_code"] == "otp_expired"
     assert await secure.refused("POST", PATH, {"type": "recovery", "email": email}, ADMIN) == NOT_FOUND
-
-
-async def test_the_database_holds_neither_link_nor_code(secure: AuthPool):
-    made = await generated(secure, "recovery", await known(secure))
-
-    kept = await secure.value(
-        "select concat(u::text, t::text) from auth.users u join auth.one_time_tokens t on t.user_id = u.id where u.id = $1",
-        uuid.UUID(made["id"]),
-    )
-    assert made["hashed_token"] not in kept

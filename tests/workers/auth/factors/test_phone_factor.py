@@ -17,7 +17,6 @@ from tests.workers.auth.delivery.sms.provider import Provider, running_provider
 from tests.workers.auth.second_factors import OPEN_FACTORS, factors_of, settle
 from workers.auth.delivery.sms import messagebird, twilio_verify
 from workers.auth.delivery.sms.sender import SmsSender
-from workers.auth.model.codes import is_code_of
 
 WRONG = (422, "mfa_verification_failed", "Invalid MFA Phone code entered")
 
@@ -105,21 +104,6 @@ async def test_a_code_that_was_sent_raises_the_session(phones: Phones):
     assert claims_of(high.caller)["aal"] == "aal2"
     assert {each["method"] for each in claims_of(high.caller)["amr"]} == {"password", "mfa/phone"}
     assert [each["status"] for each in high.body["user"]["factors"]] == ["verified"]
-
-
-async def test_a_code_is_not_in_clear_in_the_database(phones: Phones):
-    signed, phone = await phones.auth_pool.sign_up(), number()
-    id = await phones.enroll(signed, phone)
-    challenge = await phones.challenge(signed, id)
-
-    row = await phones.auth_pool.admin.fetchrow(
-        "select * from auth.mfa_challenges where id = $1", uuid.UUID(challenge)
-    )
-
-    assert row is not None
-    assert re.fullmatch(r"[0-9a-f]{56}", row["otp_code"])
-    assert is_code_of(row["otp_code"], phones.last_code, phone, phones.auth_pool.context.code_key)
-    assert str(row["ip_address"]) == "192.0.2.7"
 
 
 async def test_length_and_words_of_a_message_are_the_projects(phones: Phones):

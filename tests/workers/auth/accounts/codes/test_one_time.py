@@ -84,20 +84,6 @@ async def one_time_user(auth_pool: AuthPool, id: uuid.UUID) -> AuthUser:
     return user
 
 
-async def test_the_database_holds_neither_code_nor_link(auth_pool: AuthPool):
-    user = await person(auth_pool)
-    code = await issued(auth_pool, user, CodeKind.RECOVERY, user.email or "")
-
-    rows = await auth_pool.value(
-        "select concat(u::text, t::text) from auth.users u join auth.one_time_tokens t on t.user_id = u.id where u.id = $1",
-        user.id,
-    )
-
-    assert code.link not in rows
-    assert code.stored in rows
-    assert await linked(auth_pool, code.stored) is None
-
-
 async def test_a_new_code_makes_the_old_one_of_its_kind_void_and_begins_to_count_anew(auth_pool: AuthPool):
     user = await person(auth_pool)
     email = user.email or ""
