@@ -8,7 +8,6 @@ import pytest
 
 from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address
 from tests.workers.auth.office import Office, landed
-from tests.workers.auth.test_user import with_claims
 
 SITE = "http://127.0.0.1:3000"
 PATH = "/admin/generate_link"
@@ -304,17 +303,6 @@ async def test_there_is_no_pause_and_the_newest_link_counts(secure: AuthPool):
     for old in links[:2]:
         assert landed(await slow.send("GET", as_request(old)))[2]["error_code"] == "otp_expired"
     assert "access_token" in landed(await slow.send("GET", as_request(links[2])))[2]
-
-
-async def test_only_admins_get_links(secure: AuthPool):
-    email = await known(secure)
-    signed = await secure.sign_in(email)
-    body = {"type": "magiclink", "email": email}
-
-    assert (await secure.refused("POST", PATH, body))[:2] == (401, "no_authorization")
-    assert (await secure.refused("POST", PATH, body, signed.caller))[:2] == (403, "not_admin")
-    assert not (await secure.ok("GET", "/user", None, signed.caller)).get("recovery_sent_at")
-    await secure.ok("POST", PATH, body, with_claims(signed, role="service_role"))
 
 
 async def test_accounts_of_single_sign_on_and_of_other_audiences_are_unknown(secure: AuthPool):

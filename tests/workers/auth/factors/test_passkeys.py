@@ -244,38 +244,25 @@ async def test_admins_see_and_delete_passkeys_of_anybody(open_auth_pool: AuthPoo
     assert (await open_auth_pool.refused("GET", "/admin/users/x/passkeys", None, ADMIN))[:2] == (
         404, "validation_failed",
     )  # fmt: skip
-    assert (await open_auth_pool.refused("GET", path, None, signed.caller))[:2] == (403, "not_admin")
-    assert (await open_auth_pool.refused("DELETE", f"{path}/{made['id']}", None, signed.caller))[
-        1
-    ] == "not_admin"
 
 
 # --- Who may -----------------------------------------------------------------------------------------------------
 
-_ALL = [
-    ("POST", f"{REGISTRATION}/options"), ("POST", f"{REGISTRATION}/verify"), ("POST", f"{AUTHENTICATION}/options"),
-    ("POST", f"{AUTHENTICATION}/verify"), ("GET", "/passkeys"), ("PATCH", f"/passkeys/{uuid.UUID(int=1)}"),
-    ("DELETE", f"/passkeys/{uuid.UUID(int=1)}"),
+_OF_USERS = [
+    ("POST", f"{REGISTRATION}/options"), ("POST", f"{REGISTRATION}/verify"), ("GET", "/passkeys"),
+    ("PATCH", f"/passkeys/{uuid.UUID(int=1)}"), ("DELETE", f"/passkeys/{uuid.UUID(int=1)}"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("method", "path"), _ALL)
-async def test_where_passkeys_are_off_there_are_none(plain: AuthPool, method: str, path: str):
-    signed = await plain.sign_up()
-
-    told = await plain.refused(method, path, {"friendly_name": "x"}, signed.caller)
-
-    assert told == (404, "passkey_disabled", "Passkeys are disabled")
 
 
 async def test_where_passkeys_are_off_admins_find_none(plain: AuthPool):
     path = f"/admin/users/{uuid.uuid4()}/passkeys"
+    off = (404, "passkey_disabled", "Passkeys are disabled")
 
-    assert (await plain.refused("GET", path, None, ADMIN))[:2] == (404, "passkey_disabled")
-    assert (await plain.refused("DELETE", f"{path}/{uuid.uuid4()}", None, ADMIN))[1] == "passkey_disabled"
+    assert await plain.refused("GET", path, None, ADMIN) == off
+    assert await plain.refused("DELETE", f"{path}/{uuid.uuid4()}", None, ADMIN) == off
 
 
-@pytest.mark.parametrize(("method", "path"), [each for each in _ALL if AUTHENTICATION not in each[1]])
+@pytest.mark.parametrize(("method", "path"), _OF_USERS)
 async def test_without_a_token_only_signing_in_is_possible(open_auth_pool: AuthPool, method: str, path: str):
     body = {"friendly_name": "x", "challenge_id": "x", "credential": {}}
 
