@@ -266,7 +266,6 @@ async def test_a_change_needs_the_new_address(secure: AuthPool):
         ("body", "http://127.0.0.1:3000/a", "http://127.0.0.1:3000/a"),
         ("query", "https://evil.example/", SITE),
         ("body", "javascript:alert(1)", SITE),
-        ("body", "http://2130706433/", SITE),
     ],
 )
 async def test_the_link_leads_to_a_target_of_the_project(

@@ -12,6 +12,7 @@ from schemas.caller import AnonymousCaller, Caller, UserCaller
 from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, address, claims_of
 from tests.workers.auth.passkey_user import (
     AUTHENTICATION,
+    MISBEHAVED,
     PASSKEYS,
     REGISTRATION,
     enrolled,
@@ -486,25 +487,17 @@ async def test_an_answer_needs_both_parts(open_auth_pool: AuthPool, body: object
 
 # --- Wrong answers -----------------------------------------------------------------------------------------------
 
-WRONG = {
-    "origin": Authenticator(origin="https://evil.example"),
-    "party": Authenticator(rp_id="evil.example"),
-    "challenge": Authenticator(challenge=b"x" * 32),
-    "presence": Authenticator(flags=VERIFIED),
-    "frame": Authenticator(client_data={"crossOrigin": True}),
-}
 
-
-@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("wrong", MISBEHAVED)
 async def test_a_misbehaving_authenticator_registers_nothing(open_auth_pool: AuthPool, wrong: str):
     signed = await open_auth_pool.sign_up()
-    answer = await registering(open_auth_pool, signed, replace(WRONG[wrong], held=[]))
+    answer = await registering(open_auth_pool, signed, replace(MISBEHAVED[wrong], held=[]))
 
     assert (await verify_refused(open_auth_pool, REGISTRATION, answer, signed.caller))[:2] == UNVERIFIED
     assert await open_auth_pool.ok("GET", "/passkeys", None, signed.caller) == []
 
 
-@pytest.mark.parametrize("wrong", [*WRONG, "counter", "foreign key", "no user", "user of somebody else"])
+@pytest.mark.parametrize("wrong", [*MISBEHAVED, "counter", "foreign key", "no user", "user of somebody else"])
 async def test_a_misbehaving_authenticator_signs_nobody_in(open_auth_pool: AuthPool, wrong: str):
     signed, one = await open_auth_pool.sign_up(), Authenticator()
     await register(open_auth_pool, signed, one)
@@ -519,7 +512,7 @@ async def test_a_misbehaving_authenticator_signs_nobody_in(open_auth_pool: AuthP
             held.user_handle = b""
         case "user of somebody else":
             held.user_handle = (await open_auth_pool.sign_up()).id.encode()
-    bad = replace(WRONG.get(wrong, one), held=[held])
+    bad = replace(MISBEHAVED.get(wrong, one), held=[held])
 
     told = await verify_refused(open_auth_pool, AUTHENTICATION, await entering(open_auth_pool, bad))
 

@@ -142,30 +142,6 @@ async def test_a_code_answers_its_own_challenge_only(phones: Phones):
     await phones.verify(signed, id, second, new)
 
 
-async def test_a_code_works_once_even_at_once(phones: Phones):
-    signed = await phones.auth_pool.sign_up()
-    id = await phones.enroll(signed)
-    body = {"challenge_id": await phones.challenge(signed, id), "code": phones.last_code}
-
-    answers = await asyncio.gather(
-        *(phones.auth_pool.send("POST", f"/factors/{id}/verify", body, signed.caller) for _ in range(20))
-    )
-
-    assert [each.status for each in answers].count(200) == 1
-    assert {told(each, "x-sb-error-code") for each in answers} == {"", "mfa_ip_address_mismatch"}
-
-
-async def test_a_code_dies_at_the_fifth_wrong_try(phones: Phones):
-    signed = await phones.auth_pool.sign_up()
-    id = await phones.enroll(signed)
-    challenge = await phones.challenge(signed, id)
-    right = phones.last_code
-    for _ in range(5):
-        assert await phones.refused(signed, id, challenge, other(right)) == WRONG
-
-    assert (await phones.refused(signed, id, challenge, right))[:2] == (422, "mfa_challenge_expired")
-
-
 async def test_a_user_waits_between_two_messages_whatever_the_number(phones: Phones):
     signed, phone = await phones.auth_pool.sign_up(), number()
     one, two = await phones.enroll(signed, phone), await phones.enroll(signed)

@@ -227,14 +227,6 @@ async def test_how_many_tries_and_how_long_a_lock_are_set(auth_pool: AuthPool):
     await enter(strict, high.email, made["codes"][0])
 
 
-async def test_the_old_refresh_token_is_useless(auth_pool: AuthPool):
-    high, made, _ = await with_codes(auth_pool)
-    low = await auth_pool.sign_in(high.email)
-    await auth_pool.ok("POST", f"{CODES}/verify", {"code": made["codes"][0]}, low.caller)
-
-    assert (await auth_pool.refresh_refused(low.refresh_token))[1] == "refresh_token_not_found"
-
-
 # Renewal and removal
 
 
