@@ -19,6 +19,9 @@ from tests.services.gateway.wire import Reply, head_of
 KEY = ("apikey", KEYS.anon_key)
 PAGE = "https://app.example"
 MADE_ID = re.compile(r"[0-9a-f]{16}-[0-9a-f]+")
+PROXY = ["127.0.0.0/8"]
+BY_ADDRESS = RateLimit(per_address=0.01, per_address_burst=1)
+NAMED = {"rate_limit": AuthRateLimits(header="X-Real-IP"), "sb_forwarded_for_enabled": True}
 
 
 def is_marked(reply: Reply) -> bool:
@@ -320,53 +323,30 @@ async def test_a_key_with_too_many_requests_is_refused_and_others_are_not(
     assert [reply.status for reply in replies] == [200, 429, 200]
 
 
+FIRST, SECOND = "198.51.100.1", "198.51.100.2"
+
+
+@pytest.mark.parametrize(
+    ("trusted_proxies", "forwarded", "statuses"),
+    [
+        (PROXY, [[FIRST], [SECOND], [f"6.6.6.6, {FIRST}"], [f"{FIRST}, 127.0.0.9"]], [200, 200, 429, 429]),
+        (PROXY, [["2001:db8::1"], ["2001:db8::ffff:2"], ["2001:db8:0:1::1"]], [200, 429, 200]),
+        (PROXY, [["6.6.6.6", FIRST], ["7.7.7.7", FIRST]], [200, 429]),
+        ([], [[FIRST], [SECOND]], [200, 429]),
+    ],
+    ids=["a trusted proxy", "one network of IPv6", "two lines are one list", "anyone else is not believed"],
+)
 async def test_the_client_behind_a_trusted_proxy_is_limited_and_not_the_proxy(
-    nats: NatsServer, pool: Pool
+    nats: NatsServer, pool: Pool, trusted_proxies: list[str], forwarded: list[list[str]], statuses: list[int]
 ) -> None:
-    limits = Gateway(
-        trusted_proxies=["127.0.0.0/8"], rate_limit=RateLimit(per_address=0.01, per_address_burst=1)
-    )
+    limits = Gateway(trusted_proxies=trusted_proxies, rate_limit=BY_ADDRESS)
     async with running_door(nats.url, limits) as door:
-        hops = ["198.51.100.1", "198.51.100.2", "6.6.6.6, 198.51.100.1", "198.51.100.1, 127.0.0.9"]
-        replies = [await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": each}) for each in hops]
-
-    assert [reply.status for reply in replies] == [200, 200, 429, 429]
-
-
-async def test_addresses_of_one_network_of_ipv6_are_one_client(nats: NatsServer, pool: Pool) -> None:
-    limits = Gateway(trusted_proxies=["127.0.0.0/8"], rate_limit=BY_ADDRESS)
-    async with running_door(nats.url, limits) as door:
-        hops = ["2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:1::1"]
-        replies = [await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": each}) for each in hops]
-
-    assert [reply.status for reply in replies] == [200, 429, 200]
-
-
-async def test_forwarded_addresses_of_anyone_else_are_not_believed(nats: NatsServer, pool: Pool) -> None:
-    limits = Gateway(rate_limit=RateLimit(per_address=0.01, per_address_burst=1))
-    async with running_door(nats.url, limits) as door:
-        hops = ["198.51.100.1", "198.51.100.2"]
-        replies = [await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": each}) for each in hops]
-
-    assert [reply.status for reply in replies] == [200, 429]
-
-
-async def test_a_forwarded_header_in_two_lines_is_one_list(nats: NatsServer, pool: Pool) -> None:
-    limits = Gateway(
-        trusted_proxies=["127.0.0.0/8"], rate_limit=RateLimit(per_address=0.01, per_address_burst=1)
-    )
-    async with running_door(nats.url, limits) as door:
-        lines = [
-            [("X-Forwarded-For", made_up), ("X-Forwarded-For", "198.51.100.1")]
-            for made_up in ("6.6.6.6", "7.7.7.7")
+        replies = [
+            await door.ask("GET", "/rest/v1/items", [("X-Forwarded-For", line) for line in lines])
+            for lines in forwarded
         ]
-        replies = [await door.ask("GET", "/rest/v1/items", each) for each in lines]
 
-    assert [reply.status for reply in replies] == [200, 429]
-
-
-BY_ADDRESS = RateLimit(per_address=0.01, per_address_burst=1)
-NAMED = {"rate_limit": AuthRateLimits(header="X-Real-IP"), "sb_forwarded_for_enabled": True}
+    assert [reply.status for reply in replies] == statuses
 
 
 async def is_limited(door: Door, *lines: tuple[str, str], path: str = "/auth/v1/user") -> bool:
@@ -386,23 +366,23 @@ async def test_headers_that_auth_names_have_the_client_s_address(nats: NatsServe
         assert await is_limited(door, ("X-Real-IP", "127.0.0.5"), ("X-Forwarded-For", third))
 
 
-async def test_headers_that_auth_names_count_for_auth_alone(nats: NatsServer, pool: Pool) -> None:
-    limits = Gateway(trusted_proxies=["127.0.0.0/8"], rate_limit=BY_ADDRESS)
-    path = "/rest/v1/items"
-    async with running_door(nats.url, limits, auth=NAMED) as door:
-        assert not await is_limited(door, ("X-Real-IP", "198.51.100.1"), path=path)
-        assert await is_limited(door, ("X-Real-IP", "198.51.100.2"), path=path)
-
-
-@pytest.mark.parametrize("header", ["X-Real-IP", "Sb-Forwarded-For"])
-@pytest.mark.parametrize("trusted", [[], ["192.0.2.0/24"]])
-async def test_nobody_escapes_limits_by_a_header_that_auth_names(
-    nats: NatsServer, pool: Pool, header: str, trusted: list[str]
+@pytest.mark.parametrize(
+    ("path", "trusted", "header"),
+    [
+        ("/rest/v1/items", PROXY, "X-Real-IP"),
+        ("/auth/v1/user", [], "X-Real-IP"),
+        ("/auth/v1/user", [], "Sb-Forwarded-For"),
+        ("/auth/v1/user", ["192.0.2.0/24"], "X-Real-IP"),
+        ("/auth/v1/user", ["192.0.2.0/24"], "Sb-Forwarded-For"),
+    ],
+)
+async def test_headers_that_auth_names_count_for_auth_alone_and_from_trusted_proxies(
+    nats: NatsServer, pool: Pool, path: str, trusted: list[str], header: str
 ) -> None:
     limits = Gateway(trusted_proxies=trusted, rate_limit=BY_ADDRESS)
     async with running_door(nats.url, limits, auth=NAMED) as door:
-        assert not await is_limited(door, (header, "198.51.100.1"))
-        assert await is_limited(door, (header, "198.51.100.2"))
+        assert not await is_limited(door, (header, FIRST), path=path)
+        assert await is_limited(door, (header, SECOND), path=path)
 
 
 async def test_one_address_does_not_use_up_the_key_of_all(nats: NatsServer, pool: Pool) -> None:
@@ -468,63 +448,44 @@ async def test_a_head_without_end_ends_the_connection(door: Door, name: str) -> 
     assert (await door.ask("GET", "/rest/v1/items")).status == 200
 
 
-async def test_a_malformed_request_is_refused_in_json(door: Door) -> None:
-    reply = await door.send(MALFORMED["a control character"])
-
-    assert reply.header("content-type") == "application/json; charset=utf-8"
-    assert reply.json()["message"]
-    assert reply.header("access-control-allow-origin") == "*"
-
-
-async def test_what_a_malformed_request_held_is_neither_logged_nor_repeated(
+async def test_a_malformed_request_is_rejected_in_json_and_neither_logged_nor_repeated(
     door: Door, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = KEYS.secret_key.encode()
     reply = await door.send(b"GET / HTTP/1.1\r\nHost: x\r\napikey: " + secret + b"\x01\r\n\r\n")
 
-    assert reply.status == 400
+    assert (reply.status, reply.header("content-type")) == (400, "application/json; charset=utf-8")
+    assert reply.json()["message"]
+    assert reply.header("access-control-allow-origin") == "*"
     assert KEYS.secret_key not in caplog.text
     assert secret not in reply.body
 
 
 @pytest.mark.parametrize(
-    ("target", "status"),
-    [("/rest/v1/" + "a" * 991, 200), ("/rest/v1/a?" + "b" * 989, 200)],
-    ids=["path", "query"],
+    ("target", "headers", "status"),
+    [
+        ("/rest/v1/" + "a" * 991, [], 200),
+        ("/rest/v1/a?" + "b" * 989, [], 200),
+        ("/rest/v1/" + "a" * 992, [], 414),
+        ("/rest/v1/a?" + "b" * 990, [], 414),
+        ("/nowhere" + "a" * 5000, [], 414),
+        ("/rest/v1/items", [("X-Long", "a" * 1990)], 200),
+        ("/rest/v1/items", [("X-Long", "a" * 2500)], 431),
+        ("/rest/v1/items", [("X" * 2500, "a")], 431),
+        ("/rest/v1/items", [("X", "a")] * 200, 431),
+    ],
+    ids=["path", "query", "path+1", "query+1", "far", "header", "value", "name", "many"],
 )
-async def test_a_url_as_long_as_may_be_passes(strict: Door, target: str, status: int) -> None:
-    assert len(target) == 1000
-    assert (await strict.ask("GET", target)).status == status
+async def test_urls_and_headers_as_long_as_may_be_pass_and_longer_ones_do_not(
+    strict: Door, target: str, headers: list[tuple[str, str]], status: int
+) -> None:
+    reply = await strict.ask("GET", target, headers)
 
-
-@pytest.mark.parametrize(
-    "target",
-    ["/rest/v1/" + "a" * 992, "/rest/v1/a?" + "b" * 990, "/nowhere" + "a" * 5000],
-    ids=["path", "query", "far"],
-)
-async def test_a_longer_url_is_refused_with_414_in_the_shape_of_the_area(strict: Door, target: str) -> None:
-    reply = await strict.ask("GET", target)
-
-    assert reply.status == 414
-    assert reply.json()["message"] == "The URL is longer than 1000 characters"
-
-
-async def test_headers_as_long_as_may_be_pass(strict: Door) -> None:
-    reply = await strict.ask("GET", "/rest/v1/items", {"X-Long": "a" * 1990})
-
-    assert reply.status == 200
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [[("X-Long", "a" * 2500)], [("X" * 2500, "a")], [("X", "a")] * 200],
-    ids=["value", "name", "many"],
-)
-async def test_longer_headers_are_refused_with_431(strict: Door, headers: list[tuple[str, str]]) -> None:
-    reply = await strict.ask("GET", "/rest/v1/items", headers)
-
-    assert reply.status == 431
-    assert reply.json()["message"]
+    assert reply.status == status
+    if status == 414:
+        assert reply.json()["message"] == "The URL is longer than 1000 characters"
+    elif status == 431:
+        assert reply.json()["message"]
 
 
 async def test_answers_name_our_server_once_and_no_library(door: Door) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.workers.auth.auth_pool import AuthPool, Signed
-from tests.workers.credentials.authenticator import ORIGIN, RP_ID, Authenticator
+from tests.workers.credentials.authenticator import ORIGIN, RP_ID, VERIFIED, Authenticator
 
 PASSKEYS = {
     "passkey__enabled": True,
@@ -16,6 +16,14 @@ PASSKEYS = {
     "mfa__rate_limit_challenge_and_verify": 0.0,
 }
 REGISTRATION, AUTHENTICATION = "/passkeys/registration", "/passkeys/authentication"
+MISBEHAVED = {
+    "origin": Authenticator(origin="https://evil.example"),
+    "party": Authenticator(rp_id="evil.example"),
+    "challenge": Authenticator(challenge=b"x" * 32),
+    "presence": Authenticator(flags=VERIFIED),
+    "frame": Authenticator(client_data={"crossOrigin": True}),
+}
+"""Authenticators whose answers break one rule each. Use a copy with keys of its own: `replace(..., held=[])`."""
 
 
 async def register(auth_pool: AuthPool, signed: Signed, one: Authenticator) -> dict[str, Any]:

@@ -65,18 +65,6 @@ async def test_nobody_acts_as_a_banned_or_unknown_user(auth_pool: AuthPool):
     ] == "user_not_found"
 
 
-async def test_only_admins_may(auth_pool: AuthPool):
-    signed = await auth_pool.sign_up()
-
-    for method, path in (
-        ("POST", f"/admin/users/{signed.id}/token"),
-        ("DELETE", f"/admin/users/{signed.id}/sessions"),
-        ("DELETE", f"/admin/users/{signed.id}/identities/{uuid4()}"),
-    ):
-        assert (await auth_pool.refused(method, path, {"actor": "a"}, signed.caller))[1] == "not_admin", path
-    assert await auth_pool.sessions_of(signed.id) == {signed.session_id}
-
-
 async def test_all_sessions_of_a_user_end(auth_pool: AuthPool):
     signed = await auth_pool.sign_up()
     await auth_pool.sign_in(signed.email)

@@ -162,10 +162,3 @@ async def test_a_cursor_can_be_read_again(auth_pool: AuthPool):
     place = read_cursor(cursor_of(user))
 
     assert (place.created_at, place.id) == ("2026-01-02T03:04:05.678901+00:00", user.id)
-
-
-async def test_only_administrators_list(auth_pool: AuthPool):
-    one = await auth_pool.sign_up()
-
-    assert (await auth_pool.refused("GET", "/admin/users", caller=one.caller))[:2] == (403, "not_admin")
-    assert (await auth_pool.refused("GET", "/admin/users"))[0] == 401

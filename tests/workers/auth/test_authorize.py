@@ -9,7 +9,7 @@ import pytest
 from schemas.http import Request
 from tests.workers.auth.auth_pool import ANYBODY, AuthPool, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, OidcProvider, running
-from tests.workers.auth.social_browser import EXTERNAL, SITE, departs, goes, open_for, state_of, visits
+from tests.workers.auth.social_browser import EXTERNAL, SITE, departs, goes, open_for, state_of
 from tests.workers.rest.bodies import Inline
 from workers.auth.model.pkce import s256
 from workers.auth.worker import AuthWorker
@@ -128,21 +128,6 @@ async def test_the_challenge_towards_the_provider_is_ours_and_new_each_time(
     assert len({CHALLENGE, first["code_challenge"], second["code_challenge"]}) == 3
 
 
-async def test_the_verifier_does_not_stand_in_the_database_in_clear(auth_pool: AuthPool, realm: OidcProvider):
-    auth_pool = open_for(auth_pool, realm)
-    query = await visits(await departs(auth_pool))
-    kept = await auth_pool.value("select string_agg(code_verifier, ' ') from auth.oauth_client_states")
-
-    await auth_pool.send("GET", f"/callback?{query}")
-    verifier = realm.exchanged[-1]["code_verifier"]
-
-    assert s256(verifier) == realm.asked[-1]["code_challenge"]
-    assert verifier not in kept
-    assert (
-        await auth_pool.value("select count(*) from auth.flow_state where code_challenge = $1", verifier) == 0
-    )
-
-
 async def test_the_flow_names_the_provider_the_challenge_and_the_target(
     auth_pool: AuthPool, realm: OidcProvider
 ):
@@ -179,25 +164,14 @@ async def test_unknown_and_disabled_providers_are_refused(
     assert message.startswith(words)
 
 
-@pytest.mark.parametrize(
-    "pkce",
-    [
-        {"code_challenge": CHALLENGE},
-        {"code_challenge_method": "s256"},
-        {"code_challenge": CHALLENGE, "code_challenge_method": "none"},
-        {"code_challenge": "short", "code_challenge_method": "s256"},
-        {"code_challenge": CHALLENGE + "=", "code_challenge_method": "s256"},
-    ],
-)
+@pytest.mark.parametrize("pkce", [{"code_challenge": CHALLENGE}, {"code_challenge_method": "s256"}])
 async def test_half_a_challenge_is_refused_and_not_ignored(
     auth_pool: AuthPool, realm: OidcProvider, pkce: dict[str, str]
 ):
     asked = urlencode({"provider": "keycloak", **pkce})
+    refused = await open_for(auth_pool, realm).refused("GET", f"/authorize?{asked}")
 
-    assert (await open_for(auth_pool, realm).refused("GET", f"/authorize?{asked}"))[:2] == (
-        400,
-        "validation_failed",
-    )
+    assert refused[:2] == (400, "validation_failed")
 
 
 @pytest.mark.parametrize("token", ["x", "0" * 56, "pkce_" + "0" * 56, "\0", "é"])
@@ -235,37 +209,12 @@ async def test_a_listed_target_is_where_it_ends(auth_pool: AuthPool, realm: Oidc
     [
         "https://evil.example",
         "//evil.example",
-        "/\\evil.example",
-        "\\\\evil.example",
-        "https:evil.example",
-        "https:///evil.example",
         f"{APP}@evil.example",
-        "https://app.example.com@evil.example/welcome",
-        "https://app.example.com:x@evil.example/welcome",
-        "https://app.example.com%2f@evil.example/welcome",
-        "https://app.example.com.evil.example/welcome",
-        "https://evil.example/https://app.example.com/welcome",
-        "https://evil.example#https://app.example.com/welcome",
-        "https://evil.example?https://app.example.com/welcome",
-        "https://app.example.com\\@evil.example/welcome",
-        "https://evil。example/welcome",
-        "https://ａpp.example.com/welcome",
-        "https://evil.preview.example.com.evil.example/",
-        "https://evil.example/.preview.example.com/",
-        "javascript:alert(1)//app.example.com",
-        "data:text/html,x",
-        "https://app.example.com/welcome\r\nSet-Cookie: a=b",
-        "https://app.example.com/\tx",
-        "http://app.example.com/welcome",
-        "http://2130706433/",
-        "http://127.0.0.1:3000@evil.example/",
-        "myapp://done@evil.example",
-        "%68ttps://evil.example",
+        f"{APP}\r\nSet-Cookie: a=b",
     ],
 )
-async def test_no_other_target_is_taken_however_it_is_written(
-    auth_pool: AuthPool, realm: OidcProvider, target: str
-):
+async def test_no_other_target_is_taken(auth_pool: AuthPool, realm: OidcProvider, target: str):
+    """All spellings that a browser could read otherwise are in `model/redirects/test_allow_list.py`."""
     place = await goes(open_for(auth_pool, realm, **OPEN), redirect_to=target)
 
     assert place.address == SITE

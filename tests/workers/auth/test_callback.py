@@ -186,19 +186,6 @@ async def test_a_pkce_sign_in_gives_a_code_and_the_code_gives_the_session(
     assert await exchange_refused(auth_pool, place.query["code"]) == (404, "flow_state_not_found")
 
 
-async def test_tokens_of_the_provider_and_the_code_do_not_stand_in_the_database_in_clear(
-    auth_pool: AuthPool, realm: OidcProvider
-):
-    auth_pool = open_for(auth_pool, realm)
-
-    code = (await goes(auth_pool, **PKCE)).query["code"]
-    rows = await auth_pool.admin.fetch("select flow_state::text as row from auth.flow_state")
-    everything = " ".join(row["row"] for row in rows)
-
-    assert "key_id" in everything
-    assert not [secret for secret in (realm.access_token, realm.refresh_token, code) if secret in everything]
-
-
 async def test_a_form_that_a_provider_posts_is_read(auth_pool: AuthPool, realm: OidcProvider):
     auth_pool = open_for(auth_pool, realm)
     realm.faults = {"form_post"}

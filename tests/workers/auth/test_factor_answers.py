@@ -160,14 +160,6 @@ async def test_what_is_no_right_answer_is_refused(
     assert await aal_of(auth_pool, signed.session_id) == "aal1"
 
 
-async def test_a_wrong_code_is_told_in_the_words_that_clients_know(auth_pool: AuthPool):
-    signed = await auth_pool.sign_up()
-    app = await enroll_app(auth_pool, signed)
-
-    assert await app.refused(signed, app.wrong()) == WRONG_TOTP
-    assert (await factors_of(auth_pool, signed))[0]["status"] == "unverified"
-
-
 @pytest.mark.parametrize(("steps", "is_taken"), [(-2, False), (-1, True), (1, True), (2, False)])
 async def test_an_app_may_be_one_step_off(auth_pool: AuthPool, steps: int, is_taken: bool):
     signed = await auth_pool.sign_up()

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.workers.auth.auth_pool import PASSWORD, AuthPool, number, told
+from tests.workers.auth.auth_pool import AuthPool, number, told
 from tests.workers.auth.second_factors import (
     OPEN_FACTORS,
     WRONG_TOTP,
@@ -213,16 +213,6 @@ async def test_a_client_has_so_many_challenges_and_answers_a_minute(auth_pool: A
         assert 1 <= len(refused) <= 4
         assert all(told(each, "x-sb-error-code") == "over_request_rate_limit" for each in refused)
         assert all(int(told(each, "retry-after")) >= 1 for each in refused)
-
-
-async def test_who_knows_the_password_only_cannot_change_what_protects_the_account(auth_pool: AuthPool):
-    high, _ = await with_app(auth_pool)
-    low = await auth_pool.sign_in(high.email)
-
-    for body in ({"password": "another one"}, {"email": "other@example.org"}, {"phone": number()}):
-        status, code, _ = await auth_pool.refused("PUT", "/user", body, low.caller)
-        assert (status, code) == (401, "insufficient_aal")
-    assert (await auth_pool.sign_in(high.email, PASSWORD)).id == high.id
 
 
 async def test_a_factor_begun_before_the_owners_is_no_way_past_it(auth_pool: AuthPool):

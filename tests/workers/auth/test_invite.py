@@ -2,16 +2,14 @@
 
 import asyncio
 import json
-import uuid
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address
 from tests.workers.auth.delivery.hooks.conftest import Hooked
 from tests.workers.auth.delivery.hooks.service import HookService, served
 from tests.workers.auth.office import Office, landed, with_office
-from tests.workers.auth.test_user import with_claims
 from workers.auth.delivery.hooks.points import HookPoint
 
 SITE = "http://127.0.0.1:3000"
@@ -174,19 +172,6 @@ async def test_what_cannot_be_invited_is_refused(
     assert len(office.caught) == 0
 
 
-async def test_only_admins_invite(inviting: AuthPool, office: Office):
-    signed: Signed = await inviting.sign_up()
-
-    assert (await inviting.refused("POST", "/invite", {"email": address()}, signed.caller))[:2] == (
-        403,
-        "not_admin",
-    )
-    assert (await inviting.refused("POST", "/invite", {"email": address()}))[0] == 401
-    boss = with_claims(signed, role="supabase_admin")
-    await inviting.ok("POST", "/invite", {"email": address()}, boss)
-    assert len(office.caught) == 1
-
-
 @pytest.mark.parametrize(
     ("where", "wanted", "target"),
     [
@@ -215,19 +200,6 @@ async def test_of_many_invitations_at_once_one_account_comes(inviting: AuthPool)
 
     assert {each.status for each in answers} == {200}
     assert len({json.loads(each.body)["id"] for each in answers}) == 1
-
-
-async def test_the_invitation_stands_in_the_audit_log(inviting: AuthPool):
-    user = await inviting.ok("POST", "/invite", {"email": address()}, ADMIN)
-
-    payload = json.loads(
-        await inviting.value(
-            "select payload::text from auth.audit_log_entries where payload -> 'traits' ->> 'user_id' = $1",
-            user["id"],
-        )
-    )
-    assert (payload["action"], payload["log_type"]) == ("user_invited", "team")
-    assert (payload["actor_id"], payload["traits"]["user_email"]) == (str(uuid.UUID(int=0)), user["email"])
 
 
 async def test_the_project_is_asked_and_told_of_new_accounts_once(auth_pool: AuthPool, office: Office):

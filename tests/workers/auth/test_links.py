@@ -54,14 +54,13 @@ async def test_answers_are_kept_by_nobody_and_the_address_is_not_told_on(mailed:
 @pytest.mark.parametrize(
     "evil",
     [
-        "https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "https:evil.example",
-        "http://127.0.0.1:3000@evil.example", "http://127.0.0.1:3000%40evil.example", "http://evil.example#http://127.0.0.1:3000",
-        "http://127.0.0.1.evil.example", "http://127.0.0.1:3000.evil.example", "javascript:alert(1)", "data:text/html,x",
-        "http://evil.example\\@127.0.0.1:3000", "http://127.0.0。1:3000", "http://①27.0.0.1:3000", "http://2130706433:3000@evil.example",
-        "http://evil.example%2f@127.0.0.1:3000/", "\thttp://evil.example", "http://evil.example\r\nx: y", "https://app.example.org.evil.example/in",
-        "https://app.example.org%2Fin@evil.example/in", "https://evil.example/?https://app.example.org/in", "HTTPS://EVIL.EXAMPLE/IN",
+        "https://evil.example",
+        "//evil.example",
+        "http://127.0.0.1:3000@evil.example",
+        "https://app.example.org.evil.example/in",
+        "http://evil.example\r\nx: y",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("is_good", [True, False])
 async def test_no_link_leads_anywhere_else(mailed: AuthPool, office: Office, evil: str, is_good: bool):
     allowing = mailed.having(additional_redirect_urls=["https://app.example.org/*"])

@@ -93,17 +93,3 @@ async def test_a_provider_that_fails_is_told_of(texted: AuthPool, phones: Phones
     provider.answers(500, {"message": "no"})
 
     assert (await texted.refused("GET", PATH, None, signed.caller))[:2] == (422, "sms_send_failed")
-
-
-async def test_it_stands_in_the_audit_log(mailed: AuthPool):
-    signed = await signed_up(mailed)
-    await mailed.ok("GET", PATH, None, signed.caller)
-
-    assert (
-        await mailed.value(
-            "select count(*) from auth.audit_log_entries where payload ->> 'actor_id' = $1"
-            " and payload ->> 'action' = 'user_reauthenticate_requested'",
-            signed.id,
-        )
-        == 1
-    )

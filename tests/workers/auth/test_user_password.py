@@ -299,19 +299,6 @@ async def test_a_nonce_is_no_way_in(asking: AuthPool, office: Office):
         assert (await asking.refused("POST", "/verify", body))[:2] == (403, "otp_expired")
 
 
-async def test_a_nonce_ends_with_its_time_and_with_a_newer_one(asking: AuthPool, office: Office):
-    signed = await old_session(asking)
-    old = await nonce_of(asking, office, signed)
-    new = await nonce_of(asking, office, signed)
-
-    if old != new:
-        assert (
-            await asking.refused("PUT", "/user", {"password": NEW, "nonce": old}, signed.caller) == BAD_NONCE
-        )
-    asking.clock.forward(seconds=3601)
-    assert await asking.refused("PUT", "/user", {"password": NEW, "nonce": new}, signed.caller) == BAD_NONCE
-
-
 async def test_after_five_wrong_nonces_the_right_one_is_dead(asking: AuthPool, office: Office):
     signed = await old_session(asking)
     nonce = await nonce_of(asking, office, signed)

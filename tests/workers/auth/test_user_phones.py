@@ -55,6 +55,21 @@ async def test_a_number_that_is_taken_is_refused(texted: AuthPool, phones: Phone
     assert "new_phone" not in await put(auth_pool, other, phone=phone)
 
 
+async def test_a_change_that_waits_is_sent_again(texted: AuthPool, office: Office, phones: Phones):
+    signed, new_email, new_phone = await signed_up(texted), address(), number()
+    phone = number()
+    await put(texted.having(sms__enable_confirmations=False), signed, phone=phone)
+    await put(texted.having(email__double_confirm_changes=False), signed, email=new_email, phone=new_phone)
+
+    mail = await texted.ok("POST", "/resend", {"type": "email_change", "email": signed.email})
+    text = await texted.ok("POST", "/resend", {"type": "phone_change", "phone": phone})
+
+    assert (mail, text) == ({}, {"message_id": "SM1"})
+    assert len(office.to(new_email)) == 2
+    body = {"type": "phone_change", "phone": new_phone, "token": phones.code(new_phone)}
+    assert (await texted.ok("POST", "/verify", body))["user"]["phone"] == new_phone
+
+
 async def test_a_number_that_is_taken_between_wish_and_code_stays_whose_it_is(
     texted: AuthPool, phones: Phones
 ):

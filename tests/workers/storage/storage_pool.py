@@ -254,6 +254,14 @@ def refusal(response: Response) -> tuple[int, str, str]:
     return int(shown["statusCode"]), shown["code"], shown["message"]
 
 
+def error_of(response: Response) -> str:
+    """Return an error as `400 404 not_found: Object not found (NoSuchKey)`: of HTTP, then status, error, message and code of the body."""
+    body = json.loads(response.body)
+    assert list(body) == ["statusCode", "error", "message", "code"], body
+    assert isinstance(body["statusCode"], str), body
+    return f"{response.status} {body['statusCode']} {body['error']}: {body['message']} ({body['code']})"
+
+
 def shown(response: Response) -> Any:
     """Read the body of an answer."""
     return json.loads(response.body)

@@ -5,7 +5,17 @@ import json
 import pytest
 
 from schemas.caller import RejectedCaller, TokenFault
-from tests.workers.storage.storage_pool import ALICE, NOBODY, SERVICE, StoragePool, refusal, shown, told, user
+from tests.workers.storage.storage_pool import (
+    ALICE,
+    NOBODY,
+    SERVICE,
+    StoragePool,
+    error_of,
+    refusal,
+    shown,
+    told,
+    user,
+)
 from workers.routing import RouteMatch, ServiceRoute
 from workers.storage.routes import ROUTER, ROUTES, EndpointCall
 
@@ -13,13 +23,7 @@ from workers.storage.routes import ROUTER, ROUTES, EndpointCall
 async def test_unknown_route_below_a_known_area_is_404_with_a_text(storage_pool: StoragePool) -> None:
     response = await storage_pool.send("GET", "/object/x")
 
-    assert response.status == 404
-    assert shown(response) == {
-        "statusCode": "404",
-        "error": "Not Found",
-        "message": "Route GET:/object/x not found",
-        "code": "InvalidRequest",
-    }
+    assert error_of(response) == "404 404 Not Found: Route GET:/object/x not found (InvalidRequest)"
 
 
 @pytest.mark.parametrize("path", ["/iceberg/v1/config", "/vector/x", "/", "/nothing"])
@@ -57,13 +61,10 @@ async def test_api_key_alone_is_no_identity(storage_pool: StoragePool, method: s
     for caller in (NOBODY, SERVICE):
         response = await storage_pool.send(method, path, {}, caller, is_known=False, apikey="some-key")
 
-        assert response.status == 400
-        assert shown(response) == {
-            "statusCode": "400",
-            "error": "Error",
-            "message": "headers must have required property 'authorization'",
-            "code": "InvalidRequest",
-        }
+        assert (
+            error_of(response)
+            == "400 400 Error: headers must have required property 'authorization' (InvalidRequest)"
+        )
 
 
 @pytest.mark.parametrize(
@@ -88,13 +89,7 @@ async def test_refused_token_is_told_in_known_words(
 ) -> None:
     response = await storage_pool.send("GET", "/bucket", None, refused)
 
-    assert response.status == 400
-    assert shown(response) == {
-        "statusCode": "403",
-        "error": "Unauthorized",
-        "message": message,
-        "code": "AccessDenied",
-    }
+    assert error_of(response) == f"400 403 Unauthorized: {message} (AccessDenied)"
 
 
 async def test_role_that_the_database_does_not_know_is_denied(storage_pool: StoragePool) -> None:

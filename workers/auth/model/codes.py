@@ -16,9 +16,8 @@ import hashlib
 import hmac
 import re
 import secrets
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
 
 from schemas.keys.secret import Secret
 
@@ -109,48 +108,17 @@ def _stored(link: str, key: bytes) -> str:
 # --- Attempts ------------------------------------------------------------------------------------------
 
 
-class CodeOutcome(Enum):
-    """The result of an attempt. Clients see only whether it was accepted; all others read the same to them."""
-
-    ACCEPTED = "accepted"
-    WRONG = "wrong"
-    EXPIRED = "expired"
-    EXHAUSTED = "exhausted"
-
-
 @dataclass(frozen=True, slots=True)
 class CodeLimits:
     """How long a code is valid after it was sent, and at which failed attempt it becomes invalid."""
 
     lifetime: timedelta
-    max_failed: int = 5
+    max_failed: int
 
 
-@dataclass(frozen=True, slots=True)
-class CodeState:
-    """A valid code: when it was sent, and how many failed attempts it has had."""
-
-    sent_at: datetime
-    failed: int = 0
-
-
-def attempt(
-    state: CodeState, *, matches: bool, now: datetime, limits: CodeLimits
-) -> tuple[CodeState | None, CodeOutcome]:
-    """Return the state to store after an attempt, None if the code is used up or invalid, and the outcome.
-
-    The caller keeps the row locked from reading the state to writing the next; otherwise concurrent attempts count once.
-    """
-    if now >= state.sent_at + limits.lifetime:
-        return None, CodeOutcome.EXPIRED
-    if state.failed >= limits.max_failed:
-        return None, CodeOutcome.EXHAUSTED
-    if matches:
-        return None, CodeOutcome.ACCEPTED
-    failed = state.failed + 1
-    if failed >= limits.max_failed:
-        return None, CodeOutcome.EXHAUSTED
-    return replace(state, failed=failed), CodeOutcome.WRONG
+def is_over(sent_at: datetime | None, now: datetime, lifetime: timedelta) -> bool:
+    """Return whether a code was sent `lifetime` ago or earlier, or never."""
+    return sent_at is None or now >= sent_at + lifetime
 
 
 def wait_s(sent_at: datetime | None, now: datetime, pause: timedelta) -> int:

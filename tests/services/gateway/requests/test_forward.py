@@ -76,7 +76,8 @@ async def test_a_header_that_is_no_utf_8_is_marked(door: Door) -> None:
 
 async def test_headers_of_this_hop_do_not_travel(door: Door) -> None:
     hop = {
-        "Connection": "keep-alive",
+        "Connection": "keep-alive, X-Hop",
+        "X-Hop": "1",
         "Keep-Alive": "timeout=5",
         "Proxy-Authorization": "Basic eA==",
         "Proxy-Authenticate": "Basic",
@@ -91,12 +92,6 @@ async def test_headers_of_this_hop_do_not_travel(door: Door) -> None:
     names = {name for name, _ in reply.json()["headers"]}
     assert "x-kept" in names
     assert not names & {name.lower() for name in hop}
-
-
-async def test_headers_that_the_connection_names_do_not_travel(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", {"Connection": "close, X-Hop", "X-Hop": "1"})
-
-    assert "x-hop" not in {name for name, _ in reply.json()["headers"]}
 
 
 @pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
@@ -123,24 +118,18 @@ async def test_the_worker_learns_the_budget_and_the_id(nats: NatsServer, pool: P
 # Bodies of requests
 
 
-@pytest.mark.parametrize("size", [0, 1, 1000, INLINE_LIMIT - 1, INLINE_LIMIT])
-async def test_a_body_that_fits_rides_in_the_message(door: Door, size: int) -> None:
+@pytest.mark.parametrize(
+    "size", [0, 1, 1000, INLINE_LIMIT - 1, INLINE_LIMIT, INLINE_LIMIT + 1, 3 * MIB, len(LARGE)]
+)
+async def test_a_body_that_fits_is_part_of_the_message_and_a_longer_one_is_streamed(
+    door: Door, size: int
+) -> None:
     body = LARGE[:size]
 
     got = (await door.ask("POST", "/rest/v1/items", {}, body)).json()
 
     assert (got["size"], got["sha256"]) == (size, hashlib.sha256(body).hexdigest())
-    assert not got["is_streamed"]
-
-
-@pytest.mark.parametrize("size", [INLINE_LIMIT + 1, 3 * MIB, len(LARGE)])
-async def test_a_longer_body_is_streamed(door: Door, size: int) -> None:
-    body = LARGE[:size]
-
-    got = (await door.ask("POST", "/rest/v1/items", {}, body)).json()
-
-    assert (got["size"], got["sha256"]) == (size, hashlib.sha256(body).hexdigest())
-    assert got["is_streamed"]
+    assert got["is_streamed"] is (size > INLINE_LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -361,30 +350,18 @@ async def test_status_headers_reason_and_body_come_as_the_worker_said(door: Door
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("status", [200, 201, 206, 300, 404, 409, 416, 500, 599])
-async def test_an_answer_without_a_body_says_so(door: Door, status: int) -> None:
+@pytest.mark.parametrize("status", [200, 201, 204, 206, 300, 304, 404, 409, 416, 500, 599])
+async def test_a_response_without_a_body_says_so_unless_its_status_does(door: Door, status: int) -> None:
+    lengths = {204: {None}, 304: {None, "0"}}.get(status, {"0"})
     async with door.connect() as wire:
         body = said(status=status)
         await wire.send(head_of("POST", "/rest/v1/say", [KEY, ("Content-Length", str(len(body)))]) + body)
         reply = await wire.reply()
         await wire.send(head_of("GET", "/rest/v1/next", [KEY]))
 
-        assert (reply.status, reply.header("content-length"), reply.body) == (status, "0", b"")
-        assert reply.header("content-type") is None
-        assert (await wire.reply()).json()["path"] == "/next"
-
-
-@pytest.mark.parametrize("status", [204, 304])
-async def test_an_answer_that_has_no_body_has_no_length_either(door: Door, status: int) -> None:
-    async with door.connect() as wire:
-        body = said(status=status)
-        await wire.send(head_of("POST", "/rest/v1/say", [KEY, ("Content-Length", str(len(body)))]) + body)
-        reply = await wire.reply()
-        await wire.send(head_of("GET", "/rest/v1/next", [KEY]))
-
-        assert (reply.status, reply.header("content-type")) == (status, None)
+        assert (reply.status, reply.header("content-type"), reply.body) == (status, None, b"")
+        assert reply.header("content-length") in lengths
         assert reply.header("transfer-encoding") is None
-        assert reply.header("content-length") is None or status == 304
         assert (await wire.reply()).json()["path"] == "/next"
 
 
@@ -459,22 +436,20 @@ async def test_an_answer_that_breaks_off_ends_the_connection(door: Door, path: s
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "shown"),
-    [("x-note", "a\r\nx-more: b", "a  x-more: b"), ("x-note", "a\nb", "a b"), ("x-note", "a\x00b", "a b")],
+    ("value", "shown"),
+    [
+        ("a\r\nx-more: b", "a  x-more: b"),
+        ("a\nb", "a b"),
+        ("a\x00b", "a b"),
+        ("a\x01b", "a b"),
+        ("a\x7fb", "a b"),
+        ("a\x1bb", "a b"),
+    ],
 )
-async def test_a_header_with_a_line_break_stays_one_header(
-    door: Door, name: str, value: str, shown: str
-) -> None:
-    reply = await door.ask("POST", "/rest/v1/say", {}, said(headers=[[name, value]]))
-
-    assert (reply.status, reply.all(name), reply.header("x-more")) == (200, [shown], None)
-
-
-@pytest.mark.parametrize("value", ["a\x01b", "a\x7fb", "a\x1bb"])
-async def test_a_header_with_control_characters_can_travel(door: Door, value: str) -> None:
+async def test_a_header_with_control_characters_stays_one_header(door: Door, value: str, shown: str) -> None:
     reply = await door.ask("POST", "/rest/v1/say", {}, said(headers=[["x-note", value]]))
 
-    assert (reply.status, reply.all("x-note")) == (200, ["a b"])
+    assert (reply.status, reply.all("x-note"), reply.header("x-more")) == (200, [shown], None)
 
 
 @pytest.mark.parametrize("reason", ["two\nlines", "two\r\nlines"])
@@ -575,23 +550,18 @@ async def test_a_request_past_its_time_is_504_and_its_work_is_cancelled(nats: Na
     await asyncio.wait_for(pool.cancelled[id].wait(), 60)
 
 
-@pytest.mark.parametrize("body", [b"", b"small"], ids=["without a body", "with one"])
-async def test_a_client_that_leaves_cancels_the_work(door: Door, pool: Pool, body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("length", "body"),
+    [(0, b""), (5, b"small"), (10 * MIB, b"begun")],
+    ids=["without a body", "with one", "amid its body"],
+)
+async def test_a_client_that_leaves_cancels_the_work(
+    door: Door, pool: Pool, length: int, body: bytes
+) -> None:
     id = fresh_id()
-    length = ("Content-Length", str(len(body)))
+    headers = [KEY, ("Content-Length", str(length)), ("X-Request-Id", id)]
     async with door.connect() as wire:
-        await wire.send(head_of("POST", "/rest/v1/hang", [KEY, length, ("X-Request-Id", id)]) + body)
-        await asyncio.wait_for(pool.arrived[id].wait(), 60)
-        wire.abort()
-
-        await asyncio.wait_for(pool.cancelled[id].wait(), 60)
-
-
-async def test_a_client_that_leaves_amid_its_body_cancels_the_work(door: Door, pool: Pool) -> None:
-    id = fresh_id()
-    length = ("Content-Length", str(10 * MIB))
-    async with door.connect() as wire:
-        await wire.send(head_of("POST", "/rest/v1/hang", [KEY, length, ("X-Request-Id", id)]) + b"begun")
+        await wire.send(head_of("POST", "/rest/v1/hang", headers) + body)
         await asyncio.wait_for(pool.arrived[id].wait(), 60)
         wire.abort()
 

@@ -86,12 +86,6 @@ async def test_a_query_without_a_known_field_is_refused(auth_pool: AuthPool, que
     assert refused[:2] == (400, "validation_failed")
 
 
-async def test_only_administrators_read_it(auth_pool: AuthPool):
-    one = await auth_pool.sign_up()
-
-    assert (await auth_pool.refused("GET", "/admin/audit", caller=one.caller))[:2] == (403, "not_admin")
-
-
 def test_every_action_has_its_group():
     assert {each.log_type for each in AuditAction} == {"account", "team", "token", "user", "factor"}
     assert AuditAction("login") is AuditAction.LOGIN

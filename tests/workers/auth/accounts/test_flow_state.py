@@ -1,4 +1,3 @@
-import asyncio
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -71,40 +70,6 @@ async def test_an_implicit_flow_has_no_challenge(auth_pool: AuthPool):
         flow_state.check(flow, "v", LASTS, auth_pool.context.now())
 
 
-async def test_a_code_works_once_even_if_many_try_at_once(auth_pool: AuthPool):
-    new, verifier = with_verifier()
-    code = await completed(auth_pool, await begun(auth_pool, new), uuid4())
-
-    found = [flow for flow in await asyncio.gather(*(taken(auth_pool, code) for _ in range(8))) if flow]
-
-    assert [flow.id for flow in found] == [new.id]
-    flow_state.check(found[0], verifier, LASTS, auth_pool.context.now())
-    assert await taken(auth_pool, code) is None
-
-
-async def test_the_database_holds_neither_the_code_nor_the_providers_tokens(auth_pool: AuthPool):
-    new, _ = with_verifier()
-    code = await completed(
-        auth_pool, await begun(auth_pool, new), uuid4(), ProviderTokens("gho_access", "ghr_refresh")
-    )
-    row = await auth_pool.value("select to_jsonb(f)::text from auth.flow_state f where id = $1", new.id)
-
-    assert not any(secret in row for secret in (code, "gho_access", "ghr_refresh"))
-
-    flow = await taken(auth_pool, code)
-    assert flow is not None
-    assert flow_state.tokens_of(flow, auth_pool.context.vault) == ProviderTokens("gho_access", "ghr_refresh")
-
-
-async def test_another_verifier_is_refused(auth_pool: AuthPool):
-    new, _ = with_verifier()
-    flow = await taken(auth_pool, await completed(auth_pool, await begun(auth_pool, new), uuid4()))
-    assert flow is not None
-
-    with pytest.raises(AuthError, match="code verifier"):
-        flow_state.check(flow, new_verifier(), LASTS, auth_pool.context.now())
-
-
 async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(auth_pool: AuthPool):
     user = uuid4()
     older, newer = (
@@ -122,23 +87,6 @@ async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(auth_pool: 
     assert found is not None
     assert found.id == newer.id
     assert nobody is None
-
-
-async def test_age_counts_from_the_click_once_there_was_one(auth_pool: AuthPool):
-    new, verifier = with_verifier()
-    flow = await begun(auth_pool, new)
-    now = auth_pool.context.now()
-    assert flow.is_older(LASTS, now + timedelta(minutes=6))
-
-    await auth_pool.value(
-        "update auth.flow_state set created_at = created_at - interval '50 minutes' where id = $1", new.id
-    )
-    found = await taken(auth_pool, await completed(auth_pool, flow, uuid4()))
-
-    assert found is not None
-    flow_state.check(found, verifier, LASTS, auth_pool.context.now())
-    with pytest.raises(AuthError, match="expired"):
-        flow_state.check(found, verifier, LASTS, auth_pool.context.now() + timedelta(minutes=6))
 
 
 async def test_a_dropped_flow_is_gone(auth_pool: AuthPool):

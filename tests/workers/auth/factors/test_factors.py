@@ -21,7 +21,6 @@ from tests.workers.auth.second_factors import (
     settle,
     with_app,
 )
-from workers.auth.model.vault import SealPurpose, is_sealed
 
 NEEDS_AAL2 = (403, "insufficient_aal")
 
@@ -62,18 +61,6 @@ async def test_the_issuer_is_the_host_of_the_site_if_none_is_given(auth_pool: Au
     )
 
     assert "issuer=app.example.com" in made["totp"]["uri"]
-
-
-async def test_a_secret_is_not_in_clear_in_the_database(auth_pool: AuthPool):
-    signed = await auth_pool.sign_up()
-    app = await enroll_app(auth_pool, signed)
-
-    row = await auth_pool.admin.fetchrow("select * from auth.mfa_factors where id = $1", uuid.UUID(app.id))
-
-    assert row is not None
-    assert is_sealed(row["secret"])
-    assert app.secret not in repr(row)
-    assert auth_pool.context.vault.open(row["secret"], uuid.UUID(app.id), SealPurpose.FACTOR) == app.secret
 
 
 @pytest.mark.parametrize(

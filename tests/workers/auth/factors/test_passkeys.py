@@ -12,6 +12,7 @@ from schemas.caller import AnonymousCaller, Caller, UserCaller
 from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, address, claims_of
 from tests.workers.auth.passkey_user import (
     AUTHENTICATION,
+    MISBEHAVED,
     PASSKEYS,
     REGISTRATION,
     enrolled,
@@ -244,38 +245,25 @@ async def test_admins_see_and_delete_passkeys_of_anybody(open_auth_pool: AuthPoo
     assert (await open_auth_pool.refused("GET", "/admin/users/x/passkeys", None, ADMIN))[:2] == (
         404, "validation_failed",
     )  # fmt: skip
-    assert (await open_auth_pool.refused("GET", path, None, signed.caller))[:2] == (403, "not_admin")
-    assert (await open_auth_pool.refused("DELETE", f"{path}/{made['id']}", None, signed.caller))[
-        1
-    ] == "not_admin"
 
 
 # --- Who may -----------------------------------------------------------------------------------------------------
 
-_ALL = [
-    ("POST", f"{REGISTRATION}/options"), ("POST", f"{REGISTRATION}/verify"), ("POST", f"{AUTHENTICATION}/options"),
-    ("POST", f"{AUTHENTICATION}/verify"), ("GET", "/passkeys"), ("PATCH", f"/passkeys/{uuid.UUID(int=1)}"),
-    ("DELETE", f"/passkeys/{uuid.UUID(int=1)}"),
+_OF_USERS = [
+    ("POST", f"{REGISTRATION}/options"), ("POST", f"{REGISTRATION}/verify"), ("GET", "/passkeys"),
+    ("PATCH", f"/passkeys/{uuid.UUID(int=1)}"), ("DELETE", f"/passkeys/{uuid.UUID(int=1)}"),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("method", "path"), _ALL)
-async def test_where_passkeys_are_off_there_are_none(plain: AuthPool, method: str, path: str):
-    signed = await plain.sign_up()
-
-    told = await plain.refused(method, path, {"friendly_name": "x"}, signed.caller)
-
-    assert told == (404, "passkey_disabled", "Passkeys are disabled")
 
 
 async def test_where_passkeys_are_off_admins_find_none(plain: AuthPool):
     path = f"/admin/users/{uuid.uuid4()}/passkeys"
+    off = (404, "passkey_disabled", "Passkeys are disabled")
 
-    assert (await plain.refused("GET", path, None, ADMIN))[:2] == (404, "passkey_disabled")
-    assert (await plain.refused("DELETE", f"{path}/{uuid.uuid4()}", None, ADMIN))[1] == "passkey_disabled"
+    assert await plain.refused("GET", path, None, ADMIN) == off
+    assert await plain.refused("DELETE", f"{path}/{uuid.uuid4()}", None, ADMIN) == off
 
 
-@pytest.mark.parametrize(("method", "path"), [each for each in _ALL if AUTHENTICATION not in each[1]])
+@pytest.mark.parametrize(("method", "path"), _OF_USERS)
 async def test_without_a_token_only_signing_in_is_possible(open_auth_pool: AuthPool, method: str, path: str):
     body = {"friendly_name": "x", "challenge_id": "x", "credential": {}}
 
@@ -499,25 +487,17 @@ async def test_an_answer_needs_both_parts(open_auth_pool: AuthPool, body: object
 
 # --- Wrong answers -----------------------------------------------------------------------------------------------
 
-WRONG = {
-    "origin": Authenticator(origin="https://evil.example"),
-    "party": Authenticator(rp_id="evil.example"),
-    "challenge": Authenticator(challenge=b"x" * 32),
-    "presence": Authenticator(flags=VERIFIED),
-    "frame": Authenticator(client_data={"crossOrigin": True}),
-}
 
-
-@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("wrong", MISBEHAVED)
 async def test_a_misbehaving_authenticator_registers_nothing(open_auth_pool: AuthPool, wrong: str):
     signed = await open_auth_pool.sign_up()
-    answer = await registering(open_auth_pool, signed, replace(WRONG[wrong], held=[]))
+    answer = await registering(open_auth_pool, signed, replace(MISBEHAVED[wrong], held=[]))
 
     assert (await verify_refused(open_auth_pool, REGISTRATION, answer, signed.caller))[:2] == UNVERIFIED
     assert await open_auth_pool.ok("GET", "/passkeys", None, signed.caller) == []
 
 
-@pytest.mark.parametrize("wrong", [*WRONG, "counter", "foreign key", "no user", "user of somebody else"])
+@pytest.mark.parametrize("wrong", [*MISBEHAVED, "counter", "foreign key", "no user", "user of somebody else"])
 async def test_a_misbehaving_authenticator_signs_nobody_in(open_auth_pool: AuthPool, wrong: str):
     signed, one = await open_auth_pool.sign_up(), Authenticator()
     await register(open_auth_pool, signed, one)
@@ -532,7 +512,7 @@ async def test_a_misbehaving_authenticator_signs_nobody_in(open_auth_pool: AuthP
             held.user_handle = b""
         case "user of somebody else":
             held.user_handle = (await open_auth_pool.sign_up()).id.encode()
-    bad = replace(WRONG.get(wrong, one), held=[held])
+    bad = replace(MISBEHAVED.get(wrong, one), held=[held])
 
     told = await verify_refused(open_auth_pool, AUTHENTICATION, await entering(open_auth_pool, bad))
 

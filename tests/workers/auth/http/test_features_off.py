@@ -39,6 +39,7 @@ OFF: list[tuple[str, str, object, Mapping[str, object], tuple[int, str]]] = [
     ("GET", "/user/oauth/grants", None, {}, (404, "feature_disabled")),
     ("DELETE", "/user/oauth/grants", None, {}, (404, "feature_disabled")),
     ("GET", "/.well-known/openid-configuration", None, {}, (404, "feature_disabled")),
+    ("GET", "/.well-known/oauth-authorization-server", None, {}, (404, "feature_disabled")),
     ("GET", "/scim/v2/Schemas", None, {}, (404, "feature_disabled")),
 ]  # fmt: skip
 """Method, path, body, the settings that switch the feature off where it is on by default, and the answer."""

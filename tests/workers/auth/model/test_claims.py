@@ -74,14 +74,32 @@ def test_a_hook_that_only_adds_has_no_faults() -> None:
     assert faults_of_hook({**claims(), "tenant": 7}) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("exp", "3700"), ("exp", True), ("exp", 1.5), ("sub", None), ("is_anonymous", "no"), ("is_anonymous", 0), ("aud", [1]),
-     ("aud", {}), ("role", 1), ("aal", None), ("session_id", 1), ("email", None), ("phone", 5), ("iat", None)],
-)  # fmt: skip
-def test_a_hook_may_not_change_types_or_leave_out(name: str, value: object) -> None:
-    assert faults_of_hook({**claims(), name: value}) == [name]
+WRONG: dict[str, list[object]] = {
+    "exp": ["3700", True, 1.5, None, -1, 2**53, 2**70, 10**400],
+    "iat": ["now", None],
+    "aud": [1, [1], {}],
+    "sub": [None, 1],
+    "email": [None, 1],
+    "phone": [5, []],
+    "role": [1, {}],
+    "aal": [None, 2],
+    "session_id": [1],
+    "is_anonymous": ["no", 0],
+}
+WRONG_IF_THERE: dict[str, list[object]] = {"iss": [1], "jti": [{}], "nbf": ["soon"]}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_hook_may_not_change_types_or_leave_out(name: str) -> None:
+    for value in WRONG[name]:
+        assert faults_of_hook({**claims(), name: value}) == [name], value
     assert faults_of_hook({each: kept for each, kept in claims().items() if each != name}) == [name]
+
+
+@pytest.mark.parametrize("name", WRONG_IF_THERE)
+def test_a_hook_may_add_claims_of_their_type_only(name: str) -> None:
+    for value in WRONG_IF_THERE[name]:
+        assert faults_of_hook({**claims(), name: value}) == [name], value
 
 
 @pytest.mark.parametrize("method", SignInMethod)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.storage.storage_pool import ALICE, ALICE_ID, ANON, BOB, StoragePool, shown
+from tests.workers.storage.storage_pool import ALICE, ALICE_ID, ANON, BOB, StoragePool, error_of, shown
 from workers.storage.buckets import rows
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -70,13 +70,7 @@ async def test_owner_of_a_bucket_is_who_made_it(storage_pool: StoragePool) -> No
 async def test_name_is_needed(storage_pool: StoragePool) -> None:
     response = await storage_pool.send("POST", "/bucket", {"public": True})
 
-    assert response.status == 400
-    assert shown(response) == {
-        "statusCode": "400",
-        "error": "Error",
-        "message": "body must have required property 'name'",
-        "code": "InvalidRequest",
-    }
+    assert error_of(response) == "400 400 Error: body must have required property 'name' (InvalidRequest)"
 
 
 async def test_second_bucket_of_a_name_is_a_conflict(storage_pool: StoragePool) -> None:
@@ -84,13 +78,7 @@ async def test_second_bucket_of_a_name_is_a_conflict(storage_pool: StoragePool) 
 
     response = await storage_pool.send("POST", "/bucket", {"name": name})
 
-    assert response.status == 400
-    assert shown(response) == {
-        "statusCode": "409",
-        "error": "Duplicate",
-        "message": "The resource already exists",
-        "code": "BucketAlreadyExists",
-    }
+    assert error_of(response) == "400 409 Duplicate: The resource already exists (BucketAlreadyExists)"
 
 
 @pytest.mark.parametrize(
@@ -217,13 +205,7 @@ async def test_only_the_service_role_empties(storage_pool: StoragePool, caller: 
 
     response = await storage_pool.send("POST", f"/bucket/{name}/empty", {}, caller)  # type: ignore[arg-type]  # a Caller
 
-    assert response.status == 403
-    assert shown(response) == {
-        "statusCode": "403",
-        "error": "Unauthorized",
-        "message": "Access denied: Invalid role",
-        "code": "AccessDenied",
-    }
+    assert error_of(response) == "403 403 Unauthorized: Access denied: Invalid role (AccessDenied)"
 
 
 async def fill(storage_pool: StoragePool, bucket: str, count: int) -> None:

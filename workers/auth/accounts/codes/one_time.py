@@ -41,7 +41,7 @@ from workers.auth.accounts.codes import networks
 from workers.auth.accounts.users import users
 from workers.auth.delivery.context import DeliveryContext
 from workers.auth.model import codes, rate_limits, rejections
-from workers.auth.model.codes import CodeLimits, CodeOutcome, CodeState, OneTimeCode, attempt
+from workers.auth.model.codes import OneTimeCode
 from workers.auth.model.rows import AuthUser
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
@@ -62,6 +62,7 @@ class CodeKind(StrEnum):
 
 _NO_CODE = "0" * 56
 """A stored form that no code has."""
+_MAX_FAILED = 5
 _PER_ADDRESS, _PER_CLIENT = Quota("30/1h"), Quota("10/1h")
 EMAIL_CHANGE = (CodeKind.EMAIL_CHANGE_CURRENT, CodeKind.EMAIL_CHANGE_NEW)
 
@@ -218,16 +219,13 @@ def _matching(alive: list[OneTimeToken], address: str, code: str, key: bytes) ->
 
 def _is_over(context: DeliveryContext, token: OneTimeToken) -> bool:
     """Return whether a code was sent too long ago, or never."""
-    return token.sent_at is None or context.now() >= token.sent_at + lifetime(context, token.relates_to)
+    return codes.is_over(token.sent_at, context.now(), lifetime(context, token.relates_to))
 
 
 def _is_dead(context: DeliveryContext, token: OneTimeToken, *, is_known: bool) -> bool:
     """Return whether a code may not be typed any more: it is too old, or had too many failed attempts, at known networks or others."""
-    if token.sent_at is None:
-        return True
-    limits = CodeLimits(lifetime(context, token.relates_to))
-    state = CodeState(token.sent_at, token.failed_at_known if is_known else token.failed_attempts)
-    return attempt(state, matches=True, now=context.now(), limits=limits)[1] is not CodeOutcome.ACCEPTED
+    failed = token.failed_at_known if is_known else token.failed_attempts
+    return _is_over(context, token) or failed >= _MAX_FAILED
 
 
 def _array(values: Collection[str]) -> str:

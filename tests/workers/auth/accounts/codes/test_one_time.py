@@ -84,20 +84,6 @@ async def one_time_user(auth_pool: AuthPool, id: uuid.UUID) -> AuthUser:
     return user
 
 
-async def test_the_database_holds_neither_code_nor_link(auth_pool: AuthPool):
-    user = await person(auth_pool)
-    code = await issued(auth_pool, user, CodeKind.RECOVERY, user.email or "")
-
-    rows = await auth_pool.value(
-        "select concat(u::text, t::text) from auth.users u join auth.one_time_tokens t on t.user_id = u.id where u.id = $1",
-        user.id,
-    )
-
-    assert code.link not in rows
-    assert code.stored in rows
-    assert await linked(auth_pool, code.stored) is None
-
-
 async def test_a_new_code_makes_the_old_one_of_its_kind_void_and_begins_to_count_anew(auth_pool: AuthPool):
     user = await person(auth_pool)
     email = user.email or ""
@@ -131,18 +117,6 @@ async def test_a_code_is_of_its_kind_its_address_its_audience_and_its_user(auth_
     assert await tried(
         auth_pool, (CodeKind.CONFIRMATION, CodeKind.RECOVERY), email, code.code, user_id=user.id
     )
-
-
-async def test_after_five_wrong_codes_the_right_one_is_dead_and_the_link_lives(auth_pool: AuthPool):
-    user = await person(auth_pool)
-    email = user.email or ""
-    code = await issued(auth_pool, user, CodeKind.RECOVERY, email)
-
-    for _ in range(5):
-        assert await tried(auth_pool, (CodeKind.RECOVERY,), email, wrong(code.code)) is None
-
-    assert await tried(auth_pool, (CodeKind.RECOVERY,), email, code.code) is None
-    assert await linked(auth_pool, code.link) is not None
 
 
 async def test_the_fifth_try_may_still_be_the_right_one(auth_pool: AuthPool):
@@ -332,11 +306,6 @@ async def test_rows_made_by_hand_have_no_codes(auth_pool: AuthPool):
     assert await linked(auth_pool, "0" * 56) is None
     code = await issued(auth_pool, await one_time_user(auth_pool, id), CodeKind.RECOVERY, email)
     assert await linked(auth_pool, code.link) is not None
-
-
-@pytest.mark.parametrize("link", ["", "pkce_", "0" * 55, "0" * 57, "x" * 56, "\0", "é" * 56, "0" * 100_000])
-async def test_what_is_no_link_is_found_nowhere(auth_pool: AuthPool, link: str):
-    assert await linked(auth_pool, link) is None
 
 
 async def test_a_user_who_was_deleted_softly_has_no_codes(auth_pool: AuthPool):

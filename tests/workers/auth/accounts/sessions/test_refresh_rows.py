@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.settings.types import Duration
-from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, claims_of
+from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of
 from tests.workers.auth.second_factors import enroll_app
 from workers.auth.accounts.sessions.refresh import new_key, read_key, read_token
 from workers.auth.accounts.sessions.refresh_rows import hash_row_token, is_token, make_token
@@ -200,37 +199,7 @@ async def test_sessions_keep_the_tokens_that_they_began_with(plain: AuthPool, ro
     assert is_token((await plain.refresh(listed.refresh_token)).refresh_token)
 
 
-async def test_who_reads_the_database_finds_no_token(rows: AuthPool):
-    signed = await rows.sign_up()
-    second = await rows.refresh(signed.refresh_token)
-
-    for table, column in (("sessions", "id"), ("refresh_tokens", "session_id")):
-        shown = await rows.value(
-            f"select string_agg(to_jsonb(t)::text, '') from auth.{table} t where {column} = $1",
-            uuid.UUID(signed.session_id),
-        )
-        assert signed.refresh_token not in shown
-        assert second.refresh_token not in shown
-
-
 # Older tokens
-
-
-async def test_the_previous_row_gives_the_current_token_however_late(rows: AuthPool):
-    first = await rows.sign_up()
-    second = await rows.refresh(first.refresh_token)
-    rows.clock.forward(days=30)
-
-    assert (await rows.refresh(first.refresh_token)).refresh_token == second.refresh_token
-    assert (await rows.refresh(first.refresh_token)).refresh_token == second.refresh_token
-
-
-async def test_an_older_row_gives_the_current_token_within_the_reuse_interval(rows: AuthPool):
-    first = await rows.sign_up()
-    third = await rows.refresh((await rows.refresh(first.refresh_token)).refresh_token)
-    rows.clock.forward(seconds=5)
-
-    assert (await rows.refresh(first.refresh_token)).refresh_token == third.refresh_token
 
 
 async def test_the_reuse_interval_counts_from_when_the_old_row_was_replaced(rows: AuthPool):
@@ -263,25 +232,6 @@ async def test_a_row_that_is_long_replaced_ends_its_family(rows: AuthPool, inter
     assert (await auth_pool.refresh(other.refresh_token)).id == first.id
 
 
-async def test_without_rotation_a_reused_row_is_refused_and_nobody_is_out(rows: AuthPool):
-    auth_pool = rows.having(enable_refresh_token_rotation=False)
-    first = await auth_pool.sign_up()
-    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
-    auth_pool.clock.forward(minutes=1)
-
-    assert await auth_pool.refresh_refused(first.refresh_token) == USED
-    assert is_token((await auth_pool.refresh(third.refresh_token)).refresh_token)
-
-
-async def test_a_project_may_take_older_rows_for_ever(rows: AuthPool):
-    auth_pool = rows.having(refresh_token_allow_reuse=True)
-    first = await auth_pool.sign_up()
-    third = await auth_pool.refresh((await auth_pool.refresh(first.refresh_token)).refresh_token)
-    auth_pool.clock.forward(days=1)
-
-    assert (await auth_pool.refresh(first.refresh_token)).refresh_token == third.refresh_token
-
-
 async def test_where_the_key_of_a_session_is_lost_the_current_row_is_replaced(rows: AuthPool):
     first = await rows.sign_up()
     second = await rows.refresh(first.refresh_token)
@@ -299,42 +249,6 @@ async def test_where_the_key_of_a_session_is_lost_the_current_row_is_replaced(ro
 
 
 # The rules of sessions
-
-
-async def test_who_is_banned_does_not_refresh_by_row(rows: AuthPool):
-    signed = await rows.sign_up()
-    await rows.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
-
-    assert await rows.refresh_refused(signed.refresh_token) == (400, "user_banned", "User is banned")
-    rows.clock.forward(hours=2)
-    assert is_token((await rows.refresh(signed.refresh_token)).refresh_token)
-
-
-async def test_a_session_with_rows_ends_when_its_time_is_over(rows: AuthPool):
-    auth_pool = rows.having(sessions__timebox=Duration("1h"))
-    signed = await auth_pool.sign_up()
-    auth_pool.clock.forward(hours=2)
-
-    assert (await auth_pool.refresh_refused(signed.refresh_token))[1] == "session_expired"
-
-
-async def test_the_row_of_an_oauth_client_is_exchanged_elsewhere(rows: AuthPool):
-    signed = await rows.sign_up()
-    client = await rows.value(
-        "insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method) "
-        "values (gen_random_uuid(), 'manual', 'https://a.org', 'refresh_token', 'none') returning id"
-    )
-    await rows.admin.execute(
-        "update auth.sessions set oauth_client_id = $1 where id = $2", client, uuid.UUID(signed.session_id)
-    )
-
-    response = await rows.send(
-        "POST", "/token?grant_type=refresh_token", {"refresh_token": signed.refresh_token}
-    )
-
-    assert response.status == 400
-    assert b'"error":"invalid_client"' in response.body
-    assert (await kept(rows, signed))[0][2] is False
 
 
 async def test_a_second_factor_voids_every_row_from_before(rows: AuthPool):

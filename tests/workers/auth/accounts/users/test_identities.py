@@ -15,7 +15,6 @@ from tests.workers.auth.social_browser import (
     VERIFIER,
     departs,
     enters,
-    goes,
     links,
     open_for,
     returns,
@@ -268,21 +267,6 @@ async def test_a_user_is_told_of_a_new_identity(auth_pool: AuthPool, realm: Oidc
         "A sign-in method was removed from your account",
         "A sign-in method was added to your account",
     ]
-
-
-async def test_what_happened_stands_in_the_audit_log(lax: AuthPool):
-    who = await lax.sign_up()
-
-    await links(lax, who)
-    await goes(lax)
-    await unlinks(lax, who, await identity_of(lax, who, "keycloak"))
-    rows = await lax.admin.fetch(
-        "select payload ->> 'action' as action from auth.audit_log_entries "
-        "where payload ->> 'actor_id' = $1 order by created_at", who.id,
-    )  # fmt: skip
-
-    actions = [row["action"] for row in rows]
-    assert actions == ["user_signedup", "login", "identity_linked", "login", "login", "identity_unlinked"]
 
 
 # Unlinking

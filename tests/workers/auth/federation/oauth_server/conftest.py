@@ -19,6 +19,12 @@ def flow(auth_pool: AuthPool) -> Flow:
     return Flow(auth_pool.having(**ON))
 
 
+@pytest.fixture(params=[1, 2], ids=["rows", "counted"])
+def either(flow: Flow, request: pytest.FixtureRequest) -> Flow:
+    """The server with refresh tokens of either version: what both must do."""
+    return Flow(flow.auth_pool.having(refresh_token_algorithm_version=request.param))
+
+
 @pytest.fixture
 def asymmetric(auth_pool: AuthPool) -> Flow:
     """The server with a key whose public half everybody may know."""

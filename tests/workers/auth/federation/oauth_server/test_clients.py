@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workers.auth.auth_pool import ADMIN, told
-from tests.workers.auth.federation.oauth_server.flow import REDIRECT, Client, Flow
+from tests.workers.auth.federation.oauth_server.flow import Client, Flow
 
 PATH = "/admin/oauth/clients"
 NOT_FOUND = (404, "oauth_client_not_found", "OAuth client not found")
@@ -113,22 +113,3 @@ async def test_the_list_is_paged_newest_first(flow: Flow):
 async def test_a_client_of_another_id_is_not_found(flow: Flow):
     assert await flow.refused("GET", f"{PATH}/{uuid.uuid4()}", ADMIN) == NOT_FOUND
     assert (await flow.refused("GET", f"{PATH}/x", ADMIN))[:2] == (404, "validation_failed")
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", ""),
-        ("POST", ""),
-        ("GET", "/x"),
-        ("PUT", "/x"),
-        ("DELETE", "/x"),
-        ("POST", "/x/regenerate_secret"),
-    ],
-)
-async def test_users_have_no_business_here(flow: Flow, method: str, path: str):
-    signed = await flow.auth_pool.sign_up()
-
-    refused = await flow.refused(method, PATH + path, signed.caller, {"redirect_uris": [REDIRECT]})
-
-    assert refused[:2] == (403, "not_admin")

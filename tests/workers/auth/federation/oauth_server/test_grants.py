@@ -30,22 +30,22 @@ async def test_a_user_sees_what_he_allowed(flow: Flow):
     assert await flow.auth_pool.ok("GET", GRANTS, None, (await flow.auth_pool.sign_up()).caller) == []
 
 
-async def test_what_is_taken_back_is_void_at_once(flow: Flow):
-    signed, client, other = await flow.auth_pool.sign_up(), await flow.client(), await flow.client()
-    body, kept = await flow.tokens(client, signed), await flow.tokens(other, signed)
-    code, id = await flow.code(client, signed), await flow.question(client, scope="phone")
-    await flow.details(id, signed)
+async def test_what_is_taken_back_is_void_at_once(either: Flow):
+    signed, client, other = await either.auth_pool.sign_up(), await either.client(), await either.client()
+    body, kept = await either.tokens(client, signed), await either.tokens(other, signed)
+    code, id = await either.code(client, signed), await either.question(client, scope="phone")
+    await either.details(id, signed)
 
-    await flow.auth_pool.ok("DELETE", f"{GRANTS}?client_id={client['client_id']}", None, signed.caller)
+    await either.auth_pool.ok("DELETE", f"{GRANTS}?client_id={client['client_id']}", None, signed.caller)
 
-    assert error_of(await flow.refresh(client, body["refresh_token"])) == (400, "invalid_grant")
-    assert error_of(await flow.exchange(client, code)) == (400, "invalid_grant")
-    refused = await flow.refused("GET", "/oauth/userinfo", flow.caller(body["access_token"]))
+    assert error_of(await either.refresh(client, body["refresh_token"])) == (400, "invalid_grant")
+    assert error_of(await either.exchange(client, code)) == (400, "invalid_grant")
+    refused = await either.refused("GET", "/oauth/userinfo", either.caller(body["access_token"]))
     assert refused[:2] == (403, "session_not_found")
     path = f"/oauth/authorizations/{id}/consent"
-    assert (await flow.refused("POST", path, signed.caller, {"action": "approve"}))[0] == 400
-    assert (await flow.refresh(other, kept["refresh_token"]))[0] == 200
-    assert len(await flow.auth_pool.ok("GET", GRANTS, None, signed.caller)) == 1
+    assert (await either.refused("POST", path, signed.caller, {"action": "approve"}))[0] == 400
+    assert (await either.refresh(other, kept["refresh_token"]))[0] == 200
+    assert len(await either.auth_pool.ok("GET", GRANTS, None, signed.caller)) == 1
 
 
 async def test_what_was_taken_back_is_asked_again(flow: Flow):

@@ -20,6 +20,7 @@ from tests.workers.auth.federation.oauth_server.flow import (
     basic,
     error_of,
 )
+from workers.auth.accounts.sessions.refresh_rows import is_token
 
 BAD_GRANT = (400, "invalid_grant")
 BAD_CLIENT = (400, "invalid_client")
@@ -72,19 +73,19 @@ async def test_a_client_that_gets_tokens_is_no_sign_in(flow: Flow):
     assert (await flow.auth_pool.ok("GET", "/user", None, signed.caller))["last_sign_in_at"] == before
 
 
-async def test_a_code_works_once_and_the_second_use_ends_the_session(flow: Flow):
-    signed, client = await flow.auth_pool.sign_up(), await flow.client()
-    code = await flow.code(client, signed)
-    _, first = await flow.exchange(client, code)
+async def test_a_code_works_once_and_the_second_use_ends_the_session(either: Flow):
+    signed, client = await either.auth_pool.sign_up(), await either.client()
+    code = await either.code(client, signed)
+    _, first = await either.exchange(client, code)
 
-    again = await flow.exchange(client, code)
-    refresh = await flow.refresh(client, first["refresh_token"])
-    userinfo = await flow.refused("GET", "/oauth/userinfo", flow.caller(first["access_token"]))
+    again = await either.exchange(client, code)
+    refresh = await either.refresh(client, first["refresh_token"])
+    userinfo = await either.refused("GET", "/oauth/userinfo", either.caller(first["access_token"]))
 
     assert error_of(again) == BAD_GRANT
     assert error_of(refresh) == BAD_GRANT
     assert userinfo[:2] == (403, "session_not_found")
-    assert await flow.auth_pool.sessions_of(signed.id) == {signed.session_id}
+    assert await either.auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
 async def test_ten_uses_at_once_give_one_session_at_most(flow: Flow):
@@ -249,14 +250,14 @@ async def test_unknown_and_wrong_clients_read_the_same(flow: Flow):
     assert error_of(wrong) == BAD_CLIENT
 
 
-async def test_a_deleted_client_gets_nothing_and_its_sessions_end(flow: Flow):
-    signed, client = await flow.auth_pool.sign_up(), await flow.public()
-    body, code = await flow.tokens(client, signed), await flow.code(client, signed)
-    await flow.auth_pool.ok("DELETE", f"/admin/oauth/clients/{client['client_id']}", None, ADMIN)
+async def test_a_deleted_client_gets_nothing_and_its_sessions_end(either: Flow):
+    signed, client = await either.auth_pool.sign_up(), await either.public()
+    body, code = await either.tokens(client, signed), await either.code(client, signed)
+    await either.auth_pool.ok("DELETE", f"/admin/oauth/clients/{client['client_id']}", None, ADMIN)
 
-    assert error_of(await flow.exchange(client, code)) == BAD_CLIENT
-    assert error_of(await flow.refresh(client, body["refresh_token"])) == BAD_CLIENT
-    assert await flow.auth_pool.sessions_of(signed.id) == {signed.session_id}
+    assert error_of(await either.exchange(client, code)) == BAD_CLIENT
+    assert error_of(await either.refresh(client, body["refresh_token"])) == BAD_CLIENT
+    assert await either.auth_pool.sessions_of(signed.id) == {signed.session_id}
 
 
 async def test_an_old_secret_is_void_once_there_is_a_new_one(flow: Flow):
@@ -376,23 +377,41 @@ async def test_a_refresh_gives_the_next_tokens_of_the_session(flow: Flow, method
         assert after[name] == before[name]
 
 
-async def test_a_session_of_a_client_refreshes_with_that_client_only(flow: Flow):
-    signed, client, other = await flow.auth_pool.sign_up(), await flow.public(), await flow.public()
-    body = await flow.tokens(client, signed)
-    response = await flow.auth_pool.send(
+async def test_a_session_of_a_client_refreshes_with_that_client_only(either: Flow):
+    signed, client, other = await either.auth_pool.sign_up(), await either.public(), await either.public()
+    body = await either.tokens(client, signed)
+    response = await either.auth_pool.send(
         "POST", "/token?grant_type=refresh_token", {"refresh_token": body["refresh_token"]}
     )
 
     assert error_of((response.status, json.loads(response.body))) == BAD_CLIENT
-    assert error_of(await flow.refresh(other, body["refresh_token"])) == BAD_CLIENT
-    assert (await flow.refresh(client, body["refresh_token"]))[0] == 200
+    assert error_of(await either.refresh(other, body["refresh_token"])) == BAD_CLIENT
+    assert (await either.refresh(client, body["refresh_token"]))[0] == 200
 
 
-async def test_a_session_of_a_user_refreshes_with_no_client(flow: Flow):
-    signed, client = await flow.auth_pool.sign_up(), await flow.public()
+async def test_the_session_of_a_client_moves_on_from_rows_like_any_other(flow: Flow):
+    with_rows = Flow(flow.auth_pool.having(refresh_token_algorithm_version=1))
+    client = await flow.public()
+    token = (await with_rows.tokens(client, await flow.auth_pool.sign_up()))["refresh_token"]
+    _, second = await with_rows.refresh(client, token)
+    moving = Flow(flow.auth_pool.having(refresh_token_upgrade_percentage=100))
 
-    assert error_of(await flow.refresh(client, signed.refresh_token)) == BAD_CLIENT
-    await flow.auth_pool.refresh(signed.refresh_token)
+    _, third = await moving.refresh(client, second["refresh_token"])
+
+    assert [is_token(each) for each in (token, second["refresh_token"], third["refresh_token"])] == [
+        True,
+        True,
+        False,
+    ]
+    assert error_of(await moving.refresh(await moving.public(), third["refresh_token"])) == BAD_CLIENT
+    assert (await moving.refresh(client, third["refresh_token"]))[0] == 200
+
+
+async def test_a_session_of_a_user_refreshes_with_no_client(either: Flow):
+    signed, client = await either.auth_pool.sign_up(), await either.public()
+
+    assert error_of(await either.refresh(client, signed.refresh_token)) == BAD_CLIENT
+    await either.auth_pool.refresh(signed.refresh_token)
 
 
 async def test_a_refresh_asks_for_less_but_never_for_more(flow: Flow):
@@ -409,16 +428,16 @@ async def test_a_refresh_asks_for_less_but_never_for_more(flow: Flow):
     assert again["scope"] == "email phone"
 
 
-async def test_a_refresh_token_that_comes_back_ends_the_session(flow: Flow):
-    signed, client = await flow.auth_pool.sign_up(), await flow.public()
-    first = (await flow.tokens(client, signed))["refresh_token"]
+async def test_a_refresh_token_that_comes_back_ends_the_session(either: Flow):
+    signed, client = await either.auth_pool.sign_up(), await either.public()
+    first = (await either.tokens(client, signed))["refresh_token"]
     token = first
     for _ in range(2):
-        token = (await flow.refresh(client, token))[1]["refresh_token"]
-    flow.auth_pool.clock.forward(minutes=1)
+        token = (await either.refresh(client, token))[1]["refresh_token"]
+    either.auth_pool.clock.forward(minutes=1)
 
-    assert error_of(await flow.refresh(client, first)) == BAD_GRANT
-    assert error_of(await flow.refresh(client, token)) == BAD_GRANT
+    assert error_of(await either.refresh(client, first)) == BAD_GRANT
+    assert error_of(await either.refresh(client, token)) == BAD_GRANT
 
 
 @pytest.mark.parametrize("token", ["x", "a" * 12, "A" * 60])

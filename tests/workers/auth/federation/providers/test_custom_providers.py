@@ -314,17 +314,3 @@ async def test_the_feature_may_be_switched_off(acme: Abroad):
         ("DELETE", f"{PATH}/custom:x"),
     ):
         assert (await refused(off, {}, method, path))[:2] == (404, "feature_disabled")
-
-
-async def test_only_administrators_may_ask(acme: Abroad):
-    signed_in = await acme.auth_pool.sign_up()
-
-    for method, path in (
-        ("GET", PATH),
-        ("POST", PATH),
-        ("GET", f"{PATH}/x"),
-        ("PUT", f"{PATH}/x"),
-        ("DELETE", f"{PATH}/x"),
-    ):
-        assert (await acme.auth_pool.refused(method, path, {}, signed_in.caller))[:2] == (403, "not_admin")
-        assert (await acme.auth_pool.refused(method, path, {}))[:2] == (401, "no_authorization")

@@ -73,25 +73,6 @@ async def test_a_token_gives_a_session_of_a_new_account(google: Abroad):
     assert [each["method"] for each in claims_of(google.auth_pool.signed(body).caller)["amr"]] == ["oauth"]
 
 
-async def test_the_same_person_enters_the_same_account_again(google: Abroad):
-    claims = person()
-
-    first, second = await entered(google, signed(claims)), await entered(google, signed(claims, EC))
-
-    assert first["user"]["id"] == second["user"]["id"]
-    assert len(second["user"]["identities"]) == 1
-
-
-async def test_a_verified_address_leads_to_the_account_that_has_it(google: Abroad):
-    claims = person()
-    there = await google.auth_pool.sign_up(str(claims["email"]))
-
-    body = await entered(google, signed(claims))
-
-    assert body["user"]["id"] == there.id
-    assert body["user"]["app_metadata"]["providers"] == ["google"]
-
-
 @pytest.mark.parametrize(
     ("body", "description"),
     [

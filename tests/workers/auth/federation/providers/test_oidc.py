@@ -44,8 +44,18 @@ async def test_a_token_of_a_published_key_holds(client: ProviderClient, key: RSA
 
 
 @pytest.mark.parametrize("algorithm", ["RS384", "RS512", "PS256"])
-async def test_other_algorithms_of_the_same_kind_of_key_hold(client: ProviderClient, algorithm: str):
+async def test_other_algorithms_of_the_same_kind_of_key_are_valid(client: ProviderClient, algorithm: str):
     assert await id_token_claims(client, signed(CLAIMS, RSA, alg=algorithm), SIGNER)
+
+
+@pytest.mark.parametrize("audience", [CLIENT, "client-2", ["somebody", "client-2"]])
+async def test_any_of_our_clients_may_be_named(client: ProviderClient, audience: object):
+    assert await id_token_claims(client, signed({**CLAIMS, "aud": audience}), SIGNER)
+
+
+@pytest.mark.parametrize(("claim", "ahead_s"), [("exp", -5), ("nbf", 20)])
+async def test_clocks_may_differ_a_little(client: ProviderClient, claim: str, ahead_s: int):
+    assert await id_token_claims(client, signed({**CLAIMS, claim: int(time.time()) + ahead_s}), SIGNER)
 
 
 async def test_a_key_of_ed25519_holds_under_both_its_names(client: ProviderClient, abroad: Abroad):
@@ -58,11 +68,6 @@ async def test_a_key_of_ed25519_holds_under_both_its_names(client: ProviderClien
             warnings.simplefilter("ignore")
             token = signed(CLAIMS, key, alg=algorithm)
         assert (await id_token_claims(client, token, SIGNER))["sub"] == "ada"
-
-
-@pytest.mark.parametrize("audience", [CLIENT, "client-2", ["somebody", "client-2"]])
-async def test_any_of_our_clients_may_be_named(client: ProviderClient, audience: object):
-    assert await id_token_claims(client, signed({**CLAIMS, "aud": audience}), SIGNER)
 
 
 @pytest.mark.parametrize("audience", ["somebody", ["somebody", "else"], [], "", None, f"{CLIENT} ", 7])
@@ -93,21 +98,37 @@ async def test_a_token_with_a_wrong_claim_is_refused(client: ProviderClient, cla
         await id_token_claims(client, signed({**CLAIMS, **claims}), SIGNER)
 
 
-@pytest.mark.parametrize(("claim", "ahead_s"), [("exp", -5), ("nbf", 20)])
-async def test_clocks_may_differ_a_little(client: ProviderClient, claim: str, ahead_s: int):
-    assert await id_token_claims(client, signed({**CLAIMS, claim: int(time.time()) + ahead_s}), SIGNER)
-
-
 def whole(**more: object) -> dict[str, object]:
     return {**CLAIMS, "aud": CLIENT, "exp": int(time.time()) + 3600, **more}
 
 
-@pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "", "nOnE"])
-async def test_no_signature_is_no_signature(client: ProviderClient, algorithm: str):
-    token = by_hand({"alg": algorithm, "kid": "rsa-1"}, whole())
-
-    with pytest.raises(BadIdToken):
+async def is_rejected(client: ProviderClient, token: str) -> bool:
+    try:
         await id_token_claims(client, token, SIGNER)
+    except BadIdToken:
+        return True
+    return False
+
+
+async def test_forged_tokens_are_rejected(client: ProviderClient):
+    header, _, signature = signed(CLAIMS).split(".")
+    changed = by_hand({}, whole(sub="eve")).split(".")[1]
+    critical = {"alg": "RS256", "kid": "rsa-1", "crit": ["b64"], "b64": False}
+    texts = ("", "x", "a.b.c", "..", "a.b", "é.é.é", "a.b.c.d.e", "x" * 100_000, "e30.e30.e30")
+    forged = {
+        "RS256 for an EC key": by_hand({"alg": "RS256", "kid": "ec-1"}, whole(), b"x" * 64),
+        "PS256 for an EC key": by_hand({"alg": "PS256", "kid": "ec-1"}, whole(), b"x" * 64),
+        "a foreign key of the same name": signed(CLAIMS, STRANGER),
+        "an unknown critical header": by_hand(critical, whole(), b"x" * 256),
+        "a changed claim": f"{header}.{changed}.{signature}",
+        **{
+            name: by_hand({"alg": name, "kid": "rsa-1"}, whole())
+            for name in ("none", "None", "NONE", "", "nOnE")
+        },
+        **{f"the text {text[:20]!r}": text for text in texts},
+    }
+
+    assert [name for name, token in forged.items() if not await is_rejected(client, token)] == []
 
 
 @pytest.mark.parametrize("kid", ["rsa-1", None])
@@ -137,19 +158,6 @@ async def test_a_published_shared_secret_is_not_used(client: ProviderClient, abr
         await id_token_claims(client, by_hand({"alg": "HS256", "kid": "oct"}, whole(), signature), SIGNER)
 
 
-@pytest.mark.parametrize("algorithm", ["RS256", "PS256"])
-async def test_the_algorithm_must_be_one_of_the_keys_own_kind(client: ProviderClient, algorithm: str):
-    token = by_hand({"alg": algorithm, "kid": "ec-1"}, whole(), b"x" * 64)
-
-    with pytest.raises(BadIdToken):
-        await id_token_claims(client, token, SIGNER)
-
-
-async def test_a_strangers_key_of_the_same_name_is_refused(client: ProviderClient):
-    with pytest.raises(BadIdToken):
-        await id_token_claims(client, signed(CLAIMS, STRANGER), SIGNER)
-
-
 @pytest.mark.parametrize("place", ["jwk", "jku", "x5u", "x5c"])
 async def test_a_token_brings_no_keys_of_its_own(client: ProviderClient, abroad: Abroad, place: str):
     keys = {"keys": [STRANGER.as_dict(private=False)]}
@@ -166,29 +174,6 @@ async def test_a_token_brings_no_keys_of_its_own(client: ProviderClient, abroad:
         await id_token_claims(client, token, SIGNER)
 
     assert not [each for each in abroad.network.seen if "evil" in each.url]
-
-
-async def test_demands_on_the_reader_that_we_do_not_know_are_not_ignored(client: ProviderClient):
-    token = by_hand({"alg": "RS256", "kid": "rsa-1", "crit": ["b64"], "b64": False}, whole(), b"x" * 256)
-
-    with pytest.raises(BadIdToken):
-        await id_token_claims(client, token, SIGNER)
-
-
-async def test_a_changed_claim_breaks_the_signature(client: ProviderClient):
-    header, _, signature = signed(CLAIMS).split(".")
-    forged = by_hand({}, whole(sub="eve")).split(".")[1]
-
-    with pytest.raises(BadIdToken):
-        await id_token_claims(client, f"{header}.{forged}.{signature}", SIGNER)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "x", "a.b.c", "..", "a.b", "é.é.é", "a.b.c.d.e", "x" * 100_000, f"{'e30.' * 2}e30"]
-)
-async def test_what_is_no_token_is_refused(client: ProviderClient, text: str):
-    with pytest.raises(BadIdToken):
-        await id_token_claims(client, text, SIGNER)
 
 
 async def test_keys_that_are_not_known_are_looked_for_again_but_not_at_every_token(

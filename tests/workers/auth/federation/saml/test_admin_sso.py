@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.auth.auth_pool import ADMIN, ANYBODY, AuthPool
+from tests.workers.auth.auth_pool import ADMIN, AuthPool
 from tests.workers.auth.federation.saml.conftest import known
 from tests.workers.auth.federation.saml.idp import EMAIL_FORM, PERSISTENT, Idp
 
@@ -27,17 +27,6 @@ async def made(auth_pool: AuthPool, given: dict[str, object]) -> dict[str, Any]:
 
 def domain() -> str:
     return f"{uuid.uuid4().hex}.example.org"
-
-
-@pytest.mark.parametrize(
-    ("method", "target"),
-    [("GET", PLACE), ("POST", PLACE), ("GET", f"{PLACE}/x"), ("PUT", f"{PLACE}/x"), ("DELETE", f"{PLACE}/x")],
-)
-async def test_only_admins_see_providers(sso: AuthPool, method: str, target: str):
-    signed = await sso.sign_up()
-
-    assert (await sso.refused(method, target, {}, ANYBODY))[:2] == (401, "no_authorization")
-    assert (await sso.refused(method, target, {}, signed.caller))[:2] == (403, "not_admin")
 
 
 async def test_a_provider_is_made_as_it_is_shown(sso: AuthPool):

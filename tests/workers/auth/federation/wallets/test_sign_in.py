@@ -266,19 +266,6 @@ async def test_the_project_may_refuse_a_new_account_but_no_old_one(open_auth_poo
     await closed.ok("POST", GRANT, body_of(closed, wallet, Nonce="another0"))
 
 
-async def test_a_sign_in_stands_in_the_audit_log(open_auth_pool: AuthPool):
-    wallet = SolanaWallet.new()
-    for nonce in ("first000", "second00"):
-        body = await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet, Nonce=nonce))
-    rows = await open_auth_pool.admin.fetch(
-        "select payload->>'action' as action from auth.audit_log_entries "
-        "where payload->>'actor_id' = $1 order by created_at",
-        body["user"]["id"],
-    )
-
-    assert [row["action"] for row in rows] == ["user_signedup", "login", "login"]
-
-
 async def test_a_banned_owner_does_not_get_in(open_auth_pool: AuthPool):
     wallet = EthereumWallet.new()
     first = await open_auth_pool.ok("POST", GRANT, body_of(open_auth_pool, wallet))
