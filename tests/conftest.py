@@ -14,6 +14,7 @@ from broker.observability.observe import reset_repeats
 from tests.fast import FAST
 from tests.prepared import RUN_FOLDER, is_prepared
 from tests.run import options
+from tests.run.left_out import MOST_EXAMPLES_FAST
 from tests.run.memory_folder import use_memory
 from tests.run.options import pytest_addoption as pytest_addoption
 from tests.workers.database.own_server import OwnServer, shared_server
@@ -21,7 +22,7 @@ from tests.workers.database.own_server import OwnServer, shared_server
 settings.register_profile(
     "gate", deadline=None, print_blob=True
 )  # examples that failed are kept in .hypothesis
-settings.register_profile("short", settings.get_profile("gate"), max_examples=25)
+settings.register_profile("short", settings.get_profile("gate"), max_examples=MOST_EXAMPLES_FAST)
 settings.load_profile("short" if os.environ.get(FAST) else "gate")
 
 _LONGEST_ID = 48

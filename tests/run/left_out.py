@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.fast import is_fast_run
+
 LONG = Path(__file__).parents[1] / "long_tests.txt"
 OF_CLIENTS = LONG.with_name("client_tests.txt")
-MOST_EXAMPLES = 50
-"""Examples of a property test that says how many it wants; `make check-all` tries all of them."""
+MOST_EXAMPLES, MOST_EXAMPLES_FAST = 50, 10
+"""Examples of a property test that says how many it wants, and in a fast run; `make check-all` tries all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,12 @@ class WithoutListed:
             items[:] = [item for item in items if item not in left_out]
         if self._limits_examples:
             for item in items:
-                limit_examples(getattr(item, "obj", None))
+                most = MOST_EXAMPLES_FAST if is_fast_run() else MOST_EXAMPLES
+                limit_examples(getattr(item, "obj", None), most)
 
 
-def limit_examples(test: Any) -> None:
-    """Let a property test try at most `MOST_EXAMPLES`. Hypothesis keeps the settings of a decorator in an attribute."""
+def limit_examples(test: Any, most: int = MOST_EXAMPLES) -> None:
+    """Let a property test try at most so many examples. Hypothesis keeps the settings of a decorator in an attribute."""
     chosen = getattr(test, "_hypothesis_internal_use_settings", None)
-    if isinstance(chosen, settings) and chosen.max_examples > MOST_EXAMPLES:
-        test._hypothesis_internal_use_settings = settings(chosen, max_examples=MOST_EXAMPLES)
+    if isinstance(chosen, settings) and chosen.max_examples > most:
+        test._hypothesis_internal_use_settings = settings(chosen, max_examples=most)
