@@ -26,7 +26,7 @@ from schemas.settings.tree import (
     SettingsError,
 )
 from workers.management.interface import argument_limits as limits
-from workers.management.interface.errors import ManagementError
+from workers.management.interface.errors import ManagementError, invalid_arguments
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
@@ -116,6 +116,8 @@ async def show(context: OperationContext, arguments: NoArguments) -> list[ApiKey
 
 async def rotate_signing_keys(context: OperationContext, arguments: RotationRequest) -> KeyRotation:
     """Do the next step of a rotation on the file of signing keys. No user is signed out if the times between steps are kept."""
+    if arguments.seen is not None and not 1 <= len(arguments.seen) <= _MOST_SEEN:
+        raise invalid_arguments(f"`seen` must have 1 to {_MOST_SEEN} entries")
     auth = context.configuration.auth
     if auth.jwt_keys is not None or not auth.signing_keys_path:
         raise ManagementError(
