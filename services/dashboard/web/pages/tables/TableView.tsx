@@ -42,6 +42,7 @@ function Rows({ table }: { table: DescribedTable }) {
   const [open, setOpen] = useState<OpenDialog | null>(null);
   const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
   const [visit, setVisit] = useState(0);
+  const viewId = useRef("");
   const isLive = search["live"] === "on";
   const labels = useMemo(
     () => viewAs ? [] : table.columns.filter((column) => column.foreign_key?.label).map(({ name }) => name),
@@ -58,8 +59,9 @@ function Rows({ table }: { table: DescribedTable }) {
   const rowWindow = useRowWindow(request, state.isAtEnd, isLive && open === null, visit);
   const edits = useEdits(table, rowWindow);
   const changes = changesOf(table);
-  const mayWrite = useMay("rows.update") && viewAs === null;
-  const mayImport = useMay("rows.import") && viewAs === null;
+  const mayUpdateRows = useMay("rows.update");
+  const mayImportRows = useMay("rows.import");
+  const mayWrite = mayUpdateRows && viewAs === null;
   const may = {
     insert: mayWrite && changes.mayInsert,
     update: mayWrite && changes.mayUpdate,
@@ -111,14 +113,13 @@ function Rows({ table }: { table: DescribedTable }) {
   });
   const rowKey = parseKey(search["row"]);
   // The rows of the view before are shown until those of the new one come.
-  const viewId = useRef("");
   if (!query.isPlaceholderData) viewId.current = JSON.stringify([request, state.isAtEnd, visit]);
   return (
     <>
       <TableHead
         table={table}
         mayInsert={may.insert}
-        mayImport={may.insert && mayImport}
+        mayImport={may.insert && mayImportRows}
         onOpen={setOpen}
         onCode={() => changeSearch({ show: "code" }, false)}
         onExport={(format) => void downloadRows(request, format).catch(reportError)}
