@@ -1,4 +1,4 @@
-"""What docstrings of the product name is there: files, modules, names of the code, errors behind `Raises:`."""
+"""What docstrings of the product name is there: files, modules, names of the code, arguments, errors behind `Raises:`."""
 
 import ast
 import re
@@ -16,6 +16,8 @@ _FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|sql|md))`|\(((?:[\w-]+/)+[\w-]+
 _MODULE = re.compile(rf"\b(?:{'|'.join(_PACKAGES)})(?:\.\w+)+")
 _OF_CODE = re.compile(r"`([a-z][a-z0-9]*_\w+|_\w+|[A-Z]\w*\.\w+)(?:\(\))?`")
 """A name with an underscore, or of a member of a class, alone between backticks."""
+_SUBJECT = re.compile(r"(?:^|[.;]\s+|\n\s*)`([a-z]\w*)`(?=:| is | are | has | names | takes | gives )")
+"""A name with which a sentence about an argument, or a field of one, begins."""
 _RAISES = re.compile(r"Raises: ((?:[^\n]|\n(?!\s*\n))*)")
 _ERROR = re.compile(r"(?<![\w.])[A-Z][a-z]+[A-Z]\w+")
 _OF_OTHERS = frozenset({
@@ -33,6 +35,7 @@ class Docstring(NamedTuple):
     path: PurePosixPath
     line: int
     text: str
+    is_of_function: bool
 
 
 class Product(NamedTuple):
@@ -66,12 +69,24 @@ def _product() -> Product:
             continue
         tree = ast.parse(text)
         strings = list(_strings(tree))
+        of_functions = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(node.body[0], ast.Expr)
+        }
         names = set(_names(tree, {id(string) for string in strings}))
         product.words.update(names)
         if path.parts[0] in _PACKAGES:
-            product.docstrings.extend(Docstring(path, item.lineno, str(item.value)) for item in strings)
-            product.of_module[".".join(path.with_suffix("").parts).removesuffix(".__init__")] = names
+            product.docstrings.extend(
+                Docstring(path, string.lineno, str(string.value), id(string) in of_functions)
+                for string in strings
+            )
+            product.of_module[_module_name(path)] = names
     return product
+
+
+def _module_name(path: PurePosixPath) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
 def _strings(tree: ast.Module) -> Iterator[ast.Constant]:
@@ -147,6 +162,19 @@ def test_a_name_that_a_docstring_takes_from_the_code_is_in_it() -> None:
         for docstring in _product().docstrings
         for match in _OF_CODE.finditer(docstring.text)
         if not words.issuperset(match[1].split("."))
+    ]
+
+    assert missing == []
+
+
+def test_an_argument_that_a_docstring_explains_is_in_its_module() -> None:
+    of_module = _product().of_module
+    missing = [
+        _reported(docstring, name)
+        for docstring in _product().docstrings
+        if docstring.is_of_function
+        for name in _SUBJECT.findall(docstring.text)
+        if name not in of_module[_module_name(docstring.path)]
     ]
 
     assert missing == []

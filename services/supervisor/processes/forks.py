@@ -130,7 +130,7 @@ class OrphanReaper:
         self._seen: set[int] = set()
 
     def reap(self, awaited: Collection[int]) -> None:
-        """Reap orphans that have exited; `own` are the processes that other code of this process waits for."""
+        """Reap orphans that have exited; `awaited` are the processes that other code of this process waits for."""
         zombies = {pid for pid in _children() if pid not in awaited and _has_exited(pid)}
         for pid in zombies & self._seen:
             with suppress(ChildProcessError):

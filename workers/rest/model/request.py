@@ -236,7 +236,3 @@ class ApiRequest(Struct, frozen=True):
     @property
     def is_head(self) -> bool:
         return self.method == "HEAD"
-
-    @property
-    def is_rpc(self) -> bool:
-        return self.action is RequestAction.CALL

@@ -130,7 +130,6 @@ function Connection() {
   const online = useValue(isOnline);
   const client = useQueryClient();
   const was = useRef(online);
-  useOperation("account.me", {}, online ? {} : { refreshEvery: retryMs, staleAfter: 0 });
   useEffect(() => {
     if (online && !was.current) {
       toast.info(texts.states.back);
@@ -138,6 +137,7 @@ function Connection() {
     }
     was.current = online;
   }, [online]);
+  useOperation("account.me", {}, online ? {} : { refreshEvery: retryMs, staleAfter: 0 });
   return online ? null : (
     <div className="offline" role="status">
       <Icon name="plug" /> {texts.states.offline}

@@ -26,7 +26,6 @@ from workers.management.interface.backends.session_logins import login_verifier,
 from workers.management.interface.errors import ManagementError
 from workers.management.interface.identity.own_pool import OwnPool, personal_data
 from workers.management.interface.identity.seal_old_rows import seal_administrators
-from workers.management.interface.rights import Right
 
 ROLE_OF_LOGIN = {DEVELOPER: "postgres", READER: "supabase_read_only_user"}
 
@@ -117,11 +116,6 @@ class ManagementDatabase:
         url = self.url_of(login)
         await self._restore(login)
         return url
-
-    async def run_for(self, right: Right, *statements: Statement, timeout_s: float) -> list[Rows]:
-        """Run statements as the role of a right: a reader's cannot write. Raises: as `write`."""
-        login = READER if right is Right.READER else DEVELOPER
-        return await self._run(login, statements, timeout_s)
 
     async def view(
         self, settings: list[tuple[str, str]], *statements: Statement, timeout_s: float

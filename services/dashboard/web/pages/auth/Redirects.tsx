@@ -30,10 +30,11 @@ export function Redirects({ data }: { data: SettingsList }) {
 function RedirectList({ entry, version }: { entry: SettingEntry; version: number }) {
   const before = Array.isArray(entry.value) ? entry.value.map(String) : [];
   const [text, setText] = useState(before.join("\n"));
-  const mayChange = useMay("settings.change") && !entry.environment?.is_set;
+  const mayChangeSettings = useMay("settings.change");
   const options = { invalidates: ["settings."], showsError: true } as const;
   const change = useChange("settings.change", { ...options, doneText: texts.saved });
   const reset = useChange("settings.reset", { ...options, doneText: authTexts.wasReset(listKey) });
+  const mayChange = mayChangeSettings && !entry.environment?.is_set;
   const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
   const wrong = lines.find((line) => !/^[a-z][a-z\d+.-]*:/i.test(line) && !line.startsWith("*"));
   const isChanged = lines.join("\n") !== before.join("\n");

@@ -125,10 +125,11 @@ function Meaning({ schedule, timezone }: { schedule: string; timezone: string })
 
 function Runs({ name, summary }: { name: string; summary: FunctionSummary }) {
   const runNow = useChange("functions.run_now", { doneText: texts.ranNow, invalidates: ["functions.list"] });
+  const mayRun = useMay("functions.run_now");
   return (
     <>
       <KeyValue entries={[[texts.lastRun, <Time key="last" value={summary.scheduled_at} />]]} />
-      {useMay("functions.run_now") && (
+      {mayRun && (
         <div>
           <Button icon="play" isDisabled={runNow.isPending} onPress={() => runNow.mutate({ name })}>
             {texts.runNow}

@@ -28,6 +28,7 @@ export function Run({ name }: { name: string }) {
   const [user, setUser] = useState<ProjectUserSummary | null>(null);
   const [isChoosing, setChoosing] = useState(false);
   const call = useChange("functions.invoke", { invalidates: ["functions.list"], showsError: true });
+  const mayInvoke = useMay("functions.invoke");
   const parsed = parseHeaders(headers);
   const isReady = parsed !== null && (caller !== "user" || user !== null);
   const hasBody = method !== "GET" && method !== "HEAD";
@@ -38,7 +39,7 @@ export function Run({ name }: { name: string }) {
   };
   return (
     <div className="functions-run">
-      {useMay("functions.invoke") && (
+      {mayInvoke && (
         <Card title={texts.run}>
           <form
             className="functions-form"

@@ -134,7 +134,8 @@ function Dismiss({ finding, onClose }: PanelProps) {
       onClose();
     },
   });
-  if (!useMay("advisors.dismiss")) return null;
+  const mayDismiss = useMay("advisors.dismiss");
+  if (!mayDismiss) return null;
   return (
     <section className="performance-part performance-last">
       <h3>{texts.dismiss}</h3>

@@ -70,7 +70,8 @@ export default function Statements() {
 
 function Reset() {
   const reset = useChange("statistics.reset", { invalidates: ["statistics."], doneText: texts.resetDone });
-  if (!useMay("statistics.reset")) return null;
+  const mayReset = useMay("statistics.reset");
+  if (!mayReset) return null;
   const onReset = async () => {
     if (await confirm({ title: texts.reset, body: texts.resetText, action: texts.reset })) reset.mutate({});
   };

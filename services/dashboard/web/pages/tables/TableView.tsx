@@ -4,7 +4,7 @@ import { useMay, useOperation } from "../../api/hooks.ts";
 import { PageHeader } from "../../components/basics.tsx";
 import { confirm } from "../../components/Dialog.tsx";
 import { ErrorState, Loading } from "../../components/states.tsx";
-import type { DescribedTable, RowOfPage, TableColumn } from "../../generated/operations.ts";
+import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../generated/operations.ts";
 import { CodeDialog } from "./CodeDialog.tsx";
 import { ConflictDialog } from "./ConflictDialog.tsx";
 import { reportError, type SeenRow, seenRowOf, useEdits } from "./edits.ts";
@@ -20,7 +20,7 @@ import { BackToTables, TableHead } from "./TableHead.tsx";
 import { tablesTexts as texts } from "./texts.ts";
 import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparated } from "./values.ts";
 import { useTableCommands } from "./commands.ts";
-import { filterInputs, nextSorts, parseKey, sortInputs, useCallerName, useViewState } from "./viewState.ts";
+import { nextSorts, parseKey, useCallerName, useRowRequest, useViewState } from "./viewState.ts";
 
 /** A table or view: what it is, and its rows. */
 export function TableView({ schema, name }: { schema: string; name: string }) {
@@ -34,6 +34,30 @@ export function TableView({ schema, name }: { schema: string; name: string }) {
   );
 }
 
+/** What the administrator may do with the rows of a table: nothing while they are seen as another caller sees them. */
+function useTableRights(table: DescribedTable, viewAs: ViewAsInput | null) {
+  const mayUpdate = useMay("rows.update");
+  const mayImport = useMay("rows.import");
+  const changes = changesOf(table);
+  const mayWrite = mayUpdate && viewAs === null;
+  return {
+    insert: mayWrite && changes.mayInsert,
+    import: mayWrite && changes.mayInsert && mayImport,
+    update: mayWrite && changes.mayUpdate,
+    delete: mayWrite && changes.mayDelete,
+  };
+}
+
+function isDeletionConfirmed(table: string, rows: readonly SeenRow[]): Promise<boolean> {
+  return confirm({
+    title: texts.delete.title(rows.length),
+    body: texts.delete.body,
+    names: rows.map(({ key }) => Object.entries(key).map(([column, value]) => `${column} = ${value}`).join(", ")),
+    ...(rows.length > 1 ? { typeName: table } : {}),
+    action: texts.delete.action(rows.length),
+  });
+}
+
 function Rows({ table }: { table: DescribedTable }) {
   const view = useViewState();
   const { state, search, changeSearch } = view;
@@ -42,29 +66,12 @@ function Rows({ table }: { table: DescribedTable }) {
   const [open, setOpen] = useState<OpenDialog | null>(null);
   const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
   const [visit, setVisit] = useState(0);
+  const viewId = useRef("");
   const isLive = search["live"] === "on";
-  const labels = useMemo(
-    () => viewAs ? [] : table.columns.filter((column) => column.foreign_key?.label).map(({ name }) => name),
-    [table, viewAs],
-  );
-  const request = useMemo(() => ({
-    schema: table.schema,
-    table: table.name,
-    filters: filterInputs(state.filters),
-    sorts: sortInputs(state.sorts),
-    view_as: viewAs,
-    labels,
-  }), [table.schema, table.name, state.filters, state.sorts, viewAs, labels]);
+  const request = useRowRequest(table, state);
   const rowWindow = useRowWindow(request, state.isAtEnd, isLive && open === null, visit);
   const edits = useEdits(table, rowWindow);
-  const changes = changesOf(table);
-  const mayWrite = useMay("rows.update") && viewAs === null;
-  const mayImport = useMay("rows.import") && viewAs === null;
-  const may = {
-    insert: mayWrite && changes.mayInsert,
-    update: mayWrite && changes.mayUpdate,
-    delete: mayWrite && changes.mayDelete,
-  };
+  const may = useTableRights(table, viewAs);
   const { query, rows } = rowWindow;
   const shown = rowWindow.table ?? table;
   const columns = shown.columns;
@@ -80,14 +87,7 @@ function Rows({ table }: { table: DescribedTable }) {
   const seenRow = (row: RowOfPage) => seenRowOf(columns, row);
   const openRow = (row: RowOfPage) => table.key.length && changeSearch({ row: JSON.stringify(row.key) }, false);
   const deleteRows = async (doomed: readonly SeenRow[]) => {
-    const isConfirmed = await confirm({
-      title: texts.delete.title(doomed.length),
-      body: texts.delete.body,
-      names: doomed.map(({ key }) => Object.entries(key).map(([column, value]) => `${column} = ${value}`).join(", ")),
-      ...(doomed.length > 1 ? { typeName: table.name } : {}),
-      action: texts.delete.action(doomed.length),
-    });
-    if (!isConfirmed) return;
+    if (!await isDeletionConfirmed(table.name, doomed)) return;
     changeSearch({ row: null });
     setSelection(new Set());
     await edits.remove(doomed).catch(reportError);
@@ -111,14 +111,13 @@ function Rows({ table }: { table: DescribedTable }) {
   });
   const rowKey = parseKey(search["row"]);
   // The rows of the view before are shown until those of the new one come.
-  const viewId = useRef("");
   if (!query.isPlaceholderData) viewId.current = JSON.stringify([request, state.isAtEnd, visit]);
   return (
     <>
       <TableHead
         table={table}
         mayInsert={may.insert}
-        mayImport={may.insert && mayImport}
+        mayImport={may.import}
         onOpen={setOpen}
         onCode={() => changeSearch({ show: "code" }, false)}
         onExport={(format) => void downloadRows(request, format).catch(reportError)}

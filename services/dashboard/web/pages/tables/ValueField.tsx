@@ -4,7 +4,7 @@ import { CodeEditor } from "../../components/CodeEditor.tsx";
 import { Field } from "../../components/Field.tsx";
 import type { TableColumn } from "../../generated/operations.ts";
 import { tablesTexts as texts } from "./texts.ts";
-import { choiceOf, choicesOf, editorOf, formatArray, parseArray, type TextValue } from "./values.ts";
+import { choiceOf, choicesOf, editorOf, formatArray, parseArray, type TextValue, timePartsOf } from "./values.ts";
 
 const ReferencePicker = lazy(() => import("./ReferencePicker.tsx"));
 
@@ -148,19 +148,17 @@ function ArrayField(props: ValueFieldProps) {
   );
 }
 
-const timeFormat = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\s*(.*))?$/;
-
 /** A date, or a date with time; with a zone where the type has one. Values outside of the calendar stay text. */
 function TimeField(props: ValueFieldProps) {
   const { column, value, onChange, hasFocus } = props;
   const hasZone = column.base_type === "timestamp with time zone";
   const isDate = column.base_type === "date";
-  const parts = value === null ? null : timeFormat.exec(value);
+  const parts = value === null ? null : timePartsOf(value, hasZone);
   if (value !== null && !parts) return <TextField {...props} />;
-  const zone = parts?.[3] || localZone();
+  const zone = parts?.zone || localZone();
   const set = (time: string, inZone: string) =>
     onChange(time === "" ? null : hasZone ? `${time.replace("T", " ")} ${inZone}` : time.replace("T", " "));
-  const time = parts ? (isDate ? parts[1]! : `${parts[1]}T${parts[2] ?? "00:00"}`) : "";
+  const time = parts ? (isDate ? parts.date : `${parts.date}T${parts.time || "00:00"}`) : "";
   return (
     <div className="tables-time">
       <input

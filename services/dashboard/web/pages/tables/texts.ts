@@ -217,6 +217,7 @@ export const tablesTexts = defineTexts("tables", {
     hasHeader: "The first line names the columns",
     insert: (count: number) => count === 1 ? "Insert 1 row" : `Insert ${count} rows`,
     tooMany: "More than 1,000 rows: use Import instead.",
+    tooWide: "Some lines have more cells than there are columns. These cells are left out.",
     columns: "Columns",
   },
   create: {

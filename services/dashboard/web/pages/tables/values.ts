@@ -108,15 +108,15 @@ export function rowId(row: RowOfPage, index: number): string {
 /** Rows as tab-separated text, as spreadsheets read it. */
 export function tabSeparated(rows: readonly (readonly TextValue[])[]): string {
   const cell = (value: TextValue) =>
-    value === null ? "" : /[\t\n"]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+    value === null ? "" : /[\t\r\n"]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
   return rows.map((row) => row.map(cell).join("\t")).join("\n");
 }
 
 /** Read tab-separated text as spreadsheets copy it: fields with tabs, line ends or quotes are in quotes. */
 export function parseTabSeparated(text: string): string[][] {
   const rows: string[][] = [[]];
-  const field = /(?:"((?:[^"]|"")*)"|([^\t\n]*))(\t|\r?\n|$)/y;
-  const whole = text.replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  const field = /(?:"((?:[^"]|"")*)"|([^\t\r\n]*))(\t|\r\n?|\n|$)/y;
+  const whole = text.replace(/(?:\r\n?|\n)$/, "");
   for (;;) {
     const match = field.exec(whole);
     if (!match) return rows;
@@ -129,6 +129,22 @@ export function parseTabSeparated(text: string): string[][] {
 /** The number of lines of a text that spreadsheets copied is 1 and it has no tab: it is one value. */
 export function isOneValue(cells: readonly (readonly string[])[]): boolean {
   return cells.length === 1 && cells[0]!.length === 1;
+}
+
+/** A time as its editor shows it: `12:30:00`; `zone` as Postgres prints it. */
+export interface TimeParts {
+  date: string;
+  time: string;
+  zone: string;
+}
+
+const timeFormat = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\s*(.*))?$/;
+
+/** Read a date or a time; null for what the editor would change: infinite ones, years before Christ or of five digits. */
+export function timePartsOf(text: string, hasZone: boolean): TimeParts | null {
+  const [, date, time = "", zone = ""] = timeFormat.exec(text) ?? [];
+  if (date === undefined || /\bBC$/.test(zone) || (zone !== "" && !hasZone)) return null;
+  return { date, time, zone };
 }
 
 /** Return a member that the object itself has: columns may be called `constructor` or `__proto__`. */

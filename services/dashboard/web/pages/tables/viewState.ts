@@ -3,7 +3,14 @@
 import { useMemo } from "react";
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import type { JsonValue, RowFilterInput, RowOfPage, RowSortInput, ViewAsInput } from "../../generated/operations.ts";
+import type {
+  DescribedTable,
+  JsonValue,
+  RowFilterInput,
+  RowOfPage,
+  RowSortInput,
+  ViewAsInput,
+} from "../../generated/operations.ts";
 
 /** A filter as the address has it: `op` may begin with `not.`, the value is a text (for `in` separated by commas). */
 export interface FilterEntry {
@@ -40,7 +47,7 @@ export function useViewState() {
 }
 
 /** Return the filters as rows.list takes them. */
-export function filterInputs(entries: readonly FilterEntry[]): RowFilterInput[] {
+function filterInputs(entries: readonly FilterEntry[]): RowFilterInput[] {
   return entries.map(({ column, op, value }) => {
     const isNegated = op.startsWith("not.");
     const name = isNegated ? op.slice(4) : op;
@@ -72,8 +79,24 @@ export function parseKey(text: string | undefined): RowOfPage["key"] | null {
   }
 }
 
-export function sortInputs(sorts: ViewState["sorts"]): RowSortInput[] {
+function sortInputs(sorts: ViewState["sorts"]): RowSortInput[] {
   return sorts.map(({ column, isDescending }) => ({ column, descending: isDescending }));
+}
+
+/** Return what rows.list is asked for: the rows of the view, with the labels of foreign keys unless another caller reads them. */
+export function useRowRequest(table: DescribedTable, { filters, sorts, viewAs }: ViewState) {
+  const labels = useMemo(
+    () => viewAs ? [] : table.columns.filter((column) => column.foreign_key?.label).map(({ name }) => name),
+    [table, viewAs],
+  );
+  return useMemo(() => ({
+    schema: table.schema,
+    table: table.name,
+    filters: filterInputs(filters),
+    sorts: sortInputs(sorts),
+    view_as: viewAs,
+    labels,
+  }), [table.schema, table.name, filters, sorts, viewAs, labels]);
 }
 
 /** "a, b" -> ["a", "b"]. */
