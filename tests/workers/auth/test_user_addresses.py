@@ -209,6 +209,17 @@ async def test_links_of_an_earlier_wish_are_void(secure: AuthPool, office: Offic
     assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == second
 
 
+async def test_the_link_to_the_old_address_is_void_after_a_change_that_needs_the_new_one_alone(
+    secure: AuthPool, mailed: AuthPool, office: Office
+):
+    signed = await signed_up(secure)
+    await put(secure, signed, email=address())
+    link = office.path(signed.email)
+    await put(mailed, signed, email=address())
+
+    assert landed(await secure.send("GET", link))[2]["error_code"] == "otp_expired"
+
+
 async def test_half_a_change_does_not_count_for_another(secure: AuthPool, office: Office):
     signed, mine, victim = await signed_up(secure), address(), address()
     await put(secure, signed, email=mine)
