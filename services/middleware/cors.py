@@ -82,11 +82,6 @@ def _exposed(area: str, further: Sequence[str]) -> tuple[str, ...]:
     return reference, ", ".join(name for name in names if name.lower() not in listed)
 
 
-def is_preflight(method: str, asked_method: str | None) -> bool:
-    """Return whether a browser asks for permission."""
-    return method == "OPTIONS" and asked_method is not None
-
-
 def preflight(policy: CorsPolicy, origin: str, asked_headers: str | None) -> Response:
     """Answer a preflight: 200 without a body, and without permission for an origin that is not in the list."""
     requested = [name.strip() for name in (asked_headers or "").split(",") if name.strip()]

@@ -6,7 +6,6 @@ from schemas.http import Response
 from services.middleware.cors import (
     CorsPolicy,
     completed,
-    is_preflight,
     policy_of,
     preflight,
     response_headers,
@@ -14,16 +13,6 @@ from services.middleware.cors import (
 
 PAGE = "https://app.example"
 OTHER = "https://other.example"
-
-
-@pytest.mark.parametrize(
-    ("method", "asked", "expected"),
-    [("OPTIONS", "GET", True), ("OPTIONS", "", True), ("OPTIONS", None, False), ("GET", "GET", False)],
-)
-def test_only_options_that_ask_for_a_method_are_preflights(
-    method: str, asked: str | None, expected: bool
-) -> None:
-    assert is_preflight(method, asked) is expected
 
 
 def test_rest_answers_a_preflight_with_its_lists() -> None:

@@ -99,11 +99,6 @@ def read_functions(
     return functions, warnings
 
 
-def has_functions(root: Path) -> bool:
-    """Return whether a folder contains a function."""
-    return next(_names(root), None) is not None
-
-
 def _function(
     root: Path,
     name: str,

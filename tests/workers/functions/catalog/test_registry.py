@@ -4,7 +4,7 @@ import pytest
 
 from schemas.keys.secret import Secret
 from schemas.settings.functions import EdgeRuntime, FunctionSettings
-from workers.functions.catalog.registry import HostedFunction, has_functions, read_functions
+from workers.functions.catalog.registry import HostedFunction, read_functions
 
 
 def write(root: Path, path: str, text: str = "x") -> Path:
@@ -33,8 +33,6 @@ def test_folders_with_an_entrypoint_are_functions(tmp_path: Path) -> None:
         write(root, path)
 
     assert list(read(root)) == ["a", "b-2"]
-    assert has_functions(root)
-    assert not has_functions(tmp_path / "elsewhere")
     assert read(tmp_path / "elsewhere") == {}
 
 

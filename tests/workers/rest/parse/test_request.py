@@ -78,7 +78,6 @@ def test_method_and_path_say_what_is_done(method: str, path: str, action: Reques
     found = asked(method, path)
 
     assert (found.action, found.target) == (action, target)
-    assert found.is_rpc is (action is RequestAction.CALL)
     assert found.is_head is (method == "HEAD")
     assert is_call_path(path) is path.startswith("/rpc/")
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from schemas.errors import ApiError
-from workers.database.errors import DatabaseError
 
 
 class MetadataError(ApiError):
@@ -31,8 +30,3 @@ def bad_request(message: str) -> MetadataError:
 def not_there(what: str) -> MetadataError:
     """Return the error of an object that does not exist: `what` is as in "a table with ID 1"."""
     return MetadataError(404, f"Cannot find {what}")
-
-
-def of_database(error: DatabaseError, status: int) -> MetadataError:
-    """Return the error of a statement that the database rejected: its message."""
-    return MetadataError(status, error.message)
