@@ -8,16 +8,6 @@ from msgspec import Struct, field
 from schemas.keys.secret import Secret
 from schemas.settings.types import Count, Duration, Instant, Port
 
-DEFAULT_SUBJECTS = {
-    "invite": "You've been invited",
-    "confirmation": "Confirm your email address",
-    "recovery": "Reset your password",
-    "magic_link": "Your sign-in link",
-    "email_change": "Confirm your new email address",
-    "reauthentication": "{{ .Token }} is your verification code",
-}
-"""Subjects of the emails that contain a link or a code, where the settings name no other."""
-
 
 class Smtp(Struct, frozen=True):
     """[auth.email.smtp]: the mail server. Without a host, emails stay in the development inbox."""

@@ -15,7 +15,6 @@ from workers.database.schema_cache.catalog import (
     Relationship,
 )
 
-_STRING = frozenset({"character varying", "character", "text"})
 _INTEGER = {"smallint": "int32", "integer": "int32", "bigint": "int64"}
 _NUMBER = frozenset({"numeric", "real", "double precision"})
 _JSON = frozenset({"json", "jsonb"})

@@ -62,7 +62,6 @@ EMPTY_DOCUMENTS: Mapping[str, tuple[str, list[xml.Item]]] = {
 """Subresource of a bucket -> the document that reads it."""
 DELETABLE = frozenset(NEVER_SET) - {"object-lock", "policyStatus"}
 """Subresources of a bucket that S3 has a deletion for."""
-OBJECT_LOCKS = ("legal-hold", "retention")
 _EVERYBODY = "http://acs.amazonaws.com/groups/global/AllUsers"
 _GRANTEE = 'Grantee xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type='
 

@@ -24,13 +24,12 @@ from services.gateway.objects.resumable.checksum import ALGORITHMS, read_checksu
 from services.gateway.objects.resumable.lease import UploadLease
 from services.gateway.objects.resumable.piece import UploadPiece
 from services.gateway.requests.forward import BodyRejected, send_continue
-from services.gateway.requests.public_address import PREFIX, PublicAddress
+from services.gateway.requests.public_address import PublicAddress
 from services.gateway.requests.transfer_rate import TransferLimits, TransferRate
 from services.middleware.cors import MAX_AGE_S
 
 AREA = "/upload/resumable"
 """Path of resumable uploads below the prefix of storage."""
-ROUTE = f"{PREFIX}{AREA}"
 _VERSION = ("tus-resumable", "1.0.0")
 _TEXT = ("content-type", "text/plain; charset=utf-8")
 _METHODS = "POST, HEAD, PATCH, OPTIONS, DELETE"
