@@ -27,7 +27,7 @@ NO_BEARER = (401, "no_authorization", "This endpoint requires a valid Bearer tok
 
 
 def with_claims(signed: Signed, **claims: object) -> Caller:
-    """Give somebody's token as it would be with other claims."""
+    """Return somebody's token as it would be with other claims."""
     return UserCaller(json.dumps(claims_of(signed.caller) | claims).encode())
 
 

@@ -36,7 +36,7 @@ def waits_of_hours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hours(seconds: int) -> int:
-    """Give a wait in hours, as it was when it began."""
+    """Return a wait in hours, as it was when it began."""
     return -(-seconds // 3600)
 
 
@@ -223,7 +223,7 @@ def test_no_address_can_be_read_from_the_names():
     assert password_attempt(KEY, "ab", "c", address="") != password_attempt(KEY, "a", "bc", address="")
 
 
-# --- At the door -------------------------------------------------------------------------------------------------
+# --- At POST /token -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("who", ["known", "unknown", "ill-formed", "without password"])

@@ -55,7 +55,7 @@ async def anonymous(auth_pool: AuthPool) -> Signed:
 
 
 async def add_identity(auth_pool: AuthPool, user_id: str, provider: str, **data: object) -> str:
-    """Give a user an identity that he got somewhere else; it is younger than those he has."""
+    """Return a user an identity that he got somewhere else; it is younger than those he has."""
     found: str = await auth_pool.value(
         "insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, updated_at) "
         "values ($1, $2, $3, $4, clock_timestamp(), now()) returning id::text",

@@ -208,7 +208,7 @@ async def test_a_code_of_a_user_who_is_banned_or_gone_is_void(flow: Flow, change
 
 
 async def tries(flow: Flow, client: Client) -> list[tuple[str, dict[str, str], dict[str, str]]]:
-    """Give the ways to show oneself that are not the registered one, with the right secret or none."""
+    """Return the ways to show oneself that are not the registered one, with the right secret or none."""
     id, secret = client["client_id"], client.get("client_secret", "a guess")
     ways: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         "client_secret_basic": ({}, {"authorization": basic(id, secret)}),
