@@ -16,7 +16,6 @@ from tests.workers.auth.auth_pool import (
     address,
     claims_of,
     number,
-    told,
 )
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
 
@@ -227,29 +226,6 @@ async def test_who_was_deleted_has_no_account_any_more(auth_pool: AuthPool, soft
         assert await auth_pool.refused(method, path, None, signed.caller) == gone
         bare = with_claims(signed, session_id=None)
         assert await auth_pool.refused(method, path, None, bare) == gone
-
-
-async def test_who_is_banned_changes_nothing(auth_pool: AuthPool):
-    signed = await auth_pool.sign_up()
-    await auth_pool.ok("PUT", f"/admin/users/{signed.id}", {"ban_duration": "1h"}, ADMIN)
-
-    assert await auth_pool.refused("PUT", "/user", {"data": {"a": 1}}, signed.caller) == (
-        403, "user_banned", "User is banned",
-    )  # fmt: skip
-
-
-async def test_changes_of_one_client_are_limited(auth_pool: AuthPool):
-    signed = await auth_pool.sign_up()
-    limited = auth_pool.having(rate_limit__sign_in_sign_ups=30.0)
-
-    answers = [
-        await limited.send("PUT", "/user", {}, signed.caller, client="198.51.100.201") for _ in range(33)
-    ]
-
-    refused = [each for each in answers if each.status == 429]
-    assert 1 <= len(refused) <= 3
-    assert told(refused[0], "x-sb-error-code") == "over_request_rate_limit"
-    assert int(told(refused[0], "retry-after")) >= 1
 
 
 async def test_an_hour_later_the_session_still_stands(auth_pool: AuthPool):

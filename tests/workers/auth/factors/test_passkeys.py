@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.caller import AnonymousCaller, Caller, UserCaller
-from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, address, claims_of
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, address, claims_of
 from tests.workers.auth.passkey_user import (
     AUTHENTICATION,
     MISBEHAVED,
@@ -574,20 +574,6 @@ async def test_a_user_has_so_many_passkeys_and_no_more(open_auth_pool: AuthPool)
     assert len(listed) == 2
     await few.ok("DELETE", f"/passkeys/{listed[0]['id']}", None, signed.caller)
     await register(few, signed, Authenticator())
-
-
-async def test_options_are_limited_for_each_address(open_auth_pool: AuthPool):
-    limited = open_auth_pool.having(rate_limit__passkey=30.0)
-    signed: Signed = await limited.sign_up()
-    client = f"2001:db8::{uuid.uuid4().hex[:4]}"
-
-    statuses = [
-        (await limited.send("POST", f"{where}/options", {}, signed.caller, client=client)).status
-        for where in (REGISTRATION, AUTHENTICATION) * 16
-    ]
-
-    assert statuses[:30] == [200] * 30
-    assert statuses[-1] == 429
 
 
 async def _other(auth_pool: AuthPool) -> Authenticator:

@@ -306,17 +306,6 @@ async def test_bodies_that_cannot_be_read_are_refused_in_the_shape_of_oauth(flow
     assert error_of((response.status, json.loads(response.body))) == BAD_REQUEST
 
 
-async def test_the_endpoint_has_a_limit_of_its_own(flow: Flow):
-    limited = Flow(flow.auth_pool.having(rate_limit__token_refresh=1.0))
-
-    async def one() -> int:
-        return (await limited.auth_pool.send("POST", "/oauth/token", {}, client="198.51.100.21")).status
-
-    answered = [await one() for _ in range(31)]
-
-    assert answered == [400] * 30 + [429]
-
-
 # The project's own claims
 
 
