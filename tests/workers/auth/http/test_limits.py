@@ -15,16 +15,22 @@ from tests.workers.auth.passkey_user import PASSKEYS
 
 SIGN_IN, SENT = "rate_limit__sign_in_sign_ups", {"email": "somebody@limits.example.com", "type": "signup"}
 LIMITED: list[tuple[str, str, tuple[str, ...], object, int]] = [
+    (SIGN_IN, "POST", ("/signup",), {**SENT, "password": "long enough"}, 200),
     (SIGN_IN, "POST", ("/otp",), SENT, 200),
     (SIGN_IN, "POST", ("/magiclink",), SENT, 200),
     (SIGN_IN, "POST", ("/recover",), SENT, 200),
     (SIGN_IN, "POST", ("/resend",), SENT, 200),
     (SIGN_IN, "PUT", ("/user",), {}, 200),
+    (SIGN_IN, "GET", ("/reauthenticate",), None, 200),
+    ("rate_limit__anonymous_users", "POST", ("/signup",), {}, 200),
+    ("rate_limit__token_refresh", "POST", ("/token?grant_type=password", "/token?grant_type=refresh_token", "/token"), {}, 400),
     ("rate_limit__sso", "POST", ("/sso",), {"domain": "nobody.example"}, 404),
     ("saml__rate_limit_assertion", "POST", ("/sso/saml/acs",), b"", 303),
     ("rate_limit__passkey", "POST", ("/passkeys/registration/options", "/passkeys/authentication/options"), {}, 200),
     ("rate_limit__oauth_dynamic_client_register", "POST", ("/oauth/clients/register",), {"redirect_uris": [REDIRECT]}, 201),
     ("rate_limit__token_refresh", "POST", ("/oauth/token",), {}, 400),
+    ("rate_limit__token_refresh", "GET", ("/oauth/authorize",), None, 400),
+    ("mfa__rate_limit_challenge_and_verify", "POST", ("/factors/recovery-codes/verify",), {"code": "x"}, 422),
 ]  # fmt: skip
 """The setting, the method, the paths that count together, a body, and the status below the limit."""
 
@@ -34,7 +40,10 @@ async def test_thirty_requests_of_a_client_pass_at_once(
     mailed: AuthPool, setting: str, method: str, paths: tuple[str, ...], body: object, status: int
 ):
     everything = {**OAUTH_SERVER, **PASSKEYS, "saml__enabled": True, "saml__private_key": Secret(RSA_KEY)}
-    limited = mailed.having(**{**everything, setting: 1.0})
+    rate = (
+        30.0 if setting == "rate_limit__anonymous_users" else 1.0
+    )  # a bucket by the hour holds its rate at most
+    limited = mailed.having(**{**everything, setting: rate})
     signed = await mailed.having(email__enable_confirmations=False).sign_up()
     caller = ANYBODY if status == 303 else signed.caller
     client = f"2001:db8:{uuid.uuid4().hex[:4]}:{uuid.uuid4().hex[:4]}::1"
