@@ -55,12 +55,6 @@ async def test_a_token_of_one_audience_is_none_of_another(plain: AuthPool):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/user"), ("PUT", "/user"), ("GET", "/reauthenticate")])
-async def test_nobody_has_an_account(plain: AuthPool, method: str, path: str):
-    assert await plain.refused(method, path) == NO_BEARER
-    assert await plain.refused(method, path, None, ADMIN) == NO_BEARER
-
-
 @pytest.mark.parametrize(
     ("caller", "sent"),
     [

@@ -249,11 +249,6 @@ async def test_admins_see_and_delete_passkeys_of_anybody(open_auth_pool: AuthPoo
 
 # --- Who may -----------------------------------------------------------------------------------------------------
 
-_OF_USERS = [
-    ("POST", f"{REGISTRATION}/options"), ("POST", f"{REGISTRATION}/verify"), ("GET", "/passkeys"),
-    ("PATCH", f"/passkeys/{uuid.UUID(int=1)}"), ("DELETE", f"/passkeys/{uuid.UUID(int=1)}"),
-]  # fmt: skip
-
 
 async def test_where_passkeys_are_off_admins_find_none(plain: AuthPool):
     path = f"/admin/users/{uuid.uuid4()}/passkeys"
@@ -261,13 +256,6 @@ async def test_where_passkeys_are_off_admins_find_none(plain: AuthPool):
 
     assert await plain.refused("GET", path, None, ADMIN) == off
     assert await plain.refused("DELETE", f"{path}/{uuid.uuid4()}", None, ADMIN) == off
-
-
-@pytest.mark.parametrize(("method", "path"), _OF_USERS)
-async def test_without_a_token_only_signing_in_is_possible(open_auth_pool: AuthPool, method: str, path: str):
-    body = {"friendly_name": "x", "challenge_id": "x", "credential": {}}
-
-    assert (await open_auth_pool.refused(method, path, body))[:2] == (401, "no_authorization")
 
 
 async def test_anonymous_users_have_no_passkeys(open_auth_pool: AuthPool):

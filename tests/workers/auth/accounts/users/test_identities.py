@@ -135,13 +135,6 @@ async def test_linking_that_was_switched_off_meanwhile_adds_nothing(lax: AuthPoo
     assert len((await user_of(lax, who))["identities"]) == 1
 
 
-async def test_nobody_links_without_being_signed_in(lax: AuthPool):
-    query = "/user/identities/authorize?provider=keycloak"
-
-    assert (await lax.refused("GET", query))[:2] == (401, "no_authorization")
-    assert (await lax.refused("DELETE", f"/user/identities/{uuid.uuid4()}"))[:2] == (401, "no_authorization")
-
-
 async def test_an_unknown_provider_is_refused(lax: AuthPool):
     who = await lax.sign_up()
     query = "/user/identities/authorize?provider=nobody&skip_http_redirect=true"
