@@ -91,22 +91,6 @@ def test_functions_that_are_switched_off_are_not_deployed(root: Path) -> None:
     assert folder_of(load_project(root.parent.parent, None, None, {}, {})).names() == ["a"]
 
 
-def test_a_function_whose_creation_failed_can_be_created_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_space(_: str) -> None:
-        raise OSError(28, "No space left on device")
-
-    run, words = CliRunner().invoke, ["functions", "new", "hello", "--project", str(tmp_path)]
-    with monkeypatch.context() as patch:
-        patch.setattr("services.cli.functions.resources.files", no_space)
-        failed = run(main, words)
-    again = run(main, words)
-
-    assert (failed.exit_code, again.exit_code) == (2, 0)
-    assert failed.stderr.strip() == "The function could not be created: No space left on device"
-
-
 def test_a_new_function_is_laid_once(tmp_path: Path) -> None:
     run = CliRunner().invoke
     (tmp_path / "supabase").mkdir()

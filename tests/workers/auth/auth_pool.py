@@ -79,7 +79,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Signed:
-    """Somebody who is signed in: the session as it was answered."""
+    """A user who is signed in: the session as the endpoint answered it."""
 
     body: dict[str, Any]
     caller: Caller
@@ -107,13 +107,13 @@ class AuthPool:
 
     context: EndpointContext
     admin: asyncpg.Connection
-    """A connection of the superuser, for what no request tells."""
+    """A connection of the superuser, for what no request returns."""
     clock: Clock = field(default_factory=Clock)
     cookies: dict[str, str] = field(default_factory=dict)
     """What the browser of the test has been given; a request that names its own cookies is another browser's."""
 
     def having(self, **changes: object) -> "AuthPool":
-        """Give the same with other settings; `sessions__timebox` is the key `timebox` of section `sessions`."""
+        """Return the same with other settings; `sessions__timebox` is the key `timebox` of section `sessions`."""
         context = self.context
         settings = reduce(_changed, changes.items(), context.settings)
         counting = CountingHashing(CHEAP, threads=2, queue=256)
@@ -187,7 +187,7 @@ class AuthPool:
         return response.status, shown["code"], shown["message"]
 
     async def sign_up(self, email: str | None = None, **more: object) -> Signed:
-        """Make an account by its own wish."""
+        """Sign a new user up."""
         body = {"email": email or address(), "password": PASSWORD, **more}
         return self.signed(await self.ok("POST", "/signup", body))
 
@@ -202,7 +202,7 @@ class AuthPool:
         return await self.refused("POST", "/token?grant_type=refresh_token", {"refresh_token": token})
 
     def signed(self, body: dict[str, Any]) -> Signed:
-        """Read a session as a client does: its access token is verified as the door would."""
+        """Read a session as a client does: its access token is verified as the gateway does."""
         verifier = Verifier(read_keys(self.context.settings.jwt_secret.reveal()))
         caller = verifier.verify(body["access_token"], self.clock())
         claims_of(caller)
@@ -218,7 +218,7 @@ class AuthPool:
 
 @asynccontextmanager
 async def open_auth_pool(database_url: str) -> AsyncIterator[AuthPool]:
-    """Give a worker with default settings, a pool of its own, on a database that has the accounts."""
+    """Return a worker with default settings, a pool of its own, on a database that has the accounts."""
     settings = Settings()
     pool = await ConnectionPool.open(at_role(database_url, LOGIN, settings.db.password.reveal()), 8)
     outgoing = HttpClient()
@@ -239,22 +239,22 @@ def claims_of(caller: Caller) -> dict[str, Any]:
 
 
 def address() -> str:
-    """Give an address that nobody has."""
+    """Return an address that no user has."""
     return f"{uuid.uuid4().hex}@example.org"
 
 
 def number() -> str:
-    """Give a phone number that nobody has, as it is kept."""
+    """Return a phone number that no user has, as it is stored."""
     return f"49{uuid.uuid4().int % 10**11:011}"
 
 
 def told(response: Response, name: str) -> str:
-    """Give a header of an answer, empty without it."""
+    """Return a header of an answer, empty without it."""
     return header(response.headers, name) or ""
 
 
 def at_role(url: str, role: str, password: str) -> str:
-    """Give an address of the database with another login."""
+    """Return an address of the database with another login."""
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=f"{role}:{password}@{place}").geturl()

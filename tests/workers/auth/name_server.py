@@ -55,7 +55,7 @@ class NameServer(asyncio.DatagramProtocol):
         self.transport.sendto(reply.to_wire(), addr)
 
     def resolver(self) -> dns.asyncresolver.Resolver:
-        """Give a resolver that asks this server and no other."""
+        """Return a resolver that asks this server and no other."""
         made = dns.asyncresolver.Resolver(configure=False)
         made.nameservers, made.port = ["127.0.0.1"], self.port
         return made

@@ -44,26 +44,26 @@ class Office:
     transport: MailTransport
 
     def to(self, address: str) -> list[CaughtEmail]:
-        """Give the letters to an address, the newest first."""
+        """Return the letters to an address, the newest first."""
         return [each for each in self.caught.newest_first() if each.recipients == (address,)]
 
     def link(self, address: str) -> str:
-        """Give the link of the newest letter to an address."""
+        """Return the link of the newest letter to an address."""
         found = _LINK.search(unescape(self.to(address)[0].text))
         assert found is not None
         return found[0]
 
     def path(self, address: str) -> str:
-        """Give the newest link to an address as a request to the worker has it."""
+        """Return the newest link to an address as a request to the worker has it."""
         parts = urlsplit(self.link(address))
         return f"/verify?{parts.query}"
 
     def token(self, address: str) -> str:
-        """Give the token of the newest link to an address."""
+        """Return the token of the newest link to an address."""
         return parse_qs(urlsplit(self.link(address)).query)["token"][0]
 
     def code(self, address: str) -> str:
-        """Give the code of the newest letter to an address."""
+        """Return the code of the newest letter to an address."""
         found = re.search(r"\b\d{6,10}\b", _LINK.sub("", self.to(address)[0].text))
         assert found is not None
         return found[0]
@@ -78,7 +78,7 @@ class Phones:
     numbers: list[str] = field(default_factory=list)
 
     def code(self, phone: str) -> str:
-        """Give the newest code for a number."""
+        """Return the newest code for a number."""
         bodies = [each.form["Body"] for each in self.provider.asked if each.form.get("To") == f"+{phone}"]
         found = re.search(r"\d{6,10}", bodies[-1])
         assert found is not None
@@ -120,19 +120,19 @@ async def open_phones(*, checks_codes: bool = False) -> AsyncIterator[Phones]:
 
 
 def with_office(auth_pool: AuthPool, office: Office) -> AuthPool:
-    """Give a pool auth whose mails go to the office."""
+    """Return a pool auth whose mails go to the office."""
     outbox = replace(auth_pool.context.outbox, transport=office.transport)
     return AuthPool(replace(auth_pool.context, outbox=outbox), auth_pool.admin, auth_pool.clock)
 
 
 def with_phones(auth_pool: AuthPool, phones: Phones) -> AuthPool:
-    """Give a pool auth whose text messages go to the provider."""
+    """Return a pool auth whose text messages go to the provider."""
     outbox = replace(auth_pool.context.outbox, sms=phones.sender)
     return AuthPool(replace(auth_pool.context, outbox=outbox), auth_pool.admin, auth_pool.clock)
 
 
 def landed(response: Response) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Give where a browser lands: the address, the fields of its query, and those of its fragment."""
+    """Return where a browser lands: the address, the fields of its query, and those of its fragment."""
     assert response.status == 303, response
     parts = urlsplit(told(response, "location"))
     bare = parts._replace(query="", fragment="").geturl()

@@ -34,7 +34,7 @@ class Person:
     more: dict[str, Any] = field(default_factory=dict)
 
     def claims(self) -> dict[str, Any]:
-        """Give what the provider tells of him."""
+        """Return what the provider tells of him."""
         address = {} if self.email is None else {"email": self.email, "email_verified": self.email_verified}
         return {"sub": self.sub, "name": self.name, **address, **self.more}
 
@@ -66,15 +66,15 @@ class OidcProvider:
     _tokens: dict[str, Person] = field(default_factory=dict)
 
     def who(self, hint: str | None) -> Person:
-        """Tell who is signed in at the moment; `hint` is the `login_hint` of a visit."""
+        """Return who is signed in at the moment; `hint` is the `login_hint` of a visit."""
         return self.person
 
     def access_token_of(self, person: Person) -> str:
-        """Give the token that opens what is known of a person."""
+        """Return the token that opens what is known of a person."""
         return self.access_token
 
     def application(self) -> web.Application:
-        """Give what is served."""
+        """Return what is served."""
         made = web.Application()
         made.add_routes(
             [

@@ -34,13 +34,13 @@ async def register(auth_pool: AuthPool, signed: Signed, one: Authenticator) -> d
 
 
 async def registering(auth_pool: AuthPool, signed: Signed, one: Authenticator, **how: Any) -> dict[str, Any]:
-    """Give the answer of an authenticator that was asked for a passkey."""
+    """Return the answer of an authenticator that was asked for a passkey."""
     asked = await auth_pool.ok("POST", f"{REGISTRATION}/options", {}, signed.caller)
     return {"challenge_id": asked["challenge_id"], "credential": one.create(asked["options"], **how)}
 
 
 async def entering(auth_pool: AuthPool, one: Authenticator) -> dict[str, Any]:
-    """Give the answer of an authenticator that was asked to sign in."""
+    """Return the answer of an authenticator that was asked to sign in."""
     asked = await auth_pool.ok("POST", f"{AUTHENTICATION}/options", {})
     return {"challenge_id": asked["challenge_id"], "credential": one.get(asked["options"])}
 
@@ -73,12 +73,12 @@ async def challenged(auth_pool: AuthPool, signed: Signed, id: str) -> dict[str, 
 
 
 async def answering(auth_pool: AuthPool, signed: Signed, one: Authenticator, id: str) -> dict[str, Any]:
-    """Give the answer of an authenticator to a challenge of a factor."""
+    """Return the answer of an authenticator to a challenge of a factor."""
     return answer_to(await challenged(auth_pool, signed, id), one)
 
 
 def answer_to(asked: dict[str, Any], one: Authenticator) -> dict[str, Any]:
-    """Give the answer of an authenticator to a challenge."""
+    """Return the answer of an authenticator to a challenge."""
     type, options = asked["webauthn"]["type"], asked["webauthn"]["credential_options"]["publicKey"]
     made = one.create(options) if type == "create" else one.get(options)
     return {"challenge_id": asked["id"], "webauthn": {"type": type, "credential_response": made}}

@@ -30,11 +30,11 @@ class App:
     secret: str
 
     def code(self, steps: int = 0) -> str:
-        """Give what the app shows now, or so many steps of 30 seconds later."""
+        """Return what the app shows now, or so many steps of 30 seconds later."""
         return pyotp.TOTP(self.secret).at(int(self.auth_pool.clock()), counter_offset=steps)
 
     def wrong(self) -> str:
-        """Give a code that is none of those that may be right now."""
+        """Return a code that is none of those that may be right now."""
         right = {self.code(steps) for steps in range(-2, 3)}
         return next(code for number in range(10) if (code := f"{number:06d}") not in right)
 
@@ -53,7 +53,7 @@ class App:
     async def refused(
         self, signed: Signed, code: str, challenge: str | None = None, **headers: str
     ) -> tuple[int, str, str]:
-        """Give a wrong answer to a challenge; to a new one, if none is given."""
+        """Return a wrong answer to a challenge; to a new one, if none is given."""
         body = {"challenge_id": challenge or await self.challenge(signed), "code": code}
         return await self.auth_pool.refused(
             "POST", f"/factors/{self.id}/verify", body, signed.caller, **headers
@@ -85,7 +85,7 @@ def next_step(auth_pool: AuthPool) -> None:
 
 
 async def factors_of(auth_pool: AuthPool, signed: Signed) -> list[dict[str, Any]]:
-    """Give the factors that the user object shows."""
+    """Return the factors that the user object shows."""
     shown = await auth_pool.ok("GET", "/user", None, signed.caller)
     return list(shown.get("factors", []))
 

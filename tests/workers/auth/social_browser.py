@@ -20,7 +20,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def open_for(auth_pool: AuthPool, provider: OidcProvider, **changes: object) -> AuthPool:
-    """Give the house with the provider as its `keycloak`."""
+    """Return the pool with the provider as its `keycloak`."""
     settings = Settings(
         enabled=True, client_id=CLIENT_ID, secret=Secret(CLIENT_SECRET), url=provider.url,
         email_optional=bool(changes.pop("email_optional", False)),
@@ -106,7 +106,7 @@ def signed(auth_pool: AuthPool, place: Landed) -> Signed:
 
 
 async def user_of(auth_pool: AuthPool, who: Caller | Signed) -> dict[str, Any]:
-    """Give the account of somebody who is signed in."""
+    """Return the account of somebody who is signed in."""
     found: dict[str, Any] = await auth_pool.ok(
         "GET", "/user", caller=who.caller if isinstance(who, Signed) else who
     )
@@ -121,5 +121,5 @@ async def links(auth_pool: AuthPool, who: Signed, **query: str) -> Landed:
 
 
 def state_of(address: str) -> str:
-    """Give the state in an address or a query."""
+    """Return the state in an address or a query."""
     return dict(parse_qsl(address.partition("?")[2] or address))["state"]

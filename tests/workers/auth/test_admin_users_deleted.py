@@ -134,7 +134,7 @@ async def test_without_a_body_an_account_is_deleted_for_good(auth_pool: AuthPool
 
 @asynccontextmanager
 async def notes_of(auth_pool: AuthPool, user_id: str, rule: str) -> AsyncIterator[str]:
-    """Give a table of the project with a row that refers to a user."""
+    """Return a table of the project with a row that refers to a user."""
     name = f"notes_{uuid.uuid4().hex[:8]}"
     await auth_pool.admin.execute(
         f'create table public."{name}" (id int primary key, owner uuid constraint "{name} of" references auth.users {rule})'

@@ -15,7 +15,7 @@ from workers.credentials.password_hashes import Cost, hash_password
 
 
 def argon2(variant: str) -> str:
-    """Give the hash of another system; this argon2id costs less than ours."""
+    """Return the hash of another system; this argon2id costs less than ours."""
     if variant == "argon2id":
         return hash_password(PASSWORD, Cost(memory_kib=32, passes=1), b"0123456789abcdef")
     return low.hash_secret(PASSWORD.encode(), b"0123456789abcdef", 2, 64, 1, 32, low.Type.I).decode()

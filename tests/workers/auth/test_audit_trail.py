@@ -40,19 +40,19 @@ async def realm() -> AsyncIterator[OidcProvider]:
 
 
 async def trail(auth_pool: AuthPool, id: str) -> list[dict[str, Any]]:
-    """Give the payloads of what a user did, or an admin did to him, the oldest first."""
+    """Return the payloads of what a user did, or an admin did to him, the oldest first."""
     found = await auth_pool.ok("GET", "/admin/audit?per_page=1000", caller=ADMIN)
     payloads = [each["payload"] for each in reversed(found)]
     return [each for each in payloads if id in (each["actor_id"], each.get("traits", {}).get("user_id"))]
 
 
 async def actions(auth_pool: AuthPool, id: str) -> list[str]:
-    """Give what happened, in its order."""
+    """Return what happened, in its order."""
     return [each["action"] for each in await trail(auth_pool, id)]
 
 
 async def traits(auth_pool: AuthPool, id: str, action: str) -> list[dict[str, Any]]:
-    """Give what is told of each time that something happened."""
+    """Return what is told of each time that something happened."""
     return [each.get("traits", {}) for each in await trail(auth_pool, id) if each["action"] == action]
 
 
@@ -412,7 +412,7 @@ async def test_what_admins_do(mailed: AuthPool, office: Office):
 
 
 async def signed_admin(auth_pool: AuthPool) -> Signed:
-    """Give somebody with an account whose role may administer."""
+    """Return somebody with an account whose role may administer."""
     body = {"email": address(), "password": PASSWORD, "email_confirm": True, "role": "service_role"}
     made = await auth_pool.ok("POST", "/admin/users", body, ADMIN)
     return await auth_pool.sign_in(made["email"])

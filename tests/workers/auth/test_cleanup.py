@@ -11,7 +11,7 @@ SWEPT = {"db_cleanup_enabled": True, "enable_anonymous_sign_ins": True}
 
 
 async def made_token(auth_pool: AuthPool, age: str) -> uuid.UUID:
-    """Give a user a code of some age."""
+    """Return a user a code of some age."""
     signed, id = await auth_pool.sign_up(), uuid.uuid4()
     await auth_pool.admin.execute(
         "insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at) "
@@ -37,7 +37,7 @@ async def made_flow(auth_pool: AuthPool, age: str, code_age: str = "") -> uuid.U
 
 
 async def left_of(auth_pool: AuthPool, table: str, ids: list[uuid.UUID]) -> list[uuid.UUID]:
-    """Give those of some rows that are there."""
+    """Return those of some rows that are there."""
     rows = await auth_pool.admin.fetch(f"select id from auth.{table} where id = any($1)", ids)
     found = {row["id"] for row in rows}
     return [id for id in ids if id in found]

@@ -68,7 +68,7 @@ def slow(auth_pool: AuthPool, office: Office, phones: Phones) -> AuthPool:
 
 
 def without_mail(auth_pool: AuthPool) -> AuthPool:
-    """Give the same worker when the mail server is away."""
+    """Return the same worker when the mail server is away."""
     away = DirectTransport(Mailer(SmtpEndpoint("127.0.0.1", 1)))
     return with_office(auth_pool, Office(caught=None, transport=away))  # type: ignore[arg-type]  # nothing is caught
 

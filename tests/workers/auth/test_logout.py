@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.caller import AnonymousCaller, UserCaller
+from schemas.caller import UserCaller
 from tests.workers.auth.auth_pool import AuthPool, Signed
 
 GONE = (403, "session_not_found", "Session from session_id claim in JWT does not exist")
@@ -50,12 +50,6 @@ async def test_an_unknown_scope_ends_nothing(plain: AuthPool):
 
     assert (status, code) == (400, "validation_failed")
     assert await plain.sessions_of(signed.id) == {signed.session_id}
-
-
-async def test_without_a_token_nobody_is_logged_out(plain: AuthPool):
-    assert await plain.refused("POST", "/logout", None, AnonymousCaller()) == (
-        401, "no_authorization", "This endpoint requires a valid Bearer token",
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("scope", "count"), [("global", 0), ("local", 1), ("others", 1)])

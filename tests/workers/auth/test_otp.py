@@ -299,19 +299,6 @@ def test_the_header_of_the_official_clients_names_a_target(mailed: AuthPool):
     assert redirect_target(allowing.context, asked) == "https://app.example.org/h"
 
 
-@pytest.mark.parametrize("path", ["/otp", "/magiclink", "/recover", "/resend"])
-async def test_an_address_may_not_ask_without_end(mailed: AuthPool, path: str):
-    limited = mailed.having(rate_limit__sign_in_sign_ups=30.0)
-    body = {"email": address(), "type": "signup"}
-    client = "203.0.113.70"  # each path counts for itself
-
-    answers = [await limited.send("POST", path, body, client=client) for _ in range(31)]
-
-    assert [each.status for each in answers[:30]] == [200] * 30
-    assert answers[30].status == 429
-    assert json.loads(answers[30].body)["error_code"] == "over_request_rate_limit"
-
-
 async def test_the_provider_that_makes_codes_is_asked_for_them(mailed: AuthPool):
     async with open_phones(checks_codes=True) as phones:
         checked, phone = with_phones(mailed, phones), number()

@@ -30,7 +30,7 @@ def settings_of(nats: NatsServer, database_url: str) -> Settings:
 
 
 def sweepers() -> list[asyncio.Task[object]]:
-    """Give the tasks of this process that sweep."""
+    """Return the tasks of this process that sweep."""
     found = (each for each in asyncio.all_tasks() if each.get_coro() is not None)
     return [each for each in found if getattr(each.get_coro(), "__name__", "") == "sweep_forever"]
 

@@ -83,10 +83,6 @@ async def test_there_is_a_pause_between_two(mailed: AuthPool, office: Office):
     await slow.ok("GET", PATH, None, signed.caller)
 
 
-async def test_nobody_gets_a_code(mailed: AuthPool):
-    assert (await mailed.refused("GET", PATH))[0] == 401
-
-
 async def test_a_provider_that_fails_is_told_of(texted: AuthPool, phones: Phones):
     signed = await signed_up(texted, phone=number())
     provider: Provider = phones.provider

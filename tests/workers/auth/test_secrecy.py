@@ -95,7 +95,7 @@ class Walk:
         return self.keep("password", f"pass {secrets.token_urlsafe(12)}")
 
     def mailed(self, email: str) -> tuple[str, str]:
-        """Give code and link token of the newest letter."""
+        """Return code and link token of the newest letter."""
         return self.keep("code", self.office.code(email)), self.keep("link token", self.office.token(email))
 
     def session(self, body: dict[str, Any]) -> Signed:
@@ -158,7 +158,7 @@ def logged(capsys: pytest.CaptureFixture[str]) -> Iterator[io.StringIO]:
 
 
 async def dump(walk: Walk) -> dict[str, str]:
-    """Give every table of the schema as text."""
+    """Return every table of the schema as text."""
     names = await walk.auth_pool.admin.fetch(
         "select tablename::text as name from pg_tables where schemaname = 'auth'"
     )
@@ -170,7 +170,7 @@ async def dump(walk: Walk) -> dict[str, str]:
 
 
 def spellings(secret: str) -> Iterator[str]:
-    """Give a secret as it is, as JSON and SQL write it, and in the usual encodings, which hide nothing."""
+    """Return a secret as it is, as JSON and SQL write it, and in the usual encodings, which hide nothing."""
     data = secret.encode()
     yield secret
     yield json.dumps(secret)[1:-1]
@@ -183,7 +183,7 @@ def spellings(secret: str) -> Iterator[str]:
 
 
 def holds(text: str, secret: str) -> bool:
-    """Tell whether a text holds a secret; digits of a longer number, or of a time, are none."""
+    """Return whether a text holds a secret; digits of a longer number, or of a time, are none."""
     if secret.isdigit() and re.search(rf"(?<![\w.:-]){secret}(?![\w.:-])", text):
         return True
     return any(each in text for each in spellings(secret) if not each.isdigit())

@@ -146,14 +146,6 @@ async def test_who_is_banned_is_told_so_only_with_the_right_password_and_only_so
     assert (await plain.sign_in(signed.email)).id == signed.id
 
 
-@pytest.mark.parametrize("softly", [True, False])
-async def test_who_is_deleted_is_unknown(plain: AuthPool, softly: bool):
-    signed = await plain.sign_up()
-    await plain.ok("DELETE", f"/admin/users/{signed.id}", {"should_soft_delete": softly}, ADMIN)
-
-    assert await plain.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD}) == WRONG
-
-
 @pytest.mark.parametrize(
     "grant", ["", "?grant_type=", "?grant_type=Password", "?grant_type=client_credentials"]
 )

@@ -144,20 +144,21 @@ async def test_both_halves_are_confirmed_in_any_order(
     assert (identity["email"], identity["identity_data"]["email_verified"]) == (new, True)
 
 
-async def test_who_has_only_the_new_address_does_not_get_the_account_by_asking_again(
-    secure: AuthPool, office: Office
+@pytest.mark.parametrize("confirmed", ["new", "old"])
+async def test_who_confirmed_one_half_does_not_get_the_other_by_asking_again(
+    secure: AuthPool, office: Office, confirmed: str
 ):
     signed, new = await signed_up(secure), address()
     await put(secure, signed, email=new)
-    await secure.send("GET", office.path(new))
+    done, left = (new, signed.email) if confirmed == "new" else (signed.email, new)
+    await secure.send("GET", office.path(done))
 
     office.caught.clear()
     await secure.ok("POST", "/resend", {"type": "email_change", "email": signed.email})
 
-    assert office.to(new) == []
-    assert len(office.to(signed.email)) == 1
+    assert (office.to(done), len(office.to(left))) == ([], 1)
     assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == signed.email
-    assert "access_token" in landed(await secure.send("GET", office.path(signed.email)))[2]
+    assert "access_token" in landed(await secure.send("GET", office.path(left)))[2]
 
 
 async def test_a_code_that_died_does_not_count_as_confirmed(secure: AuthPool, office: Office):
@@ -207,6 +208,17 @@ async def test_links_of_an_earlier_wish_are_void(secure: AuthPool, office: Offic
     for to in (second, signed.email):
         await secure.send("GET", office.path(to))
     assert (await secure.ok("GET", "/user", None, signed.caller))["email"] == second
+
+
+async def test_the_link_to_the_old_address_is_void_after_a_change_that_needs_the_new_one_alone(
+    secure: AuthPool, mailed: AuthPool, office: Office
+):
+    signed = await signed_up(secure)
+    await put(secure, signed, email=address())
+    link = office.path(signed.email)
+    await put(mailed, signed, email=address())
+
+    assert landed(await secure.send("GET", link))[2]["error_code"] == "otp_expired"
 
 
 async def test_half_a_change_does_not_count_for_another(secure: AuthPool, office: Office):

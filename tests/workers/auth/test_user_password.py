@@ -9,7 +9,6 @@ import pytest
 from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address, number
 from tests.workers.auth.office import Office, Phones, with_office
 from tests.workers.auth.test_user import with_claims
-from workers.auth.accounts.codes.guessing import FREE
 
 NEW = "battery staple"
 SAME = (422, "same_password", "New password should be different from the old password.")
@@ -212,21 +211,6 @@ async def test_who_has_no_password_sets_the_first_one_without(auth_pool: AuthPoo
     await auth_pool.ok("PUT", "/user", {"password": ""}, signed.caller)
 
     await strict.ok("PUT", "/user", {"password": NEW}, signed.caller)
-
-
-async def test_guesses_at_the_current_password_are_counted(auth_pool: AuthPool):
-    strict = auth_pool.having(email__require_current_password=True)
-    signed = await strict.sign_up()
-    wrong = {"password": NEW, "current_password": "wrong"}
-
-    for _ in range(FREE):
-        assert await strict.refused("PUT", "/user", wrong, signed.caller) == WRONG_CURRENT
-
-    right = {"password": NEW, "current_password": PASSWORD}
-    assert (await strict.refused("PUT", "/user", right, signed.caller))[:2] == (
-        429,
-        "over_request_rate_limit",
-    )
 
 
 # --- The nonce ---------------------------------------------------------------------------------------------------

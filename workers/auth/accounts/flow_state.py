@@ -143,11 +143,6 @@ async def take(transaction: Transaction, code: str) -> FlowState | None:
     return await transaction.one(_SQL["take"], FlowState, hash_token(code))
 
 
-async def drop(transaction: Transaction, id: UUID) -> None:
-    """Delete a flow."""
-    await transaction.rows(_SQL["delete"], str(id))
-
-
 def check(flow: FlowState, verifier: str, lifetime: timedelta, now: datetime) -> None:
     """Raise if a flow is too old, or the verifier does not match its challenge.
 

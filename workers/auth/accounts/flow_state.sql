@@ -30,6 +30,3 @@ where id = $1
 
 -- name: take
 delete from auth.flow_state where auth_code = $1 returning row_to_json(flow_state)
-
--- name: delete
-delete from auth.flow_state where id = $1

@@ -148,16 +148,6 @@ def is_recovery(amr: Iterable[MethodUse]) -> bool:
     return any(used.method in _RECOVERY for used in amr)
 
 
-def with_method(amr: Iterable[MethodUse], used: MethodUse) -> tuple[MethodUse, ...]:
-    """Return AMR with a method added; a method that was used before moves to its new time."""
-    return (*(use for use in amr if use.method is not used.method), used)
-
-
-def without_second_factors(amr: Iterable[MethodUse]) -> tuple[MethodUse, ...]:
-    """Return AMR without second factors, for a session whose factor was removed; it drops to aal1."""
-    return tuple(use for use in amr if use.method not in SECOND_FACTORS)
-
-
 def amr_claim(amr: Iterable[MethodUse]) -> list[dict[str, object]]:
     """Return AMR as a token contains it, newest first; `provider` only for `sso/saml`."""
     entries: list[dict[str, object]] = []

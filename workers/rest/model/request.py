@@ -97,11 +97,6 @@ class SelectColumn(Struct, frozen=True):
     def is_star(self) -> bool:
         return self.field.name == "*" and not self.aggregate
 
-    @property
-    def is_count(self) -> bool:
-        """`count()`: the number of rows, of no column."""
-        return self.field.name == "*" and self.aggregate == "count"
-
 
 class SelectEmbed(Struct, frozen=True):
     """`alias:name!hint!join(select)`, or `...name(select)` when it is a spread."""

@@ -54,7 +54,6 @@ _MOST_SUSPECTS = 10_000
 _AWAY_S = 2.0
 """Pause after a call that reached no worker of functions."""
 _MEASURE_S = 5.0
-_LAST_WRITE_S = 5.0
 
 
 class QueueConsumer:

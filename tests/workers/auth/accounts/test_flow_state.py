@@ -87,12 +87,3 @@ async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(auth_pool: 
     assert found is not None
     assert found.id == newer.id
     assert nobody is None
-
-
-async def test_a_dropped_flow_is_gone(auth_pool: AuthPool):
-    new, _ = with_verifier()
-    await begun(auth_pool, new)
-
-    async with auth_pool.context.transaction() as transaction:
-        await flow_state.drop(transaction, new.id)
-        assert await flow_state.find(transaction, new.id) is None

@@ -35,7 +35,7 @@ class MailServer:
 
     @property
     def messages(self) -> list[EmailMessage]:
-        """Give the messages that were taken."""
+        """Return the messages that were taken."""
         return [message_from_bytes(_bytes(one.content), policy=policy.default) for one in self.envelopes]
 
     async def handle_RCPT(

@@ -29,7 +29,7 @@ async def caught() -> AsyncIterator[tuple[CaughtMail, int]]:
 
 
 def at(plain: AuthPool, port: int, **more: object) -> AuthPool:
-    """Give a worker that hands its mails to a server on this machine."""
+    """Return a worker that hands its mails to a server on this machine."""
     auth_pool = settle(plain.having(**OPEN_FACTORS, **more))
     post = transport_of(Smtp(host="127.0.0.1", port=port, admin_email="shop@example.org"))
     context = auth_pool.context
@@ -38,7 +38,7 @@ def at(plain: AuthPool, port: int, **more: object) -> AuthPool:
 
 
 def told(mail: CaughtMail) -> list[tuple[list[str], str]]:
-    """Give to whom letters went, and their subjects, oldest first."""
+    """Return to whom letters went, and their subjects, oldest first."""
     return [
         ([each.address for each in letter.to], letter.subject) for letter in reversed(mail.newest_first())
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.caller import AnonymousCaller, Caller, UserCaller
-from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, address, claims_of
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, address, claims_of
 from tests.workers.auth.passkey_user import (
     AUTHENTICATION,
     MISBEHAVED,
@@ -249,11 +249,6 @@ async def test_admins_see_and_delete_passkeys_of_anybody(open_auth_pool: AuthPoo
 
 # --- Who may -----------------------------------------------------------------------------------------------------
 
-_OF_USERS = [
-    ("POST", f"{REGISTRATION}/options"), ("POST", f"{REGISTRATION}/verify"), ("GET", "/passkeys"),
-    ("PATCH", f"/passkeys/{uuid.UUID(int=1)}"), ("DELETE", f"/passkeys/{uuid.UUID(int=1)}"),
-]  # fmt: skip
-
 
 async def test_where_passkeys_are_off_admins_find_none(plain: AuthPool):
     path = f"/admin/users/{uuid.uuid4()}/passkeys"
@@ -261,13 +256,6 @@ async def test_where_passkeys_are_off_admins_find_none(plain: AuthPool):
 
     assert await plain.refused("GET", path, None, ADMIN) == off
     assert await plain.refused("DELETE", f"{path}/{uuid.uuid4()}", None, ADMIN) == off
-
-
-@pytest.mark.parametrize(("method", "path"), _OF_USERS)
-async def test_without_a_token_only_signing_in_is_possible(open_auth_pool: AuthPool, method: str, path: str):
-    body = {"friendly_name": "x", "challenge_id": "x", "credential": {}}
-
-    assert (await open_auth_pool.refused(method, path, body))[:2] == (401, "no_authorization")
 
 
 async def test_anonymous_users_have_no_passkeys(open_auth_pool: AuthPool):
@@ -574,20 +562,6 @@ async def test_a_user_has_so_many_passkeys_and_no_more(open_auth_pool: AuthPool)
     assert len(listed) == 2
     await few.ok("DELETE", f"/passkeys/{listed[0]['id']}", None, signed.caller)
     await register(few, signed, Authenticator())
-
-
-async def test_options_are_limited_for_each_address(open_auth_pool: AuthPool):
-    limited = open_auth_pool.having(rate_limit__passkey=30.0)
-    signed: Signed = await limited.sign_up()
-    client = f"2001:db8::{uuid.uuid4().hex[:4]}"
-
-    statuses = [
-        (await limited.send("POST", f"{where}/options", {}, signed.caller, client=client)).status
-        for where in (REGISTRATION, AUTHENTICATION) * 16
-    ]
-
-    assert statuses[:30] == [200] * 30
-    assert statuses[-1] == 429
 
 
 async def _other(auth_pool: AuthPool) -> Authenticator:

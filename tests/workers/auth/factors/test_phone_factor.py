@@ -31,13 +31,13 @@ class Phones:
 
     @property
     def last_code(self) -> str:
-        """Give the code of the last message."""
+        """Return the code of the last message."""
         found = re.fullmatch(r"Your code is ([0-9]+)", self.provider.asked[-1].form["body"])
         assert found is not None
         return found[1]
 
     def by(self, sender: SmsSender, **settings: object) -> "Phones":
-        """Give the same with another sender, and other settings."""
+        """Return the same with another sender, and other settings."""
         auth_pool = self.auth_pool.having(**settings)
         context = auth_pool.context
         made = replace(context, outbox=replace(context.outbox, sms=sender))
@@ -74,7 +74,7 @@ async def phones(plain: AuthPool) -> AsyncIterator[Phones]:
 
 
 def other(code: str) -> str:
-    """Give another code of the same length."""
+    """Return another code of the same length."""
     return f"{(int(code) + 1) % 10 ** len(code):0{len(code)}d}"
 
 

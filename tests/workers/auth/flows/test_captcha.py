@@ -11,7 +11,7 @@ from aiohttp import web
 from schemas.keys.secret import Secret
 from schemas.settings.types import Duration
 from tests.schemas.rsa_key import RSA_KEY
-from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address
+from tests.workers.auth.auth_pool import ADMIN, ANYBODY, PASSWORD, AuthPool, address
 from tests.workers.auth.delivery.hooks.service import served
 from workers.auth.model.context import ServiceUrls
 
@@ -119,73 +119,60 @@ async def test_another_shape_is_no_json_of_ours(
     assert answer[:2] == (400, "bad_json")
 
 
-async def test_without_a_riddle_no_password_is_looked_at(auth_pool: AuthPool, riddles: Riddles):
+async def test_a_password_of_a_user_is_not_looked_at_without_one_even_if_signed_in(
+    auth_pool: AuthPool, riddles: Riddles
+):
     mine = guarded(auth_pool, riddles)
     signed = await auth_pool.sign_up()
 
-    await mine.refused("POST", GRANT, {"email": signed.email, "password": PASSWORD})
+    for caller in (ANYBODY, signed.caller):
+        body = {"email": signed.email, "password": PASSWORD}
+        assert (await mine.refused("POST", GRANT, body, caller))[1] == "captcha_failed"
 
     assert mine.hashing.verified == 0
 
 
-async def test_admins_need_none(auth_pool: AuthPool, riddles: Riddles):
+async def test_admins_and_refreshes_need_none_nor_anybody_when_it_is_off(
+    auth_pool: AuthPool, riddles: Riddles
+):
     signed = await auth_pool.sign_up()
+    mine, body = guarded(auth_pool, riddles), {"email": signed.email, "password": PASSWORD}
 
-    await guarded(auth_pool, riddles).ok("POST", GRANT, {"email": signed.email, "password": PASSWORD}, ADMIN)
+    await mine.ok("POST", GRANT, body, ADMIN)
+    await mine.refresh(signed.refresh_token)
+    await mine.having(captcha__enabled=False).ok("POST", GRANT, {**body, "gotrue_meta_security": {}})
 
     assert not riddles.heard
 
 
-async def test_a_user_who_is_signed_in_needs_one(auth_pool: AuthPool, riddles: Riddles):
-    signed = await auth_pool.sign_up()
-    body = {"email": signed.email, "password": PASSWORD}
-
-    assert (await guarded(auth_pool, riddles).refused("POST", GRANT, body, signed.caller))[
-        1
-    ] == "captcha_failed"
-
-
-async def test_refreshes_need_none(auth_pool: AuthPool, riddles: Riddles):
-    signed = await auth_pool.sign_up()
-
-    await guarded(auth_pool, riddles).refresh(signed.refresh_token)
-
-
-async def test_nothing_is_asked_when_it_is_off(auth_pool: AuthPool, riddles: Riddles):
-    signed = await auth_pool.sign_up()
-    mine = guarded(auth_pool, riddles).having(captcha__enabled=False)
-
-    await mine.ok("POST", GRANT, {"email": signed.email, "password": PASSWORD, "gotrue_meta_security": {}})
-
-    assert not riddles.heard
+FAILED = (500, "unexpected_failure", "captcha verification process failed")
+NOT_PASSED = (400, "captcha_failed", "captcha protection: request disallowed (not passed)")
 
 
 @pytest.mark.parametrize(
-    ("status", "answer"),
+    ("status", "answer", "expected"),
     [
-        (200, b""), (200, b"yes"), (200, b"[true]"), (200, b'{"success": "true"}'), (500, b"<html>"), (302, b""),
-        (200, b'{"success": true' + b" " * 100_000 + b"}"), (200, b"\xff"), (200, b'{"a":' * 9000),
+        (200, b"", FAILED),
+        (200, b"yes", FAILED),
+        (200, b"[true]", FAILED),
+        (200, b'{"success": "true"}', FAILED),
+        (500, b"<html>", FAILED),
+        (302, b"", FAILED),
+        (200, b'{"success": true' + b" " * 100_000 + b"}", FAILED),
+        (200, b"\xff", FAILED),
+        (200, b'{"a":' * 9000, FAILED),
+        (200, {}, NOT_PASSED),
+        (200, {"success": False}, NOT_PASSED),
+        (200, {"success": False, "error-codes": ["<b>", "é"]}, NOT_PASSED),
     ],
-)  # fmt: skip
-async def test_an_answer_that_cannot_be_read_lets_nobody_in(
-    auth_pool: AuthPool, riddles: Riddles, status: int, answer: bytes
+)
+async def test_an_answer_that_cannot_be_read_or_says_no_lets_nobody_in(
+    auth_pool: AuthPool, riddles: Riddles, status: int, answer: bytes, expected: tuple[int, str, str]
 ):
     riddles.status, riddles.answer = status, answer
     body = {"email": address(), "password": PASSWORD, **TOKEN}
 
-    found = await guarded(auth_pool, riddles).refused("POST", GRANT, body)
-
-    assert found == (500, "unexpected_failure", "captcha verification process failed")
-
-
-@pytest.mark.parametrize("answer", [{}, {"success": False}, {"success": False, "error-codes": ["<b>", "é"]}])
-async def test_silence_is_no_consent(auth_pool: AuthPool, riddles: Riddles, answer: dict[str, object]):
-    riddles.answer = answer
-    body = {"email": address(), "password": PASSWORD, **TOKEN}
-
-    found = await guarded(auth_pool, riddles).refused("POST", GRANT, body)
-
-    assert found == (400, "captcha_failed", "captcha protection: request disallowed (not passed)")
+    assert await guarded(auth_pool, riddles).refused("POST", GRANT, body) == expected
 
 
 async def test_a_slow_or_missing_service_lets_nobody_in(auth_pool: AuthPool, riddles: Riddles):
@@ -195,7 +182,7 @@ async def test_a_slow_or_missing_service_lets_nobody_in(auth_pool: AuthPool, rid
     riddles.url = "http://127.0.0.1:1"
     missing = await guarded(auth_pool, riddles).refused("POST", GRANT, body)
 
-    assert slow == missing == (500, "unexpected_failure", "captcha verification process failed")
+    assert slow == missing == FAILED
 
 
 def test_the_services_live_where_they_live():

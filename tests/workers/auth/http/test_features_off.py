@@ -81,6 +81,7 @@ async def test_a_banned_user_gets_400_of_every_grant_and_403_elsewhere(auth_pool
         assert answer == (400, "user_banned", "User is banned")
     for method, path in (
         ("GET", "/user"),
+        ("PUT", "/user"),
         ("POST", "/logout"),
         ("GET", "/reauthenticate"),
         ("POST", "/factors"),

@@ -1,11 +1,9 @@
 """The claims of an access token, AMR and AAL. Reference, sections 3.1, 6.2, 8.4, 17; seed 2.4."""
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.auth.model.claims import (
-    SECOND_FACTORS,
     Aal,
     MethodUse,
     SignInMethod,
@@ -18,8 +16,6 @@ from workers.auth.model.claims import (
     faults_of_hook,
     is_enough,
     is_recovery,
-    with_method,
-    without_second_factors,
 )
 
 USER = TokenUser(
@@ -123,22 +119,6 @@ def test_amr_is_newest_first_and_names_providers_of_sso_only() -> None:
         {"method": "sso/saml", "timestamp": 7, "provider": "sso-id"},
         {"method": "oauth", "timestamp": 5},
     ]
-
-
-@given(entries, st.builds(MethodUse, st.sampled_from(SignInMethod), st.integers(0, 10)))
-def test_a_way_in_stands_once_with_its_last_time(amr: tuple[MethodUse, ...], used: MethodUse) -> None:
-    more = with_method(amr, used)
-
-    assert [each for each in more if each.method is used.method] == [used]
-    assert {each.method for each in more} == {each.method for each in amr} | {used.method}
-
-
-@given(entries)
-def test_without_its_second_factors_a_session_is_aal1(amr: tuple[MethodUse, ...]) -> None:
-    rest = without_second_factors(amr)
-
-    assert aal_of(rest) is Aal.AAL1
-    assert rest == tuple(each for each in amr if each.method not in SECOND_FACTORS)
 
 
 @pytest.mark.parametrize(

@@ -165,9 +165,10 @@ def _shown(item: SelectItem) -> str:
         )
     if item.is_star:
         return "*"
-    value = "count()" if item.is_count else f'"{item.field.name}"'
+    is_count = item.field.name == "*" and item.aggregate == "count"
+    value = "count()" if is_count else f'"{item.field.name}"'
     value += f"::{item.cast}" if item.cast else ""
-    value += f".{item.aggregate}()" if item.aggregate and not item.is_count else ""
+    value += f".{item.aggregate}()" if item.aggregate and not is_count else ""
     return alias + value + (f"::{item.aggregate_cast}" if item.aggregate_cast else "")
 
 

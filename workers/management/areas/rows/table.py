@@ -105,13 +105,6 @@ class DescribedTable(Struct, frozen=True):
             )
 
 
-class TableName(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table or view by name."""
-
-    table: str
-    schema: str = "public"
-
-
 async def describe_table(context: OperationContext, schema: str, name: str) -> DescribedTable:
     """Return what the catalog says about a table or view. Raises: ManagementError (400, 404)."""
     for part in (schema, name):

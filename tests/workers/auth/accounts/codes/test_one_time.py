@@ -308,15 +308,6 @@ async def test_rows_made_by_hand_have_no_codes(auth_pool: AuthPool):
     assert await linked(auth_pool, code.link) is not None
 
 
-async def test_a_user_who_was_deleted_softly_has_no_codes(auth_pool: AuthPool):
-    user = await person(auth_pool)
-    code = await issued(auth_pool, user, CodeKind.RECOVERY, user.email or "")
-    async with auth_pool.context.transaction() as transaction:
-        await users.delete(transaction, user.id, softly=True)
-
-    assert await linked(auth_pool, code.link) is None
-
-
 async def test_a_token_does_not_show_its_hash(auth_pool: AuthPool):
     user = await person(auth_pool)
     code = await issued(auth_pool, user, CodeKind.RECOVERY, user.email or "", is_pkce=True)

@@ -22,7 +22,7 @@ def spelled(data: bytes) -> str:
 
 
 def crafted(head: bytes) -> str:
-    """Give a token with a signature and a checksum that are right, whatever stands before them."""
+    """Return a token with a signature and a checksum that are right, whatever stands before them."""
     token = head + hmac.digest(KEY, head, "sha256")[:16]
     return spelled(token + hashlib.sha256(token).digest()[:4])
 

@@ -33,7 +33,7 @@ def some_token() -> str:
 
 
 async def imported(auth_pool: AuthPool, *tokens: str, revoked: tuple[str, ...] = ()) -> Signed:
-    """Give somebody whose session came from elsewhere, with its tokens in clear text, each the child of the last."""
+    """Return somebody whose session came from elsewhere, with its tokens in clear text, each the child of the last."""
     signed = await auth_pool.sign_up()
     session = uuid.UUID(signed.session_id)
     await auth_pool.admin.execute("delete from auth.refresh_tokens where session_id = $1", session)
@@ -51,7 +51,7 @@ async def imported(auth_pool: AuthPool, *tokens: str, revoked: tuple[str, ...] =
 
 
 async def kept(auth_pool: AuthPool, signed: Signed) -> list[tuple[str, str | None, bool]]:
-    """Give the rows of a session, the oldest first."""
+    """Return the rows of a session, the oldest first."""
     found = await auth_pool.admin.fetch(
         "select token, parent, revoked from auth.refresh_tokens where session_id = $1 order by id",
         uuid.UUID(signed.session_id),

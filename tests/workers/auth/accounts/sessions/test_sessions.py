@@ -54,7 +54,7 @@ async def tagged(auth_pool: AuthPool, email: str, tag: str) -> Signed:
 
 
 def headers_of(response: Response) -> dict[str, str]:
-    """Give what the headers of a session tell."""
+    """Return what the headers of a session tell."""
     return {
         name.removeprefix("sb-auth-"): value
         for name, value in response.headers

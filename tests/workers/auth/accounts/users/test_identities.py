@@ -55,7 +55,7 @@ async def anonymous(auth_pool: AuthPool) -> Signed:
 
 
 async def add_identity(auth_pool: AuthPool, user_id: str, provider: str, **data: object) -> str:
-    """Give a user an identity that he got somewhere else; it is younger than those he has."""
+    """Return a user an identity that he got somewhere else; it is younger than those he has."""
     found: str = await auth_pool.value(
         "insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, updated_at) "
         "values ($1, $2, $3, $4, clock_timestamp(), now()) returning id::text",
@@ -133,13 +133,6 @@ async def test_linking_that_was_switched_off_meanwhile_adds_nothing(lax: AuthPoo
 
     assert place.error[1] == "manual_linking_disabled"
     assert len((await user_of(lax, who))["identities"]) == 1
-
-
-async def test_nobody_links_without_being_signed_in(lax: AuthPool):
-    query = "/user/identities/authorize?provider=keycloak"
-
-    assert (await lax.refused("GET", query))[:2] == (401, "no_authorization")
-    assert (await lax.refused("DELETE", f"/user/identities/{uuid.uuid4()}"))[:2] == (401, "no_authorization")
 
 
 async def test_an_unknown_provider_is_refused(lax: AuthPool):

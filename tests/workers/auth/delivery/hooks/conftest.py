@@ -34,12 +34,12 @@ class Hooked:
         self.auth_pool, self.service = auth_pool, service
 
     def over_http(self, *points: HookPoint, limits: RetryLimits = QUICK, **changes: object) -> AuthPool:
-        """Give a pool auth that asks the service at some points."""
+        """Return a pool auth that asks the service at some points."""
         hook = Hook(enabled=True, uri=self.service.url, secrets=Secret(SECRETS))
         return self._house({point: hook for point in points}, limits, changes)
 
     def in_database(self, point: HookPoint, name: str, **changes: object) -> AuthPool:
-        """Give a pool auth that asks a function of the schema `public` at a point."""
+        """Return a pool auth that asks a function of the schema `public` at a point."""
         return self._house(
             {point: Hook(enabled=True, uri=f"pg-functions://postgres/public/{name}")}, QUICK, changes
         )

@@ -69,9 +69,13 @@ def test_another_shape_is_refused(body: bytes):
 
 
 @pytest.mark.parametrize(
-    "said", [{"decision": "allow"}, {"decision": 1}, {"message": []}, {"should_logout_user": "yes"}]
-)
-def test_a_decision_that_is_none_is_refused(said: dict[str, object]):
+    "said",
+    [
+        {"decision": "allow"}, {"decision": 1}, {"decision": None, "message": 1}, {"message": []},
+        {"should_logout_user": "yes"}, [], "continue",
+    ],
+)  # fmt: skip
+def test_a_decision_that_is_none_is_refused(said: object):
     with pytest.raises(WrongShape):
         read_answer(json.dumps(said).encode(), HookDecision)
 

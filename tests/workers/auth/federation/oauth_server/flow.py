@@ -57,7 +57,7 @@ class Flow:
         return await self.auth_pool.send("GET", f"/oauth/authorize?{given}")
 
     async def question(self, client: Client, **changes: str | None) -> str:
-        """Give the id under which the user is asked."""
+        """Return the id under which the user is asked."""
         response = await self.authorize(client, **changes)
         assert response.status == 302, response
         location = told(response, "location")
@@ -68,13 +68,13 @@ class Flow:
         return await self.auth_pool.ok("GET", f"/oauth/authorizations/{id}", None, signed.caller)
 
     async def decide(self, id: str, signed: Signed, action: str = "approve") -> dict[str, str]:
-        """Give the query that the client gets."""
+        """Return the query that the client gets."""
         path = f"/oauth/authorizations/{id}/consent"
         body = await self.auth_pool.ok("POST", path, {"action": action}, signed.caller)
         return query_of(body["redirect_url"])
 
     async def code(self, client: Client, signed: Signed, **changes: str | None) -> str:
-        """Give a code that the user has said yes to."""
+        """Return a code that the user has said yes to."""
         id = await self.question(client, **changes)
         shown = await self.details(id, signed)
         if "redirect_url" in shown:
@@ -120,7 +120,7 @@ class Flow:
         return body
 
     def caller(self, access_token: str) -> Caller:
-        """Give who a token speaks for, as the door finds out."""
+        """Return who a token speaks for, as the gateway finds out."""
         context = self.auth_pool.context
         keys = read_keys(context.settings.jwt_secret.reveal())
         if context.public_keys:
@@ -141,7 +141,7 @@ class Flow:
 
 
 def query_of(url: str) -> dict[str, str]:
-    """Give the parameters of an address, each of which stands there once."""
+    """Return the parameters of an address, each of which stands there once."""
     found = parse_qs(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
     assert all(len(values) == 1 for values in found.values()), url
     return {name: values[0] for name, values in found.items()}
@@ -152,7 +152,7 @@ def basic(id: str, secret: str) -> str:
 
 
 def error_of(answered: tuple[int, Any]) -> tuple[int, str]:
-    """Give the status and the OAuth error of a refusal, which has nothing else in it."""
+    """Return the status and the OAuth error of a refusal, which has nothing else in it."""
     status, body = answered
     assert set(body) == {"error", "error_description"}, body
     return status, body["error"]

@@ -6,7 +6,6 @@ import uuid
 
 import pytest
 
-from schemas.caller import AnonymousCaller
 from tests.workers.auth.auth_pool import ADMIN, AuthPool, told
 from tests.workers.auth.federation.oauth_server.flow import CHALLENGE, REDIRECT, Flow, query_of
 
@@ -188,14 +187,6 @@ async def test_a_question_lives_as_long_as_the_settings_say(flow: Flow):
 
     assert await flow.refused("GET", path, signed.caller) == NOT_FOUND
     assert await flow.refused("POST", f"{path}/consent", signed.caller, {"action": "approve"}) == NOT_FOUND
-
-
-async def test_the_page_needs_a_user(flow: Flow):
-    path = f"/oauth/authorizations/{await flow.question(await flow.client())}"
-
-    for target, method in ((path, "GET"), (f"{path}/consent", "POST")):
-        refused = await flow.refused(method, target, AnonymousCaller(), {"action": "approve"})
-        assert refused[:2] == (401, "no_authorization")
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1.evil.example"])

@@ -83,17 +83,3 @@ async def test_registration_has_a_switch_of_its_own(flow: Flow):
     assert await closed.refused("POST", "/oauth/clients/register", {"redirect_uris": [REDIRECT]}) == (
         403, "oauth_dynamic_client_registration_disabled", "Dynamic client registration is disabled",
     )  # fmt: skip
-
-
-async def test_registration_has_a_limit_of_its_own(flow: Flow):
-    limited = flow.auth_pool.having(rate_limit__oauth_dynamic_client_register=1.0)
-
-    async def one() -> int:
-        sent = await limited.send(
-            "POST", "/oauth/clients/register", {"redirect_uris": [REDIRECT]}, client="198.51.100.20"
-        )
-        return sent.status
-
-    answered = [await one() for _ in range(31)]
-
-    assert answered == [201] * 30 + [429]

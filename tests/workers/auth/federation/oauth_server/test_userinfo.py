@@ -2,7 +2,6 @@
 
 import pytest
 
-from schemas.caller import AnonymousCaller
 from tests.workers.auth.federation.oauth_server.flow import Flow
 
 
@@ -49,7 +48,3 @@ async def test_a_users_own_session_has_no_scopes(flow: Flow):
     signed = await flow.auth_pool.sign_up()
 
     assert await flow.auth_pool.ok("GET", "/oauth/userinfo", None, signed.caller) == {"sub": signed.id}
-
-
-async def test_nobody_is_told_nothing(flow: Flow):
-    assert (await flow.refused("GET", "/oauth/userinfo", AnonymousCaller()))[:2] == (401, "no_authorization")

@@ -28,7 +28,7 @@ class Abroad:
         return Abroad(self.auth_pool.having(**changes), self.network)
 
     def with_provider(self, name: str, **settings: object) -> "Abroad":
-        """Give the same with a provider that is enabled."""
+        """Return the same with a provider that is enabled."""
         given = {"enabled": True, "client_id": CLIENT, "secret": Secret(SECRET), **settings}
         return self.having(**{f"external__{name}__{key}": value for key, value in given.items()})
 

@@ -62,7 +62,7 @@ class Network:
             await self._runner.cleanup()
 
     def asked(self, url: str) -> list[Seen]:
-        """Give the requests to an address."""
+        """Return the requests to an address."""
         return [each for each in self.seen if each.url == url]
 
     def publish(self, place: str, /, *keys: RSAKey | ECKey, **more: object) -> None:

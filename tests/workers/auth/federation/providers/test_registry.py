@@ -199,7 +199,7 @@ def install(network: Network, record: dict[str, Any]) -> None:
 
 
 def profile(told: dict[str, Any]) -> Any:
-    """Give a document to who shows the token, and asks as the service wants it."""
+    """Return a document to who shows the token, and asks as the service wants it."""
     proof = hmac.new(SECRET.encode(), b"access-1", hashlib.sha256).hexdigest()
     query = {name: proof if value == "$proof" else value for name, value in told.get("query", {}).items()}
     headers = {"authorization": "Bearer access-1", **told.get("headers", {})}

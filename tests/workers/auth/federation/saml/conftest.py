@@ -29,7 +29,7 @@ class Landing:
 
     @property
     def refusal(self) -> tuple[str, str]:
-        """Give the code and the words of a refusal."""
+        """Return the code and the words of a refusal."""
         return self.query["error_code"], self.query["error_description"]
 
 
@@ -57,7 +57,7 @@ class Organization:
         )
 
     def says(self, request: Request | None = None, **more: Any) -> Says:
-        """Give what an honest answer says."""
+        """Return what an honest answer says."""
         usual: dict[str, Any] = {
             "issuer": self.idp.entity_id,
             "audience": self.us.entity_id,
@@ -88,7 +88,7 @@ class Organization:
         return await self.signed(landing)
 
     async def signed(self, landing: Landing) -> Signed:
-        """Give the session that a browser landed with."""
+        """Return the session that a browser landed with."""
         refreshed = await self.auth_pool.refresh(landing.fragment["refresh_token"])
         body = {**refreshed.body, "access_token": landing.fragment["access_token"]}
         return self.auth_pool.signed({**body, "refresh_token": refreshed.refresh_token})

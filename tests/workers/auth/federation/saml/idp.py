@@ -45,7 +45,7 @@ Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 @lru_cache(maxsize=8)
 def rsa_pair(name: str, bits: int = 2048) -> rsa.RSAPrivateKey:
-    """Give a key by a name: the same one each time."""
+    """Return a key by a name: the same one each time."""
     del name
     return rsa.generate_private_key(65537, bits)
 

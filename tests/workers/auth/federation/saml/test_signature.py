@@ -31,7 +31,7 @@ CURVE = ec.generate_private_key(ec.SECP256R1())
 
 
 def assertion(idp: Idp | None = None, **says: Any) -> Element:
-    """Give an assertion that an identity provider signed."""
+    """Return an assertion that an identity provider signed."""
     root = (idp or Idp()).tree(Says("https://i", "https://a", "https://acs", **says))
     return root.find("saml:Assertion", NS)
 

@@ -148,30 +148,6 @@ async def test_a_captcha_is_asked_for_where_the_settings_want_one(sso: AuthPool)
     assert refusal[:2] == (400, "captcha_failed")
 
 
-async def test_visits_are_limited(sso: AuthPool):
-    limited = sso.having(rate_limit__sso=1.0)
-    client = str(uuid.uuid4())
-    statuses = [
-        (await limited.send("POST", "/sso", {"domain": "nobody.example"}, client=client)).status
-        for _ in range(32)
-    ]
-
-    assert statuses[:30] == [404] * 30
-    assert statuses[-1] == 429
-
-
-async def test_arrivals_are_limited(sso: AuthPool):
-    limited = sso.having(saml__rate_limit_assertion=1.0)
-    client = str(uuid.uuid4())
-    statuses = [
-        (await limited.send("POST", "/sso/saml/acs", b"", content_type=FORM, client=client)).status
-        for _ in range(32)
-    ]
-
-    assert statuses[:30] == [303] * 30
-    assert statuses[-1] == 429
-
-
 # Our metadata
 
 

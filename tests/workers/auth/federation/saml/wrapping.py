@@ -15,7 +15,7 @@ EVIL = "admin"
 
 
 def evil(element: Element, id: str = "evil") -> Element:
-    """Give a copy that names another user, under another ID, without a signature of its own."""
+    """Return a copy that names another user, under another ID, without a signature of its own."""
     made = bare(element)
     made.set("ID", id)
     for each in made.iter(f"{{{SAML}}}NameID"):
@@ -27,7 +27,7 @@ def evil(element: Element, id: str = "evil") -> Element:
 
 
 def bare(element: Element) -> Element:
-    """Give a copy without its signatures."""
+    """Return a copy without its signatures."""
     made = copy.deepcopy(element)
     for each in made.findall(".//ds:Signature", NS):
         each.getparent().remove(each)

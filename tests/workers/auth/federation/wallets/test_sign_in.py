@@ -33,7 +33,7 @@ def open_auth_pool(auth_pool: AuthPool) -> AuthPool:
 
 
 def body_of(auth_pool: AuthPool, wallet: EthereumWallet | SolanaWallet, **changes: Any) -> dict[str, str]:
-    """Give a signed message; changes are of its lines."""
+    """Return a signed message; changes are of its lines."""
     chain = "ethereum" if isinstance(wallet, EthereumWallet) else "solana"
     changes.setdefault("issued_at", auth_pool.context.now())
     message = text(wallet.address, chain.title(), **changes)
