@@ -95,7 +95,7 @@ def test_the_page_does_what_it_says(server: Platform):
     output = json.loads(asked(server, f"select output from headwater_jobs.runs where id = ({first})"))
     assert output == {"payment": {"amount": 120, "id": f"{run[4:]}/charge"}, "parcel": "P-1"}
 
-    free, later = re.findall(r"\S{36}", server.psql(block(PAGE, "sql", "key => 'order-8'")))
+    free, later = re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", server.psql(block(PAGE, "sql", "key => 'order-8'")))
     wait_for(lambda: asked(server, f"select status from headwater_jobs.runs where id = '{free}'") == "failed")
     assert "costs something" in asked(server, f"select error from headwater_jobs.runs where id = '{free}'")
     assert (
@@ -189,7 +189,7 @@ def test_clients_see_their_own_runs_and_start_none(server: Platform):
     assert begun.status_code == 200
     assert call("POST", "rpc/start", ada, job="count").status_code == 403
     assert call("POST", "rpc/send_event", ada, name="order.placed").status_code == 403
-    assert call("POST", "rpc/start").status_code == 401
+    assert call("POST", "rpc/start", job="count").status_code == 401
     assert call("GET", "runs").status_code == 401
     assert call("GET", "events", ada).status_code == 403
     assert [row["id"] for row in call("GET", "runs?select=id,status", ada).json()] == [begun.json()]
