@@ -95,7 +95,9 @@ def test_the_page_does_what_it_says(server: Platform):
     output = json.loads(asked(server, f"select output from headwater_jobs.runs where id = ({first})"))
     assert output == {"payment": {"amount": 120, "id": f"{run[4:]}/charge"}, "parcel": "P-1"}
 
-    free, later = re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", server.psql(block(PAGE, "sql", "key => 'order-8'")))
+    free, later = re.findall(
+        r"[0-9a-f]{8}-[0-9a-f-]{27}", server.psql(block(PAGE, "sql", "key => 'order-8'"))
+    )
     wait_for(lambda: asked(server, f"select status from headwater_jobs.runs where id = '{free}'") == "failed")
     assert "costs something" in asked(server, f"select error from headwater_jobs.runs where id = '{free}'")
     assert (

@@ -289,7 +289,7 @@ begin
       'kind', steps.kind, 'status', steps.status, 'result', steps.result, 'error', steps.error, 'failures', steps.failures,
       'is_due', steps.status = 'retry' and steps.due_at <= moment
     )), '{}')
-    into take.steps
+    into steps
     from headwater_jobs.steps where steps.run = take.id;
     return next;
   end loop;

@@ -204,7 +204,9 @@ async def cancel(context: OperationContext, arguments: DurableRunToFind) -> Canc
 
 async def rerun(context: OperationContext, arguments: DurableRunToRepeat) -> DurableRunReference:
     """Start a run like one that has ended, from a step on. Raises: ManagementError."""
-    step = arguments.from_step and check_text("from_step", arguments.from_step, longest=_LONGEST_NAME)
+    step = arguments.from_step
+    if step is not None:
+        check_text("from_step", step, longest=_LONGEST_NAME)
     [started] = await _rows(context, DurableRunReference, "rerun", _id(arguments.id), step)
     context.after = started
     return started
