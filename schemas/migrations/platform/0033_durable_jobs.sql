@@ -5,7 +5,7 @@
 -- written about a run names the attempt, in one update that locks the row: a runner that was passed by writes nothing.
 do $$
 declare
-  owned pg_catalog.pg_roles;
+  owned record;
 begin
   select pg_roles.* into owned from pg_catalog.pg_namespace join pg_catalog.pg_roles on pg_roles.oid = nspowner where nspname = 'headwater_jobs';
   if owned.oid is not null and not owned.rolsuper then  -- its owner could replace what is created here
@@ -126,7 +126,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   moment constant timestamptz := clock_timestamp();
   caller constant uuid := headwater_jobs.user_id();
-  definition headwater_jobs.jobs;
+  definition record;
   started uuid;
 begin
   select * into definition from headwater_jobs.jobs where name = start.job and is_defined;
@@ -201,7 +201,7 @@ create or replace function headwater_jobs.rerun(run uuid, from_step text default
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   moment constant timestamptz := clock_timestamp();
-  old headwater_jobs.runs;
+  old record;
   first int := 0;
   started constant uuid := gen_random_uuid();
 begin
@@ -274,11 +274,15 @@ begin
     update headwater_jobs.runs
     set status = 'running', attempt = runs.attempt + 1, due_at = moment + lease, started_at = coalesce(runs.started_at, moment)
     from (
-      select due.id from headwater_jobs.runs as due
-      where due.job = take.job and due.due_at <= moment
-      order by due.due_at limit take.most for update skip locked
+      select locked.id, sum(locked.bytes) over places as total, row_number() over places as place
+      from (
+        select waiting.id, waiting.due_at, waiting.bytes from headwater_jobs.runs as waiting
+        where waiting.job = take.job and waiting.due_at <= moment
+        order by waiting.due_at limit take.most for update skip locked
+      ) as locked
+      window places as (order by locked.due_at, locked.id)
     ) as due
-    where runs.id = due.id
+    where runs.id = due.id and (due.total <= 67108864 or due.place = 1)  -- their results are held in memory
     returning runs.id, runs.attempt, runs.input, runs.key, runs.created_at
   loop
     update headwater_jobs.steps
@@ -306,9 +310,9 @@ declare
   step constant text := report ->> 'name';
   result jsonb := coalesce(report -> 'result', 'null');
   after_s constant float8 := case when report ->> 'after_s' is not null then least(greatest((report ->> 'after_s')::float8, 0), 366 * 86400) end;
-  held headwater_jobs.runs;
-  definition headwater_jobs.jobs;
-  known headwater_jobs.steps;
+  held record;
+  definition record;
+  known record;
   size int := 0;
   failed int;
   is_over boolean;
@@ -491,6 +495,13 @@ $$;
 
 -- What follows is called by the leader of the scheduler alone (workers/scheduler/durable_jobs). A lock of the project's holds it up for a second.
 
+-- Begin as the only runner of functions: what the leader before this one worked on is due, for its session, and so its reports, are gone.
+create or replace function headwater_jobs.take_over() returns void
+language sql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
+  update headwater_jobs.runs set due_at = clock_timestamp()
+  where due_at > clock_timestamp() and status = 'running' and job in (select name from headwater_jobs.jobs where is_function)
+$$;
+
 -- The functions that are jobs are these, each {"name", "events", "retries", "backoff_s"}.
 create or replace function headwater_jobs.sync_functions(definitions jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
@@ -544,15 +555,14 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- End the wait of a step by an event.
-create or replace function headwater_jobs.end_wait(run uuid, step text, event headwater_jobs.events) returns void
+create or replace function headwater_jobs.end_wait(run uuid, step text, event uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
 begin
   update headwater_jobs.steps
-  set status = 'done', event_id = (end_wait.event).id, ended_at = clock_timestamp(), is_unread = true, is_unmatched = false,
-    result = jsonb_build_object('id', (end_wait.event).id, 'name', (end_wait.event).name, 'data', (end_wait.event).data,
-      'sent_at', (end_wait.event).sent_at)
-  where run = end_wait.run and name = step and status = 'open';
+  set status = 'done', event_id = sent.id, ended_at = clock_timestamp(), is_unread = true, is_unmatched = false,
+    result = jsonb_build_object('id', sent.id, 'name', sent.name, 'data', sent.data, 'sent_at', sent.sent_at)
+  from headwater_jobs.events as sent
+  where sent.id = end_wait.event and steps.run = end_wait.run and steps.name = end_wait.step and steps.status = 'open';
   update headwater_jobs.runs set status = 'queued', due_at = clock_timestamp() where id = end_wait.run and status = 'sleeping';
 end $$;
 
@@ -563,7 +573,7 @@ create or replace function headwater_jobs.match_events(most int) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
 declare
   waiting record;
-  event headwater_jobs.events;
+  event record;
   is_whole boolean;
 begin
   for waiting in
@@ -581,7 +591,7 @@ begin
     order by stored.sent_at, stored.id
     limit 1;
     if event.id is not null then
-      perform headwater_jobs.end_wait(waiting.run, waiting.name, event);
+      perform headwater_jobs.end_wait(waiting.run, waiting.name, event.id);
     end if;
   end loop;
   for event in select * from headwater_jobs.events where not is_handled order by sent_at limit most loop
@@ -604,7 +614,7 @@ begin
       perform from headwater_jobs.runs where id = waiting.run for update skip locked;
       is_whole := is_whole and found;
       if found then
-        perform headwater_jobs.end_wait(waiting.run, waiting.name, event);
+        perform headwater_jobs.end_wait(waiting.run, waiting.name, event.id);
       end if;
     end loop;
     update headwater_jobs.events set is_handled = is_whole where id = event.id;  -- else a locked run is looked at again
@@ -666,7 +676,7 @@ begin
     ) then
       execute pg_catalog.format('grant execute on function %s to postgres, service_role', called.signature);
     elsif called.proname in (
-      'sync_functions', 'take_functions', 'next_due', 'write_reports', 'start_scheduled', 'match_events', 'count_unfinished', 'sweep'
+      'take_over', 'sync_functions', 'take_functions', 'next_due', 'write_reports', 'start_scheduled', 'match_events', 'count_unfinished', 'sweep'
     ) then
       execute pg_catalog.format('grant execute on function %s to headwater_scheduler', called.signature);
     end if;

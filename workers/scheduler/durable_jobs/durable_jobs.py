@@ -1,7 +1,7 @@
 """The durable jobs of functions during one term of leadership: which there are, which runs are due, what wakes the others.
 
 One session does everything: it takes runs under leases, extends them, writes what is reported (report_writer.py), and compares events with
-waits. When it is lost, the leases end, and the next leader takes the runs; what a function reports to this one is then not written.
+waits. When it is lost, the next leader takes the runs that this one worked on; what a function reports to this one is then not written.
 A run that sleeps or waits is a row, and nothing here remembers it but the moment of the first.
 """
 
@@ -29,6 +29,8 @@ CHANNEL = "headwater_durable_jobs"
 _LEASE_S = 30.0
 _MOST_RUNNING = 1000
 """Runs of all jobs that are worked on at a time."""
+_MOST_BYTES = 256 * 1024 * 1024
+"""Inputs and results of all runs that are worked on, beyond which no more are taken."""
 _AT_ONCE = 500
 """Events, and waits, that one statement compares."""
 _AWAY_S = 2.0
@@ -51,7 +53,7 @@ class DurableJobs:
         self._held_until: dict[str, float] = {}
         self._woken = asyncio.Event()
         self._is_changed = self._is_notified = True
-        self._is_stopping = False
+        self._is_stopping = self._has_taken_over = False
         self._problem = ""
         self._extend_at = self._count_at = self._sweep_at = 0.0
         self._due_at: float | None = None
@@ -123,6 +125,9 @@ class DurableJobs:
     async def _look(self) -> None:
         """Do what is due now, then sleep until something may be."""
         self._woken.clear()
+        if not self._has_taken_over:
+            await self._leadership.ask(DURABLE_JOBS["take_over"])
+            self._has_taken_over = True
         if self._is_changed:
             self._is_changed = False
             await self._leadership.ask(DURABLE_JOBS["sync"], _definitions(self._jobs))
@@ -144,7 +149,11 @@ class DurableJobs:
         """Return for how many runs of each job there is room now."""
         now = asyncio.get_running_loop().time()
         left = _MOST_RUNNING - len(self._running)
-        if self._is_stopping or left <= 0:
+        if (
+            self._is_stopping
+            or left <= 0
+            or sum(calls.size for calls in self._running.values()) > _MOST_BYTES
+        ):
             return {}
         running = Counter(calls.run.job for calls in self._running.values())
         rooms = {

@@ -17,6 +17,8 @@ from workers.scheduler.statements import DURABLE_JOBS
 
 _MOST_AT_ONCE = 200
 _MOST_BYTES_AT_ONCE = 8 * 1024 * 1024
+_MOST_WAITING = 64 * 1024 * 1024
+"""Bytes of reports that wait, beyond which no answer is read on."""
 _PASSING = frozenset({"40001", "40P01", "53200", "53300", "55P03", "57014"})
 """Codes of what passes: serialization, deadlock, memory, connections, a lock, a time limit."""
 _PAUSE_S = 0.5
@@ -34,14 +36,19 @@ class ReportWriter:
     def __init__(self, leadership: Leadership) -> None:
         self._leadership = leadership
         self._waiting: deque[_WaitingReport] = deque()
-        self._has_some, self._is_idle = asyncio.Event(), asyncio.Event()
+        self._size = 0
+        self._has_some, self._is_idle, self._has_room = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._is_idle.set()
+        self._has_room.set()
 
     def put(self, run: str, attempt: int, report: bytes) -> "asyncio.Future[str]":
         """Write a report after those before it; the result is what it means for the run, or DatabaseError."""
         encoded = msgspec.json.encode({"run": run, "attempt": attempt, "report": Raw(report)})
         written: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._waiting.append(_WaitingReport(run, encoded, written))
+        self._size += len(encoded)
+        if self._size > _MOST_WAITING:
+            self._has_room.clear()
         self._is_idle.clear()
         self._has_some.set()
         return written
@@ -57,6 +64,10 @@ class ReportWriter:
                 continue
             if not await self._write(batch) and not (len(batch) > 1 and await self._write_alone(batch)):
                 await asyncio.sleep(_PAUSE_S)  # a lock is in the way, or the server is short of something
+
+    async def has_room(self) -> None:
+        """Return when what waits is short enough to read more of an answer."""
+        await self._has_room.wait()
 
     async def flush(self) -> None:
         """Return when everything is written."""
@@ -80,13 +91,18 @@ class ReportWriter:
         except DatabaseError as error:
             if len(batch) > 1 or error.code in _PASSING:
                 return False
-            self._waiting.popleft()
-            _set(batch[0], error)
+            self._done(batch[0], error)
             return True
         for report, meaning in zip(batch, meanings, strict=True):
-            self._waiting.popleft()
-            _set(report, meaning)
+            self._done(report, meaning)
         return True
+
+    def _done(self, report: _WaitingReport, outcome: str | DatabaseError) -> None:
+        self._waiting.popleft()
+        self._size -= len(report.encoded)
+        if self._size <= _MOST_WAITING:
+            self._has_room.set()
+        _set(report, outcome)
 
     async def _write_alone(self, batch: list[_WaitingReport]) -> bool:
         """Write reports one by one; one that cannot be written now goes to the end, and those of its run behind it."""

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-LINE_LIMIT = 4 * 1024 * 1024
+LINE_LIMIT = 2 * 1024 * 1024
 """Bytes of a line; a result of 1 MiB may be longer where it is escaped."""
-ANSWER_LIMIT = 32 * 1024 * 1024
+ANSWER_LIMIT = 24 * 1024 * 1024
 """Bytes of an answer."""
 
 StepOp = Literal["step", "retry", "sleep", "wait", "send", "start"]

@@ -60,11 +60,12 @@ class _CallFailed(Exception):
 
 
 class RunCalls:
-    """Works on a run by `work`; `steps` counts those stored, `error` is the last failure."""
+    """Works on a run by `work`; `steps` counts those stored, `size` their bytes and the input's, `error` is the last failure."""
 
     def __init__(self, run: TakenRun, call: OpenCall, writer: ReportWriter) -> None:
         self.run, self._call, self._writer = run, call, writer
         self._stored = stored_steps(run)
+        self.size = len(run.steps) + len(run.input)
         self.steps = 0
         self.error = ""
         self.is_stopping = False
@@ -110,6 +111,7 @@ class RunCalls:
             _check(answer)
             async with aclosing(_lines(answer)) as lines:
                 async for line in lines:
+                    await self._writer.has_room()
                     report = parse_report(line)
                     if report.op in ("continue", "suspend"):
                         ending = report
@@ -148,6 +150,7 @@ class RunCalls:
             if report.op == "step":
                 self.steps += 1
                 self._stored[report.name] = finished_step(report)
+                self.size += len(bytes(report.result))
 
     def _put(self, **report: object) -> "asyncio.Future[str]":
         return self._writer.put(self.run.id, self.run.attempt, msgspec.json.encode(report))

@@ -1,5 +1,8 @@
 -- Durable jobs (durable_jobs.py), as the scheduler's login. The functions: platform/0033_durable_jobs.sql.
 
+-- name: take_over
+select headwater_jobs.take_over()
+
 -- name: sync
 select headwater_jobs.sync_functions($1::jsonb)
 

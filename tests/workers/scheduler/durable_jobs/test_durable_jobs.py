@@ -184,6 +184,16 @@ async def test_a_runner_that_was_passed_by_or_cancelled_writes_nothing_and_a_sto
 
     assert await scheduler_pool.admin.fetch("select from headwater_jobs.steps") == []
     assert (await ended(scheduler_pool, returned, "queued"))["failures"] == 0
+    begin(settings())
+    await scheduler_pool.until(
+        "select from headwater_jobs.runs where id = $1::text::uuid and attempt = 2", returned
+    )
+    await scheduler_pool.admin.execute(
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headwater_scheduler' and datname = current_database()"
+    )
+    function.answer = function.three_steps
+    let_go.set()
+    assert (await ended(scheduler_pool, returned))["attempt"] == 3  # before the lease of the second was over
 
 
 async def test_a_run_is_repeated_from_a_step_and_what_was_before_is_not_done_again(
