@@ -329,7 +329,7 @@ begin
     end if;
     select * into known from headwater_jobs.steps where steps.run = held.id and name = step;
     if known.status in ('done', 'failed') then
-      return 'running';  -- it is finished: what is told again changes nothing
+      return 'running';  -- it is finished: a report that is repeated changes nothing
     elsif known.name is null and held.steps >= 1000 then
       raise exception 'a run has at most 1000 steps' using errcode = 'invalid_parameter_value', hint = 'Start another run for the rest.';
     end if;
