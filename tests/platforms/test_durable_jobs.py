@@ -39,6 +39,54 @@ Deno.serve(job(async ({{ run, input, step, sleep }}) => {{
   return [...results, left, right];
 }}));
 """
+WAYS = """
+import { job, NonRetriableError, StepError } from "headwater:jobs";
+const tried: Record<string, number> = {};
+const fail = (name: string, times: number) => {
+  tried[name] = (tried[name] ?? 0) + 1;
+  if (tried[name] <= times) throw new Error(`try ${tried[name]}`);
+  return tried[name];
+};
+const ways: Record<string, (context: any) => unknown> = {
+  "tried again": ({ step }) => step("s", ({ attempt }) => fail("again", 2) * 10 + attempt),
+  "own retries": async ({ retry }) => {
+    try {
+      await retry("s", { retries: 1, backoff: 10 }, () => fail("own", 9));
+    } catch (error) {
+      return [error instanceof StepError, error.step, error.message];
+    }
+  },
+  "nested": ({ step }) => step("outer", () => step("inner", () => 1)),
+  "too long": ({ step }) => step("s", () => "x".repeat(2 ** 20)),
+  "no JSON": ({ step }) => step("s", () => 10n),
+  "two kinds": async ({ step, sleep, run }) => run.attempt === 1 ? (await step("s", () => 1), await sleep("n", 1), fail("kind", 9)) : await sleep("s", 1),
+  "bad duration": ({ sleep }) => sleep("s", "soon"),
+  "between steps": async ({ step }) => [await step("s", () => fail("counted", 0)), fail("between", 1)],
+  "past": async ({ sleep }) => [await sleep("s", new Date(0)) ?? null, "woken"],
+  "sends": async ({ sendEvent, start, waitForEvent, run }) => {
+    const event = await sendEvent("send", { event: "way.sent", data: { run: run.id } });
+    const own = await waitForEvent("own", { event: "way.sent", match: { run: run.id }, timeout: "1m" });
+    const child = await start("child", { job: "ways", input: "past", key: `child of ${run.id}` });
+    return [own.id === event, typeof child, await waitForEvent("none", { event: "way.sent", timeout: 1 })];
+  },
+  "streams": async ({ step }) => await step("slow", () => new Promise((done) => setTimeout(() => done("slow"), 300))),
+};
+Deno.serve(job((context) => ways[context.input](context)));
+"""
+RESULTS = {
+    "tried again": "[33]",
+    "own retries": '[[true, "s", "Error: try 2"]]',
+    "nested": "step inner is inside of step outer",
+    "too long": "the result of step s is longer than 1 MiB",
+    "no JSON": "BigInt",
+    "two kinds": "s was a step in an earlier call and is a sleep now",
+    "bad duration": '"soon" is no duration',
+    "between steps": "[[1, 2]]",
+    "past": '[[null, "woken"]]',
+    "sends": '[[true, "string", null]]',
+    "streams": '["slow"]',
+}
+"""What each way of the function `ways` ends with: its output in brackets, or a part of its error."""
 CONFIG = """
 [api]
 schemas = ["public", "headwater_jobs"]
@@ -48,6 +96,11 @@ enabled = true
 retries = 1000
 backoff = "100ms"
 concurrency = 20
+
+[functions.ways.job]
+enabled = true
+retries = 2
+backoff = "10ms"
 """
 SCHEMA = """
 create table public.effects (id text, run uuid, n int);
@@ -59,13 +112,17 @@ grant insert on public.effects to service_role;
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     folder = tmp_path_factory.mktemp("jobs") / "supabase"
     bank = "const charge = (amount: number, id: string) => ({ amount, id });\nconst refund = () => {}, sendEmail = () => {};\n"
-    for name, text in (("order", bank + block(PAGE, "ts", "interface Order")), ("count", COUNTING)):
+    for name, text in (
+        ("order", bank + block(PAGE, "ts", "interface Order")),
+        ("count", COUNTING),
+        ("ways", WAYS),
+    ):
         (folder / "functions" / name).mkdir(parents=True)
         (folder / "functions" / name / "index.ts").write_text(text)
     (folder / "config.toml").write_text(CONFIG + block(PAGE, "toml", "functions.order.job"))
     with platform("--project", str(folder.parent)) as running:
         running.psql(SCHEMA)
-        wait_for(lambda: asked(running, "select count(*) from headwater_jobs.jobs") == "2")
+        wait_for(lambda: asked(running, "select count(*) from headwater_jobs.jobs") == "3")
         yield running
 
 
@@ -126,6 +183,24 @@ def test_the_page_does_what_it_says(server: Platform):
         "select headwater_jobs.finish(id, attempt, steps -> 'read' -> 'result') from headwater_jobs.take('report')"
     )
     assert asked(server, "select output from headwater_jobs.runs where job = 'report'") == "7"
+
+
+def test_the_module_does_what_it_promises(server: Platform):
+    for way in RESULTS:
+        server.psql(f"select headwater_jobs.start('ways', to_jsonb('{way}'::text), '{way}')")
+    wait_for(
+        lambda: (
+            asked(server, "select count(*) from headwater_jobs.runs where job = 'ways' and ended_at is null")
+            == "0"
+        )
+    )
+
+    for way, result in RESULTS.items():
+        ended_with = asked(
+            server,
+            f"select coalesce(error, jsonb_build_array(output)::text) from headwater_jobs.runs where key = '{way}'",
+        )
+        assert ended_with == result if result.startswith("[") else result in ended_with
 
 
 def test_no_step_is_lost_or_done_again_over_kills_of_every_part(server: Platform):
