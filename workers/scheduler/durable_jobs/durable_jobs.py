@@ -207,15 +207,15 @@ class DurableJobs:
         """Return in how many seconds something may be due."""
         now, rooms = asyncio.get_running_loop().time(), self._rooms()
         waits = [_LONGEST_PAUSE_S]
-        moment: float | None = None
+        due_s: float | None = None
         if self._jobs:
-            [(moment,)] = await self._leadership.ask(DURABLE_JOBS["next_due"], list(rooms or self._jobs))
-        if moment is not None and rooms:
-            waits.append(moment - time.time())
+            [(due_s,)] = await self._leadership.ask(DURABLE_JOBS["next_due"], list(rooms or self._jobs))
+        if due_s is not None and rooms:
+            waits.append(due_s)
         if self._running:
             waits.append(self._extend_at - now)
         waits += [held - now for held in self._held_until.values() if held > now]
-        self._note_due(time.time() if self._running else moment)
+        self._note_due(time.time() if self._running else None if due_s is None else time.time() + due_s)
         return max(min(waits), 0.001)
 
     def _note_due(self, due_at: float | None) -> None:

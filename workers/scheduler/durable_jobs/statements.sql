@@ -11,7 +11,8 @@ select job, id::text, attempt, input::text, key, created_at, steps::text
 from headwater_jobs.take_functions($1::text[], $2::int[], pg_catalog.make_interval(secs => $3::float8))
 
 -- name: next_due
-select extract(epoch from headwater_jobs.next_due($1::text[]))::float8
+-- In how many seconds by the clock of the database, which decides what is due.
+select extract(epoch from headwater_jobs.next_due($1::text[]) - pg_catalog.clock_timestamp())::float8
 
 -- name: write
 select headwater_jobs.write_reports($1::jsonb)
