@@ -536,7 +536,7 @@ $$;
 
 -- Write reports, each {"run", "attempt", "report"}, in one transaction; return what each means, as write_report.
 create or replace function headwater_jobs.write_reports(reports jsonb) returns text[]
-language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '100ms' as $$
 declare
   written jsonb;
   meanings text[] := '{}';

@@ -201,7 +201,8 @@ class DurableJobs:
         self._extend_at = now + _LEASE_S / 3
         report = msgspec.json.encode({"op": "extend", "after_s": _LEASE_S})
         for calls in self._running.values():
-            self._writer.put(calls.run.id, calls.run.attempt, report)
+            written = self._writer.put(calls.run.id, calls.run.attempt, report)
+            written.add_done_callback(_take_outcome)
 
     async def _next_s(self) -> float:
         """Return in how many seconds something may be due."""
@@ -245,6 +246,12 @@ class DurableJobs:
         if problem and problem != self._problem:
             observe(DurableJobsStopped(problem))
         self._problem = problem
+
+
+def _take_outcome(extended: "asyncio.Future[str]") -> None:
+    """Take the error of a lease that could not be extended: it is extended again in time, or the run is taken again."""
+    if not extended.cancelled():
+        extended.exception()
 
 
 def _definitions(jobs: Mapping[str, FunctionJob]) -> str:

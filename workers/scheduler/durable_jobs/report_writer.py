@@ -1,7 +1,7 @@
 """Writes reports about runs through the leader's session: those that arrive while a statement runs are written together by the next one.
 
-A report is acknowledged when it is committed. One that the database refuses is tried alone, so that it holds up no other; one that meets
-a lock of the project's, or a statement's time limit, is tried again.
+A report is acknowledged when it is committed. Where the database refuses reports together, each is tried alone, so that one that cannot be
+written holds up no other; those of the same run behind it are refused with it. `is_passing` tells whether trying again may help.
 """
 
 import asyncio
@@ -19,9 +19,13 @@ _MOST_AT_ONCE = 200
 _MOST_BYTES_AT_ONCE = 8 * 1024 * 1024
 _MOST_WAITING = 64 * 1024 * 1024
 """Bytes of reports that wait, beyond which no answer is read on."""
-_PASSING = frozenset({"40001", "40P01", "53200", "53300", "55P03", "57014"})
-"""Codes of what passes: serialization, deadlock, memory, connections, a lock, a time limit."""
-_PAUSE_S = 0.5
+_LASTING = ("0A", "21", "22", "23", "42", "54", "P0")
+"""Classes of errors that what is reported causes itself. Others pass: a lock, a time limit, a full disk, a server that stops."""
+
+
+def is_passing(error: DatabaseError) -> bool:
+    """Return whether a report that was refused with this error may be written later."""
+    return not error.code.startswith(_LASTING)
 
 
 class _WaitingReport(NamedTuple):
@@ -61,16 +65,15 @@ class ReportWriter:
             if not batch:
                 self._has_some.clear()
                 self._is_idle.set()
-                continue
-            if not await self._write(batch) and not (len(batch) > 1 and await self._write_alone(batch)):
-                await asyncio.sleep(_PAUSE_S)  # a lock is in the way, or the server is short of something
+            elif (error := await self._write(batch)) is not None:
+                await self._write_alone(batch, error)
 
     async def has_room(self) -> None:
         """Return when what waits is short enough to read more of an answer."""
         await self._has_room.wait()
 
     async def flush(self) -> None:
-        """Return when everything is written."""
+        """Return when everything is written, or was refused."""
         await self._is_idle.wait()
 
     def _next(self) -> list[_WaitingReport]:
@@ -83,41 +86,34 @@ class ReportWriter:
             batch.append(report)
         return batch
 
-    async def _write(self, batch: list[_WaitingReport]) -> bool:
-        """Write the first reports in one transaction; return whether they are done with."""
+    async def _write(self, batch: list[_WaitingReport]) -> DatabaseError | None:
+        """Write the first reports that wait in one transaction; return the error that refuses them all."""
         text = b"[" + b",".join(report.encoded for report in batch) + b"]"
         try:
             [(meanings,)] = await self._leadership.ask(DURABLE_JOBS["write"], text.decode())
         except DatabaseError as error:
-            if len(batch) > 1 or error.code in _PASSING:
-                return False
-            self._done(batch[0], error)
-            return True
-        for report, meaning in zip(batch, meanings, strict=True):
-            self._done(report, meaning)
-        return True
+            return error
+        for meaning in meanings:
+            self._done(meaning)
+        return None
 
-    def _done(self, report: _WaitingReport, outcome: str | DatabaseError) -> None:
-        self._waiting.popleft()
+    async def _write_alone(self, batch: list[_WaitingReport], error: DatabaseError) -> None:
+        """Write reports one by one; those behind a refused one of their run are refused with it."""
+        refused: dict[str, DatabaseError] = {batch[0].run: error} if len(batch) == 1 else {}
+        for report in batch:
+            failure = refused.get(report.run) or await self._write([report])
+            if failure is not None:
+                refused[report.run] = failure
+                self._done(failure)
+
+    def _done(self, outcome: str | DatabaseError) -> None:
+        report = self._waiting.popleft()
         self._size -= len(report.encoded)
         if self._size <= _MOST_WAITING:
             self._has_room.set()
-        _set(report, outcome)
-
-    async def _write_alone(self, batch: list[_WaitingReport]) -> bool:
-        """Write reports one by one; one that cannot be written now goes to the end, and those of its run behind it."""
-        left: list[_WaitingReport] = []
-        for report in batch:
-            if any(report.run == other.run for other in left) or not await self._write([report]):
-                left.append(self._waiting.popleft())
-        self._waiting.extend(left)
-        return not left
-
-
-def _set(report: _WaitingReport, outcome: str | DatabaseError) -> None:
-    if report.written.done():  # its task was cancelled meanwhile
-        return
-    if isinstance(outcome, DatabaseError):
-        report.written.set_exception(outcome)
-    else:
-        report.written.set_result(outcome)
+        if report.written.done():  # its task was cancelled meanwhile
+            return
+        if isinstance(outcome, DatabaseError):
+            report.written.set_exception(outcome)
+        else:
+            report.written.set_result(outcome)

@@ -14,13 +14,14 @@ from enum import Enum
 
 import msgspec
 
+from broker.backoff import Backoff
 from broker.requests.call import PoolReply
 from schemas.errors import ApiError, OutcomeUnknown, Unavailable
 from schemas.functions.errors import PROCESS_ENDED
 from schemas.http import header
 from workers.database.errors import DatabaseError
 from workers.http_client.retry_after import requested_pause_s
-from workers.scheduler.durable_jobs.report_writer import ReportWriter
+from workers.scheduler.durable_jobs.report_writer import ReportWriter, is_passing
 from workers.scheduler.durable_jobs.reports import (
     ANSWER_LIMIT,
     ENDINGS,
@@ -39,6 +40,9 @@ OpenCall = Callable[[str, bytes], Awaitable[PoolReply]]
 _AWAY_S = 2.0
 """Pause after a call that reached no worker of functions."""
 _GONE = "gone"
+_SUSPEND, _SUSPEND_NOW = b'{"op":"suspend"}', b'{"op":"suspend","after_s":0}'
+_FIRST_RETRY_S, _LAST_RETRY_S = 0.2, 5.0
+"""Pauses before a report that could not be written is put again."""
 
 
 class RunEnding(Enum):
@@ -78,14 +82,16 @@ class RunCalls:
                 if ending is not None:
                     return ending
         except asyncio.CancelledError:
-            self._put(op="return")  # written by `ReportWriter.flush`, or the lease ends by itself
+            self._writer.put(
+                self.run.id, self.run.attempt, b'{"op":"return"}'
+            )  # else the next leader takes it
             raise
 
     async def _step_on(self) -> RunEnding | None:
         try:
             return await self._one_call()
         except Unavailable:
-            await self._put(op="return", after_s=_AWAY_S)
+            await self._store(op="return", after_s=_AWAY_S)
             return RunEnding.AWAY
         except OutcomeUnknown as error:
             failure = _CallFailed(str(error))
@@ -99,51 +105,78 @@ class RunCalls:
             failure = error
         self.error = str(failure)
         more = {} if failure.after_s is None else {"after_s": failure.after_s}
-        meaning = await self._put(op="fail", error=self.error, is_final=failure.is_final, **more)
-        return RunEnding.GONE if meaning == _GONE else RunEnding.FAILED
+        is_gone = await self._store(op="fail", error=self.error, is_final=failure.is_final, **more)
+        return RunEnding.GONE if is_gone else RunEnding.FAILED
 
     async def _one_call(self) -> RunEnding | None:
         """Call once and write its reports; return None if steps were finished and it may go on at once."""
         answer = await self._call(self.run.job, call_body(self.run, self._stored))
-        written: list[tuple[RunReport, asyncio.Future[str]]] = []
-        ending: RunReport | None = None
+        written: list[tuple[bytes, asyncio.Future[str]]] = []
+        reports: list[RunReport] = []
+        ending: tuple[RunReport, bytes] | None = None
+        failure: ApiError | InvalidReport | _CallFailed | None = None
         try:
             _check(answer)
             async with aclosing(_lines(answer)) as lines:
                 async for line in lines:
                     await self._writer.has_room()
                     report = parse_report(line)
-                    if report.op in ("continue", "suspend"):
-                        ending = report
-                        break
-                    written.append((report, self._writer.put(self.run.id, self.run.attempt, line)))
                     if report.op in ENDINGS:
-                        ending = report
+                        ending = report, line
                         break
+                    reports.append(report)
+                    written.append((line, self._writer.put(self.run.id, self.run.attempt, line)))
+        except (ApiError, InvalidReport, _CallFailed) as error:
+            failure = error  # what was reported before it is stored first
         finally:
             await answer.close()
-            meanings = await asyncio.gather(*(future for _, future in written), return_exceptions=True)
-        for meaning in meanings:
-            if isinstance(meaning, BaseException):
-                raise meaning
-        if _GONE in meanings:
+        if await self._stored_all(written):
             return RunEnding.GONE
-        self._note([report for report, _ in written])
+        self._note(reports)
+        if failure is not None:
+            raise failure
         if ending is None:
             raise _CallFailed("its answer was cut off")
-        match ending.op:
-            case "finish":
-                return RunEnding.WRITTEN
-            case "fail":
-                self.error = ending.error
-                return RunEnding.FAILED
-            case "continue" if not self.is_stopping and all(report.op == "step" for report, _ in written):
-                return None
-            case "continue":
-                meaning = await self._put(op="suspend", after_s=0)
-            case _:
-                meaning = await self._put(op="suspend")
-        return RunEnding.GONE if meaning == _GONE else RunEnding.WRITTEN
+        last, line = ending
+        is_whole = all(report.op == "step" for report in reports)
+        if last.op == "continue" and is_whole and not self.is_stopping:
+            return None
+        if last.op in ("continue", "suspend"):
+            line = _SUSPEND_NOW if last.op == "continue" else _SUSPEND
+        if await self._stored_all([(line, self._writer.put(self.run.id, self.run.attempt, line))]):
+            return RunEnding.GONE
+        self.error = last.error
+        return RunEnding.FAILED if last.op == "fail" else RunEnding.WRITTEN
+
+    async def _stored_all(self, written: list[tuple[bytes, "asyncio.Future[str]"]]) -> bool:
+        """Wait until reports are stored, and return whether the run is gone. What may be written later is put again.
+
+        Raises: DatabaseError for a report that cannot be stored.
+        """
+        backoff = Backoff(_FIRST_RETRY_S, _LAST_RETRY_S)
+        while written:
+            outcomes = await asyncio.gather(*(future for _, future in written), return_exceptions=True)
+            if _GONE in outcomes:
+                return True
+            for outcome in outcomes:
+                if isinstance(outcome, BaseException) and not (
+                    isinstance(outcome, DatabaseError) and is_passing(outcome)
+                ):
+                    raise outcome
+            left = [
+                line
+                for (line, _), outcome in zip(written, outcomes, strict=True)
+                if isinstance(outcome, DatabaseError)
+            ]
+            if left:
+                await backoff.wait()
+            written = [(line, self._writer.put(self.run.id, self.run.attempt, line)) for line in left]
+        return False
+
+    async def _store(self, **report: object) -> bool:
+        """Write a report of our own, and return whether the run is gone."""
+        line = msgspec.json.encode(report)
+        return await self._stored_all([(line, self._writer.put(self.run.id, self.run.attempt, line))])
 
     def _note(self, reports: list[RunReport]) -> None:
         for report in reports:
@@ -151,9 +184,6 @@ class RunCalls:
                 self.steps += 1
                 self._stored[report.name] = finished_step(report)
                 self.size += len(bytes(report.result))
-
-    def _put(self, **report: object) -> "asyncio.Future[str]":
-        return self._writer.put(self.run.id, self.run.attempt, msgspec.json.encode(report))
 
 
 def _check(answer: PoolReply) -> None:

@@ -196,6 +196,31 @@ async def test_a_runner_that_was_passed_by_or_cancelled_writes_nothing_and_a_sto
     assert (await ended(scheduler_pool, returned))["attempt"] == 3  # before the lease of the second was over
 
 
+async def test_a_report_that_cannot_be_written_now_is_written_later_and_holds_up_no_other_run(
+    scheduler_pool: SchedulerPool, function: JobFunction, begin: Begin
+):
+    await scheduler_pool.admin.execute("""
+        create function public.fill() returns trigger language plpgsql as $$
+        begin
+          if new.name = 's2' and (select key from headwater_jobs.runs where id = new.run) = 'full' then
+            raise exception 'No space left on device' using errcode = 'disk_full';
+          end if;
+          return new;
+        end $$;
+        create trigger fill before insert on headwater_jobs.steps for each row execute function public.fill();
+    """)
+    begin(settings(retries=0))
+    full = await started(scheduler_pool, "{}", "full")
+    await scheduler_pool.until("select from headwater_jobs.steps where run = $1::text::uuid", full)
+    await ended(scheduler_pool, await started(scheduler_pool))
+    assert (await ended(scheduler_pool, full, "running"))["failures"] == 0
+    await scheduler_pool.admin.execute("drop trigger fill on headwater_jobs.steps")
+
+    row = await ended(scheduler_pool, full)
+    assert (row["attempt"], row["steps"]) == (1, 3)
+    assert len(function.calls) == 8  # no step was done again
+
+
 async def test_a_run_is_repeated_from_a_step_and_what_was_before_is_not_done_again(
     scheduler_pool: SchedulerPool, function: JobFunction, begin: Begin
 ):
