@@ -9,7 +9,7 @@ import re
 from msgspec import Struct, field
 
 from schemas.functions.variables import variable_fault
-from schemas.settings.functions import FunctionQueue, FunctionSettings
+from schemas.settings.functions import FunctionJob, FunctionQueue, FunctionSettings
 
 MANIFEST = "manifest.json"
 MOST_PACKED = 20 * 1024 * 1024
@@ -57,6 +57,8 @@ class ListedFunction(Struct, frozen=True):
     """Bytes of its bundle."""
     queue: FunctionQueue | None = None
     """The queue that it consumes."""
+    job: FunctionJob | None = None
+    """The durable job that it is."""
 
 
 class SourceFile(Struct, frozen=True):

@@ -20,6 +20,7 @@ from schemas.settings.certificate_checks import certificate_fault, with_domain
 from schemas.settings.drain_checks import drain_fault
 from schemas.settings.functions import POLICIES
 from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
+from schemas.settings.job_checks import jobs_fault
 from schemas.settings.queue_checks import consumers_fault
 from schemas.settings.realtime import MIB, RealtimeSettings
 from schemas.settings.spelling import KeySpelling
@@ -58,6 +59,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
         or storage_fault(settings.storage)
         or backup_fault(settings.backup)
         or consumers_fault(settings.functions)
+        or jobs_fault(settings.functions)
         or drain_fault(settings.logs.drain, are_stored=settings.log.store.enabled)
     )
     if fault:

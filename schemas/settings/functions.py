@@ -33,6 +33,21 @@ class FunctionQueue(Struct, frozen=True):
     """Messages that succeeded are moved to the queue's archive. Off: they are deleted."""
 
 
+class FunctionJob(Struct, frozen=True):
+    """[functions.<name>.job]: the function is a durable job (docs/queues-and-jobs.md). Its `schedule` starts a run instead of calling it."""
+
+    enabled: bool = False
+    """The function is a job: it is called for its runs, by `headwater:jobs`."""
+    events: list[str] = field(default_factory=list)
+    """Names of events that start a run, at most 20."""
+    concurrency: Count = 10
+    """Runs that it works on at a time, at most 500."""
+    retries: Amount = 4
+    """How often a step that failed is tried again, and an attempt that ended between two steps."""
+    backoff: str = "10s"
+    """Pause before the first retry; it doubles with each, up to an hour."""
+
+
 class FunctionSettings(Struct, frozen=True):
     """[functions.<name>]: one function. Paths are relative to the folder of `config.toml`."""
 
@@ -54,6 +69,8 @@ class FunctionSettings(Struct, frozen=True):
     """Time zone of the schedule."""
     queue: FunctionQueue = field(default_factory=FunctionQueue)
     """The queue whose messages it gets."""
+    job: FunctionJob = field(default_factory=FunctionJob)
+    """The function is a durable job."""
     memory_mb: Count | None = None
     """Memory of one of its processes. Unset: as `edge_runtime.memory_mb`."""
     cpu_ms: Count | None = None

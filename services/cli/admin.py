@@ -164,7 +164,7 @@ def _print_link(data: Path | None, project: Path | None, secret: str) -> None:
     click.echo(sign_in_address(studio, secret))
 
 
-def operate(data: Path | None, project: Path | None, operation: str, **arguments: object) -> Any:
+def operate(data: Path | None, project: Path | None, operation: str, /, **arguments: object) -> Any:
     """Run an operation in the worker layer; exit with its message if it is refused."""
     folder, state = running_platform(data, project)
     try:

@@ -32,6 +32,7 @@ COMMANDS = (
     "functions",
     "webhooks",
     "queues",
+    "jobs",
     "secrets",
     "keys",
     "admin",

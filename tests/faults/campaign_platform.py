@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from tests.faults.events_out import STEPS_FUNCTION
 from tests.faults.jobs import Receivers
 from tests.platform import Platform, free_port, headwater
 
@@ -125,6 +126,9 @@ def _write_project(folder: Path) -> None:
     work = folder / "supabase" / "functions" / "work"
     work.mkdir()
     (work / "index.ts").write_text(_WORK)
+    steps = folder / "supabase" / "functions" / "steps"
+    steps.mkdir()
+    (steps / "index.ts").write_text(STEPS_FUNCTION)
     (folder / "supabase" / "config.toml").write_text(_CONFIG)
 
 

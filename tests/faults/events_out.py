@@ -1,8 +1,9 @@
-"""Events that leave a campaign's platform: a webhook of rows, and messages of a queue that a function consumes. Setting up and counting."""
+"""Events that leave a campaign's platform: a webhook of rows, messages of a queue that a function consumes, and runs of a durable job. Setting up and counting."""
 
 import asyncio
 import json
 import time
+from collections import Counter
 
 import asyncpg
 
@@ -14,13 +15,33 @@ from tests.workers.management.operations.conftest import administrator
 
 _SETTLE_S = 90.0
 _CONSUMER = {"queue": "work", "archive": True, "visibility": "5s", "retries": 1000, "backoff": "200ms"}
-ENVIRONMENT = {"HEADWATER_FUNCTIONS": json.dumps({"work": {"queue": _CONSUMER}})}
-"""Settings under which the function `work` consumes the queue `work`."""
+_JOB = {"enabled": True, "retries": 1000, "backoff": "200ms", "concurrency": 20}
+ENVIRONMENT = {"HEADWATER_FUNCTIONS": json.dumps({"work": {"queue": _CONSUMER}, "steps": {"job": _JOB}})}
+"""Settings under which the function `work` consumes the queue `work`, and the function `steps` is a durable job."""
+STEPS_FUNCTION = """
+import { job } from "headwater:jobs";
+const key = Deno.env.get("SUPABASE_SERVICE_ROLE_KEY")!;
+const headers = { apikey: key, authorization: `Bearer ${key}`, "content-type": "application/json", prefer: "return=minimal" };
+Deno.serve(job(async ({ input, step, sleep }) => {
+  for (let n = 0; n < 3; n++) {
+    await step(`effect ${n}`, async ({ id }) => {
+      const body = JSON.stringify({ mark: input.mark, n, id });
+      const answer = await fetch(`${Deno.env.get("SUPABASE_URL")}/rest/v1/step_effects`, { method: "POST", headers, body });
+      if (!answer.ok) throw new Error(await answer.text());
+      return n;
+    });
+    if (n === 1) await sleep("pause", "1s");
+  }
+}));
+"""
 _SETUP = """
 select pgmq.create('work');
+create table public.step_effects (mark int8, n int, id text);
+grant insert on public.step_effects to service_role;
 create function public.pass_on() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform pgmq.send('work', new.message);
+  perform headwater_jobs.start('steps', jsonb_build_object('mark', new.message -> 'id'), new.message ->> 'id');
   return null;
 end $$;
 create trigger pass_on after insert on pgmq.q_marks for each row execute function public.pass_on();
@@ -28,7 +49,11 @@ create trigger pass_on after insert on pgmq.q_marks for each row execute functio
 
 
 def prepare(platform: Platform, receivers: Receivers) -> None:
-    """Add the webhook, and pass each message of the clients' queue on to the one that the function consumes."""
+    """Add the webhook, and pass each message of the clients' queue on: to the queue that a function consumes, and to a run of a job."""
+    deadline = time.monotonic() + _SETTLE_S
+    while "steps" not in platform.psql("select name from headwater_jobs.jobs"):
+        assert time.monotonic() < deadline, "the scheduler does not know the job"
+        time.sleep(0.1)  # between two questions: nothing announces it
     platform.psql(_SETUP)
     owner = administrator(platform, "campaign", "--rights", "owner", "--write")
     wish = {"name": "marks", "url": receivers.events_url, "table": "marks", "events": ["insert"]}
@@ -40,7 +65,11 @@ async def count_events(database: asyncpg.Connection, ledger: Ledger, receivers: 
     """Wait a while until everything is there, then compare."""
     deadline = time.monotonic() + _SETTLE_S
     while True:
-        counts = [await _webhook(database, receivers), await _messages(database, ledger)]
+        counts = [
+            await _webhook(database, receivers),
+            await _messages(database, ledger),
+            await _steps(database, ledger),
+        ]
         if not any(each.lost for each in counts) or time.monotonic() > deadline:
             return counts
         await asyncio.sleep(1)  # between two questions: the campaign runs for minutes
@@ -70,4 +99,24 @@ async def _messages(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
     tries = await database.fetchval("select coalesce(sum(read_ct - 1), 0)::int8 from pgmq.a_work")
     return JobCounts(
         "messages that a function consumed", len(found), lost, doubled, remark=f"{tries} further attempts"
+    )
+
+
+async def _steps(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
+    """A message that was acknowledged has started one run, which has stored three steps; an effect that is repeated has the same id."""
+    whole = await database.fetch(
+        "select (input ->> 'mark')::int8 from headwater_jobs.runs where status = 'done'"
+        " and 3 = (select count(*) from headwater_jobs.steps where run = runs.id and kind = 'step' and status = 'done')"
+    )
+    found = [int(row[0]) for row in whole]
+    effects = await database.fetch(
+        "select mark, n, count(distinct id), count(*) from public.step_effects group by mark, n"
+    )
+    lost = ledger.ids(QUEUE, Meaning.ACKNOWLEDGED) - set(found)
+    lost |= set(found) - {int(row[0]) for row in effects if row[1] == 2}  # stored, and not done
+    doubled = {int(row[0]) for row in effects if row[2] > 1}
+    doubled |= {mark for mark, times in Counter(found).items() if times > 1}
+    again = sum(row[3] - 1 for row in effects)
+    return JobCounts(
+        "steps of a durable job", len(found) * 3, lost, doubled, remark=f"{again} came again with their id"
     )

@@ -457,6 +457,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/rest/respond.py": {
         "int(result.status)": PATTERN,
     },
+    "workers/scheduler/durable_jobs/durable_jobs.py": {
+        "float(Duration(job.backoff))": "checked when the setting was read, or the function deployed",
+    },
     "workers/scheduler/jobs.py": {
         "int((await self._leadership.ask(JOBS['take_over']))[0][0])": DATABASE,
         "int(due.key.removeprefix(PREFIX))": DATABASE,

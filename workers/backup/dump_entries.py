@@ -33,7 +33,7 @@ _LEFT_OUT = (
 )
 _LAST = re.compile(r"(EVENT TRIGGER|PUBLICATION)\b")
 RIGHTS = ("ACL", "DEFAULT ACL")
-_PLATFORM_STATE = ("headwater", "net")
+_PLATFORM_STATE = ("headwater", "headwater_jobs", "net")
 """Schemas whose rows describe the state of this platform, not of the saved one."""
 _PARTITION = re.compile(r"realtime messages_\d")
 _PLATFORM_TRIGGERS = ("auth users headwater_webhooks", "storage events_outbox headwater_webhooks")

@@ -1,8 +1,8 @@
-"""The effective schedules and queues of functions: from the settings, and from deployed functions.
+"""The effective schedules, queues and durable jobs of functions: from the settings, and from deployed functions.
 
     start of a term, an event of functions, once a minute --> query the functions pool --> schedules by key, queues --> on_change
 
-- `schedule` and `queue` in `config.toml` apply to the function of that name, unless its deployment sets others.
+- `schedule`, `queue` and `job` in `config.toml` apply to the function of that name, unless its deployment sets others.
   Those of a deployed function that is switched off are removed.
 - Workers apply a deployment one after another and any of them may answer: so an event is followed by several queries.
 - While no functions worker answers, the last known schedules stay.
@@ -22,7 +22,7 @@ from schemas.errors import ApiError
 from schemas.functions.deployments import ListedFunction
 from schemas.http import Request
 from schemas.schedules import InvalidSchedule, Schedule, parse_schedule
-from schemas.settings.functions import FunctionQueue, FunctionSettings
+from schemas.settings.functions import FunctionJob, FunctionQueue, FunctionSettings
 from schemas.settings.tree import Settings
 from workers.scheduler.functions import PREFIX
 from workers.scheduler.observations import ScheduleUnreadable
@@ -51,6 +51,8 @@ class FunctionSchedules:
         self.schedules: Mapping[str, Schedule] = _read(self._configured)
         self._own_queues = configured_queues(settings.functions) if self._is_on else {}
         self.queues: Mapping[str, FunctionQueue] = self._own_queues
+        self._own_jobs = configured_jobs(settings.functions) if self._is_on else {}
+        self.durable_jobs: Mapping[str, FunctionJob] = self._own_jobs
 
     async def follow(self) -> None:
         """Keep the schedules up to date until cancelled."""
@@ -82,15 +84,16 @@ class FunctionSchedules:
             listed = await self._listed()
         except (ApiError, msgspec.MsgspecError):
             return
-        texts, queues = (
+        texts, queues, durable_jobs = (
             effective_schedules(self._configured, listed),
             effective_queues(self._own_queues, listed),
+            effective_jobs(self._own_jobs, listed),
         )
         if texts != self._texts:
             self._texts, self.schedules = texts, _read(texts)
-        elif queues == self.queues:
+        elif queues == self.queues and durable_jobs == self.durable_jobs:
             return
-        self.queues = queues
+        self.queues, self.durable_jobs = queues, durable_jobs
         self._on_change()
 
     async def _listed(self) -> list[ListedFunction]:
@@ -147,6 +150,28 @@ def effective_queues(
         elif function.status == "off":
             queues.pop(function.name, None)
     return queues
+
+
+def configured_jobs(functions: Mapping[str, FunctionSettings]) -> dict[str, FunctionJob]:
+    """Return the functions that are durable jobs by the settings (pure)."""
+    return {
+        name: function.job
+        for name, function in functions.items()
+        if function.enabled and function.job.enabled
+    }
+
+
+def effective_jobs(
+    configured: Mapping[str, FunctionJob], listed: Iterable[ListedFunction]
+) -> dict[str, FunctionJob]:
+    """Return the functions that are durable jobs: those of deployments replace those of the settings (pure)."""
+    jobs = dict(configured)
+    for function in listed:
+        if function.status == "deployed" and function.job is not None:
+            jobs[function.name] = function.job
+        elif function.status == "off":
+            jobs.pop(function.name, None)
+    return jobs
 
 
 def _read(written: Mapping[str, ScheduleText]) -> dict[str, Schedule]:

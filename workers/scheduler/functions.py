@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from broker.observability.observe import observe
-from broker.requests.call import Calls
+from broker.requests.call import Calls, PoolReply
 from broker.subjects import FUNCTIONS
 from schemas.caller import ServiceCaller
 from schemas.errors import ApiError, Unavailable
@@ -21,6 +21,8 @@ from workers.scheduler.statements import JOBS
 from workers.scheduler.timetable import DueRun
 
 PREFIX = "function "
+JOB_KEY = "x-headwater-job"
+"""Header of the calls of a durable job: a secret key, by which `headwater:jobs` knows the platform."""
 _LONGEST_ANSWER = 1024 * 1024
 _AGENT = "headwater-scheduler"
 
@@ -65,15 +67,22 @@ class FunctionCalls:
         else:
             observe(FunctionCallFailed(name, f"it answered with status {status}"))
 
-    async def send(self, name: str, body: bytes) -> FunctionAnswer:
-        """Call a function with a JSON body and return its answer, of whose body a mebibyte is read. Raises: ApiError."""
-        answer = await self._calls.call(FUNCTIONS, service_call(name, body, self._settings, self._new_id()))
+    async def open(self, name: str, body: bytes, **headers: str) -> PoolReply:
+        """Call a function with a JSON body and return its answer, to be closed. Raises: ApiError; Unavailable if no worker took it."""
+        request = service_call(name, body, self._settings, self._new_id(), **headers)
+        answer = await self._calls.call(FUNCTIONS, request)
         response = answer.response
         if response.rejected_by or (
             response.status == TooBusy.status and TooBusy.code.encode() in response.body
         ):
             await answer.close()
             raise Unavailable("the workers of functions are overloaded")
+        return answer
+
+    async def send(self, name: str, body: bytes) -> FunctionAnswer:
+        """Call a function with a JSON body and return its answer, of whose body a mebibyte is read. Raises: ApiError."""
+        answer = await self.open(name, body)
+        response = answer.response
         received = bytearray(response.body)
         try:
             if answer.chunks is not None:
@@ -97,9 +106,9 @@ def scheduled_call(name: str, moment: float, settings: Settings, id: str) -> Req
     return service_call(name, msgspec.json.encode({"scheduled_at": at}), settings, id)
 
 
-def service_call(name: str, body: bytes, settings: Settings, id: str) -> Request:
+def service_call(name: str, body: bytes, settings: Settings, id: str, **more: str) -> Request:
     """Return a call of a function by the platform: POST of JSON with the service key (pure)."""
-    headers = {"content-type": "application/json", "user-agent": _AGENT, "x-request-id": id}
+    headers = {"content-type": "application/json", "user-agent": _AGENT, "x-request-id": id, **more}
     return Request(
         id=id,
         method="POST",

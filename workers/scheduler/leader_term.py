@@ -14,9 +14,11 @@ from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership, LeadershipLost
 from workers.http_client.client import HttpClient
+from workers.scheduler.durable_jobs.durable_jobs import CHANNEL as DURABLE_JOBS_CHANNEL
+from workers.scheduler.durable_jobs.durable_jobs import DurableJobs
 from workers.scheduler.function_schedules import FunctionSchedules
+from workers.scheduler.functions import JOB_KEY, FunctionCalls
 from workers.scheduler.functions import PREFIX as FUNCTION
-from workers.scheduler.functions import FunctionCalls
 from workers.scheduler.http_requests import CHANNEL as WAITING_CHANNEL
 from workers.scheduler.http_requests import HttpExchange
 from workers.scheduler.jobs import Jobs
@@ -54,6 +56,13 @@ class SchedulerTerm:
         self._functions = FunctionCalls(leadership, calls, settings)
         self._of_functions = FunctionSchedules(connection, calls, settings, self._change_functions)
         self._queues = QueueConsumers(leadership, url, self._functions.send, self._wake_clock)
+        job_key = {JOB_KEY: settings.auth.secret_key.reveal()}
+        self._durable_jobs = DurableJobs(
+            leadership,
+            lambda name, body: self._functions.open(name, body, **job_key),
+            float(settings.scheduler.keep_runs),
+            self._wake_clock,
+        )
         self._sender = NetSender(leadership, outgoing, settings.net)
         self._waiting = HttpExchange(leadership, outgoing, settings.net)
         self._lines = RunQueues(
@@ -79,7 +88,9 @@ class SchedulerTerm:
         await self._leadership.listen(NET_CHANNEL, self._sender.wake)
         await self._leadership.listen(WAITING_CHANNEL, self._waiting.wake)
         await self._leadership.listen(QUEUES_CHANNEL, self._queues.wake)
+        await self._leadership.listen(DURABLE_JOBS_CHANNEL, self._durable_jobs.wake)
         self._queues.update(self._of_functions.queues)
+        self._durable_jobs.update(self._of_functions.durable_jobs)
         try:
             await self._leadership.work(
                 self._tick,
@@ -90,12 +101,15 @@ class SchedulerTerm:
                 self._waiting.take_all,
                 self._waiting.write_replies,
                 self._queues.run,
+                self._durable_jobs.run,
+                self._durable_jobs.write,
             )
         finally:
             await self._lines.stop()
             await self._sender.stop()
             await self._waiting.stop()
             await self._queues.stop()
+            await self._durable_jobs.stop()
 
     def _change(self) -> None:
         self._is_changed = True
@@ -103,6 +117,7 @@ class SchedulerTerm:
 
     def _change_functions(self) -> None:
         self._queues.update(self._of_functions.queues)
+        self._durable_jobs.update(self._of_functions.durable_jobs)
         self._change()
 
     def _wake_clock(self) -> None:
@@ -130,11 +145,12 @@ class SchedulerTerm:
             self._sender.finish(within_s),
             self._waiting.finish(within_s),
             self._queues.finish(within_s),
+            self._durable_jobs.finish(within_s),
         )
 
     async def _sleep(self) -> None:
         moment = self._timetable.next_moment()
-        self._next_due.write(_earlier(moment, self._queues.due_at))
+        self._next_due.write(_earliest(moment, self._queues.due_at, self._durable_jobs.due_at))
         pause_s = None if moment is None else min(max(moment - self._clock(), 0.001), _LOOK_S)
         try:
             async with asyncio.timeout(pause_s):
@@ -157,9 +173,14 @@ class SchedulerTerm:
                 self._lines.put(DueRun(key, self._clock()))
 
     async def _run(self, due: DueRun) -> None:
-        runner = self._functions if due.key.startswith(FUNCTION) else self._jobs
+        function = due.key.removeprefix(FUNCTION)
         try:
-            await runner.run(due)
+            if function == due.key:
+                await self._jobs.run(due)
+            elif self._durable_jobs.is_job(function):
+                await self._durable_jobs.start_scheduled(due, function)
+            else:
+                await self._functions.run(due)
             await self._sweep_at_times()
         except DatabaseError:
             self._change()  # the table may be gone: read the schedules again
@@ -172,6 +193,5 @@ class SchedulerTerm:
             await self._jobs.sweep()
 
 
-def _earlier(one: float | None, other: float | None) -> float | None:
-    moments = [moment for moment in (one, other) if moment is not None]
-    return min(moments, default=None)
+def _earliest(*moments: float | None) -> float | None:
+    return min((moment for moment in moments if moment is not None), default=None)

@@ -166,3 +166,26 @@ class QueueConsumerCrashed(Observation, frozen=True):
 
     level: ClassVar[str] = "error"
     traceback: str
+
+
+class DurableJobsStopped(Observation, frozen=True):
+    """Runs of durable jobs are not taken, for the reason given; it is tried again."""
+
+    level: ClassVar[str] = "error"
+    reason: str
+
+
+class DurableRunFailed(Observation, frozen=True):
+    """An attempt of a run of a durable job failed; the run is tried again, or has failed if it did so too often (`headwater jobs show`)."""
+
+    level: ClassVar[str] = "warning"
+    job: str
+    run: str
+    reason: str
+
+
+class DurableJobsCrashed(Observation, frozen=True):
+    """Working on a run of a durable job failed because of an error in our own code; it is taken again when its lease is over."""
+
+    level: ClassVar[str] = "error"
+    traceback: str

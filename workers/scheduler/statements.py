@@ -2,6 +2,7 @@
 
 from workers.sql.files import read_statements
 
+DURABLE_JOBS = read_statements("workers.scheduler.durable_jobs", "statements.sql")
 JOBS = read_statements("workers.scheduler", "jobs.sql")
 NET = read_statements("workers.scheduler", "net_requests.sql")
 QUEUES = read_statements("workers.scheduler.queues", "statements.sql")

@@ -35,6 +35,7 @@ def test_stored_senders_secrets_and_hooks_elsewhere_are_left_out():
 
 KEPT = {
     "dismissed_findings": "findings of the advisors about the schema, which the branch has too",
+    "jobs": "which durable jobs there are; in a branch no run of the parent's is left",
     "queue_consumers": "which consumers are paused; in a branch none runs",
     "stored_settings": "sealed anew, without those that a branch does not take over",
 }
@@ -45,7 +46,9 @@ def test_each_table_of_the_platform_is_emptied_or_kept_for_a_reason() -> None:
     migrations = Path(__file__).parents[3] / "schemas" / "migrations"
     texts = [path.read_text() for path in migrations.rglob("*.sql")]
     tables = {
-        name for text in texts for name in re.findall(r"create table if not exists headwater\.(\w+)", text)
+        name
+        for text in texts
+        for name in re.findall(r"create table if not exists headwater(?:_jobs)?\.(\w+)", text)
     }
     emptying = read_statements("workers.branches", "prepare_copy.sql")["empty_own_tables"]
 

@@ -20,14 +20,16 @@ from schemas.events import FunctionsChanged
 from schemas.functions.deployments import ListedFunction
 from schemas.http import Request, Response
 from schemas.schedules import CalendarSchedule, IntervalSchedule
-from schemas.settings.functions import EdgeRuntime, FunctionQueue, FunctionSettings
+from schemas.settings.functions import EdgeRuntime, FunctionJob, FunctionQueue, FunctionSettings
 from schemas.settings.tree import Settings
 from tests.broker.server import running_server
 from tests.workers.scheduler.scheduler_pool import SchedulerPool
 from workers.scheduler.function_schedules import (
     FunctionSchedules,
+    configured_jobs,
     configured_queues,
     configured_schedules,
+    effective_jobs,
     effective_queues,
     effective_schedules,
 )
@@ -210,7 +212,7 @@ async def test_a_deployed_function_is_called_once_for_each_moment_by_either_sche
     assert {each.path for each in pool.called} == {"/tidy"}
 
 
-def test_queues_of_deployments_replace_those_of_the_settings():
+def test_queues_and_jobs_of_deployments_replace_those_of_the_settings():
     queue = FunctionQueue("mail")
     configured = configured_queues({
         "a": FunctionSettings(queue=queue), "b": FunctionSettings(queue=FunctionQueue("b")), "none": FunctionSettings(),
@@ -227,3 +229,17 @@ def test_queues_of_deployments_replace_those_of_the_settings():
     assert effective_queues(configured, listed) == {
         "a": FunctionQueue("other", batch=2), "b": FunctionQueue("b"), "c": FunctionQueue("c")
     }  # fmt: skip
+    job, other = FunctionJob(enabled=True), FunctionJob(enabled=True, events=["paid"])
+    jobs = configured_jobs(
+        {
+            "a": FunctionSettings(job=job),
+            "b": FunctionSettings(),
+            "off": FunctionSettings(enabled=False, job=job),
+        }
+    )
+    redeployed = [
+        msgspec.structs.replace(deployed("a"), job=other),
+        msgspec.structs.replace(deployed("b"), status="off", job=job),
+    ]
+    assert jobs == {"a": job}
+    assert effective_jobs(jobs, redeployed) == {"a": other}

@@ -37,6 +37,7 @@ from schemas.functions.deployments import (
 )
 from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.functions import FunctionSettings
+from schemas.settings.job_checks import job_fault
 from schemas.settings.queue_checks import queue_fault
 from workers.functions.catalog.overlay import Overlay, UnpackedVersion
 from workers.functions.deployments.bundles import (
@@ -170,6 +171,8 @@ class Deployments:
         _check_schedule(bundle.manifest.settings)
         if fault := queue_fault(bundle.manifest.settings.queue):
             raise DeployRejected(f"queue: {fault}")
+        if fault := job_fault(bundle.manifest.settings.job):
+            raise DeployRejected(f"job: {fault}")
         async with self._deploying:
             versions = await self._store.versions(name)
             _check_base(base, versions)

@@ -164,6 +164,7 @@ class AdminEndpoints:
                     settings.timezone if settings else "UTC",
                     version.size if version else None,
                     settings.queue if settings and settings.queue.queue else None,
+                    settings.job if settings and settings.job.enabled else None,
                 )
             )
         return listed

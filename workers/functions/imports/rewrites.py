@@ -5,8 +5,9 @@
     https://deno.land/x/hono@v4.1.0/mod.ts               npm:hono@4.1.0
     jsr:@supabase/functions-js/edge-runtime.d.ts         an empty module: the original contains only types
     jsr:@std/encoding@1/base64                           ours (shims/encoding_base64.ts)
+    headwater:jobs                                       ours (shims/jobs.ts), a module of the platform
 
-Two kinds are always replaced: modules that contain only types, and the old `serve` of deno.land/std, which opens a TCP port,
+Three kinds are always replaced: modules of the platform, modules that contain only types, and the old `serve` of deno.land/std, which opens a TCP port,
 while a function must listen on the unix socket of its process. Others are replaced only if their host cannot be reached.
 Source: docs/reference/functions.md, section 4.
 """
@@ -19,6 +20,8 @@ from urllib.parse import unquote, urlsplit
 SHIM = "shim:"
 """Prefix of an address in our own folder of modules."""
 JSR_HOST = "jsr.io"
+JOBS = "headwater:jobs"
+"""Address of the module by which a function is a durable job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ def rewritten(address: str) -> Rewrite | None:
         return None
     if parts.path.endswith(".d.ts") and not address.startswith(("file:", "npm:")):
         return Rewrite(f"{SHIM}empty", is_always=True)
+    if address == JOBS:
+        return Rewrite(f"{SHIM}jobs", is_always=True)
     if address.startswith("jsr:"):
         return _from_jsr(address)
     if parts.scheme not in ("http", "https"):

@@ -14,6 +14,7 @@ CASES = [
     ("jsr:@std/dotenv/load", Rewrite("shim:empty")),
     ("jsr:@std/http@1", Rewrite("shim:http")),
     ("jsr:@std/crypto/timing-safe-equal", Rewrite("shim:crypto_timing_safe_equal")),
+    ("headwater:jobs", Rewrite("shim:jobs", is_always=True)),
     ("jsr:@supabase/functions-js/edge-runtime.d.ts", Rewrite("shim:empty", is_always=True)),
     ("https://esm.sh/@supabase/functions-js/src/edge-runtime.d.ts", Rewrite("shim:empty", is_always=True)),
     ("jsr:@supabase/supabase-js@2", Rewrite("npm:@supabase/supabase-js@2")),

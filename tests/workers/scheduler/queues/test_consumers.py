@@ -133,6 +133,12 @@ async def test_a_lease_is_extended_while_a_function_works_and_pause_and_drain_ar
     await scheduler_pool.admin.execute(
         "update headwater.queue_consumers set wanted = 'pause'; notify headwater_queues"
     )
+    for _ in range(
+        2
+    ):  # figures are written behind each look at what is wanted; the first may have looked before
+        asked_at = await scheduler_pool.admin.fetchval("select clock_timestamp()")
+        await scheduler_pool.admin.execute("notify headwater_queues")
+        await scheduler_pool.until("select from headwater.queue_consumers where measured_at > $1", asked_at)
     let_go.set()
     await scheduler_pool.until("select from headwater.queue_consumers where messages = 2 and underway = 0")
     assert len(consumer.given) == 1

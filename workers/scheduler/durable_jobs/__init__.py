@@ -1,0 +1,1 @@
+"""Durable jobs: runs whose finished steps are stored, worked on by functions (docs/queues-and-jobs.md)."""
