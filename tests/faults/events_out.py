@@ -1,8 +1,9 @@
-"""Events that leave a campaign's platform: a webhook of rows, and messages of a queue that a function consumes. Setting up and counting."""
+"""What follows the rows of a campaign's platform: a webhook, messages of a queue that a function consumes, and history. Setting up and counting."""
 
 import asyncio
 import json
 import time
+from collections import Counter
 
 import asyncpg
 
@@ -34,13 +35,19 @@ def prepare(platform: Platform, receivers: Receivers) -> None:
     wish = {"name": "marks", "url": receivers.events_url, "table": "marks", "events": ["insert"]}
     status, body = owner.send("event_webhooks.add", wish)
     assert status == 200, body
+    status, body = owner.send("history.change", {"table": "marks", "days": 30})
+    assert (status, body) == (200, {"is_on": True, "is_waiting": False}), body
 
 
 async def count_events(database: asyncpg.Connection, ledger: Ledger, receivers: Receivers) -> list[JobCounts]:
     """Wait a while until everything is there, then compare."""
     deadline = time.monotonic() + _SETTLE_S
     while True:
-        counts = [await _webhook(database, receivers), await _messages(database, ledger)]
+        counts = [
+            await _webhook(database, receivers),
+            await _messages(database, ledger),
+            await _versions(database),
+        ]
         if not any(each.lost for each in counts) or time.monotonic() > deadline:
             return counts
         await asyncio.sleep(1)  # between two questions: the campaign runs for minutes
@@ -71,3 +78,19 @@ async def _messages(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
     return JobCounts(
         "messages that a function consumed", len(found), lost, doubled, remark=f"{tries} further attempts"
     )
+
+
+async def _versions(database: asyncpg.Connection) -> JobCounts:
+    """Exactly once: each row has one version. What is shown as a gap is no broken promise."""
+    rows = {int(row[0]) for row in await database.fetch("select n from public.marks")}
+    versions = await database.fetch(
+        "select (after ->> 'n')::bigint, source from headwater_history.versions where operation = 'insert'"
+    )
+    found = Counter(int(row[0]) for row in versions)
+    gaps = [str(row[0]) for row in await database.fetch("select reason from headwater_history.gaps")]
+    lost, doubled = rows - found.keys(), {n for n, count in found.items() if count > 1}
+    unsigned = sum(row[1] != "request" for row in versions)
+    remark = f"{unsigned} without the name of their request"
+    if gaps:
+        remark, lost = f"{remark}, {len(lost)} missing in announced gaps: {', '.join(gaps)}", set()
+    return JobCounts("versions of rows", len(found), lost, doubled, remark=remark)
