@@ -43,6 +43,14 @@ class Position(Struct, frozen=True, array_like=True, order=True):
         return cls(*(int(part, 16) for part in match.groups()))
 
 
+def lsn_of_id(id: str) -> int:
+    """Return the position of the commit in the id of a message of the stream; 0 for an id that is not ours."""
+    try:
+        return int(id.partition("-")[0], 16)
+    except ValueError:
+        return 0
+
+
 class ChangeKind(StrEnum):
     """What happened to a row."""
 
@@ -101,6 +109,11 @@ class ChangeBatch(Struct, frozen=True, array_like=True, tag="batch"):
     """Number of the transaction, 32 bits as in the log; 0 in messages of versions before 2026-12."""
     ends: bool = False
     """No further message of this transaction about a table follows later than those that have the same end."""
+    relation: int = 0
+    """Oid of the table; 0 in messages of versions before 2026-12."""
+    causes: list[tuple[int, bytes]] = []
+    """Messages `headwater.cause` of the transaction (schemas/causes.py): each holds from the change with its index on. Anyone who
+    writes SQL may have written one: only a signature says whose it is."""
 
 
 class StoredBroadcast(Struct, frozen=True, array_like=True, tag="sent"):

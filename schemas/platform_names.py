@@ -1,8 +1,8 @@
 """List the schemas and roles of a database that belong to the platform and not to the project."""
 
 PLATFORM_SCHEMAS = (
-    "_realtime", "auth", "cron", "extensions", "graphql", "graphql_public", "headwater", "headwater_jobs", "net", "pgbouncer", "pgmq",
-    "pgsodium", "pgtle", "realtime", "storage", "supabase_functions", "supabase_migrations", "vault",
+    "_realtime", "auth", "cron", "extensions", "graphql", "graphql_public", "headwater", "headwater_history", "headwater_jobs",
+    "net", "pgbouncer", "pgmq", "pgsodium", "pgtle", "realtime", "storage", "supabase_functions", "supabase_migrations", "vault",
 )  # fmt: skip
 """Schemas that the platform or one of its extensions creates."""
 

@@ -31,6 +31,7 @@ POOLS = {
     "sync": "workers.sync.pool",
     "scheduler": "workers.scheduler.pool",
     "webhooks": "workers.webhooks.pool",
+    "history": "workers.history.pool",
     "management": "workers.management.pool",
 }
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""

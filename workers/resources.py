@@ -24,6 +24,7 @@ from broker.processes.connect import connect_broker, report_faults
 from broker.processes.lifecycle import ManagedProcess, environment_variables
 from broker.requests.handler import Handler, RequestBody
 from broker.subjects import Subject
+from schemas.causes import cause_keys
 from schemas.database_logins import AUTH, STORAGE, login_passwords
 from schemas.events import CatalogChanged, ConfigChanged
 from schemas.http import Request, Response
@@ -38,6 +39,8 @@ from workers.database.protocol.row_body import BodySpace
 from workers.database.replicas.read_routing import ReplicaReads
 from workers.database.replicas.start import open_replicas
 from workers.database.schema_cache.cache import SchemaCache
+from workers.database.transactions import causes
+from workers.history_watch import HistoryWatch
 from workers.served_pool import ALIVE, serve_subject
 from workers.settings.live_settings import LiveSettings, OnSettings
 from workers.settings.serve_edges import serve_edge_settings
@@ -79,8 +82,13 @@ class Resources:
     """Disk space for long responses."""
     _new_logins: list[ConnectionPool] = field(default_factory=list)
     """Connection pools of other roles (`login_as`) that belong to the pool which is served next."""
+    history_watch: HistoryWatch = field(init=False)
+    """Whether tables have a history."""
     replicas: ReplicaReads | None = None
     """The read replicas, once a pool that uses them is served."""
+
+    def __post_init__(self) -> None:
+        self.history_watch = HistoryWatch(self.database)
 
     @property
     def settings(self) -> Settings:
@@ -210,6 +218,7 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
             "a worker needs broker.url and db.url (HEADWATER_BROKER_URL and HEADWATER_DB_URL)"
         )
     url = settings.db.url.reveal()
+    causes.configure(cause_keys(settings.auth)[0])
     connection = await connect_broker(process, settings, "workers")
     report_faults(process, connection)
     cache = SchemaCache(url, settings.api, observe)
@@ -239,7 +248,12 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
     live.on_change(_use_api(cache))
     await cache.load()
     process.on_drain(await serve_edge_settings(connection, live))
-    return Resources(process, live, connection, database, cache, space)
+    resources = Resources(process, live, connection, database, cache, space)
+    cache.on_change(lambda _: resources.history_watch.changed())
+    resources.history_watch.changed()
+    resources.history_watch.start()
+    process.on_drain(resources.history_watch.close)
+    return resources
 
 
 def _use_api(cache: SchemaCache) -> OnSettings:

@@ -9,6 +9,8 @@ what such a task still does is work of the platform itself.
 from contextvars import ContextVar
 from typing import Protocol
 
+from schemas.http import Request
+
 
 class ServedRequest(Protocol):
     """A request whose handler runs."""
@@ -18,6 +20,10 @@ class ServedRequest(Protocol):
     """Time of the event loop."""
     sql_s: float
     """Seconds that its transactions took."""
+    request: Request
+    """What was sent; without an id after the reply."""
+    pool: str
+    """Name of the pool that serves it."""
 
     @property
     def request_id(self) -> str:

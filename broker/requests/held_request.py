@@ -29,6 +29,7 @@ class HeldRequest:
     entry: WaitingRequest["HeldRequest"] | None = None
     """Its entry in the queue while it waits."""
     sql_s: float = 0.0
+    pool: str = ""
 
     @property
     def request_id(self) -> str:

@@ -206,7 +206,7 @@ class PoolMember:
             return
         now = self._loop.time()
         key = request.caller_key
-        held = HeldRequest(request, message.reply, now, now + request.budget_ms / 1000, key)
+        held = HeldRequest(request, message.reply, now, now + request.budget_ms / 1000, key, pool=self.pool)
         if self._queue.take(key, now):
             self._held[held.reply] = held
             self._start(held, now, is_first=True)

@@ -24,6 +24,7 @@ from schemas.settings.dashboard import Dashboard
 from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
+from schemas.settings.history import HistorySettings as History
 from schemas.settings.log import Log
 from schemas.settings.logs import Logs
 from schemas.settings.management import Management
@@ -271,6 +272,7 @@ class Settings(Struct, frozen=True):
     realtime: Realtime = field(default_factory=Realtime)
     sync: Sync = field(default_factory=Sync)
     webhooks: Webhooks = field(default_factory=Webhooks)
+    history: History = field(default_factory=History)
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
     functions: dict[str, FunctionSettings] = field(default_factory=dict)
     """Functions with settings of their own: `[functions.<name>]`."""

@@ -31,6 +31,7 @@ COMMANDS = (
     "logs",
     "functions",
     "webhooks",
+    "history",
     "queues",
     "jobs",
     "secrets",

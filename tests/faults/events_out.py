@@ -1,4 +1,4 @@
-"""Events that leave a campaign's platform: a webhook of rows, messages of a queue that a function consumes, and runs of a durable job. Setting up and counting."""
+"""What follows the writes of a campaign's platform: a webhook of rows, messages of a queue, runs of a durable job, history. Setting up and counting."""
 
 import asyncio
 import json
@@ -59,6 +59,8 @@ def prepare(platform: Platform, receivers: Receivers) -> None:
     wish = {"name": "marks", "url": receivers.events_url, "table": "marks", "events": ["insert"]}
     status, body = owner.send("event_webhooks.add", wish)
     assert status == 200, body
+    status, body = owner.send("history.change", {"table": "marks", "days": 30})
+    assert (status, body) == (200, {"is_on": True, "is_waiting": False}), body
 
 
 async def count_events(database: asyncpg.Connection, ledger: Ledger, receivers: Receivers) -> list[JobCounts]:
@@ -69,6 +71,7 @@ async def count_events(database: asyncpg.Connection, ledger: Ledger, receivers: 
             await _webhook(database, receivers),
             await _messages(database, ledger),
             await _steps(database, ledger),
+            await _versions(database),
         ]
         if not any(each.lost for each in counts) or time.monotonic() > deadline:
             return counts
@@ -120,3 +123,19 @@ async def _steps(database: asyncpg.Connection, ledger: Ledger) -> JobCounts:
     return JobCounts(
         "steps of a durable job", len(found) * 3, lost, doubled, remark=f"{again} came again with their id"
     )
+
+
+async def _versions(database: asyncpg.Connection) -> JobCounts:
+    """Exactly once: each row has one version. What is shown as a gap is no broken promise."""
+    rows = {int(row[0]) for row in await database.fetch("select n from public.marks")}
+    versions = await database.fetch(
+        "select (after ->> 'n')::bigint, source from headwater_history.versions where operation = 'insert'"
+    )
+    found = Counter(int(row[0]) for row in versions)
+    gaps = [str(row[0]) for row in await database.fetch("select reason from headwater_history.gaps")]
+    lost, doubled = rows - found.keys(), {n for n, count in found.items() if count > 1}
+    unsigned = sum(row[1] != "request" for row in versions)
+    remark = f"{unsigned} without the name of their request"
+    if gaps:
+        remark, lost = f"{remark}, {len(lost)} missing in announced gaps: {', '.join(gaps)}", set()
+    return JobCounts("versions of rows", len(found), lost, doubled, remark=remark)

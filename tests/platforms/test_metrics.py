@@ -17,7 +17,7 @@ _ASKED = {
     "auth": "/auth/v1/settings",
     "storage": "/storage/v1/bucket",
 }
-_IDLE = {"replication", "scheduler", "webhooks"}
+_IDLE = {"replication", "scheduler", "webhooks", "history"}
 """Pools that nobody asks: they work by themselves, and have gauges of their own."""
 
 

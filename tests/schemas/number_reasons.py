@@ -87,6 +87,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "schemas/changes.py": {
         "int(part, 16)": PATTERN,
+        "int(id.partition('-')[0], 16)": OWN,
     },
     "schemas/functions/archive_reading.py": {
         "int(digits)": "bytes that are five ASCII digits at most, looked at in the same line",
@@ -367,6 +368,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/operations/history.py": {
+        "int(row[0] or 0)": DATABASE,
+    },
     "workers/management/interface/identity/grants.py": {
         "float(ACCESS_S)": NUMBER,
     },
@@ -530,6 +534,5 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "workers/webhooks/intake.py": {
         "int(seq)": NUMBER,
-        "int(id.partition('-')[0], 16)": OWN,
     },
 }

@@ -192,7 +192,26 @@ async def test_schemas_are_there_with_their_owners(admin):
         "pgbouncer": "pgbouncer",
         "headwater": "supabase_admin",
         "headwater_jobs": "supabase_admin",
+        "headwater_history": "supabase_admin",
     }
+
+
+async def test_a_schema_that_a_project_made_before_ours_is_not_taken_for_it(migrated_server: Server):
+    async with fresh_database(migrated_server) as name:
+        url = migrated_server.url(database=name)
+        async with connected(url) as connection:
+            await connection.execute(
+                "create schema headwater_history authorization postgres; create table headwater_history.versions (mine int)"
+            )
+        await migrate(url, Settings())
+        async with connected(url) as connection:
+            rows = await connection.fetch(
+                "select nspname ~ '[0-9]$' as is_renamed, nspowner::regrole::text as owner, exists (select from pg_attribute"
+                " where attrelid = to_regclass(nspname || '.versions') and attname = 'mine') as is_theirs"
+                " from pg_namespace where nspname like 'headwater\\_history%' order by nspname"
+            )
+
+    assert [tuple(row) for row in rows] == [(False, "supabase_admin", False), (True, "postgres", True)]
 
 
 @pytest.mark.parametrize("role", API_ROLES)

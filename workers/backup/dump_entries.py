@@ -33,11 +33,13 @@ _LEFT_OUT = (
 )
 _LAST = re.compile(r"(EVENT TRIGGER|PUBLICATION)\b")
 RIGHTS = ("ACL", "DEFAULT ACL")
-_PLATFORM_STATE = ("headwater", "headwater_jobs", "net")
+_PLATFORM_STATE = ("headwater", "headwater_history", "headwater_jobs", "net")
 """Schemas whose rows describe the state of this platform, not of the saved one."""
 _PARTITION = re.compile(r"realtime messages_\d")
 _PLATFORM_TRIGGERS = ("auth users headwater_webhooks", "storage events_outbox headwater_webhooks")
 """Triggers that are there while a webhook wants events of accounts or of storage; they belong to this platform's webhooks."""
+_HISTORY_TRIGGER = " headwater_history"
+"""The end of the place of a trigger that the pool `history` makes again where a table's comment asks for it."""
 JOBS = ("cron job", "cron job_run_details")
 """Tables of the superuser whose rows belong to the project. If a dump defines such a table, it is the project's own: a dump never
 defines the objects of an extension."""
@@ -102,7 +104,9 @@ def divide_entries(
             if entry.kind in RIGHTS and entry.schema not in _PLATFORM_STATE:
                 parts.rights.append(entry)
             continue
-        if entry.kind == "TRIGGER" and entry.place in _PLATFORM_TRIGGERS:
+        if entry.kind == "TRIGGER" and (
+            entry.place in _PLATFORM_TRIGGERS or entry.place.endswith(_HISTORY_TRIGGER)
+        ):
             continue
         if entry.kind in _LEFT_OUT or about.startswith(("EXTENSION ", "DATABASE ")):
             continue

@@ -40,8 +40,13 @@ from workers.project.project_connection import OWNER, open_as_superuser
 from workers.sql.files import read_statements
 
 STATEMENTS = read_statements("workers.backup", "save.sql")
-_WITHOUT_ROWS = ("storage.tus_uploads", "storage.s3_multipart_uploads", "storage.s3_multipart_uploads_parts")
-"""Unfinished uploads: their bytes are not in the backup, and clients start them again."""
+_WITHOUT_ROWS = (
+    "storage.tus_uploads",
+    "storage.s3_multipart_uploads",
+    "storage.s3_multipart_uploads_parts",
+    "headwater_history.*",
+)
+"""Unfinished uploads, whose bytes are not in the backup and which clients start again; and history, which begins anew after a restore."""
 
 
 async def save(

@@ -75,6 +75,8 @@ async def prepare_copy(task: PrepareTask, settings: Settings) -> PreparedCopy:
             await superuser.execute(row["statement"])
         if emptying := await superuser.fetchval(_STATEMENTS["empty_own_tables"]):
             await superuser.execute(emptying)
+        if await superuser.fetchval(_STATEMENTS["has_history"]):
+            await superuser.execute(_STATEMENTS["empty_history"])
         warnings += await _reseal_settings(superuser, parent, branch, ClearedKeys(task.cleared))
         for role, tables in EMPTIED.items():
             await _empty(superuser, task.url, role, tables)

@@ -20,6 +20,14 @@ where relkind = 'r' and (nspname = 'headwater_jobs' and relname in ('runs', 'ste
     or relname in ('idempotent_answers', 'last_runs', 'requested_runs', 'streams_of_changes', 'http_queue', 'http_answers',
       'webhooks', 'webhook_deliveries', 'webhook_place', 'log_drains')))
 
+-- name: has_history
+-- Whether the database is of a version that keeps history.
+select pg_catalog.to_regprocedure('headwater.history_empty()') is not null
+
+-- name: empty_history
+-- Versions of rows are the parent's past.
+select headwater.history_empty()
+
 -- name: stored_settings
 select version, sealed from headwater.stored_settings
 

@@ -63,7 +63,12 @@ def in_database(url: str, database: str) -> str:
 async def open_connection(url: str) -> AsyncIterator[asyncpg.Connection]:
     """Yield a connection and close it at the end. Raises: ProjectRejected if the URL cannot be read; the driver's errors."""
     try:
-        connection = await asyncpg.connect(url, timeout=_CONNECT_S, statement_cache_size=0)
+        connection = await asyncpg.connect(
+            url,
+            timeout=_CONNECT_S,
+            statement_cache_size=0,
+            server_settings={"application_name": "project migration"},
+        )
     except ValueError:
         raise ProjectRejected(_UNREADABLE) from None
     try:

@@ -133,6 +133,8 @@ def _encoded(draft: TableDraft, table: LoggedTable, changes: list[RowChange]) ->
             changes,
             draft.xid,
             draft.ends,
+            draft.relation.oid,
+            draft.causes,
         )
     )
 

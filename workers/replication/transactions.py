@@ -11,6 +11,7 @@ the edges query the schema once more, which is always correct.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from schemas.causes import LONGEST_MESSAGE, SETTING
 from schemas.changes import ChangeKind
 from workers.replication.pgoutput import (
     UNCHANGED,
@@ -32,6 +33,11 @@ MARK_PREFIX, MARK, FENCE = "headwater", b"schema", b"fence"
 """Messages that mark a change of the schema, and that ask for a tick (workers/sync)."""
 MESSAGES_TABLE = ("realtime", "messages")
 """The table whose rows are broadcasts."""
+HISTORY_SCHEMA = "headwater_history"
+"""Its tables are written by a consumer of the stream (workers/history). A publication of all tables would have each of its writes
+published, read and written again, so their changes are left out here."""
+_MOST_CAUSES = 16
+"""Causes of one draft, which is cut when it has as many: a transaction may write another message of the log for each change."""
 
 
 @dataclass(slots=True)
@@ -57,6 +63,12 @@ class TableDraft:
     ends: bool = False
     """It was cut at the commit: only drafts that were cut there too follow in this transaction."""
     changes: list[LoggedChange] = field(default_factory=list)
+    causes: list[tuple[int, bytes]] = field(default_factory=list)
+    """As in `ChangeBatch.causes`."""
+
+    def needs_cut_for(self, cause: bytes) -> bool:
+        """Return whether a change with this cause needs another draft."""
+        return len(self.causes) >= _MOST_CAUSES and self.causes[-1][1] != cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,7 @@ class TransactionAssembler:
         self._relations: dict[int, LoggedRelation] = {}
         self._begin: BeginMessage | None = None
         self._is_marked = self._is_fence = False
+        self._cause = b""
         self._number = 0
         self._open: dict[int, TableDraft] = {}
         self._count = self._bytes = 0
@@ -92,10 +105,13 @@ class TransactionAssembler:
         match message:
             case BeginMessage():
                 self._begin, self._is_marked, self._is_fence, self._number = message, False, False, 0
+                self._cause = b""
             case CommitMessage():
                 yield from self._end(message)
             case LoggedRelation():
                 yield from self._learn(message)
+            case LogicalMessage(is_transactional=True, prefix=prefix, content=content) if prefix == SETTING:
+                self._cause = content if len(content) <= LONGEST_MESSAGE else b""
             case LogicalMessage(is_transactional=True, prefix=prefix, content=content):
                 self._is_marked |= prefix == MARK_PREFIX and content == MARK
                 self._is_fence |= prefix == MARK_PREFIX and content == FENCE
@@ -117,12 +133,18 @@ class TransactionAssembler:
 
     def _add(self, relation: LoggedRelation, change: LoggedChange) -> Iterator[TableDraft]:
         assert self._begin is not None
-        if self._count and self._bytes + change.size > MAX_BYTES:
-            yield from self._cut()
+        if relation.schema == HISTORY_SCHEMA:
+            return
         draft = self._open.get(relation.oid)
+        is_full = self._count and self._bytes + change.size > MAX_BYTES
+        if is_full or (draft is not None and draft.needs_cut_for(self._cause)):
+            yield from self._cut()
+            draft = None
         if draft is None:
             draft = TableDraft(relation, self._begin.lsn, self._begin.committed_at, self._begin.xid)
             self._open[relation.oid] = draft
+        if self._cause != (draft.causes[-1][1] if draft.causes else b""):
+            draft.causes.append((len(draft.changes), self._cause))
         draft.changes.append(change)
         self._count += 1
         self._bytes += change.size

@@ -31,6 +31,7 @@ from workers.rest.dialect import Dialect, dialect_of
 from workers.rest.errors.plan import NOT_IN_CATALOG
 from workers.rest.errors.response import FAILURES, error_response
 from workers.rest.execute import RestContext, RestTask, execute
+from workers.rest.history import row_history, wants_history
 from workers.rest.keyed_writes import execute_keyed, run_with_key, takes_key
 from workers.rest.live import live_plan
 from workers.rest.model import ApiRequest, ReadPlan, RequestAction
@@ -112,6 +113,8 @@ class RestWorker:
             return allowed_methods(parsed, is_call, state.catalog, state.options)
         if parsed.action is RequestAction.DESCRIBE:
             return await describe(state, request, parsed, identity, self._sessions)
+        if wants_history(parsed):
+            return await row_history(state, request, parsed, identity, self._sessions)
         has_body = reads_body(parsed)
         sent = await body.read(self._max_body) if has_body else b""
         payload = parse_payload(parsed, sent) if has_body else None

@@ -17,7 +17,7 @@ from broker.jetstream.ordered_reader import MessagesLost, StoredMessage, StreamR
 from broker.jetstream.streams import StreamHead, last_up_to, stream_head
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
-from schemas.changes import ChangeBatch, Gap, Tick
+from schemas.changes import ChangeBatch, Gap, Tick, lsn_of_id
 from schemas.errors import Unavailable
 from workers.database.sessions.leadership import Leadership
 from workers.webhooks.observations import WebhooksLost
@@ -144,7 +144,7 @@ class ChangeIntake:
 
     async def _up_to(self, head: StreamHead, lsn: int) -> int:
         """Return the number of the last message of a transaction that was committed before a position of the log."""
-        return await last_up_to(self._connection, subjects.CHANGES_STREAM, head, _lsn_of, lsn - 1)
+        return await last_up_to(self._connection, subjects.CHANGES_STREAM, head, lsn_of_id, lsn - 1)
 
     async def _take(self, messages: Sequence[StoredMessage]) -> None:
         """Store the deliveries of some messages, in order."""
@@ -186,11 +186,3 @@ class ChangeIntake:
     async def _note_gap(self, reason: str) -> None:
         ids = {webhook.id for named in self._webhooks.of_tables.values() for webhook in named}
         await self._webhooks.note_gap(sorted(ids), reason)
-
-
-def _lsn_of(id: str) -> int:
-    """Return the position in the id of a message; 0 for an id that is not ours."""
-    try:
-        return int(id.partition("-")[0], 16)
-    except ValueError:
-        return 0

@@ -31,6 +31,7 @@ POOLS = (
     "sync",
     "scheduler",
     "webhooks",
+    "history",
     "management",
 )
 """All worker pools: `python -P -m workers NAME...`."""
@@ -43,6 +44,7 @@ LOGINS = {
     "storage": "HEADWATER_DB_STORAGE_ADMIN_PASSWORD",
     "scheduler": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "webhooks": "HEADWATER_DB_SCHEDULER_PASSWORD",
+    "history": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "management": "HEADWATER_DB_MANAGEMENT_PASSWORD",
     "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
 }
@@ -335,6 +337,8 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.scheduler.enabled
         case "webhooks":
             return settings.webhooks.enabled
+        case "history":
+            return settings.realtime.enabled and settings.history.enabled
         case "management":
             return settings.management.enabled
         case "replication" | "realtime":

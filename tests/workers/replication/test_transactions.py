@@ -93,3 +93,26 @@ def test_ids_tell_the_place(place):
 @given(st.text(max_size=10))
 def test_ids_of_others_stand_before_all(text):
     assert order(text) == (0, 0) or "-" in text
+
+
+def test_changes_carry_the_cause_before_them_and_history_itself_is_left_out():
+    def cause(text: bytes) -> tuple[LogicalMessage, int]:
+        return LogicalMessage(True, 90, "headwater.cause", text), 10
+
+    insert = (InsertMessage(1, [b"1"]), 1)
+    own = LoggedRelation(9, "headwater_history", "v1_2026", "d", (RelationColumn("id", 23, -1, True),))
+    begin, commit = (BeginMessage(100, 5), 20), (CommitMessage(100, 120), 20)
+
+    [draft, _] = made(
+        [begin, insert, cause(b"a"), insert, insert, cause(b"a"), insert, cause(b"b" * 3000), insert, commit]
+    )
+    switching = [each for number in range(20) for each in (cause(b"%d" % number), insert)]
+    first, second, _ = made([begin, *switching, commit])
+    [later, _] = made([begin, cause(b"a"), commit, begin, insert, commit])[1:]
+    ends = made([begin, (own, 10), (InsertMessage(9, [b"1"]), 1), commit])
+
+    assert draft.causes == [(1, b"a"), (4, b"")]  # a message that is too long says nothing
+    assert [len(each.changes) for each in (first, second)] == [16, 4]
+    assert second.causes[0] == (0, b"16")
+    assert later.causes == []
+    assert ends == [LoggedTransactionEnd(120, False)]

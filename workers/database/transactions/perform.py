@@ -24,12 +24,14 @@ connection already has.
 from functools import lru_cache
 from typing import NoReturn
 
+from schemas.causes import SETTING as CAUSE_SETTING
 from workers.database.errors import DatabaseError
 from workers.database.protocol import frontend_messages
 from workers.database.protocol.backend_reader import IDLE, IN_TRANSACTION
 from workers.database.protocol.exchange import ExchangeReply, transaction_changed
 from workers.database.protocol.postgres_connection import PostgresConnection
 from workers.database.protocol.rows import Rows
+from workers.database.transactions.causes import cause_for
 from workers.database.transactions.model import (
     CommitDecision,
     RowsAndLongValue,
@@ -203,6 +205,8 @@ def _begin_messages(connection: PostgresConnection, spec: TransactionSpec, out: 
         settings.insert(0, ("role", "none"))
     if spec.read_only:
         settings.append(("transaction_read_only", "on"))
+    elif (cause := cause_for(settings)) is not None:
+        settings.append((CAUSE_SETTING, cause))
     text = _settings_text(
         len(settings), not connection.has_temporary, not spec.read_only, spec.isolation is None
     )

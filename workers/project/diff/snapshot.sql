@@ -174,7 +174,8 @@ where nspname = any($1::text[]) and not relation.relispartition
 order by relation.oid
 
 -- name: triggers
--- Also those that a project puts on the platform's own tables: their functions are the project's.
+-- Also those that a project puts on the platform's own tables: their functions are the project's. The trigger of a history follows the
+-- comment of its table (workers/history).
 select 'trigger' as kind, pg_catalog.format('%I on %I.%I', tgname, space.nspname, relname) as name,
   pg_catalog.pg_get_triggerdef(one.oid)
     || case tgenabled when 'D' then pg_catalog.format('; alter table %I.%I disable trigger %I', space.nspname, relname, tgname) else '' end as create,
@@ -185,7 +186,7 @@ join pg_catalog.pg_class as relation on relation.oid = tgrelid
 join pg_catalog.pg_namespace as space on space.oid = relnamespace
 join pg_catalog.pg_proc as function on function.oid = tgfoid
 join pg_catalog.pg_namespace as home on home.oid = pronamespace
-where not tgisinternal and tgparentid = 0
+where not tgisinternal and tgparentid = 0 and (home.nspname, proname) <> ('headwater', 'write_cause')
   and (space.nspname = any($1::text[]) or home.nspname = any($1::text[]))
 order by one.oid
 

@@ -32,6 +32,38 @@ class NotAcceptable(RestError):
         super().__init__(f"None of these media types are available: {', '.join(types)}")
 
 
+class NoHistory(RestError):
+    """Versions of a relation without a history were requested."""
+
+    code, status = "HW406", 406
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} has no history",
+            hint=f"Switch it on: headwater history on {name} --days 30",
+        )
+
+
+class HistoryOfWrites(RestError):
+    """Versions were requested by something else than a read of a table."""
+
+    code, status = "HW405", 405
+
+    def __init__(self) -> None:
+        super().__init__("Versions of rows are read with GET on a table")
+
+
+class TooManyRowsForHistory(RestError):
+    """The filters find more rows than one request reads the history of."""
+
+    code, status = "HW400", 400
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"The filters find more than {most} rows", hint="Name one row by its key, as in ?id=eq.1"
+        )
+
+
 class NotLive(RestError):
     """A read cannot be live, because of what it reads."""
 

@@ -13,6 +13,9 @@ def test_what_every_platform_has_is_left_out_of_a_schema():
         'ALTER PUBLICATION "supabase_realtime_messages_publication" ADD TABLE ONLY "realtime"."messages";\n',
         'ALTER PUBLICATION "supabase_realtime" ADD TABLE ONLY "public"."a";\n',
         'ALTER DEFAULT PRIVILEGES FOR ROLE "supabase_admin" IN SCHEMA "public" GRANT ALL ON TABLES TO "anon";\n',
+        'CREATE TRIGGER "headwater_history" BEFORE INSERT OR UPDATE ON "public"."a"\n',
+        '   FOR EACH STATEMENT EXECUTE FUNCTION "headwater"."write_cause"();\n',
+        'ALTER TABLE "public"."a" ENABLE ALWAYS TRIGGER "headwater_history";\n',
         'CREATE TABLE "public"."a" (\n',
     ]
 

@@ -80,7 +80,7 @@ def test_our_processes_do_not_look_for_modules_in_the_present_folder():
 
     assert children["edges"].argv == ("python", "-P", "-m", "services", "gateway", "mail")
     assert children["pools"].argv == (
-        "python", "-P", "-m", "workers", "rest", "graphql", "auth", "storage", "scheduler", "webhooks",
+        "python", "-P", "-m", "workers", "rest", "graphql", "auth", "storage", "scheduler", "webhooks", "history",
         "management",
     )  # fmt: skip
     assert children["images"].argv == ("python", "-P", "-m", "workers", "images")
@@ -177,7 +177,7 @@ def test_without_mail_to_catch_there_is_no_catcher(settings):
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
     with pytest.raises(
         StartRefused,
-        match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, functions, replication, realtime, sync, scheduler, webhooks, management), or none",
+        match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, functions, replication, realtime, sync, scheduler, webhooks, history, management), or none",
     ):
         select_parts(edges, pools)
 

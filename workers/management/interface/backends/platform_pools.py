@@ -41,6 +41,7 @@ _SWITCHES = {
     "sync": ("realtime.enabled", "sync.enabled"),
     "scheduler": ("scheduler.enabled",),
     "webhooks": ("webhooks.enabled",),
+    "history": ("realtime.enabled", "history.enabled"),
 }
 """The settings that must be true for a pool to run; the supervisor decides by the same ones (processes/plan.py)."""
 
@@ -128,6 +129,7 @@ def pools_off(settings: Settings) -> dict[str, str]:
         "sync.enabled": settings.sync.enabled,
         "scheduler.enabled": settings.scheduler.enabled,
         "webhooks.enabled": settings.webhooks.enabled,
+        "history.enabled": settings.history.enabled,
     }
     switches = {pool: next((key for key in keys if not is_on[key]), None) for pool, keys in _SWITCHES.items()}
     return {pool: key for pool, key in switches.items() if key is not None}

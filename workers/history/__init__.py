@@ -1,0 +1,1 @@
+"""The pool `history`: versions of rows with their causes, written from the stream of changes by one leader."""

@@ -1,0 +1,1 @@
+"""History of rows for administrators: reading, undoing and erasing versions."""

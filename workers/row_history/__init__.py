@@ -1,0 +1,1 @@
+"""Stored versions of rows as the pools `rest` and `management` read them, and what a caller may see of them."""
