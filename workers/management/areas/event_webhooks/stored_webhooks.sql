@@ -42,9 +42,6 @@ select pg_catalog.json_build_object('reason', realtime.publish_for_sync($1::oid)
 -- name: writers
 select pg_catalog.to_json(writer) from realtime.writers_of(array[$1::oid]) as writer
 
--- name: new_id
-select pg_catalog.to_json(pg_catalog.gen_random_uuid())
-
 -- name: add
 insert into headwater.webhooks (
   id, name, source, events, table_schema, table_name, filters, columns, with_old, is_ordered, bucket, sealed

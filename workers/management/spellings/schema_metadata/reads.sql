@@ -240,16 +240,6 @@ where ($1::text[] is null or space.nspname = any($1::text[]))
   and function.prokind = 'f'
 order by function.oid limit $4::bigint offset $5::bigint
 
--- name: function_by_signature
--- $3: the types of the inputs, each the last word of an argument as it was written.
-select function.oid::text
-from pg_catalog.pg_proc as function
-join pg_catalog.pg_namespace as space on space.oid = function.pronamespace
-where space.nspname = $1 and function.proname = $2 and function.prokind = 'f'
-  and function.proargtypes::text = coalesce((
-    select pg_catalog.string_agg(word.text::regtype::oid::text, ' ' order by word.place)
-    from pg_catalog.unnest($3::text[]) with ordinality as word (text, place)), '')
-
 -- name: types
 -- $3: with arrays; $4: the kinds of relations (relkind) whose row types are listed, 'c' for those declared by themselves.
 select type.oid::text, pg_catalog.json_build_object(
