@@ -1,4 +1,6 @@
-"""What docstrings of the product name is there: files, modules, names of the code, arguments, errors behind `Raises:`."""
+"""What docstrings of the product name is there: files, modules, names of the code, arguments, errors behind `Raises:`. And what the
+product defines is used.
+"""
 
 import ast
 import re
@@ -29,6 +31,21 @@ _OF_OTHERS = frozenset({
 """Names that docstrings explain and the code does not use."""
 
 
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_STATEMENT = re.compile(r"^-- name: (\w+)", re.MULTILINE)
+_RUN_WHOLE = ("workers/project/lint.sql", "workers/project/diff/snapshot.sql")
+"""Files whose statements are all run, whatever their names are."""
+_CALLED_BY_OTHERS = frozenset({
+    "handle_error", "pause_writing", "eof_received",  # aiohttp and asyncio
+    "handle_DATA", "handle_MAIL", "handle_starttag", "handle_endtag", "handle_data",  # aiosmtpd, html.parser
+    "get_command", "list_commands",  # click
+    "leave_operation_definition", "get_implementations", "is_sub_type",  # graphql-core
+    "bind_oauth", "bind_saml", "store_factors", "store_sessions", "store_providers",  # names put together
+    "checksummed", "to_base58", "with_method", "without_second_factors", "is_count", "reset_repeats",  # tests
+})  # fmt: skip
+"""What is defined and not named by the product's code."""
+
+
 class Docstring(NamedTuple):
     """A docstring, or the string below a constant or a field, and where it begins."""
 
@@ -44,6 +61,10 @@ class Product(NamedTuple):
     docstrings: list[Docstring]
     of_module: dict[str, set[str]]
     words: set[str]
+    used: set[str]
+    """Names of code but those of functions and classes where they are defined, and words of strings and of scripts."""
+    defined: list[Docstring]
+    """Functions, classes and named statements of SQL; `text` is the name."""
 
 
 @cache
@@ -54,9 +75,11 @@ def _paths() -> list[PurePosixPath]:
 
 @cache
 def _product() -> Product:
-    product = Product([], {}, set(_OF_OTHERS))
+    product = Product([], {}, set(_OF_OTHERS), set(), [])
     for path in _paths():
         product.words.update(_WORD.findall(str(path)))
+        if path.parts[0] == "scripts" or path.suffix == ".toml":
+            product.used.update(_WORD.findall((ROOT / path).read_text()))
         if (
             path.parts[0] in ("tests", "CHANGELOG.md")
             or path.suffix not in _READ
@@ -66,6 +89,8 @@ def _product() -> Product:
         text = (ROOT / path).read_text()
         if path.suffix != ".py":
             product.words.update(_WORD.findall(text))
+            if path.suffix == ".sql" and path.parts[0] == "workers" and str(path) not in _RUN_WHOLE:
+                product.defined.extend(Docstring(path, 0, name, False) for name in _STATEMENT.findall(text))
             continue
         tree = ast.parse(text)
         strings = list(_strings(tree))
@@ -75,14 +100,24 @@ def _product() -> Product:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(node.body[0], ast.Expr)
         }
         names = set(_names(tree, {id(string) for string in strings}))
+        definitions = [node for node in ast.walk(tree) if isinstance(node, _DEFINITIONS)]
+        product.used.update(node.name for node in definitions if _is_registered(node))
+        product.used.update(names)
+        names.update(node.name for node in definitions)
         product.words.update(names)
         if path.parts[0] in _PACKAGES:
+            product.defined.extend(Docstring(path, node.lineno, node.name, False) for node in definitions)
             product.docstrings.extend(
                 Docstring(path, string.lineno, str(string.value), id(string) in of_functions)
                 for string in strings
             )
             product.of_module[_module_name(path)] = names
     return product
+
+
+def _is_registered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Return whether a decorator with arguments takes it, as that of a command."""
+    return any(isinstance(decorator, ast.Call) for decorator in node.decorator_list)
 
 
 def _module_name(path: PurePosixPath) -> str:
@@ -101,14 +136,12 @@ def _strings(tree: ast.Module) -> Iterator[ast.Constant]:
 
 
 def _names(tree: ast.Module, docstrings: set[int]) -> Iterator[str]:
-    """Yield what the code names, and the words of its strings."""
+    """Yield what the code names, but for what it defines, and the words of its strings."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 yield name
             case ast.keyword(arg=str(name)):
-                yield name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
             case ast.alias(name=name):
                 yield from name.split(".")
@@ -165,6 +198,17 @@ def test_a_name_that_a_docstring_takes_from_the_code_is_in_it() -> None:
     ]
 
     assert missing == []
+
+
+def test_what_is_defined_is_used() -> None:
+    used = _product().used | _CALLED_BY_OTHERS
+    unused = [
+        _reported(defined, defined.text)
+        for defined in _product().defined
+        if defined.text not in used and not defined.text.startswith("__")
+    ]
+
+    assert unused == []
 
 
 def test_an_argument_that_a_docstring_explains_is_in_its_module() -> None:

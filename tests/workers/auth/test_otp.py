@@ -125,20 +125,10 @@ async def test_what_cannot_be_sent_is_refused(
     assert await texted.refused("POST", "/otp", body) == answer
 
 
-async def test_ways_in_that_are_off_send_nothing(texted: AuthPool):
-    no_mail = texted.having(email__enable_signup=False)
-    no_link = texted.having(email__magic_link_enabled=False)
+async def test_where_phones_are_off_none_is_supported(texted: AuthPool):
+    """Other ways in that are off: `http/test_features_off.py`."""
     no_phone = texted.having(sms__enable_signup=False)
 
-    assert (await no_mail.refused("POST", "/otp", {"email": address()}))[:2] == (
-        422,
-        "email_provider_disabled",
-    )
-    for path in ("/otp", "/magiclink"):
-        assert (await no_link.refused("POST", path, {"email": address()}))[:2] == (
-            422,
-            "email_provider_disabled",
-        )
     assert await no_phone.refused("POST", "/otp", {"phone": number()}) == (
         400, "phone_provider_disabled", "Unsupported phone provider",
     )  # fmt: skip

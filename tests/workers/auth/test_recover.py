@@ -43,16 +43,6 @@ async def test_an_unknown_address_gets_the_same_answer_and_no_letter(mailed: Aut
     assert not await mailed.value("select count(*) from auth.users where email = $1", email)
 
 
-async def test_where_nobody_signs_in_by_mail_no_password_is_recovered(mailed: AuthPool, office: Office):
-    email = await known(mailed)
-    closed = mailed.having(email__enable_signup=False)
-
-    assert await closed.refused("POST", "/recover", {"email": email}) == (
-        400, "email_provider_disabled", "Email logins are disabled"
-    )  # fmt: skip
-    assert len(office.caught) == 0
-
-
 @pytest.mark.parametrize("path", ["/recover", "/otp"])
 async def test_a_clock_that_was_set_back_does_not_prolong_the_pause(
     mailed: AuthPool, office: Office, path: str

@@ -202,19 +202,6 @@ async def test_a_weak_password_is_told_why(plain: AuthPool):
     assert json.loads(second.body)["message"].startswith("Password should be at least 8 characters.")
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"email": "a", "password": "1"}, {"email": 7}, {"email": "a@b.org", "password": PASSWORD}]
-)
-async def test_when_signups_are_disabled_nothing_else_is_looked_at(
-    auth_pool: AuthPool, body: dict[str, object]
-):
-    closed = auth_pool.having(enable_signup=False)
-
-    assert await closed.refused("POST", "/signup", body) == (
-        422, "signup_disabled", "Signups not allowed for this instance",
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("field", ["email", "phone"])
 async def test_a_provider_that_is_off_takes_nobody(auth_pool: AuthPool, field: str):
     section = {"email": "email__enable_signup", "phone": "sms__enable_signup"}[field]

@@ -120,17 +120,10 @@ def test_any_text_is_a_number_that_stays_itself_or_is_refused(text: str) -> None
 @pytest.mark.parametrize(
     "host",
     [
-        "example.com",
-        "mail.example.org",
-        "example.net",
-        "a.test",
-        "b.invalid",
-        "c.example",
-        "x.local",
-        "localhost",
+        "example.com", "mail.example.org", "example.net", "a.test", "b.invalid", "c.example", "x.local", "localhost",
         "a.localhost",
     ],
-)
+)  # fmt: skip
 def test_hosts_without_mail_are_refused_when_asked_for(host: str) -> None:
     with pytest.raises(AuthError) as refused:
         reject_reserved(f"user@{host}")
