@@ -125,6 +125,7 @@ def _cursor(value: object) -> str:
         (f"readings?limit=1&cursor={_cursor([False, []])}", "Pagination by cursor: the cursor belongs to another order"),
         (f"readings?limit=1&offset=1&cursor={_cursor([False, ['1']])}", "Pagination by cursor: it does not go with an offset"),
         (f"readings?limit=1&distinct=true&cursor={_cursor([False, ['1']])}", "Pagination by cursor: it does not go with aggregates or distinct"),
+        (f"readings?limit=1&order={'level,' * 50}id&cursor={_cursor([False, ['1'] * 51])}", "Pagination by cursor: an order has at most 50 terms, with the primary key"),
         (f"secrets?limit=1&cursor={_cursor([False, ['1']])}", "Pagination by cursor: secrets has no primary key that would make the order of its rows certain"),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workers.graphql.errors import GraphQLFailure
 from workers.graphql.model import Entity, EntityColumn, RoleSchema
 from workers.graphql.plan.aggregate_functions import COLUMN_AGGREGATES, NUMERIC_RESULTS, takes_column
 from workers.graphql.plan.conditions import RelatedRows, RelatedValue, SortTerm
@@ -19,6 +20,10 @@ DIRECTIONS = {
 """Direction -> (is descending, nulls first)."""
 
 
+MOST_TERMS = 100
+"""Terms of one order. Each is a level of the condition behind a cursor."""
+
+
 def plan_order(schema: RoleSchema, entity: Entity, value: ArgumentValue) -> tuple[SortTerm, ...]:
     """Return the requested sort terms, followed by the primary key. Raises: GraphQLFailure."""
     terms = (
@@ -26,6 +31,8 @@ def plan_order(schema: RoleSchema, entity: Entity, value: ArgumentValue) -> tupl
         if value.is_missing
         else [inner_term for term in value.as_list() for inner_term in _terms(schema, entity, term, ())]
     )
+    if len(terms) > MOST_TERMS:
+        raise GraphQLFailure(f"An order has at most {MOST_TERMS} terms")
     named_terms = [
         term if term.related is None else replace(term, column=f"@by{index}")
         for index, term in enumerate(terms)

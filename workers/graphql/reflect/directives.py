@@ -150,9 +150,14 @@ class _DirectiveObject:
 
 def _parsed(text: str) -> object:
     try:
-        return json.loads(text)
+        value: object = json.loads(text)
+        # An answer cannot hold half of a surrogate pair, which JSON can escape.
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise SchemaError("lone surrogate in hex escape") from None
     except (ValueError, RecursionError) as error:
         raise SchemaError(str(error)) from None
+    return value
 
 
 def _foreign_keys(value: object) -> tuple[ForeignKeyDirective, ...]:

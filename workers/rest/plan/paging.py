@@ -11,6 +11,9 @@ from workers.rest.errors.parse import BadQuery
 from workers.rest.model import ApiRequest, BodyShape, FieldPath, MediaOutput, PlannedOrder, RelationRead
 from workers.rest.plan.fields import FieldScope, resolve_field
 
+MOST_TERMS = 50
+"""Terms of an order. The condition behind a cursor grows with the square of their number."""
+
 
 def wants_pages(request: ApiRequest) -> bool:
     """Return whether a request asks for pages by cursor."""
@@ -32,6 +35,8 @@ def paged(
     if not relation.primary_key:
         raise _refused(f"{relation.name} has no primary key that would make the order of its rows certain")
     order = _total(read.order, relation, scope)
+    if len(order) > MOST_TERMS:
+        raise _refused(f"an order has at most {MOST_TERMS} terms, with the primary key")
     cursor = request.query.cursor
     if cursor is not None and len(cursor.values) != len(order):
         raise _refused("the cursor belongs to another order")

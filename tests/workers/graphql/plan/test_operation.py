@@ -81,6 +81,7 @@ def failures(text: str, variables: Mapping[str, object] | None = None) -> list[s
         ("filter: {id: {is: 1}}", "Invalid input for FilterIs type"),
         ("filter: {nodeId: {eq: \"x\"}}", "Invalid value passed to nodeId argument. Error 2"),
         ("orderBy: 1", "Invalid input for AccountOrderBy type"),
+        (f"orderBy: [{'{id: AscNullsLast}' * 101}]", "An order has at most 100 terms"),
         ("orderBy: {id: Up}", "Invalid input for OrderByDirection type"),
         ("orderBy: {tags: AscNullsLast}", 'Input for type AccountOrderBy contains extra keys ["tags"]'),
     ],

@@ -71,6 +71,7 @@ def test_null_is_like_nothing():
         (directives.read_table, '{"totalCount": {}}', "missing field `enabled`"),
         (directives.read_table, '{"foreign_keys": [{}]}', "missing field `local_columns`"),
         (directives.read_enum, '{"mappings": {"a": 1}}', "invalid type: integer `1`, expected a string"),
+        (directives.read_name, r'{"description": "\ud800"}', "lone surrogate in hex escape"),
         (directives.read_constraint, '{"local_name": {}}', "invalid type: map, expected a string"),
     ],
 )
