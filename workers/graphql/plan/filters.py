@@ -21,7 +21,7 @@ from workers.graphql.plan.conditions import (
     RelatedRowExists,
 )
 from workers.graphql.plan.ids import id_table, key_condition
-from workers.graphql.plan.inputs import ArgumentValue, EnumLiteral, InputKind
+from workers.graphql.plan.inputs import SIMPLE, ArgumentValue, EnumLiteral, InputKind
 from workers.graphql.plan.related import check_distance, find_relation, related_rows
 from workers.graphql.plan.selection import PlanContext
 from workers.graphql.plan.values import array_operand, extra_keys, invalid_input, operand, operand_list
@@ -42,6 +42,8 @@ OPERATORS: dict[str, tuple[str, ...]] = {
 _ONE_BYTE = '"char"'
 LIST_OPERATORS = (*_ARRAYS, "is")
 _LOGIC = ("and", "or", "not")
+MOST_OBJECTS = 10_000
+"""Objects in one filter, each about a condition."""
 QUANTIFIERS = ("some", "none", "every")
 """Quantifiers of a filter on a to-many relation."""
 
@@ -50,7 +52,27 @@ def plan_filter(planning: PlanContext, entity: Entity, value: ArgumentValue) -> 
     """Return the condition of a filter; None for a filter that every row passes. Raises: GraphQLFailure."""
     if value.is_missing:
         return None
+    if _count_objects(value) > MOST_OBJECTS:
+        raise GraphQLFailure(
+            f"A filter has at most {MOST_OBJECTS} objects; compare with a list by `in` instead"
+        )
     return _object_condition(planning, entity, value, 0)
+
+
+def _count_objects(filter_value: ArgumentValue) -> int:
+    """Count the objects of a filter. Those in variables are in no limit of documents. The depth of variables is checked before."""
+    count = 0
+    pending: list[object] = [filter_value.value]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, ArgumentValue):
+            pending.append(value.value)
+        elif isinstance(value, dict):
+            count += 1
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += [element for element in value if type(element) not in SIMPLE]
+    return count
 
 
 def _object_condition(

@@ -125,6 +125,17 @@ def test_root_fields_are_rejected_with_the_messages_of_the_original(text: str, m
     assert failures(text) == [message]
 
 
+@pytest.mark.parametrize("argument", ["filter: $f", "filter: {or: [$f]}"])
+def test_the_objects_of_a_filter_in_variables_are_bounded(argument: str) -> None:
+    text = f"query ($f: AccountFilter) {{ {ACCOUNTS % argument} }}"
+
+    few = failures(text, {"f": {"and": [{"id": {"in": [1] * 20_000}}] * 100}})
+    many = failures(text, {"f": {"and": [{"id": {"eq": 1}}] * 5_000}})
+
+    assert few == []
+    assert many == ["A filter has at most 10000 objects; compare with a list by `in` instead"]
+
+
 def test_a_conflict_between_root_fields_is_the_failure_of_the_operation() -> None:
     with pytest.raises(GraphQLFailure, match="Two fields named `blogCollection` have different arguments"):
         plan("{ blogCollection(first: 1) { __typename } blogCollection(first: 2) { __typename } }")
