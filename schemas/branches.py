@@ -157,3 +157,5 @@ class BranchRecord(Struct, frozen=True):
     warnings: list[str] = field(default_factory=list)
     at: str = ""
     """The past moment whose database it has, in words; empty for one of the moment of its creation."""
+    is_drill: bool = False
+    """It is the copy of a restore drill, which deletes it."""

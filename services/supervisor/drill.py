@@ -8,12 +8,12 @@ killed leaves a branch, which the next one deletes.
 """
 
 import contextlib
+import http.client
 import json
 import os
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,18 +24,18 @@ from schemas.branches import CheckedDatabase, CheckTask, CountedRows, CountTask
 from services.supervisor import addresses
 from services.supervisor.branches import overrides
 from services.supervisor.branches.create import create_branch
-from services.supervisor.branches.names import branch_folder
+from services.supervisor.branches.names import DRILL, branch_folder
+from services.supervisor.branches.record import read_record
 from services.supervisor.branches.worker_step import run_step
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
 from services.supervisor.data_folder.state import PlatformState, running_state
-from services.supervisor.errors import StartFailed, SupervisorError
+from services.supervisor.errors import StartFailed, StartRefused, SupervisorError
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER
 from services.supervisor.postgres.running_server import running_server
 from services.supervisor.project.settings import Project
 from services.supervisor.report import Reporter, SilentReporter
 
-BRANCH = "restore-drill"
 _DATABASE = "database"
 _STORED_S, _PAUSE_S = 300.0, 0.5
 _STEP_S, _ASK_S, _STOP_S = 600.0, 30.0, 120.0
@@ -93,11 +93,12 @@ def _drill(parent: DataFolder, project: Project, found: _Found, report: Reporter
     archive = read_archive_status(parent.path)
     created = create_branch(
         parent,
-        BRANCH,
+        DRILL,
         project,
         report,
         moment=f"lsn {before.lsn}" if before else "latest",
         archive=archive.archive if archive else "",
+        is_drill=True,
     )
     found.moment = created.record.at
     report.info("Checking indexes, heaps and rows")
@@ -108,7 +109,7 @@ def _drill(parent: DataFolder, project: Project, found: _Found, report: Reporter
     if before is not None and after is not None:
         found.faults += differences(before.rows, after.rows, rows)
     report.info("Starting it, and sending a request to each area")
-    _headwater(parent, project, "start", "--detach", "--branch", BRANCH, "--port", "0")
+    _headwater(parent, project, "start", "--detach", "--branch", DRILL, "--port", "0")
     for name in _enabled(project):
         if (fault := _ask(created.folder, name)) is None:
             found.areas.append(name)
@@ -178,15 +179,22 @@ def _ask(branch: DataFolder, area: str) -> str | None:
     try:
         with urllib.request.urlopen(request, timeout=_ASK_S) as response:  # noqa: S310 - our own address
             json.load(response)
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (http.client.HTTPException, OSError, ValueError) as error:  # URLError is an OSError
         return f"{area}: {error}"
     return None
 
 
 def _delete(parent: DataFolder, project: Project) -> None:
-    """Stop and delete the branch of a drill, if there is one. Raises: StartFailed."""
-    if branch_folder(parent, BRANCH).path.exists():
-        _headwater(parent, project, "branch", "delete", BRANCH, "--yes")
+    """Stop and delete the branch of a drill, if there is one. Raises: StartFailed; StartRefused for a branch that is no drill's."""
+    folder = branch_folder(parent, DRILL).path
+    if not folder.exists():
+        return
+    record = read_record(folder)
+    if record is None or not record.is_drill:
+        raise StartRefused(
+            f"{folder} is not of a drill, so it is not deleted, and no drill can run. Merge it or delete it."
+        )
+    _headwater(parent, project, "branch", "delete", DRILL, "--yes")
 
 
 def _headwater(parent: DataFolder, project: Project, *words: str) -> None:

@@ -30,7 +30,7 @@ from services.supervisor.branches.cluster_files import (
     needed_segments,
 )
 from services.supervisor.branches.drafts import DRAFT, remove_drafts, remove_drafts_now, turn
-from services.supervisor.branches.names import branch_folder, branches_folder
+from services.supervisor.branches.names import DRILL, branch_folder, branches_folder
 from services.supervisor.branches.past import PastCopy, copy_past, fill_objects, plan_past, sealing_keys
 from services.supervisor.branches.record import BASE_SCHEMA, read_record, write_record
 from services.supervisor.branches.worker_step import run_step
@@ -80,6 +80,7 @@ def create_branch(
     git: str = "",
     moment: str = "",
     archive: str = "",
+    is_drill: bool = False,
 ) -> CreatedBranch:
     """Create a branch of a platform that runs or is stopped; `project` has the parent's settings.
 
@@ -88,6 +89,8 @@ def create_branch(
     """
     began = time.monotonic()
     target = branch_folder(parent, name)
+    if name == DRILL and not is_drill:
+        raise StartRefused(f"{DRILL} is the branch of restore drills, which delete it. Choose another name.")
     _check(parent, target, project)
     try:
         branches_folder(parent).mkdir(mode=0o711, exist_ok=True)
@@ -105,7 +108,7 @@ def create_branch(
         else:
             is_live, copied = _copy(parent, draft, project, lock, report)
         at = past.plan.target if past else ""
-        record = BranchRecord(name, str(parent.path), time.time(), is_live, git=git, at=at)
+        record = BranchRecord(name, str(parent.path), time.time(), is_live, git=git, at=at, is_drill=is_drill)
         record = _make_own(parent, draft, project, lock, record, past)
         _link_objects(parent, draft, project)
         flush_file_system(draft.path)  # the parent's log of short blobs does not name the branch's files

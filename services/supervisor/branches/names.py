@@ -13,6 +13,8 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+", re.ASCII)
 PARENT = frozenset({"main", "master"})
 """Branches of git whose database is the parent."""
 GIT = "git"
+DRILL = "restore-drill"
+"""The branch of a restore drill, which deletes it: nobody else makes one of this name."""
 _LONGEST = 48
 
 
