@@ -85,7 +85,8 @@ class CertificateFolder:
     def _write(self, path: Path, content: bytes) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.mkdir(mode=0o700, exist_ok=True)
-        write_private(path, content)
+        # An account that the authority registered and a certificate that it issued are not had again for the asking.
+        write_private(path, content, is_durable=True)
 
 
 def facts_of(file: Path) -> CertificateFacts | None:

@@ -48,6 +48,7 @@ _COPYING = {"synchronous_commit": "off", "summarize_wal": "off", "max_wal_size":
 _DATABASES = (
     'select datname from pg_database where datallowconn and not datistemplate order by datname collate "C";'
 )
+_CLOSED = "select datname from pg_database where not datallowconn and not datistemplate order by datname;"
 _TABLESPACES = "select spcname from pg_tablespace where spcname !~ '^pg_';"
 _SHOWN = 5
 
@@ -112,10 +113,7 @@ def _copy(
         running_server(draft, "The new server", timeout_s=None, stop_s=_STOP_S) as new_port,
     ):
         before, after = ServerTools(tools, old_port, password), ServerTools(tools, new_port, password)
-        if spaces := before.run_sql(_TABLESPACES, DATABASE):
-            raise StartRefused(
-                f"The database has tablespaces ({', '.join(spaces)}), which this command does not move. Move their tables back first."
-            )
+        check_copyable(before)
         report.info("Copying roles")
         after.run_sql(_roles(before), DATABASE)
         databases = tuple(before.run_sql(_DATABASES, DATABASE))
@@ -127,6 +125,19 @@ def _copy(
         report.info("Collecting statistics for the planner")
         after.output("vacuumdb", "--all", "--analyze-only", "--quiet")
     return databases, lines
+
+
+def check_copyable(before: ServerTools) -> None:
+    """See that the command brings over all that a server has. Raises: StartRefused."""
+    if spaces := before.run_sql(_TABLESPACES, DATABASE):
+        raise StartRefused(
+            f"The database has tablespaces ({', '.join(spaces)}), which this command does not move. Move their tables back first."
+        )
+    if closed := before.run_sql(_CLOSED, DATABASE):
+        raise StartRefused(
+            f"These databases of the server allow no connections, so they cannot be copied: {', '.join(closed)}. Drop them, or open "
+            "each by `alter database NAME allow_connections true`."
+        )
 
 
 def _roles(before: ServerTools) -> str:

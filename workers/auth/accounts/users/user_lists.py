@@ -31,6 +31,8 @@ EXACT = ("email", "phone", "id")
 
 
 _NIL = UUID(int=0)
+_NO_TIME = "infinity"
+"""The place of users without a creation time: behind all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ async def after(transaction: Transaction, place: CursorPosition, limit: int) -> 
 
 def cursor_of(user: AuthUser) -> str:
     """Return the position after a user as an opaque text."""
-    moment = (user.created_at or datetime.min).isoformat()
+    moment = _NO_TIME if user.created_at is None else user.created_at.isoformat()
     return base64.urlsafe_b64encode(msgspec.json.encode((moment, user.id))).rstrip(b"=").decode()
 
 
@@ -76,7 +78,9 @@ def read_cursor(text: str) -> CursorPosition:
         return CursorPosition()
     try:
         moment, id = _decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        return CursorPosition(datetime.fromisoformat(moment).isoformat(), id)
+        return CursorPosition(
+            _NO_TIME if moment == _NO_TIME else datetime.fromisoformat(moment).isoformat(), id
+        )
     except (ValueError, msgspec.DecodeError):
         raise AuthError(
             ErrorCode.VALIDATION_FAILED, "cursor must be one that an earlier answer gave"

@@ -48,10 +48,21 @@ select row_to_json(shown) from (
 ) shown
 
 -- name: after
--- Oldest first, after a position ($2, $3).
+-- Oldest first, after a position ($2, $3). Users without a creation time, which SQL made, come last, as after infinity. Both parts
+-- read no more than a page from the index.
 select row_to_json(shown) from (
-  select users.*, {of_user} from auth.users
-  where users.deleted_at is null and (users.created_at, users.id) > ($2::timestamptz, $3::uuid)
+  select users.*, {of_user}
+  from (
+    (select * from auth.users
+      where deleted_at is null and (created_at, id) > ($2::timestamptz, $3::uuid)
+      order by created_at, id
+      limit $1::int)
+    union all
+    (select * from auth.users
+      where deleted_at is null and created_at is null and ($2::timestamptz < 'infinity' or id > $3::uuid)
+      order by id
+      limit $1::int)
+  ) users
   order by users.created_at, users.id
   limit $1::int
 ) shown
