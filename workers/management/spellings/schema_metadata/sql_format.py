@@ -35,6 +35,8 @@ _TWO = {("group", "by"), ("order", "by"), ("partition", "by"), ("insert", "into"
 _JOINS = frozenset(["join", "inner", "left", "right", "full", "cross", "natural"])
 _STARTS = frozenset(["create", "alter", "drop", "grant", "revoke", "comment", "begin", "commit", "truncate"])
 _LONGEST_INLINE = 50
+_DEEPEST = 40
+"""Indents of a line; brackets inside more brackets are not indented further, or the text would grow with the square of their number."""
 
 
 def format_sql(text: str) -> str:
@@ -135,7 +137,8 @@ class _Layout:
     def _is_short(self) -> bool:
         """Return whether the bracket that opens here is written on one line: it is short, without a clause inside."""
         depth, length = 0, 0
-        for kind, lexeme in self._tokens[self._at :]:
+        for at in range(self._at, len(self._tokens)):
+            kind, lexeme = self._tokens[at]
             depth += (lexeme == "(") - (lexeme == ")")
             length += len(lexeme) + 1
             if depth == 0:
@@ -151,7 +154,7 @@ class _Layout:
 
     def _end_line(self) -> None:
         if self._line:
-            self._out.append("  " * self._indent + "".join(self._line))
+            self._out.append("  " * min(self._indent, _DEEPEST) + "".join(self._line))
             self._line = []
 
     def _next_word(self) -> str:

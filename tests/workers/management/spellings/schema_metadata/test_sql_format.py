@@ -31,3 +31,9 @@ def test_every_sign_stays_in_its_order(text: str) -> None:
 )
 def test_layout(text: str, expected: str) -> None:
     assert format_sql(text) == expected
+
+
+def test_the_indent_of_nested_brackets_is_bounded() -> None:
+    text = "(select a from b where " * 1000
+
+    assert len(format_sql(text)) < 30 * len(text)
