@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.auth_pool import PASSWORD, AuthPool, address, claims_of, number
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, address, claims_of, number
 
 INVALID_EMAIL = (400, "validation_failed", "Unable to validate email address: invalid format")
 BAD_PHONE = (400, "validation_failed", "Invalid phone number format (E.164 required)")
@@ -107,6 +107,23 @@ async def test_a_caller_cannot_pass_for_somebody_else_by_its_own_data(plain: Aut
     assert signed.body["user"]["user_metadata"] == {
         "sub": signed.id, "email": signed.email, "email_verified": True, "phone_verified": False,
     }  # fmt: skip
+
+
+async def test_metadata_is_no_deeper_than_lists_and_tokens_follow(plain: AuthPool):
+    def nested(levels: int) -> dict[str, object]:
+        return {"a": nested(levels - 1)} if levels else {}
+
+    refused = await plain.refused(
+        "POST", "/signup", {"email": address(), "password": PASSWORD, "data": nested(300)}
+    )
+    signed = await plain.sign_up(data=nested(90))
+    await plain.admin.execute(
+        "update auth.users set raw_user_meta_data = $1 where id = $2", json.dumps(nested(300)), signed.id
+    )
+    listed = await plain.ok("GET", f"/admin/users/{signed.id}", caller=ADMIN)
+
+    assert refused[:2] == (400, "validation_failed")
+    assert listed["user_metadata"] == nested(300)
 
 
 async def test_a_password_is_kept_as_a_hash(plain: AuthPool):

@@ -63,6 +63,9 @@ NOT_FOR_ANONYMOUS = ErrorTemplate(
 # 4.1: sign-up, and addresses anywhere
 SIGNUP_DISABLED = ErrorTemplate(ErrorCode.SIGNUP_DISABLED, "Signups not allowed for this instance")
 ALREADY_REGISTERED = ErrorTemplate(ErrorCode.USER_ALREADY_EXISTS, "User already registered")
+DEEP_METADATA = ErrorTemplate(
+    ErrorCode.VALIDATION_FAILED, "Metadata of a user may be nested {most} levels deep"
+)
 NO_PASSWORD = ErrorTemplate(ErrorCode.VALIDATION_FAILED, "Signup requires a valid password")
 LONG_PASSWORD = ErrorTemplate(ErrorCode.VALIDATION_FAILED, "Password cannot be longer than {most} characters")
 NO_EMAIL = ErrorTemplate(ErrorCode.VALIDATION_FAILED, "An email address is required")

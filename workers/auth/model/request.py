@@ -144,4 +144,8 @@ class AuthRequest:
 
 def json_response(value: object, status: int = 200, *headers: tuple[str, str]) -> Response:
     """Build a JSON response that caches must not store."""
-    return Response(status, [JSON, ("cache-control", "no-store"), *headers], orjson.dumps(value))
+    try:
+        body = orjson.dumps(value)
+    except orjson.JSONEncodeError:  # SQL stored metadata of more levels than this encoder follows
+        body = msgspec.json.encode(value)
+    return Response(status, [JSON, ("cache-control", "no-store"), *headers], body)

@@ -1,7 +1,11 @@
 """Users, identities and factors as JSON bodies contain them. Pure. Source: docs/reference/auth.md, sections 2.1 to 2.3."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
+import msgspec
+
+from workers.auth.model import rejections
 from workers.auth.model.rows import AuthUser, Factor, Metadata, UserIdentity
 from workers.auth.model.times import iso
 
@@ -10,6 +14,9 @@ _TIMES = (
     "email_change_sent_at", "phone_change_sent_at", "reauthentication_sent_at", "last_sign_in_at", "banned_until",
     "deleted_at",
 )  # fmt: skip
+
+_MOST_LEVELS = 100
+"""Levels of metadata. Encoders and decoders of tokens, lists and pages follow 254 and more."""
 
 JsonObject = dict[str, object]
 
@@ -84,6 +91,22 @@ def merged_metadata(old: Metadata | None, new: Metadata) -> Metadata:
     """Return metadata with changes applied: members replace those of the same name, null removes one, others stay."""
     whole = {**(old or {}), **new}
     return {key: value for key, value in whole.items() if key not in new or value is not None}
+
+
+def metadata_text(metadata: Metadata) -> bytes:
+    """Return metadata as it is stored. Raises: AuthError (400) if it is nested deeper than every reader of it follows."""
+    level: list[object] = [metadata]
+    for _ in range(_MOST_LEVELS):
+        level = [member for value in level for member in _members(value)]
+        if not level:
+            return msgspec.json.encode(metadata)
+    raise rejections.DEEP_METADATA(most=str(_MOST_LEVELS))
+
+
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def with_providers(metadata: Metadata | None, added: list[str]) -> Metadata:

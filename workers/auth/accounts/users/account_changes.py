@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
-
 from workers.auth.accounts.users import identities, users
 from workers.auth.model import rejections
 from workers.auth.model.errors import UNIQUE_VIOLATION
 from workers.auth.model.rows import AuthUser, Metadata, NewUser, UserIdentity
-from workers.auth.model.user_json import merged_metadata
+from workers.auth.model.user_json import merged_metadata, metadata_text
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
@@ -51,7 +49,7 @@ async def create(
     """Create a user with one identity. Raises: AuthError (422) if the address is taken."""
     user = new.as_user(provider, data)
     values = (
-        str(new.id), new.aud, new.role, new.email, _json(user.app_metadata), _json(data), new.is_sso_user,
+        str(new.id), new.aud, new.role, new.email, metadata_text(user.app_metadata), metadata_text(data), new.is_sso_user,
     )  # fmt: skip
     await _write(transaction, "insert", *values)
     await identities.add(transaction, new.id, provider, subject, data)
@@ -67,7 +65,7 @@ async def describe(transaction: Transaction, id: UUID, data: Metadata, *, is_who
     claims = data | _addresses(user) if data else data
     metadata = merged_metadata({} if is_whole else user.raw_user_meta_data, claims)
     app_metadata = {**(user.raw_app_meta_data or {}), **providers_of(user.identities)}
-    await _write(transaction, "describe", str(id), _json(metadata), _json(app_metadata))
+    await _write(transaction, "describe", str(id), metadata_text(metadata), metadata_text(app_metadata))
     return await reload(transaction, id)
 
 
@@ -168,7 +166,3 @@ async def _write(transaction: Transaction, name: str, *values: str | bytes | boo
         if error.code == UNIQUE_VIOLATION and error.constraint == "users_email_partial_key":
             raise rejections.EMAIL_EXISTS() from None
         raise
-
-
-def _json(value: Metadata) -> bytes:
-    return msgspec.json.encode(value)

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
-
 from workers.auth.accounts.users import proofs
 from workers.auth.model import rejections
 from workers.auth.model.error_codes import ErrorCode
 from workers.auth.model.errors import UNIQUE_VIOLATION, UNTRANSLATABLE_CHARACTER, AuthError
 from workers.auth.model.rows import AuthUser, Metadata, NewUser
+from workers.auth.model.user_json import metadata_text
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import Transaction, statement
 from workers.database.transactions.model import Statement
@@ -218,7 +217,7 @@ def _taken(error: DatabaseError) -> Exception:
 
 
 def _json(value: Metadata | None) -> bytes | None:
-    return None if value is None else msgspec.json.encode(value)
+    return None if value is None else metadata_text(value)
 
 
 def _time(moment: datetime | None) -> str | None:
