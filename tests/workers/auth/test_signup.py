@@ -116,7 +116,7 @@ async def test_metadata_is_no_deeper_than_lists_and_tokens_follow(plain: AuthPoo
     refused = await plain.refused(
         "POST", "/signup", {"email": address(), "password": PASSWORD, "data": nested(300)}
     )
-    signed = await plain.sign_up(data=nested(90))
+    signed = await plain.sign_up(data={**nested(90), "n": 2**64})
     await plain.admin.execute(
         "update auth.users set raw_user_meta_data = $1 where id = $2", json.dumps(nested(300)), signed.id
     )

@@ -3,6 +3,7 @@
 Sources: docs/reference/auth.md, sections 1.1, 1.3 and 1.4.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,6 +147,8 @@ def json_response(value: object, status: int = 200, *headers: tuple[str, str]) -
     """Build a JSON response that caches must not store."""
     try:
         body = orjson.dumps(value)
-    except orjson.JSONEncodeError:  # SQL stored metadata of more levels than this encoder follows
-        body = msgspec.json.encode(value)
+    except (
+        orjson.JSONEncodeError
+    ):  # metadata has a number of more than 64 bits; or SQL stored more levels than this encoder follows
+        body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode()
     return Response(status, [JSON, ("cache-control", "no-store"), *headers], body)
