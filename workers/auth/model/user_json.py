@@ -1,8 +1,9 @@
 """Users, identities and factors as JSON bodies contain them. Pure. Source: docs/reference/auth.md, sections 2.1 to 2.3."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
+
+import msgspec
 
 from workers.auth.model import rejections
 from workers.auth.model.rows import AuthUser, Factor, Metadata, UserIdentity
@@ -98,8 +99,7 @@ def metadata_text(metadata: Metadata) -> bytes:
     for _ in range(_MOST_LEVELS):
         level = [member for value in level for member in _members(value)]
         if not level:
-            # A number may have more bits than other encoders write.
-            return json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode()
+            return msgspec.json.encode(metadata)
     raise rejections.DEEP_METADATA(most=str(_MOST_LEVELS))
 
 
