@@ -7,6 +7,8 @@ that is published twice, after another worker took over replication, has a place
 
 import asyncio
 import contextlib
+import time
+from collections.abc import Callable
 from itertools import count
 from typing import Protocol
 
@@ -59,17 +61,30 @@ class LocalTopic:
                 member.receive(message, frame)
 
 
+_REPEATED_S = 60.0
+"""A new leader publishes the last messages again. One from an earlier place that comes this long after the last one is of another
+history instead: the database was restored to a moment before it."""
+
+
 class TopicHub:
     """The broadcast topics of this process."""
 
-    def __init__(self, connection: NatsConnection, edge: str, max_payload: int) -> None:
+    def __init__(
+        self,
+        connection: NatsConnection,
+        edge: str,
+        max_payload: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._connection = connection
         self._edge = edge
         self._max_payload = max_payload
         self._topics: dict[tuple[str, bool], LocalTopic] = {}
         self._assembler = MessageAssembler(edge)
         self._numbers = count()
+        self._clock = clock
         self._last_stored = (0, -1)
+        self._stored_at = 0.0
 
     async def join(self, member: TopicMember, topic: str, *, is_private: bool) -> None:
         """Add a channel to a topic. Messages that are sent after this returned arrive, while the broker is reachable."""
@@ -140,10 +155,11 @@ class TopicHub:
         except InvalidMessage as error:
             observe(MessageUnreadable(received.subject, error.reason))
             return
-        place = (stored.lsn, stored.number)
-        if place <= self._last_stored or len(stored.payload) > self._max_payload:
-            return  # published twice, or too long
-        self._last_stored = place
+        place, now = (stored.lsn, stored.number), self._clock()
+        is_repeated = place <= self._last_stored and now - self._stored_at < _REPEATED_S
+        if is_repeated or len(stored.payload) > self._max_payload:
+            return
+        self._last_stored, self._stored_at = place, now
         form = PayloadForm.BINARY if stored.is_binary else PayloadForm.JSON
         self._deliver(
             TopicMessage(stored.topic, stored.is_private, stored.event, stored.payload, form, stored.id)
