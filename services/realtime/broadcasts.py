@@ -7,6 +7,7 @@ The response is 202 when the messages were handed to the broker. Messages that t
 left out of a batch; a single one is rejected with 403. Source: docs/reference/realtime.md, sections 1 and 7.
 """
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -26,6 +27,8 @@ from services.realtime.topics.messages import PayloadForm, TopicMessage
 _OVER_S = 10.0
 _MOST_KEYS = 10_000
 _SPARE = 500
+_RIGHTS_AT_ONCE = 8
+"""Topics of one batch whose rights are asked for at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,14 @@ class HttpBroadcasts:
 
     async def _allowed(self, request: BroadcastRequest, messages: list[TopicMessage]) -> list[TopicMessage]:
         """Return the messages that the caller may send. The pool is queried once for each private topic."""
-        may: dict[str, bool] = {}
-        for topic in dict.fromkeys(message.topic for message in messages if message.is_private):
-            may[topic] = await self._queries.may_write(topic, request.identity, request.headers, "broadcast")
+        topics = list(dict.fromkeys(message.topic for message in messages if message.is_private))
+        at_once = asyncio.Semaphore(_RIGHTS_AT_ONCE)
+
+        async def may_write(topic: str) -> bool:
+            async with at_once:
+                return await self._queries.may_write(topic, request.identity, request.headers, "broadcast")
+
+        may = dict(zip(topics, await asyncio.gather(*map(may_write, topics)), strict=True))
         return [message for message in messages if not message.is_private or may[message.topic]]
 
     def _read_single(
@@ -163,12 +171,16 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 def _message(sent: dict[str, Any], payload: bytes) -> TopicMessage:
     return TopicMessage(
         topic=sent["topic"].removeprefix(TOPIC_PREFIX),
-        is_private=sent.get("private") is True or str(sent.get("private")).lower() == "true",
+        is_private=_is_true(sent.get("private")),
         event=sent["event"],
         payload=payload,
         form=PayloadForm.JSON,
         id=sent.get("id") or "",
     )
+
+
+def _is_true(value: object) -> bool:
+    return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
 def _single_address(path: str) -> tuple[str, str] | None:

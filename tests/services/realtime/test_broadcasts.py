@@ -161,8 +161,10 @@ class HeldQueries(ChannelQueries):
 
     def __init__(self) -> None:
         self.gate = asyncio.Event()
+        self.waiting = 0
 
     async def may_write(self, *_: object) -> bool:
+        self.waiting += 1
         await self.gate.wait()
         return True
 
@@ -190,6 +192,24 @@ async def test_requests_that_wait_for_rights_count_already() -> None:
 
     assert sorted(answer.status for answer in await asyncio.gather(*answers)) == [202] * 10 + [429] * 5
     assert hub.sent == 10
+
+
+async def test_rights_of_a_batch_are_asked_for_together() -> None:
+    queries, hub = HeldQueries(), CountingHub()
+    broadcasts = HttpBroadcasts(hub, queries, 100_000, 100.0)
+    messages = [b'{"topic":"t%d","event":"e","payload":{},"private":true}' % number for number in range(10)]
+    body = b'{"messages":[%b]}' % b",".join(messages)
+    request = BroadcastRequest(
+        "/api/broadcast", "", "application/json", body, RealtimeIdentity("r", b"{}"), {}, "key"
+    )
+
+    answer = asyncio.ensure_future(broadcasts.answer(request, 100.0))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    asked = queries.waiting
+    queries.gate.set()
+
+    assert ((await answer).status, asked, hub.sent) == (202, 8, 10)
 
 
 async def test_stored_message_is_delivered_once_in_the_order_of_commits(
