@@ -1,5 +1,6 @@
 """Users, identities and factors as bodies show them. Reference, sections 2.1 to 2.3."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
 
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workers.auth.model.errors import AuthError
 from workers.auth.model.rows import AuthUser, Factor, UserIdentity
-from workers.auth.model.user_json import factor_json, identity_json, merged_metadata, user_json
+from workers.auth.model.user_json import factor_json, identity_json, merged_metadata, metadata_text, user_json
 
 ID, OTHER = UUID(int=1), UUID(int=2)
 THEN = datetime(2026, 11, 21, 1, 30, 0, 123456, UTC)
@@ -133,3 +135,12 @@ def test_merging_twice_is_merging_once(old: dict[str, object], new: dict[str, ob
 
     assert merged_metadata(once, new) == once
     assert {key: once.get(key) for key in new} == new
+
+
+@pytest.mark.parametrize(("fits", "is_too_deep"), [("[" * 99 + "]" * 99, "[" * 100 + "]" * 100)])
+def test_metadata_has_a_depth(fits: str, is_too_deep: str) -> None:
+    metadata = {"a": json.loads(fits), "n": 2**64}
+
+    assert json.loads(metadata_text(metadata)) == metadata
+    with pytest.raises(AuthError, match="100 levels"):
+        metadata_text({"a": json.loads(is_too_deep)})

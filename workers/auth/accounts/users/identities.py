@@ -12,6 +12,7 @@ from msgspec import Struct
 from workers.auth.model import rejections
 from workers.auth.model.errors import UNIQUE_VIOLATION
 from workers.auth.model.rows import Metadata, UserIdentity
+from workers.auth.model.user_json import metadata_text
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import Transaction
 from workers.sql.files import read_statements
@@ -64,7 +65,7 @@ async def holders(transaction: Transaction, addresses: Sequence[str], aud: str) 
 async def add(transaction: Transaction, user_id: UUID, provider: str, subject: str, data: Metadata) -> None:
     """Add an identity to a user. Raises: AuthError (422) if it is linked to a user already."""
     try:
-        await transaction.rows(_SQL["insert"], provider, subject, str(user_id), msgspec.json.encode(data))
+        await transaction.rows(_SQL["insert"], provider, subject, str(user_id), metadata_text(data))
     except DatabaseError as error:
         if error.code == UNIQUE_VIOLATION and error.constraint == "identities_provider_id_provider_unique":
             raise rejections.IDENTITY_TAKEN() from None
@@ -73,7 +74,7 @@ async def add(transaction: Transaction, user_id: UUID, provider: str, subject: s
 
 async def refresh(transaction: Transaction, identity: UserIdentity, data: Metadata) -> None:
     """Store the provider's current claims about its user, and the time of the sign-in."""
-    await transaction.rows(_SQL["refresh"], str(identity.id), msgspec.json.encode(data))
+    await transaction.rows(_SQL["refresh"], str(identity.id), metadata_text(data))
 
 
 async def remove(transaction: Transaction, identity: UserIdentity) -> bool:
