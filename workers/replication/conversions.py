@@ -48,6 +48,8 @@ class Conversions:
             return await self._ask(statement, *values)
         except Disconnected as error:
             await self.close()
+            if error.code is None:  # no answer: the server is silent, which says nothing of the values
+                raise
             raise DatabaseError(SESSION_ENDED, str(error)) from None
 
     async def _ask(self, statement: str, *values: object) -> list[Any]:

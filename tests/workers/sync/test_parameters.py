@@ -255,6 +255,7 @@ def test_cursors_grow() -> None:
         ("(a = 'x' and b = 'y') is not true", {}),
         ("coalesce(a = 'x' and b = 'y', true)", {}),
         ("lower(a) = 'x' and 'x' = b", {}),
+        (" and ".join([*["b is not null"] * 1500, "a = 'x'"]), {"a": "x"}),
     ],
 )
 def test_columns_that_must_equal_a_constant_are_found(text: str, equal: dict[str, str]) -> None:

@@ -18,6 +18,8 @@ JSON, CSV, FORM = "application/json", "text/csv", "application/x-www-form-urlenc
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _any = msgspec.json.Decoder()
+_encoder = msgspec.json.Encoder()
+_CSV_ROWS_AT_ONCE = 1000
 csv.field_size_limit(2**31 - 1)  # the body as a whole is bounded already; 128 KiB a field is too little
 
 
@@ -131,23 +133,38 @@ def _json_array(body: bytes, columns: tuple[str, ...] | None, is_call: bool) -> 
 
 
 def _csv_rows(body: bytes) -> Payload:
-    """Read a header line and rows: the bare word NULL is null, an empty field the empty string."""
+    """Read a header line and rows: the bare word NULL is null, an empty field the empty string.
+
+    Rows become JSON some at a time: a body of short lines has millions of them.
+    """
+    data, has_other_width = bytearray(b"["), False
+    header: list[str] = []
+    objects: list[dict[str, str | None]] = []
     try:
-        rows = list(csv.reader(io.StringIO(body.decode(), newline=""), strict=True))
+        for row in csv.reader(io.StringIO(body.decode(), newline=""), strict=True):
+            if not row:
+                continue
+            if not header:
+                header = row
+            elif len(row) != len(header):
+                has_other_width = True  # the rest is read all the same: that it is no CSV counts more
+            elif not has_other_width:
+                values = [None if value == "NULL" else value for value in row] if "NULL" in row else row
+                objects.append(dict(zip(header, values, strict=True)))
+                if len(objects) == _CSV_ROWS_AT_ONCE:
+                    data += _encoder.encode(objects)[1:-1] + b","
+                    objects.clear()
     except (csv.Error, UnicodeDecodeError) as error:
         raise BadBody(f"Invalid CSV: {error}") from None
-    rows = [row for row in rows if row]
-    if not rows:
+    if not header:
         raise BadBody("Empty or invalid CSV")
-    header = rows[0]
-    if any(len(row) != len(header) for row in rows):
+    if has_other_width:
         raise BadBody("All lines must have same number of fields")
-    objects = [
-        {name: None if value == "NULL" else value for name, value in zip(header, row, strict=True)}
-        for row in rows[1:]
-    ]
-    data = msgspec.json.encode(objects)
-    return Payload("json", data, tuple(sorted(set(header))), is_array=True, is_empty_array=not objects)
+    data += _encoder.encode(objects)[1:]
+    if not objects and len(data) > len(b"[]"):
+        del data[-2]  # the comma behind the last full part
+    is_empty = len(data) == len(b"[]")
+    return Payload("json", bytes(data), tuple(sorted(set(header))), is_array=True, is_empty_array=is_empty)
 
 
 def _form(body: bytes) -> list[tuple[str, str]]:

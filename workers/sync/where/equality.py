@@ -27,39 +27,38 @@ def equal_columns(pieces: Pieces, types: Mapping[str, str], params: Sequence[str
 
 
 def _conditions(pieces: Pieces) -> Iterator[Pieces]:
-    """Yield the conditions of which all must be true."""
-    while _is_wrapped(pieces):
-        pieces = pieces[1:-1]
-    place = _outer_and(pieces)
-    if place is None:
-        yield pieces
-        return
-    yield from _conditions(pieces[1:place])
-    yield from _conditions(pieces[place + 1 : -1])
+    """Yield the conditions of which all must be true. A client writes hundreds of them: each piece is looked at once."""
+    closing, and_places = _groups(pieces)
+    pending = [(0, len(pieces))]
+    while pending:
+        start, stop = pending.pop()
+        while closing.get(start) == stop - 1 and closing.get(start + 1) == stop - 2:
+            start, stop = start + 1, stop - 1  # an expression in parentheses of its own
+        place = and_places.get(start) if closing.get(start) == stop - 1 else None
+        if place is None:
+            yield pieces[start:stop]
+        else:
+            pending += [(place + 1, stop - 1), (start + 1, place)]
 
 
-def _is_wrapped(pieces: Pieces) -> bool:
-    """Return whether an expression is another one in parentheses of its own."""
-    if len(pieces) < 5 or pieces[0] != Word("(") or pieces[-1] != Word(")") or pieces[1] != Word("("):
-        return False
-    depth = 0
-    for place, piece in enumerate(pieces[1:-1], 1):
-        if isinstance(piece, Word):
-            depth += piece.text.count("(") - piece.text.count(")")
-        if depth == 0:
-            return place == len(pieces) - 2
-    return False
-
-
-def _outer_and(pieces: Pieces) -> int | None:
-    """Return where the AND of an expression `(left and right)` is."""
-    depth = 0
+def _groups(pieces: Pieces) -> tuple[dict[int, int], dict[int, int]]:
+    """Return where each parenthesis that stands alone is closed, and where the first AND directly inside of it is."""
+    closing: dict[int, int] = {}
+    and_places: dict[int, int] = {}
+    opened: list[int] = []
     for place, piece in enumerate(pieces):
-        if isinstance(piece, Word):
-            if piece.text == " and " and depth == 1:
-                return place
-            depth += piece.text.count("(") - piece.text.count(")")
-    return None
+        if not isinstance(piece, Word):
+            continue
+        if piece.text == " and " and opened:
+            and_places.setdefault(opened[-1], place)
+        for sign in piece.text:
+            if sign == "(":
+                opened.append(place)
+            elif sign == ")" and opened:
+                start = opened.pop()
+                if pieces[start] == Word("(") and piece.text == ")":
+                    closing[start] = place
+    return closing, and_places
 
 
 def _constant(piece: Piece, params: Sequence[str | None]) -> str | None:

@@ -105,14 +105,22 @@ class _Parser:
             return None
         return self._worded(left, token.value, least)
 
+    def _chain(self, left: Pieces, word: str, level: int) -> Pieces:
+        """Return `((left and a) and b)` for all operands that a word joins: made at once, as each step would copy what is before it."""
+        rest: list[Piece] = []
+        count = 0
+        while self._token.kind is TokenKind.NAME and self._token.value == word:
+            self._at += 1
+            rest += (Word(f" {word} "), *self.expression(level), _CLOSE)
+            count += 1
+        return (*(_OPEN,) * count, *left, *rest)
+
     def _worded(self, left: Pieces, word: str, least: int) -> Pieces | None:
         match word:
             case "or" if least < _OR:
-                self._at += 1
-                return (_OPEN, *left, Word(" or "), *self.expression(_OR), _CLOSE)
+                return self._chain(left, "or", _OR)
             case "and" if least < _AND:
-                self._at += 1
-                return (_OPEN, *left, Word(" and "), *self.expression(_AND), _CLOSE)
+                return self._chain(left, "and", _AND)
             case "is" if least < _IS_LEVEL:
                 self._at += 1
                 return self._is(left)

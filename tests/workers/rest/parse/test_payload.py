@@ -1,6 +1,7 @@
 """Bodies: reference page, sections 13.1 and 14."""
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -192,6 +193,20 @@ def test_arguments_of_functions(kind: str, body: bytes, payload: Payload) -> Non
 
 def test_columns_restrict_arguments() -> None:
     assert parse_arguments(JSON, b'{"a":1,"b":2}', ("a",)).keys == ("a",)
+
+
+def test_csv_of_many_lines_is_not_held_as_objects() -> None:
+    body = b"a,b\n" + b"1,NULL\n" * 20_001
+
+    tracemalloc.start()
+    try:
+        payload = parse_rows(CSV, body, None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert json.loads(payload.data) == [{"a": "1", "b": None}] * 20_001
+    assert peak < 20 * len(body)
 
 
 @pytest.mark.parametrize("kind", ["text/csv2", "image/png", "application/xml"])
