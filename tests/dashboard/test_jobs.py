@@ -297,3 +297,30 @@ async def test_an_event_webhook_is_added_tested_and_its_delivery_sent_again(
     await page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
     await _confirmed(page, "The webhook was removed")
     assert len({event.id for event in target.at("/notes")}) == 2
+
+
+async def test_a_run_of_a_durable_job_is_looked_into_repeated_and_cancelled(
+    window: DashboardWindow, server: Platform
+) -> None:
+    page = window.page
+    await page.emulate_media(reduced_motion="reduce")  # axe-core sees no colours between two states
+    server.psql(
+        "select headwater_jobs.define('report'); select headwater_jobs.start('report', '{\"month\": \"2026-01\"}', 'first');"
+        f"select headwater_jobs.step(id, attempt, 'read', to_jsonb($x${XSS}$x$::text)), headwater_jobs.step(id, attempt, 'write', '7'),"
+        " headwater_jobs.fail(id, attempt, 'no paper', true) from headwater_jobs.take('report')"
+    )
+    await window.open("jobs/durable")
+    await page.get_by_role("grid", name="Durable jobs").get_by_role("row", name="report").click()
+    await page.get_by_role("grid", name="Runs").get_by_role("row", name="first").click()
+    run = page.get_by_role("dialog", name="Run")
+    await expect(run.get_by_text("no paper")).to_be_visible()
+    await expect(run.get_by_text(XSS)).to_be_visible()
+    await window.check_accessibility()
+    await run.get_by_role("button", name="Run again from here").nth(1).click()
+    await page.get_by_text("A new run was started").wait_for()
+    await expect(run.get_by_text("queued", exact=True)).to_be_visible()
+    await expect(run.get_by_text("write", exact=True)).to_have_count(0)
+    await run.get_by_role("button", name="Cancel").click()
+    await page.get_by_text("The run was cancelled").wait_for()
+    await expect(run.get_by_text("cancelled", exact=True)).to_be_visible()
+    await window.screenshot("jobs-durable-run")

@@ -1,4 +1,4 @@
-/** Jobs: what runs by itself. Scheduled SQL, queues, webhooks of tables, and requests that SQL sends. */
+/** Jobs: what runs by itself. Scheduled SQL, durable jobs, queues, webhooks of tables, and requests that SQL sends. */
 
 import { lazy } from "react";
 import { PageHeader } from "../../components/basics.tsx";
@@ -8,6 +8,7 @@ import "./jobs.css";
 
 const parts = {
   cron: lazy(() => import("./Scheduled.tsx")),
+  durable: lazy(() => import("./DurableJobs.tsx")),
   queues: lazy(() => import("./Queues.tsx")),
   webhooks: lazy(() => import("./Webhooks.tsx")),
   events: lazy(() => import("./EventWebhooks.tsx")),
