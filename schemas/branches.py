@@ -23,6 +23,14 @@ class CopyTask(SecretRecord, Struct, frozen=True, tag="copy"):
     """Segments of the log that a stopped database needs; empty: all."""
 
 
+class Masking(Struct, frozen=True):
+    """What is masked in a branch: rules (`[branches.mask]`), the text of branches/mask.sql, and with either accounts too."""
+
+    rules: dict[str, str] = {}
+    sql: str | None = None
+    keeps_accounts: bool = False
+
+
 class PrepareTask(SecretRecord, Struct, frozen=True, tag="prepare"):
     """Take what belongs to the parent alone out of a copied database, which runs, and seal with the branch's keys what stays."""
 
@@ -36,6 +44,7 @@ class PrepareTask(SecretRecord, Struct, frozen=True, tag="prepare"):
     parent_sealing_key: str
     cleared: list[str]
     """Patterns of stored settings that the branch does not take over (`schemas/settings/cleared.py`)."""
+    masking: Masking = Masking()
 
 
 class CompareTask(SecretRecord, Struct, frozen=True, tag="compare"):
@@ -109,6 +118,8 @@ class PreparedCopy(Struct, frozen=True):
     schema: Any
     """The schema that the branch begins with, as `workers/branches/base_schema.py` reads it."""
     warnings: list[str]
+    masked: list[str] = []
+    """What was masked, in words."""
 
 
 class SchemaComparison(Struct, frozen=True):
@@ -159,3 +170,5 @@ class BranchRecord(Struct, frozen=True):
     """The past moment whose database it has, in words; empty for one of the moment of its creation."""
     is_drill: bool = False
     """It is the copy of a restore drill, which deletes it."""
+    masked: list[str] = field(default_factory=list)
+    """What was masked in it, in words."""

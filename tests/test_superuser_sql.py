@@ -91,6 +91,7 @@ SPEAK_AS_SUPERUSERS = {
     "workers/backup/save.py": ("connection",),
     "workers/branches/check_database.py": ("superuser",),
     "workers/branches/copy_database.py": ("superuser",),
+    "workers/branches/masking.py": ("superuser",),
     "workers/branches/prepare_copy.py": ("superuser",),
     "workers/database/migrations/settings_state.py": ("connection",),
     "workers/database/migrations/migrate.py": ("connection", "superuser"),

@@ -19,6 +19,7 @@ from schemas.settings.auth import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUB
 from schemas.settings.auth import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
 from schemas.settings.auth import Auth as Auth
 from schemas.settings.backup import Backup as Backup
+from schemas.settings.branches import BranchSettings as Branches
 from schemas.settings.certificates import Certificates as Certificates
 from schemas.settings.dashboard import Dashboard
 from schemas.settings.functions import EdgeRuntime as EdgeRuntime
@@ -273,6 +274,7 @@ class Settings(Struct, frozen=True):
     sync: Sync = field(default_factory=Sync)
     webhooks: Webhooks = field(default_factory=Webhooks)
     history: History = field(default_factory=History)
+    branches: Branches = field(default_factory=Branches)
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
     functions: dict[str, FunctionSettings] = field(default_factory=dict)
     """Functions with settings of their own: `[functions.<name>]`."""

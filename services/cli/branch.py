@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from schemas.branches import SchemaComparison
+from services.cli.admin import operate
 from services.cli.after_reset import StderrReporter
 from services.cli.backup import named_project
 from services.cli.options import data_folder, parent_options, refuse
@@ -50,8 +51,15 @@ def branch() -> None:
 @click.option("--config", type=click.Path(path_type=Path), envvar="HEADWATER_CONFIG", metavar="FILE", help="Config file of a platform that is stopped.")  # fmt: skip
 @click.option("--at", "moment", default="", metavar="MOMENT", help="The database of a past moment, from continuous backup.")  # fmt: skip
 @click.option("--archive", default="", metavar="ID", help="With --at: the archive, where several have the moment.")  # fmt: skip
+@click.option("--keep-accounts", is_flag=True, help="Do not mask accounts where columns are masked; noted in the audit log.")  # fmt: skip
 def create(
-    data: Path | None, project: Path | None, name: str, config: Path | None, moment: str, archive: str
+    data: Path | None,
+    project: Path | None,
+    name: str,
+    config: Path | None,
+    moment: str,
+    archive: str,
+    keep_accounts: bool,
 ) -> None:
     """Copy the platform, running or stopped, into the branch NAME.
 
@@ -61,9 +69,13 @@ def create(
     headwater branch create yesterday --at "2 hours ago"
     headwater branch create broken --at "before migration 20261122101500"
 
+    Columns that [branches.mask] of config.toml names are masked before the branch can be started, and with them accounts (docs/branches.md).
+
     \b
-    Exit codes: 0 created, 1 it failed, 2 refused: the branch exists, or the platform cannot be branched
+    Exit codes: 0 created, 1 it failed, 2 refused: the branch exists, the platform cannot be branched, or a rule of masking is wrong
     """
+    if keep_accounts:  # first: what was not noted is not done
+        operate(data, project, "branches.keep_accounts", name=name)
     try:
         created = _create(
             DataFolder(data_folder(data, project).path),
@@ -75,6 +87,7 @@ def create(
             Terminal(detached=False),
             moment,
             archive,
+            keep_accounts,
         )
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
@@ -231,10 +244,15 @@ def ensure_branch(
 
 def _create(
     parent: DataFolder, name: str, data: Path | None, project: Path | None, config: Path | None, git: str,
-    report: Reporter, moment: str = "", archive: str = "",
+    report: Reporter, moment: str = "", archive: str = "", keeps_accounts: bool = False,
 ) -> CreatedBranch:  # fmt: skip
     parents_project = named_project(parent.path, project, config)
-    created = create_branch(parent, name, parents_project, report, git=git, moment=moment, archive=archive)
+    created = create_branch(
+        parent, name, parents_project, report,
+        git=git, moment=moment, archive=archive, keeps_accounts=keeps_accounts,
+    )  # fmt: skip
+    if created.record.masked:
+        report.info(f"Masked: {', '.join(created.record.masked)}")
     for warning in created.record.warnings:
         report.warn(warning)
     copied = created.copied

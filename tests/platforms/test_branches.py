@@ -462,6 +462,49 @@ def test_what_cannot_be_branched_is_refused_with_a_reason(pair: Pair, tmp_path: 
     assert "is a branch itself" in inner.stderr
 
 
+def test_a_masked_branch_has_masks_from_its_first_start_or_is_not_made(pair: Pair):
+    address = pair.signed_up["user"]["email"]
+    assert pair.parent.command("history", "on", "notes").returncode == 0
+    pair.parent.psql(
+        f"create table public.people (address text); insert into public.people values ('{address}')"
+    )
+
+    def create(name: str, *words: str, **rules: str) -> subprocess.CompletedProcess[str]:
+        environment = {"HEADWATER_BRANCHES_MASK": json.dumps(rules)}
+        return headwater(
+            "branch", "create", name, *words, "--data", str(pair.parent.data), environment=environment
+        )
+
+    wrong = create("masked", **{"public.people.adress": "email"})
+    assert (wrong.returncode, '"public.people.adress": there is no such column' in wrong.stderr) == (2, True)
+    assert not (pair.parent.data / "branches" / "masked").exists()
+    made = create("masked", **{"public.people.address": "email"})
+    assert made.returncode == 0, made.stderr
+    assert "Masked: 1 columns, accounts" in made.stdout + made.stderr
+    kept = create("kept", "--keep-accounts", **{"public.people.address": "hash"})
+    assert kept.returncode == 0, kept.stderr
+
+    named = ("--data", str(pair.parent.data), "--branch")
+    for name, is_kept in (("masked", False), ("kept", True)):
+        started = headwater("start", "--detach", "--pool", "none", "--edge", "none", *named, name)
+        try:
+            assert started.returncode == 0, started.stderr
+            sql = (
+                "select u.email, p.address = u.email, (select count(*) from headwater_history.versions)"
+                " from public.people p, auth.users u"
+            )
+            [email, is_equal, versions] = (
+                headwater("psql", "-Atc", sql, *named, name).stdout.strip().split("|")
+            )
+            assert (email == address, is_equal, versions) == (is_kept, "f" if is_kept else "t", "0")
+        finally:
+            headwater("stop", *named, name)
+    [noted] = administrator(pair.parent, "audit", "--rights", "owner").run(
+        "audit.list", operation="branches.keep_accounts"
+    )["rows"]
+    assert noted["after"] == {"branch": "kept", "accounts": "not masked"}
+
+
 def test_a_branch_of_a_stopped_platform_is_made_by_its_first_start(tmp_path: Path):
     tmp_path.chmod(0o711)
     with platform("--pool", "none", "--edge", "none") as parent:

@@ -85,6 +85,10 @@ REASONS: dict[str, dict[str, str]] = {
     "broker/token_buckets.py": {
         "float(max(burst, 1))": NUMBER,
     },
+    "schemas/branch_masks.py": {
+        "int(match[1])": PATTERN,
+        "int(match[2])": PATTERN,
+    },
     "schemas/changes.py": {
         "int(part, 16)": PATTERN,
         "int(id.partition('-')[0], 16)": OWN,

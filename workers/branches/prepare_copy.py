@@ -20,6 +20,7 @@ from schemas.settings.cleared import ClearedKeys
 from schemas.settings.tree import Settings
 from workers.auth.model.vault import CannotOpen, SealPurpose, is_sealed, read_vault
 from workers.branches.base_schema import read_schema
+from workers.branches.masking import mask_copy
 from workers.database.sessions.passwords import STOP_LOGGING, verifier
 from workers.database.sessions.superuser import UnknownRole, login_as
 from workers.project.project_connection import OWNER, open_as_superuser
@@ -60,7 +61,7 @@ _DATABASE_HOOK = "pg-functions:"
 
 
 async def prepare_copy(task: PrepareTask, settings: Settings) -> PreparedCopy:
-    """Prepare a copied database, which runs; `settings` are the parent's. Raises: the driver's errors, ProjectRejected."""
+    """Prepare a copied database, which runs; `settings` are the parent's. Raises: the driver's errors, ProjectRejected, BranchRejected."""
     parent = msgspec.structs.replace(settings.auth, sealing_key=_secret(task.parent_sealing_key))
     branch = msgspec.structs.replace(
         parent,
@@ -82,13 +83,14 @@ async def prepare_copy(task: PrepareTask, settings: Settings) -> PreparedCopy:
             await _empty(superuser, task.url, role, tables)
         warnings += await _reseal_factors(superuser, task.url, parent, branch)
         warnings += await _warn_of_other_systems(superuser)
+        masked = await mask_copy(superuser, task.url, task.masking)
         schema = await read_schema(task.url)  # while the URL's password is valid
         async with superuser.transaction():
             await superuser.execute(STOP_LOGGING)
             await superuser.execute(
                 await superuser.fetchval(_STATEMENTS["set_password"], verifier(task.password))
             )
-    return PreparedCopy(schema, warnings)
+    return PreparedCopy(schema, warnings, masked)
 
 
 def _secret(text: str) -> Secret | None:

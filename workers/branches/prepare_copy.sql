@@ -57,3 +57,23 @@ select pg_catalog.string_agg(distinct pg_catalog.split_part(entry, '=', 1), ', '
 from pg_catalog.pg_db_role_setting cross join pg_catalog.unnest(setconfig) as entry
 where pg_catalog.starts_with(entry, 'app.')
   and pg_catalog.split_part(entry, '=', 1) not in ('app.settings.jwt_secret', 'app.settings.jwt_exp')
+
+-- name: mask_column
+-- A column and its table, by names.
+select
+  c.relkind::text as kind, r.rolname::text as owner, r.rolsuper as is_superusers, a.attnotnull as is_required, a.attgenerated <> '' as is_generated,
+  t.typcategory::text as category, t.typname::text as type_name, pg_catalog.format_type(a.atttypid, a.atttypmod) as type
+from pg_catalog.pg_class as c
+join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+join pg_catalog.pg_roles as r on r.oid = c.relowner
+join pg_catalog.pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+join pg_catalog.pg_type as t on t.oid = a.atttypid
+where n.nspname = $1 and c.relname = $2 and a.attname = $3
+
+-- name: account_tables
+-- Tables of auth that exist, of these names or beginnings of names.
+select pg_catalog.format('auth.%I', c.relname) as name
+from pg_catalog.pg_class as c
+where c.relnamespace = 'auth'::pg_catalog.regnamespace and c.relkind = 'r'
+  and (c.relname = any ($1::text[]) or exists (
+    select from pg_catalog.unnest($2::text[]) as b (beginning) where pg_catalog.starts_with(c.relname::text, b.beginning)))

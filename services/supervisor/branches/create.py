@@ -19,7 +19,15 @@ import msgspec
 from broker.blobs.folder import store_folder
 from broker.blobs.short_log_recovery import restore_logs
 from broker.processes.file_copies import copy_file, flush_file_system, link_tree
-from schemas.branches import BranchRecord, BranchSecrets, CopiedFiles, CopyTask, PreparedCopy, PrepareTask
+from schemas.branches import (
+    BranchRecord,
+    BranchSecrets,
+    CopiedFiles,
+    CopyTask,
+    Masking,
+    PreparedCopy,
+    PrepareTask,
+)
 from schemas.system_errors import system_error_text
 from services.supervisor import addresses
 from services.supervisor.api_keys import random_keys
@@ -30,6 +38,7 @@ from services.supervisor.branches.cluster_files import (
     needed_segments,
 )
 from services.supervisor.branches.drafts import DRAFT, remove_drafts, remove_drafts_now, turn
+from services.supervisor.branches.masking import read_masking
 from services.supervisor.branches.names import DRILL, branch_folder, branches_folder
 from services.supervisor.branches.past import PastCopy, copy_past, fill_objects, plan_past, sealing_keys
 from services.supervisor.branches.record import BASE_SCHEMA, read_record, write_record
@@ -81,17 +90,22 @@ def create_branch(
     moment: str = "",
     archive: str = "",
     is_drill: bool = False,
+    keeps_accounts: bool = False,
 ) -> CreatedBranch:
     """Create a branch of a platform that runs or is stopped; `project` has the parent's settings.
 
     `moment`: of its database at that moment, as continuous backup has it (`headwater restore --to`), from an archive where several have
-    it. Raises: SupervisorError.
+    it. `keeps_accounts`: accounts are not masked although columns are. Raises: SupervisorError.
     """
     began = time.monotonic()
     target = branch_folder(parent, name)
     if name == DRILL and not is_drill:
         raise StartRefused(f"{DRILL} is the branch of restore drills, which delete it. Choose another name.")
     _check(parent, target, project)
+    # A drill compares the copy with what was saved; nobody else reaches it before it is deleted.
+    masking = (
+        Masking(keeps_accounts=True) if is_drill else read_masking(project, keeps_accounts=keeps_accounts)
+    )
     try:
         branches_folder(parent).mkdir(mode=0o711, exist_ok=True)
         with turn(parent):
@@ -109,7 +123,7 @@ def create_branch(
             is_live, copied = _copy(parent, draft, project, lock, report)
         at = past.plan.target if past else ""
         record = BranchRecord(name, str(parent.path), time.time(), is_live, git=git, at=at, is_drill=is_drill)
-        record = _make_own(parent, draft, project, lock, record, past)
+        record = _make_own(parent, draft, project, lock, record, past, masking)
         _link_objects(parent, draft, project)
         flush_file_system(draft.path)  # the parent's log of short blobs does not name the branch's files
         _into_place(draft, target)
@@ -212,6 +226,7 @@ def _make_own(
     lock: int,
     record: BranchRecord,
     past: PastCopy | None,
+    masking: Masking,
 ) -> BranchRecord:
     """Let the copy recover, and give it keys and passwords of its own."""
     keys = random_keys()
@@ -233,11 +248,14 @@ def _make_own(
             sealing_key_text(draft),
             parents_keys,
             overrides.stored_patterns(),
+            masking,
         )
         prepared = run_step(project, task, PreparedCopy, lock=lock)
     (cluster.home / "log").unlink(missing_ok=True)
     write_private(draft.path / BASE_SCHEMA, msgspec.json.encode(prepared.schema))
-    record = msgspec.structs.replace(record, secrets=secrets, warnings=prepared.warnings)
+    record = msgspec.structs.replace(
+        record, secrets=secrets, warnings=prepared.warnings, masked=prepared.masked
+    )
     write_record(draft.path, record)
     return record
 
