@@ -1,7 +1,7 @@
 """Clients whose id is the address of a document about them (draft-ietf-oauth-client-id-metadata-document).
 
-The document is read when an administrator looks at the request and again when he decides, never for a request without a caller: so nobody
-makes the platform send requests by calling `/oauth/authorize`. It is fetched from public addresses alone, without redirections, and at most
+The document is read when an administrator looks at the request and again when he decides, never for a request without a caller: so nothing
+sent to `/oauth/authorize` makes the platform send requests. It is fetched from public addresses alone, without redirections, and at most
 8 KiB of it. The host of the address is what the document proves; the name in it is what the client calls itself.
 """
 
