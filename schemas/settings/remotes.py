@@ -1,4 +1,4 @@
-"""`[remotes.NAME]` of config.toml (pure): settings of one place where the project runs, laid over those of the file.
+"""`[remotes.NAME]` of config.toml (pure): settings of one place where the project runs, merged over those of the file.
 
     [remotes.staging]
     project_id = "abcdefghijklmnopqrst"
@@ -61,7 +61,7 @@ def block_of_branch(tree: Mapping[str, Any], environment: Mapping[str, str], sou
 
 
 def over(tree: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tree with a block laid over it: tables are merged, everything else is replaced."""
+    """Return a tree merged with a block: tables are merged, everything else is replaced."""
     merged = dict(tree)
     for key, value in block.items():
         present = merged.get(key)
