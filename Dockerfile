@@ -1,6 +1,6 @@
 FROM python:3.13-slim AS build
 WORKDIR /build
-COPY scripts/setup scripts/pinned scripts/dashboard scripts/dashboard-types scripts/npm_packages.py scripts/
+COPY scripts/setup scripts/pinned scripts/fetch-uv scripts/dashboard scripts/dashboard-types scripts/npm_packages.py scripts/
 COPY pyproject.toml constraints.txt README.md LICENSE THIRD_PARTY_LICENSES.md CHANGELOG.md ./
 COPY deploy/grafana.json deploy/prometheus.yml deploy/
 COPY docs/*.md docs/

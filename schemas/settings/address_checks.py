@@ -3,10 +3,13 @@
 The text of an address is not shown: it may contain a password.
 """
 
+import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from schemas.settings.tree import Settings
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?", re.ASCII)
 
 
 def address_fault(settings: Settings) -> str | None:
@@ -33,6 +36,9 @@ def _faults(settings: Settings) -> Iterator[str]:
     ):
         if text and not is_address(text, "http", "https"):
             yield f"{{{key}}} must be a URL such as {example}"
+    for origin in settings.management.mcp_origins:
+        if not _ORIGIN.fullmatch(origin):
+            yield f"{{management.mcp_origins}} has '{origin}', which is no origin such as https://agent.example.com, in lower case and without a path"
     servers = settings.broker.url.reveal().split(",") if settings.broker.url else []
     for server in filter(None, map(str.strip, servers)):
         if not is_address(server if "://" in server else f"nats://{server}", "nats", "tls"):

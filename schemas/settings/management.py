@@ -1,6 +1,6 @@
 """[management]: the interface of administrators (docs/management.md)."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from schemas.settings.types import Amount, Count, Duration
 
@@ -28,6 +28,8 @@ class Management(Struct, frozen=True):
     """Whole backups that are left in that folder after one of the schedule; older ones are deleted. 0: all."""
     project_ref: str = ""
     """The ref by which the official command line names this project: 20 lower-case letters. Empty: made from the identity of the database cluster."""
+    mcp_origins: list[str] = field(default_factory=list)
+    """Origins of pages, as in `https://agent.example.com`, that may call `/mcp` with a token from a browser. Programs outside of browsers send none."""
     database_address: str = ""
     """Host and port under which the official command line reaches Postgres, as in `db.example.org:5432`. Empty: the host of the request, and
     the port of the database.

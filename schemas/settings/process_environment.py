@@ -29,6 +29,8 @@ PROCESS_VARIABLES: dict[str, str] = {
     "HEADWATER_PROJECT_URL": "Database URL of role postgres, which runs the project's own SQL.",
     "HEADWATER_PROJECTS": "Option --root of `headwater projects`: folder of the server of projects.",
     "HEADWATER_READY_FD": "Pipe into which a process writes that it is ready, and its signs of life.",
+    "HEADWATER_REMOTE": "Option --remote of `headwater start`: the block `[remotes.NAME]` of config.toml that applies.",
+    "HEADWATER_REMOTE_OF_BRANCH": "Names of the block that a branch takes besides: its own, and that of its git branch.",
     "HEADWATER_SERVICE_KEY": "Option --key of commands that work on a platform elsewhere.",
     "HEADWATER_SHADOW_URL": "Database URL of the temporary server on which migrations are compared.",
     "HEADWATER_UPGRADED_FROM": "Release whose data the program of migrations brings up to date.",

@@ -1,6 +1,6 @@
 """Read the settings: defaults, the project's `config.toml` and the environment -> the settings tree.
 
-Order: defaults < `config.toml` < environment of the official servers (`GOTRUE_...`, `STORAGE_...`) < `HEADWATER_...` environment
+Order: defaults < `config.toml` < a block `[remotes.NAME]` of it (`remotes.py`) < environment of the official servers (`GOTRUE_...`, `STORAGE_...`) < `HEADWATER_...` environment
 (`environment.py`).
 The sections and keys of `config.toml` are those of the official project folder (docs/reference/platform.md, section 2), so an
 existing `supabase/config.toml` is read unchanged; what it requests and this platform lacks causes a warning (`unsupported.py`).
@@ -31,6 +31,7 @@ from schemas.settings.forms import (
     takes_text,
     texts,
 )
+from schemas.settings.remotes import block_of_branch, chosen_remote, over, remote_of_branch, with_remote
 from schemas.settings.spelling import KeySpelling
 from schemas.settings.tree import Settings, SettingsError
 from schemas.settings.unsupported import UNSUPPORTED_KEYS, UNSUPPORTED_SECTIONS, is_unsupported, not_honoured
@@ -76,8 +77,9 @@ def load_settings(
     Raises: SettingsError if the file is not TOML, or a value is of the wrong type or cannot work.
     """
     env = os.environ if environment is None else environment
-    tree = {OTHER_NAMES.get(name, name): value for name, value in _parsed(config, source).items()}
-    tree = _substituted(cleared_keys(env).without(tree), env)
+    file = _substituted(_parsed(config, source), env)
+    tree = cleared_keys(env).without(with_remote(file, env, source))
+    tree = over(tree, block_of_branch(file, env, source))
     from_environment = read_environment(env)
     for value in from_environment.values:
         _remove(tree, value.path)
@@ -99,6 +101,14 @@ def load_settings(
     return settings, [*warnings, *from_environment.warnings, *settled, *_unread(env, recognized)]
 
 
+def applied_remotes(
+    config: bytes, environment: Mapping[str, str], *, source: str = "config.toml"
+) -> tuple[str, str]:
+    """Return the blocks `[remotes.NAME]` that apply: that of the platform, and that of a branch; empty for none. Raises: SettingsError."""
+    file = _substituted(_parsed(config, source), environment)
+    return chosen_remote(file, environment, source), remote_of_branch(file, environment, source)
+
+
 def _unread(env: Mapping[str, str], tree: dict[str, Any]) -> list[str]:
     """Return a notice for each name of `NOT_READ` that is set while no setting names such a server."""
     return [
@@ -118,7 +128,16 @@ def _parsed(config: bytes, source: str) -> dict[str, Any]:
         raise SettingsError(f"{source} is not valid TOML: {error}") from None
     if _is_deeper(parsed, _DEEPEST):  # dotted keys nest without recursion in the parser
         raise SettingsError(f"{source} is nested too deeply")
-    return parsed
+    renamed = _renamed(parsed)
+    if isinstance(remotes := renamed.get("remotes"), dict):
+        renamed["remotes"] = {
+            name: _renamed(block) if isinstance(block, dict) else block for name, block in remotes.items()
+        }
+    return renamed
+
+
+def _renamed(tree: Mapping[str, Any]) -> dict[str, Any]:
+    return {OTHER_NAMES.get(name, name): value for name, value in tree.items()}
 
 
 def _is_deeper(value: object, most: int) -> bool:

@@ -34,8 +34,6 @@ class UnsupportedKey:
     instead: str
     usual: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     """Values by key that request nothing; for a key, under its own name."""
-    names: bool = False
-    """The section contains names of the user's, and each requests something."""
 
 
 UNSUPPORTED_SECTIONS: dict[str, UnsupportedKey] = {
@@ -54,11 +52,6 @@ UNSUPPORTED_SECTIONS: dict[str, UnsupportedKey] = {
             "s3_access_key": ("env(S3_ACCESS_KEY)",),
             "s3_secret_key": ("env(S3_SECRET_KEY)",),
         },
-    ),
-    "remotes": UnsupportedKey(
-        "it belongs to a branch of a hosted project and is not applied here",
-        "set what differs in the environment (HEADWATER_API_MAX_ROWS=500), or start with another file: --config FILE",
-        names=True,
     ),
     "db.network_restrictions": UnsupportedKey(
         "the embedded database listens on this machine only", "remove the section; a firewall guards an outside database"
@@ -157,10 +150,10 @@ def _requested(section: Any, foreign: UnsupportedKey, path: str = "") -> Iterato
         return
     for key, value in section.items():
         where = f"{path}.{key}" if path else key
-        if foreign.names or not (isinstance(value, dict) or _is_usual(foreign, where, value)):
-            yield where
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             yield from _requested(value, foreign, where)
+        elif not _is_usual(foreign, where, value):
+            yield where
 
 
 def _is_usual(foreign: UnsupportedKey, key: str, value: object) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from schemas.settings.remotes import REMOTE
 from schemas.system_errors import system_error_text
 from services.cli.branch import ensure_branch
 from services.cli.options import branch_option, parent_options, refuse
@@ -34,6 +35,12 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     envvar="HEADWATER_CONFIG",
     metavar="FILE",
     help="Config file.  [default: supabase/config.toml in the project folder, if there]",
+)
+@click.option(
+    "--remote",
+    metavar="NAME",
+    help="Let the block [remotes.NAME] of config.toml apply.  [env: HEADWATER_REMOTE; default: the one whose project_id is "
+    "management.project_ref]",
 )
 @click.option(
     "--port",
@@ -107,6 +114,7 @@ def start(
     data: Path | None,
     project: Path | None,
     config: Path | None,
+    remote: str | None,
     port: int | None,
     db_port: int | None,
     pooler: bool,
@@ -150,6 +158,7 @@ def start(
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     options = {
+        REMOTE: remote,
         "HEADWATER_API_PORT": port,
         "HEADWATER_DB_PORT": db_port,
         "HEADWATER_DB_POOLER_ENABLED": "true" if pooler else None,

@@ -263,7 +263,7 @@ class FunctionHandler(ForwardHandler):
 
 
 class ManagementHandler(ForwardHandler):
-    """The interface of administrators, whose pool authenticates them. No page of another origin can read its answers."""
+    """The interface of administrators and of agents, whose pool authenticates them."""
 
     def needs_caller(self, request: GatewayRequest) -> bool:
         """Return False: administrators sign in instead of sending an API key."""
@@ -354,6 +354,11 @@ def build_handlers(
     handlers[HandlerName.MANAGEMENT] = ManagementHandler(
         policies["management"], forwarder, keys, subjects[HandlerName.MANAGEMENT]
     )
+    for name, policy in (
+        (HandlerName.AGENTS, cors.policy_of("mcp", settings.management.mcp_origins or [cors.NO_ORIGIN])),
+        (HandlerName.AGENT_SIGN_IN, cors.policy_of("mcp", settings.api.cors_allowed_origins)),
+    ):
+        handlers[name] = ManagementHandler(policy, forwarder, keys, subjects[HandlerName.MANAGEMENT])
     handlers[HandlerName.SCHEMA_METADATA] = ForwardHandler(
         policies["pg"], forwarder, keys, subjects[HandlerName.SCHEMA_METADATA]
     )

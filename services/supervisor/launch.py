@@ -74,6 +74,8 @@ def launch(
         warnings = project.warnings if is_verbose else in_one_line(project.warnings)
         for warning in (*warnings, *exposure_warnings(project.settings)):
             report.warn(warning)
+        for name in project.remotes:
+            report.info(f"[remotes.{name}] of {project.config} applies")
         for line in outside_services(project):
             report.info(line)
         prepared = prepare(

@@ -28,7 +28,7 @@ def bundle(folder: Path) -> bytes:
 
 
 @contextmanager
-def site(clients: bytes) -> Iterator[str]:
+def site(clients: bytes, page: bytes = _PAGE) -> Iterator[str]:
     """Serve the page at every path but `/clients.js`, and return the site's origin."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -36,7 +36,7 @@ def site(clients: bytes) -> Iterator[str]:
 
         def do_GET(self) -> None:
             is_script = self.path == "/clients.js"
-            body = clients if is_script else _PAGE
+            body = clients if is_script else page
             self.send_response(200)
             self.send_header("content-type", "text/javascript" if is_script else "text/html")
             self.send_header("content-length", str(len(body)))

@@ -1,5 +1,6 @@
 """Files of deploy/install: the installer is a sound script, and templates for other services set what a platform needs to be reached."""
 
+import hashlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from tests.deploy.test_compose import SERVICE_KEYS
 
 ROOT = Path(__file__).parents[2]
 INSTALL = ROOT / "deploy" / "install"
+FORMULA = ROOT / "scripts" / "homebrew-formula"
 _VARIABLE = re.compile(r"\$\{(\w+)(?::[?-](?:\$\{\w+\}|[^{}])*)?\}")
 
 
@@ -82,3 +84,44 @@ def test_files_for_github_and_editors_name_the_installer_as_it_is() -> None:
 
     assert 'sh "$HERE/install.sh" "$WHEEL"' in action["runs"]["steps"][0]["run"]
     assert container["postCreateCommand"].split()[:2] == ["sh", "deploy/install/install.sh"]
+
+
+@pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
+def test_the_formula_for_homebrew_installs_the_wheel_that_it_names(tmp_path: Path) -> None:
+    wheel = tmp_path / "headwater-0.2.0-py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+    address = f"https://releases.example.org/v0.2.0/{wheel.name}"
+    text = subprocess.run([FORMULA, wheel, address], capture_output=True, text=True, check=True).stdout
+    formula = tmp_path / "headwater.rb"
+    formula.write_text(text)
+
+    done = subprocess.run(
+        ["ruby", "-w", Path(__file__).with_name("formula_reader.rb"), formula], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+    read = json.loads(done.stdout)
+    assert read["facts"]["url"] == [address, "nounzip"]
+    assert read["facts"]["sha256"] == hashlib.sha256(b"a wheel").hexdigest()
+    assert read["facts"]["service"]["run"] == ["/opt/headwater/bin/headwater", "start"]
+    assert read["commands"][1][-1] == wheel.name
+    assert read["commands"][2] == ["link", "/cellar/libexec/bin/headwater"]
+    assert "0.2.0" in read["facts"]["version"]
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("other-0.2.0-py3-none-any.whl", "https://releases.example.org/other-0.2.0-py3-none-any.whl"),
+        ("headwater-0.2.0-py3-none-any.whl", "http://releases.example.org/headwater-0.2.0-py3-none-any.whl"),
+        ("headwater-0.2.0-py3-none-any.whl", "https://releases.example.org/headwater-0.1.0-py3-none-any.whl"),
+        ("headwater-0.2.0-py3-none-any.whl", 'https://x/"#{1}/headwater-0.2.0-py3-none-any.whl'),
+    ],
+)
+def test_a_formula_of_another_file_is_refused(name: str, address: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+
+    done = subprocess.run([FORMULA, tmp_path / name, address], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (1, "")

@@ -26,6 +26,8 @@ class HandlerName(StrEnum):
     SYNC = "sync"
     FUNCTIONS = "functions"
     MANAGEMENT = "management"
+    AGENTS = "agents"
+    AGENT_SIGN_IN = "sign-in of agents"
     SCHEMA_METADATA = "schema metadata"
     DASHBOARD = "dashboard"
 
@@ -72,9 +74,11 @@ def _storage(
     )
 
 
-def _oauth_metadata(prefix: str) -> GatewayRoute:
-    """Return the route of a document that tells agents how to sign in to `/mcp`."""
-    return GatewayRoute("management", prefix, MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount="")
+def _agent_sign_in(prefix: str, mount: str = "") -> GatewayRoute:
+    """Return the route of what agents read and send to sign in to `/mcp`: pages of other origins may, for no cookie counts there."""
+    return GatewayRoute(
+        "management", prefix, MANAGEMENT, HandlerName.AGENT_SIGN_IN, needs_key=False, mount=mount
+    )
 
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -122,9 +126,13 @@ ROUTES = (
     GatewayRoute("management", "/management/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False),
     GatewayRoute("management", "/v1", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
     GatewayRoute("management", "/v2", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
-    GatewayRoute("management", "/mcp", MANAGEMENT, HandlerName.MANAGEMENT, needs_key=False, mount=""),
-    _oauth_metadata("/.well-known/oauth-protected-resource"),
-    _oauth_metadata("/.well-known/oauth-authorization-server/management/v1/oauth"),
+    GatewayRoute("management", "/mcp", MANAGEMENT, HandlerName.AGENTS, needs_key=False, mount=""),
+    _agent_sign_in("/.well-known/oauth-protected-resource"),
+    _agent_sign_in("/.well-known/oauth-authorization-server/management/v1/oauth"),
+    _agent_sign_in("/management/v1/oauth/.well-known", "/management/v1"),
+    _agent_sign_in("/management/v1/oauth/register", "/management/v1"),
+    _agent_sign_in("/management/v1/oauth/token", "/management/v1"),
+    _agent_sign_in("/management/v1/oauth/revoke", "/management/v1"),
     GatewayRoute("pg", "/pg", MANAGEMENT, HandlerName.SCHEMA_METADATA, mount=""),
     GatewayRoute("dashboard", "/_", MANAGEMENT, HandlerName.DASHBOARD, needs_key=False),
 )

@@ -22,6 +22,7 @@ from schemas.settings.cleared import CLEARED_SETTINGS, ClearedKeys
 from schemas.settings.environment import is_setting, own_name, read_environment
 from schemas.settings.forms import KINDS, holds_secret
 from schemas.settings.reading import USUAL_NAMES
+from schemas.settings.remotes import with_remote
 from schemas.settings.tree import Settings
 from services.supervisor.errors import StartRefused
 
@@ -203,7 +204,8 @@ def _hooks_elsewhere(config: bytes, environment: Mapping[str, str]) -> Iterator[
     """Yield patterns for the hooks of auth that are not functions of the database."""
     uris: dict[str, str] = {}
     try:
-        table = tomllib.loads(config.decode()).get("auth", {}).get("hook", {})
+        file = with_remote(tomllib.loads(config.decode()), environment, "config.toml")
+        table = file.get("auth", {}).get("hook", {})
         uris = {name: str(hook.get("uri", "")) for name, hook in table.items() if isinstance(hook, dict)}
     except (ValueError, AttributeError, RecursionError):
         pass  # `load_settings` tells what is wrong with the file

@@ -9,7 +9,7 @@ section 5.
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -59,8 +59,8 @@ _TRUSTED = re.compile(r"^\s*trusted\s*=.*\n?", re.MULTILINE)
 _DEFAULT_TRUSTED = re.compile(r"^\s*trusted\s*=\s*'?(true|on|yes|1)", re.MULTILINE | re.IGNORECASE)
 
 
-def fill_extension_folder(cluster: Cluster) -> None:
-    """Write a new `<home>/extension` and replace the old one.
+def fill_extension_folder(cluster: Cluster, added: Collection[str] = ()) -> None:
+    """Write a new `<home>/extension` and replace the old one. `added` are names that an added package has.
 
     A killed start may have left the draft or the old folder. Both are removed first: no folder is renamed to one with files.
     """
@@ -69,7 +69,7 @@ def fill_extension_folder(cluster: Cluster) -> None:
     for left in (draft, old):
         shutil.rmtree(left, ignore_errors=True)
     draft.mkdir()
-    for name, content in extension_files(extension_files_folder(cluster.programs)):
+    for name, content in extension_files(extension_files_folder(cluster.programs), added):
         path = draft / name
         path.write_bytes(content)
         path.chmod(0o644)
@@ -80,9 +80,9 @@ def fill_extension_folder(cluster: Cluster) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def extension_files(server: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of every file: the server's extensions made trusted, then ours that it lacks."""
-    compiled = {control.stem for control in server.glob("*.control")}
+def extension_files(server: Path, added: Collection[str] = ()) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of every file: the server's extensions made trusted, then ours that neither it nor an added package has."""
+    compiled = {control.stem for control in server.glob("*.control")} | set(added)
     for control in sorted(server.glob("*.control")):
         text = control.read_text()
         if control.stem not in MADE_TRUSTED or _DEFAULT_TRUSTED.search(text):

@@ -59,7 +59,7 @@ def check_programs(named: str, option: str) -> Path:
 @functools.cache
 def version_text(programs: Path) -> str:
     """Return the version of a server's programs, such as 18.6. Raises: StartRefused if they do not run here."""
-    if _is_wheel(programs):
+    if is_embedded(programs):
         return postgres_version()
     match = _VERSION.search(_output(programs, "postgres", "--version"))
     if match is None:
@@ -84,7 +84,7 @@ def extension_files_folder(programs: Path) -> Path:
     return beside[0] if beside else Path(_output(programs, "pg_config", "--sharedir"), "extension")
 
 
-def _is_wheel(programs: Path) -> bool:
+def is_embedded(programs: Path) -> bool:
     """Return whether these are the programs of the wheel, or their copy for another user."""
     return programs.parts[-3:-1] == find_postgres().parts[-3:-1]
 

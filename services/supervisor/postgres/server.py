@@ -13,7 +13,7 @@ from schemas.releases import release_number
 from services.supervisor.binaries import SHARED, reachable_postgres
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.errors import StartRefused
-from services.supervisor.postgres import database_home
+from services.supervisor.postgres import added_extensions, database_home
 from services.supervisor.postgres.cluster import (
     Cluster,
     create_cluster,
@@ -96,10 +96,13 @@ def prepare_cluster(
     else:
         report.info(f"Making a new database in {cluster.data}")
         create_cluster(cluster, password)
+    added = added_extensions.added_folder(cluster.programs, cluster.user, report.info)
     if major_version(cluster.programs) >= FIRST_WITH_CONTROL_PATH:
-        fill_extension_folder(cluster)
+        fill_extension_folder(cluster, added_extensions.names(added))
     ensure_vault_key(cluster.home, cluster.user)
-    (cluster.data / "postgresql.conf").write_text(configuration(cluster, port, extra), encoding="utf-8")
+    (cluster.data / "postgresql.conf").write_text(
+        configuration(cluster, port, extra, added), encoding="utf-8"
+    )
     (cluster.data / "pg_hba.conf").write_text(_ACCESS)
 
 
@@ -114,8 +117,12 @@ def socket_folder(cluster: Cluster) -> Path | None:
     return cluster.socket if len(str(cluster.socket).encode()) <= _SOCKET_PATH_LIMIT else None
 
 
-def configuration(cluster: Cluster, port: int | None, extra: Mapping[str, str]) -> str:
-    """Return the text of `postgresql.conf` (pure). `extra` are the user's own settings and come last."""
+def configuration(
+    cluster: Cluster, port: int | None, extra: Mapping[str, str], added: Path | None = None
+) -> str:
+    """Return the text of `postgresql.conf` (pure). `added` has extensions of a package of their own; `extra` are the user's own settings
+    and come last.
+    """
     major = major_version(cluster.programs)
     settings = {
         "listen_addresses": "127.0.0.1",
@@ -131,7 +138,10 @@ def configuration(cluster: Cluster, port: int | None, extra: Mapping[str, str]) 
         "min_wal_size": "80MB",
         "password_encryption": "scram-sha-256",
         **(
-            {"extension_control_path": f"{cluster.extensions}:$system"}
+            {
+                "extension_control_path": f"{cluster.extensions}:{f'{added}/share:' if added else ''}$system",
+                **(added_extensions.server_settings(added) if added else {}),
+            }
             if major >= FIRST_WITH_CONTROL_PATH
             else {}
         ),

@@ -17,7 +17,8 @@ from broker.processes.secret_files import with_file_values
 from schemas.branches import BranchRecord
 from schemas.settings.dotenv import parse_dotenv
 from schemas.settings.environment import is_setting, without_report
-from schemas.settings.reading import load_settings
+from schemas.settings.reading import applied_remotes, load_settings
+from schemas.settings.remotes import REMOTE, REMOTE_OF_BRANCH
 from schemas.settings.tree import Settings, SettingsError
 from services.supervisor.branches import overrides as branches
 from services.supervisor.branches.record import OWN_SETTINGS, read_record
@@ -35,6 +36,7 @@ _ADDRESS_VARIABLES = (
     "HEADWATER_API_PORT",
     "HEADWATER_API_EXTERNAL_URL",
     "HEADWATER_API_TLS_ENABLED",
+    REMOTE,
 )
 PORT_VARIABLES = {
     "HEADWATER_API_PORT": "api",
@@ -62,6 +64,8 @@ class Project:
     warnings: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     """Variable -> OPTION, LAST_START, or the path of the env file that set it; those of the process' environment are not listed."""
+    remotes: tuple[str, ...] = ()
+    """Names of the blocks `[remotes.NAME]` of config.toml that apply, the later ones winning."""
 
     @property
     def folder(self) -> Path:
@@ -76,7 +80,7 @@ class Project:
 
 
 def public_options(project: Project) -> dict[str, str]:
-    """Return the settings of options that decide the gateway's address, which other commands cannot read from the project's files."""
+    """Return the settings of options that decide the gateway's address, and the block of `--remote`, which other commands cannot read from the project's files."""
     return {
         name: project.environment[name]
         for name, source in project.sources.items()
@@ -136,19 +140,28 @@ def load_project(
     sources = {name: path for name, path in sources.items() if name not in process}
     sources |= dict.fromkeys(overrides, OPTION)
     place = find_data(data, folder)
-    branch = read_record(place)
+    branch, source = read_record(place), str(file or CONFIG)
     try:
         merged = with_file_values(merged)
+        if merged.get(REMOTE) and not file:
+            raise SettingsError(
+                f"There is no {CONFIG} with [remotes.{merged[REMOTE]}], which {REMOTE} or --remote names"
+            )
+        if remote := applied_remotes(content, merged, source=source)[0]:
+            merged[REMOTE] = remote  # also in a branch, which has no `management.project_ref`
         if branch:
             own, own_warnings = _branch_settings(place, branch)
             warnings += own_warnings
             inherited = {name: text for name, text in merged.items() if name not in overrides}
             merged = branches.branch_environment(branch, content, inherited, own, earlier or {}, overrides)
-        settings, more = load_settings(content, merged, source=str(file or CONFIG))
+            merged[REMOTE_OF_BRANCH] = f"{branch.name} {branch.git}".strip()
+        settings, more = load_settings(content, merged, source=source)
+        remotes = applied_remotes(content, merged, source=source)
     except SettingsError as error:
         raise StartRefused(f"{error}. Correct it and start again.") from None
     settings = _with_certificate(branches.with_server_settings(settings) if branch else settings, place)
-    return Project(folder, file, place, settings, merged, (*warnings, *more), sources)
+    applied = tuple(name for name in dict.fromkeys(remotes) if name)
+    return Project(folder, file, place, settings, merged, (*warnings, *more), sources, applied)
 
 
 def _branch_settings(data: Path, branch: BranchRecord) -> tuple[dict[str, str], list[str]]:

@@ -9,6 +9,10 @@ from tests.schemas.extensions.conftest import PASSWORD
 from tests.workers.database.server import Server, connected, fresh_database
 
 OUTSIDE = "Use an outside Postgres that has it (setting db.url), or leave the extension out."
+WHEEL = (
+    "Build its wheel (scripts/postgis-wheel), use the machine's own Postgres (headwater start --postgres) or an outside one "
+    "(setting db.url), or leave the extension out."
+)
 GEOMETRY = "geometry needs compiled modules that the embedded server has not"
 
 
@@ -33,8 +37,9 @@ async def project(connection: asyncpg.Connection) -> AsyncIterator[asyncpg.Conne
 @pytest.mark.parametrize(
     ("name", "reason", "advice"),
     [
-        ("postgis", GEOMETRY, OUTSIDE),
-        ("postgis_topology", GEOMETRY, OUTSIDE),
+        ("postgis", GEOMETRY, WHEEL),
+        ("postgis_topology", GEOMETRY, WHEEL),
+        ("postgis_raster", GEOMETRY, OUTSIDE),
         (
             "timescaledb",
             "hypertables need a compiled module that the embedded server has not",

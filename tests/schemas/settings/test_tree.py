@@ -106,6 +106,7 @@ SPECIAL = {
     "auth.external_url": "https://example.org/auth/v1",
     "auth.redirect_url": "https://example.org/callback",
     "auth.saml.external_url": "https://example.org/auth/v1",
+    "management.mcp_origins": ["https://one.example", "http://localhost:5173"],
     "auth.jwt_keys": '[{"kty": "oct", "kid": "one", "k": "AAAA", "key_ops": ["sign", "verify"]}]',
     "auth.publishable_keys": "sb_publishable_0123456789abcdef,sb_publishable_fedcba9876543210",
     "auth.secret_keys": "sb_secret_0123456789abcdef",

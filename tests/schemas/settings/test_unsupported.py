@@ -57,7 +57,7 @@ DEFAULTS: dict[str, Any] = {
 TOLD = [
     "studio.enabled", "studio.port", "studio.api_url", "studio.openai_api_key", "analytics.enabled", "analytics.port",
     "analytics.backend", "db.network_restrictions.enabled", "db.major_version", "storage.analytics.enabled",
-    "storage.vector.enabled", "experimental.orioledb_version", "remotes.staging",
+    "storage.vector.enabled", "experimental.orioledb_version",
 ]  # fmt: skip
 """Keys of the same table that are not honoured."""
 
@@ -145,10 +145,7 @@ def test_every_key_of_the_official_file_is_known() -> None:
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED_SECTIONS))
 def test_a_section_that_is_switched_off_asks_for_nothing(name: str) -> None:
-    table = f"{name}.x" if name == "remotes" else name
-    told = warnings_of(f"[{table}]\nenabled = false\nport = 5")
-
-    assert bool(told) is (name == "remotes")
+    assert warnings_of(f"[{name}]\nenabled = false\nport = 5") == []
 
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED_SECTIONS))
@@ -194,15 +191,6 @@ def test_a_key_that_says_what_holds_anyway_is_not_told() -> None:
     assert (
         warnings_of('[db]\nmajor_version = 18\nhealth_timeout = "2m"\n[realtime]\nip_version = "IPv4"') == []
     )
-
-
-def test_branches_of_a_hosted_project_are_told_by_their_names() -> None:
-    told = warnings_of(
-        '[remotes.staging]\nproject_id = "a"\n[remotes.staging.db.seed]\nenabled = false\n[remotes.beta]\nproject_id = "b"'
-    )
-
-    assert len(told) == 1
-    assert "(staging, beta)" in told[0]
 
 
 def test_a_key_of_another_section_is_told_with_the_one_that_was_meant() -> None:

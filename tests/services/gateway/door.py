@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from broker.processes.lifecycle import ManagedProcess
 from schemas.keys.secret import Secret
 from schemas.settings.certificates import Certificates
+from schemas.settings.management import Management
 from schemas.settings.realtime import RealtimeSettings
 from schemas.settings.storage import Storage
 from schemas.settings.tree import Api, Auth, Broker, Gateway, Graphql, Pools, Settings
@@ -98,6 +99,7 @@ async def running_door(
     certificates: Certificates | None = None,
     realtime: RealtimeSettings | None = None,
     storage: Storage | None = None,
+    management: Management | None = None,
 ) -> AsyncIterator[Door]:
     """Start a gateway on a free port, and drain it at the end."""
     settings = Settings(
@@ -108,6 +110,7 @@ async def running_door(
         realtime=realtime or RealtimeSettings(enabled=False),
         certificates=certificates or Certificates(),
         graphql=Graphql(enabled=False),
+        management=management or Management(),
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),
     )

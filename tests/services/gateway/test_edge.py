@@ -9,6 +9,7 @@ import jwt
 import pytest
 
 from schemas.settings.auth import AuthRateLimits
+from schemas.settings.management import Management
 from schemas.settings.tree import Gateway, RateLimit
 from tests.broker.server import NatsServer
 from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
@@ -261,6 +262,36 @@ async def test_only_listed_origins_get_permission(nats: NatsServer, pool: Pool) 
     assert listed.header("access-control-allow-credentials") == "true"
     assert (other.status, other.header("access-control-allow-origin")) == (200, None)
     assert (refused.status, refused.header("access-control-allow-origin")) == (401, PAGE)
+
+
+@pytest.mark.parametrize(
+    ("path", "origin", "allowed"),
+    [
+        ("/.well-known/oauth-protected-resource/mcp", "https://any.example", "*"),
+        ("/.well-known/oauth-authorization-server/management/v1/oauth", "https://any.example", "*"),
+        ("/management/v1/oauth/.well-known/openid-configuration", "https://any.example", "*"),
+        ("/management/v1/oauth/register", "https://any.example", "*"),
+        ("/management/v1/oauth/token", "https://any.example", "*"),
+        ("/management/v1/oauth/revoke", "https://any.example", "*"),
+        ("/management/v1/oauth/authorize", PAGE, None),
+        ("/management/v1/operations/tokens.list", PAGE, None),
+        ("/mcp", PAGE, PAGE),
+        ("/mcp", "https://any.example", None),
+        ("/v1/projects", PAGE, None),
+    ],
+)
+async def test_pages_may_sign_in_as_agents_and_call_mcp_where_they_are_named(
+    nats: NatsServer, pool: Pool, path: str, origin: str, allowed: str | None
+) -> None:
+    asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    async with running_door(nats.url, management=Management(mcp_origins=[PAGE])) as door:
+        preflight = await door.ask("OPTIONS", path, asked, key=None)
+        answer = await door.ask("POST", path, {"Origin": origin}, key=None)
+
+    assert (preflight.header("access-control-allow-origin"), preflight.status) == (allowed, 200)
+    assert answer.header("access-control-allow-origin") == allowed
+    if path == "/mcp" and allowed:
+        assert "Mcp-Session-Id" in str(answer.all("access-control-expose-headers"))
 
 
 async def test_headers_of_the_worker_win_over_those_of_the_door(door: Door) -> None:

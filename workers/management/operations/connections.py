@@ -11,7 +11,9 @@ from workers.management.interface.errors import ManagementError, invalid_argumen
 from workers.management.interface.identity import grants
 from workers.management.interface.identity.grants import ConnectedProgram
 from workers.management.interface.identity.store import as_uuid
+from workers.management.interface.oauth import client_documents
 from workers.management.interface.oauth.authorization_request import AgentAuthorizationRequest, read_request
+from workers.management.interface.oauth.clients import client_of
 from workers.management.interface.oauth.errors import OAuthRejected
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
@@ -39,9 +41,12 @@ class ConnectionDecision(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RequestedConnection(Struct, frozen=True):
-    """What the page shows. `client` is what the program calls itself; `target` is where the answer goes, which the system knows."""
+    """What the page shows. `client` is what the program calls itself; `target` is where the answer goes, which the system knows; `site` is
+    the host of the document that describes the client, empty for one that registered itself.
+    """
 
     client: str
+    site: str
     target: str
     is_on_this_machine: bool
     resource: str
@@ -61,15 +66,17 @@ class ConnectionReference(Struct, frozen=True, forbid_unknown_fields=True):
 
 async def describe(context: OperationContext, arguments: ConnectionRequest) -> RequestedConnection:
     """Check a request of a program and return what an administrator should see of it."""
-    asked = _read(context, arguments)
+    asked = await _read(context, arguments)
     parts = urlsplit(asked.redirect_uri)
     target = parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
-    return RequestedConnection(asked.client.name, target, parts.scheme == "http", asked.resource)
+    return RequestedConnection(
+        asked.client.name, asked.client.site, target, parts.scheme == "http", asked.resource
+    )
 
 
 async def allow(context: OperationContext, arguments: ConnectionDecision) -> ConnectionAnswer:
     """Let a program in with at most one's own rights, and return the address that carries its code."""
-    actor, asked = context.actor, _read(context, arguments.request)
+    actor, asked = context.actor, await _read(context, arguments.request)
     if actor.session_id is None or actor.administrator_id is None:
         raise ManagementError(
             403, "needs_session", "A program is let in by an administrator who is signed in, not by a token"
@@ -79,7 +86,7 @@ async def allow(context: OperationContext, arguments: ConnectionDecision) -> Con
     code = await grants.new_code(
         await context.database.own(),
         actor.administrator_id,
-        client=asked.client.name,
+        client=_shown(asked),
         client_id=asked.client_id,
         redirect_uri=asked.redirect_uri,
         resource=asked.resource,
@@ -87,13 +94,17 @@ async def allow(context: OperationContext, arguments: ConnectionDecision) -> Con
         may_write=arguments.may_write,
         code_challenge=asked.code_challenge,
     )
-    context.after = {"client": asked.client.name, "redirect_uri": asked.redirect_uri}
+    context.after = {
+        "client": asked.client.name,
+        "site": asked.client.site,
+        "redirect_uri": asked.redirect_uri,
+    }
     return ConnectionAnswer(asked.answer(code=code))
 
 
 async def deny(context: OperationContext, arguments: ConnectionRequest) -> ConnectionAnswer:
     """Return the address that tells a program that it is not let in."""
-    return ConnectionAnswer(_read(context, arguments).answer(error="access_denied"))
+    return ConnectionAnswer((await _read(context, arguments)).answer(error="access_denied"))
 
 
 async def list_connections(context: OperationContext, arguments: NoArguments) -> list[ConnectedProgram]:
@@ -110,11 +121,16 @@ async def remove(context: OperationContext, arguments: ConnectionReference) -> D
     return Done()
 
 
+def _shown(asked: AgentAuthorizationRequest) -> str:
+    """Return the name under which a consent is listed."""
+    return f"{asked.client.name} ({asked.client.site})" if asked.client.site else asked.client.name
+
+
 def _owner(context: OperationContext) -> str | None:
     return None if context.actor.rights is Right.OWNER else context.actor.administrator_id
 
 
-def _read(context: OperationContext, request: ConnectionRequest) -> AgentAuthorizationRequest:
+async def _read(context: OperationContext, request: ConnectionRequest) -> AgentAuthorizationRequest:
     """Check a request again: what the page shows came from its address. Raises: ManagementError (400)."""
     assert context.factor_secrets is not None  # the worker has them
     values = {
@@ -127,7 +143,12 @@ def _read(context: OperationContext, request: ConnectionRequest) -> AgentAuthori
         "resource": request.resource,
     }
     try:
-        asked = read_request(context.factor_secrets.sealer, values, context.public_url)
+        client = (
+            await client_documents.read_client(request.client_id)
+            if client_documents.is_document(request.client_id)
+            else client_of(context.factor_secrets.sealer, request.client_id)
+        )
+        asked = read_request(client, values, context.public_url)
     except OAuthRejected as error:
         raise invalid_arguments(str(error)) from None
     if asked.fault is not None:

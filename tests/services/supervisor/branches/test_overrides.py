@@ -199,3 +199,37 @@ def test_a_damaged_record_starts_nothing(tmp_path: Path):
 
     with pytest.raises(StartRefused, match="damaged"):
         load_project(tmp_path, None, tmp_path / "data", {}, {})
+
+
+def test_a_branch_takes_its_own_block_and_of_the_parents_what_is_not_the_parents_alone(tmp_path: Path):
+    blocks = """
+    [remotes.production]
+    project_id = "abcdefghijklmnopqrst"
+    [remotes.production.api]
+    max_rows = 9
+    [remotes.production.auth.hook.send_sms]
+    enabled = true
+    uri = "https://hooks.example.com/sms"
+    secrets = "v1,whsec_dGhpcyBpcyBhIHNlY3JldCBvZiAzMiBieXRlcyEh"
+    [remotes.preview.auth]
+    site_url = "https://preview.example.com"
+    """
+    (tmp_path / "supabase").mkdir()
+    config = tmp_path / "supabase" / "other.toml"
+    config.write_text(CONFIG + blocks)
+    inherited = {
+        "SMTP_PASSWORD": "p",
+        "PARENTS_SECRET": "x" * 40,
+        "HEADWATER_MANAGEMENT_PROJECT_REF": "abcdefghijklmnopqrst",
+    }
+    data = tmp_path / "data"
+    data.mkdir()
+    parents = load_project(tmp_path, config, data, {}, inherited)
+    write_record(data, BranchRecord("preview", "/parent", 0.0, True, OWN))
+    branch = load_project(tmp_path, config, data, {}, inherited)
+
+    assert (parents.remotes, branch.remotes) == (("production",), ("production", "preview"))
+    assert parents.settings.auth.hook.send_sms.enabled
+    assert not branch.settings.auth.hook.send_sms.enabled
+    assert (branch.settings.api.max_rows, branch.settings.auth.site_url) == (9, "https://preview.example.com")
+    assert branch.settings.management.project_ref == ""

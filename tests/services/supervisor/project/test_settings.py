@@ -170,3 +170,8 @@ def test_the_folder_of_a_project_is_the_nearest_with_a_config_or_a_platform(root
     assert find_root(None) == root / "web"
     assert find_data_above(None, None) == root / "web" / ".headwater"
     assert find_data_above(None, Path()) == below / ".headwater"
+
+
+def test_a_block_of_a_file_that_is_not_there_is_refused(root):
+    with pytest.raises(StartRefused, match=r"no supabase/config.toml with \[remotes.staging\]"):
+        load(root, environment={"HEADWATER_REMOTE": "staging"})

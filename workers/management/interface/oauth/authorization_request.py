@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
-from workers.management.interface.identity.secrets import Sealer
-from workers.management.interface.oauth.clients import AgentClient, client_of
+from workers.management.interface.oauth.clients import AgentClient
 from workers.management.interface.oauth.errors import OAuthRejected
 from workers.management.interface.oauth.metadata import issuer_of, resource_of
 
@@ -50,9 +49,8 @@ class AgentAuthorizationRequest:
         return self.redirect_uri + ("&" if urlsplit(self.redirect_uri).query else "?") + query
 
 
-def read_request(sealer: Sealer, values: dict[str, str], public_url: str) -> AgentAuthorizationRequest:
-    """Check the parameters of a request. Raises: OAuthRejected for what must not be redirected."""
-    client = client_of(sealer, values.get("client_id", ""))
+def read_request(client: AgentClient, values: dict[str, str], public_url: str) -> AgentAuthorizationRequest:
+    """Check the parameters of a request of a client. Raises: OAuthRejected for what must not be redirected."""
     uri = values.get("redirect_uri", "")
     if not client.allows(uri):
         raise OAuthRejected(
@@ -66,11 +64,13 @@ def read_request(sealer: Sealer, values: dict[str, str], public_url: str) -> Age
         values.get("code_challenge", ""),
         state[:_LONGEST_STATE],
         public_url,
-        _fault(values, resource_of(public_url)),
+        fault_of(values, public_url),
     )
 
 
-def _fault(values: dict[str, str], resource: str) -> tuple[str, str] | None:
+def fault_of(values: dict[str, str], public_url: str) -> tuple[str, str] | None:
+    """Return what is wrong with the parameters beside client and address of redirection, as code and text."""
+    resource = resource_of(public_url)
     if values.get("response_type") != "code":
         return "unsupported_response_type", "`response_type` must be code"
     if values.get("code_challenge_method") != "S256" or not _CHALLENGE.fullmatch(

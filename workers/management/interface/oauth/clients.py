@@ -48,6 +48,8 @@ class AgentClient(Struct, frozen=True):
 
     name: str
     redirect_uris: list[str]
+    site: str = ""
+    """The host whose document describes the client (`client_documents.py`); empty for one that registered itself."""
 
     def allows(self, uri: str) -> bool:
         """Return whether a request may name an address of redirection: one that was registered, on loopback with any port."""
@@ -62,6 +64,24 @@ def register(sealer: Sealer, body: bytes) -> dict[str, Any]:
         members = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise OAuthRejected("invalid_client_metadata", "The body must be a JSON object") from None
+    client = client_of_members(members)
+    text = msgspec.json.encode(client)
+    if len(text) > _MOST_BYTES:
+        raise OAuthRejected(
+            "invalid_client_metadata", f"Name and addresses have at most {_MOST_BYTES} bytes together"
+        )
+    return {
+        "client_id": _PREFIX + _as_url(sealer.seal(text.decode(), _OWNER)),
+        "client_name": client.name,
+        "redirect_uris": client.redirect_uris,
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+    }
+
+
+def client_of_members(members: dict[str, Any]) -> AgentClient:
+    """Return the client that the members of its metadata describe. Raises: OAuthRejected (400)."""
     uris, name = members.get("redirect_uris"), members.get("client_name", "")
     if not isinstance(uris, list) or not 1 <= len(uris) <= _MOST_URIS:
         raise OAuthRejected("invalid_redirect_uri", f"`redirect_uris` must have 1 to {_MOST_URIS} addresses")
@@ -76,20 +96,7 @@ def register(sealer: Sealer, body: bytes) -> dict[str, Any]:
             "`token_endpoint_auth_method` must be none: clients have no secret, but PKCE",
         )
     shown = "".join(character for character in str(name) if character.isprintable()).strip()[:_MOST_NAME]
-    client = AgentClient(shown or "A program without a name", uris)
-    text = msgspec.json.encode(client)
-    if len(text) > _MOST_BYTES:
-        raise OAuthRejected(
-            "invalid_client_metadata", f"Name and addresses have at most {_MOST_BYTES} bytes together"
-        )
-    return {
-        "client_id": _PREFIX + _as_url(sealer.seal(text.decode(), _OWNER)),
-        "client_name": client.name,
-        "redirect_uris": uris,
-        "token_endpoint_auth_method": "none",
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-    }
+    return AgentClient(shown or "A program without a name", uris)
 
 
 def client_of(sealer: Sealer, client_id: str) -> AgentClient:

@@ -28,7 +28,13 @@ from workers.management.interface.identity.grants import ACCESS_S, IssuedTokens
 from workers.management.interface.identity.own_pool import OwnPool
 from workers.management.interface.identity.secrets import Sealer
 from workers.management.interface.oauth import clients
-from workers.management.interface.oauth.authorization_request import PARAMETERS, is_resource, read_request
+from workers.management.interface.oauth.authorization_request import (
+    PARAMETERS,
+    fault_of,
+    is_resource,
+    read_request,
+)
+from workers.management.interface.oauth.client_documents import document_host, is_document
 from workers.management.interface.oauth.errors import OAuthRejected
 from workers.management.interface.oauth.metadata import METADATA_PATHS, metadata, resource_of
 from workers.management.interface.respond import json_response
@@ -89,7 +95,10 @@ class OAuthEndpoints:
         """Send the browser to the page that asks, or back to the client with an error. What cannot go back is a page."""
         try:
             values = _fields(request.query)
-            asked = read_request(self.sealer, values, address)
+            if is_document(values.get("client_id", "")):
+                self._check_unread(values, address)
+                return _to_consent_page(values)
+            asked = read_request(clients.client_of(self.sealer, values.get("client_id", "")), values, address)
         except OAuthRejected as error:
             text = f"<!doctype html><title>Not connected</title><h1>This program cannot be connected</h1><p>{escape(str(error))}</p>"
             return Response(error.status, _PAGE_HEADERS, text.encode())
@@ -100,15 +109,29 @@ class OAuthEndpoints:
             return _redirect(
                 asked.answer(error="access_denied", error_description="The dashboard is switched off")
             )
-        return _redirect(
-            f"{CONSENT_PAGE}?{urlencode({name: values[name] for name in PARAMETERS if name in values})}"
+        return _to_consent_page(values)
+
+    def _check_unread(self, values: dict[str, str], address: str) -> None:
+        """Check a request of a client whose document is not read yet, so that nothing can be sent back to it. Raises: OAuthRejected."""
+        document_host(values["client_id"])
+        if (fault := fault_of(values, address)) is not None:
+            raise OAuthRejected(*fault)
+        if not self.configuration.dashboard.enabled:
+            raise OAuthRejected("access_denied", "The dashboard is switched off")
+
+    def _client_name(self, client_id: str) -> str:
+        """Return what the audit log calls a client. Raises: OAuthRejected (400, 401)."""
+        return (
+            document_host(client_id)
+            if is_document(client_id)
+            else clients.client_of(self.sealer, client_id).name
         )
 
     async def _token(self, request: Request, values: dict[str, str], address: str) -> Response:
         if not is_resource(values.get("resource", ""), resource_of(address)):
             raise OAuthRejected("invalid_target", f"`resource` must be {resource_of(address)}")
         client_id = values.get("client_id", "")
-        client = clients.client_of(self.sealer, client_id)
+        client = self._client_name(client_id)
         pool = await self.database.own()
         await attempts.count_network(pool, request.client)
         kind = values.get("grant_type", "")
@@ -128,7 +151,7 @@ class OAuthEndpoints:
                 raise OAuthRejected(
                     "unsupported_grant_type", "`grant_type` must be authorization_code or refresh_token"
                 )
-        await self._note(pool, request, client.name, kind, issued)
+        await self._note(pool, request, client, kind, issued)
         if issued is None:
             raise OAuthRejected(
                 "invalid_grant", "The code or token is wrong, was used, or its time is over: sign in again"
@@ -144,7 +167,7 @@ class OAuthEndpoints:
 
     async def _revoke(self, request: Request, values: dict[str, str]) -> Response:
         client_id = values.get("client_id", "")
-        clients.client_of(self.sealer, client_id)
+        self._client_name(client_id)
         await grants.revoke(await self.database.own(), values.get("token", ""), client_id)
         return json_response({})
 
@@ -164,6 +187,12 @@ class OAuthEndpoints:
             address=request.client,
             details={"grant_type": kind},
         )
+
+
+def _to_consent_page(values: dict[str, str]) -> Response:
+    return _redirect(
+        f"{CONSENT_PAGE}?{urlencode({name: values[name] for name in PARAMETERS if name in values})}"
+    )
 
 
 def _redirect(address: str) -> Response:

@@ -14,6 +14,7 @@ import ipaddress
 import json
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -63,7 +64,8 @@ class McpEndpoint:
             raise ManagementError(
                 405, "method_not_allowed", "/mcp takes POST: it sends no stream", headers=[("allow", "POST")]
             )
-        check_origin(request, self.runner.configuration.api.external_url)
+        configuration = self.runner.configuration
+        check_origin(request, configuration.api.external_url, configuration.management.mcp_origins)
         access = await self._access(request)
         _check_media_types(request.headers)
         message_id: str | int | None = None
@@ -130,16 +132,18 @@ def _sign_in(address: str, *, has_token: bool) -> ManagementError:
     )
 
 
-def check_origin(request: Request, external_url: str) -> None:
+def check_origin(request: Request, external_url: str, origins: Sequence[str] = ()) -> None:
     """Refuse a request of a page of another origin. Raises: ManagementError (403).
 
-    A page's origin is that of `api.external_url`, or the address under which the request came, if that is not a name of DNS.
+    A page's origin is that of `api.external_url`, one of `origins`, or the address under which the request came, if that is not a name of DNS.
     """
     origin = header(request.headers, "origin")
     if origin is None:
         return
     server_origin = (header(request.headers, SERVER_ORIGIN) or "").lower()
-    allowed = {server_origin} if _is_local_name(server_origin) else set()
+    allowed = set(origins)
+    if _is_local_name(server_origin):
+        allowed.add(server_origin)
     if external_url:
         parts = urlsplit(external_url)
         allowed.add(f"{parts.scheme}://{parts.netloc}".lower())
@@ -148,7 +152,7 @@ def check_origin(request: Request, external_url: str) -> None:
             403,
             "cross_site",
             "This Origin may not call /mcp",
-            hint="api.external_url names the one that may.",
+            hint="api.external_url and management.mcp_origins name those that may.",
         )
 
 

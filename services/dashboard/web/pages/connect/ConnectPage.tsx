@@ -51,14 +51,15 @@ export default function ConnectPage() {
     <>
       <PageHeader title={texts.title} />
       <QueryView query={shown}>
-        {({ client, target, is_on_this_machine }) => (
+        {({ client, site, target, is_on_this_machine }) => (
           <Card>
             <div className="connect-form">
               <p>{texts.lead(client)}</p>
-              <Note kind="warn">{texts.unproven}</Note>
+              <Note kind="warn">{site === "" ? texts.unproven : texts.provenSite(site)}</Note>
               <KeyValue
                 entries={[
                   [texts.client, client],
+                  ...(site === "" ? [] : [[texts.site, site] as const]),
                   [texts.target, is_on_this_machine ? `${texts.onThisMachine} (${target})` : target],
                 ]}
               />

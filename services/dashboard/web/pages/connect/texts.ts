@@ -3,7 +3,10 @@ export const connectTexts = {
   lead: (client: string) => `${client} asks to work on this platform as you.`,
   unproven:
     "Anyone can give a program any name. Go on only if you have just started this yourself, in a program that you trust.",
+  provenSite: (site: string) =>
+    `${site} describes this program; its name is what it calls itself. Go on only if you have just started this yourself, and trust ${site}.`,
   client: "Calls itself",
+  site: "Described by",
   target: "The answer goes to",
   onThisMachine: "a program on this machine",
   rights: "Rights",

@@ -130,6 +130,7 @@ async def test_a_program_is_let_in_renews_and_leaves(flow: Flow) -> None:
     assert {name: value[0] for name, value in parse_qs(page.query).items()} == flow.request
     assert shown == {
         "client": "Agent <b>",
+        "site": "",
         "target": "127.0.0.1:9999",
         "is_on_this_machine": True,
         "resource": MCP,

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from schemas.http import Request
 from tests.workers.management.conftest import ORIGIN, Body, Client
@@ -44,6 +45,18 @@ async def test_a_page_of_another_origin_is_refused(reading: Agent) -> None:
     assert (await reading.post(ping, origin="null")).status == 403
     assert (await Agent(rebound).post(ping, origin="http://evil.example:54321")).status == 403
     assert (await Agent(rebound).post(ping)).status == 200
+
+
+async def test_a_page_that_the_settings_name_may_call(
+    reading: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = reading.client.worker
+    named = structs.replace(worker.configuration.management, mcp_origins=["https://agent.example"])
+    monkeypatch.setattr(worker, "configuration", structs.replace(worker.configuration, management=named))
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+    assert (await reading.post(ping, origin="https://agent.example")).status == 200
+    assert (await reading.post(ping, origin="https://other.example")).status == 403
 
 
 @pytest.mark.parametrize(
