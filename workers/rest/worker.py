@@ -36,7 +36,7 @@ from workers.rest.keyed_writes import execute_keyed, run_with_key, takes_key
 from workers.rest.live import live_plan
 from workers.rest.model import ApiRequest, ReadPlan, RequestAction
 from workers.rest.options import allowed_methods, with_allow
-from workers.rest.parse.payload import parse_payload
+from workers.rest.parse.payload import read_payload
 from workers.rest.parse.query import shape_of
 from workers.rest.parse.request import PlanHeaders, is_call_path
 from workers.rest.prepare import parse, parse_with, plan_and_query, reads_body
@@ -117,7 +117,7 @@ class RestWorker:
             return await row_history(state, request, parsed, identity, self._sessions)
         has_body = reads_body(parsed)
         sent = await body.read(self._max_body) if has_body else b""
-        payload = parse_payload(parsed, sent) if has_body else None
+        payload = await read_payload(parsed, sent) if has_body else None
         try:
             planned = plan_and_query(state, key, parsed, payload)
         except NOT_IN_CATALOG:

@@ -1,5 +1,6 @@
 """Bodies: reference page, sections 13.1 and 14."""
 
+import asyncio
 import json
 import tracemalloc
 
@@ -9,8 +10,17 @@ from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
 from workers.rest.errors.parse import BadBody
-from workers.rest.model import Payload
-from workers.rest.parse.payload import CSV, FORM, JSON, check_keys, parse_arguments, parse_rows
+from workers.rest.model import Payload, RestOptions
+from workers.rest.parse.payload import (
+    CSV,
+    FORM,
+    JSON,
+    check_keys,
+    parse_arguments,
+    parse_rows,
+    read_payload,
+)
+from workers.rest.parse.request import parse_request, plan_headers
 
 SCALAR = Payload("json", b"[]", (), is_array=True, is_empty_array=True)
 
@@ -283,3 +293,22 @@ def test_every_row_is_read_with_its_keys(row: dict[str, object], copies: int) ->
     assert parse_rows(JSON, one, None).keys == tuple(sorted(row))
     assert parse_rows(JSON, several, None).keys == tuple(sorted(row))
     assert parse_rows(JSON, several, None).is_array
+
+
+async def test_other_requests_go_on_while_a_long_csv_body_is_read() -> None:
+    headers = plan_headers([("content-type", CSV)])
+    request = parse_request("POST", "/items", "", headers, RestOptions(("public",)))
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    going_on = asyncio.create_task(other())
+    payload = await read_payload(request, b"a,b\n" + b"1,2\n" * 50_000)
+    going_on.cancel()
+
+    assert payload.keys == ("a", "b")
+    assert turns > 0
