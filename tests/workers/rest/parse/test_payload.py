@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.workers.rest.parse.anything import FEW, outcome, texts
+from tests.workers.rest.plan.asking import OPTIONS
 from workers.rest.errors.parse import BadBody
-from workers.rest.model import Payload, RestOptions
+from workers.rest.model import Payload
 from workers.rest.parse.payload import (
     CSV,
     FORM,
@@ -297,7 +298,7 @@ def test_every_row_is_read_with_its_keys(row: dict[str, object], copies: int) ->
 
 async def test_other_requests_go_on_while_a_long_csv_body_is_read() -> None:
     headers = plan_headers([("content-type", CSV)])
-    request = parse_request("POST", "/items", "", headers, RestOptions(("public",)))
+    request = parse_request("POST", "/items", "", headers, OPTIONS)
     turns = 0
 
     async def other() -> None:
