@@ -89,10 +89,11 @@ comment on table headwater_jobs.events is 'Events that were sent: they start run
 create index if not exists events_unhandled on headwater_jobs.events (sent_at) where not is_handled;
 create index if not exists events_named on headwater_jobs.events (name, sent_at);
 
--- The user of a request (`sub` of its claims), null for others.
+-- The user of a request (`sub` of its claims), null for others, and for users of other issuers whose name is no UUID.
 create or replace function headwater_jobs.user_id() returns uuid
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select nullif(nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub', '')::uuid
+  select case when claims ->> 'sub' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (claims ->> 'sub')::uuid end
+  from (select nullif(current_setting('request.jwt.claims', true), '')::jsonb as claims) as request
 $$;
 
 alter table headwater_jobs.jobs enable row level security;
