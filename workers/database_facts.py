@@ -55,6 +55,10 @@ async def read_facts(url: str, slot: str, replicas: list[str]) -> dict[str, obje
             facts["queues"] = [dict(row) for row in await connection.fetch(_STATEMENTS["queue_consumers"])]
         if await connection.fetchval(_STATEMENTS["has_log_drains"]):
             facts["log_drains"] = [dict(row) for row in await connection.fetch(_STATEMENTS["log_drains"])]
+        if await connection.fetchval(_STATEMENTS["has_row_history"]):
+            facts["history"] = [dict(row) for row in await connection.fetch(_STATEMENTS["row_history"])]
+        if await connection.fetchval(_STATEMENTS["has_durable_jobs"]):
+            facts["jobs"] = [dict(row) for row in await connection.fetch(_STATEMENTS["durable_jobs"])]
         facts["replacement"] = await _read_replacement(connection, url)
         applied: dict[str, int] = {}
         if await connection.fetchval(_STATEMENTS["has_history"]):

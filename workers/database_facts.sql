@@ -77,3 +77,38 @@ select drain, pg_catalog.max(error) as error, pg_catalog.sum(lost)::pg_catalog.i
 from headwater.log_drains
 group by drain
 order by drain
+
+-- name: has_row_history
+select pg_catalog.to_regclass('headwater_history.gaps') is not null
+
+-- name: row_history
+-- Tables with history, and the last gap of each.
+select
+  t.table_schema OPERATOR(pg_catalog.||) '.' OPERATOR(pg_catalog.||) t.table_name as table, coalesce(g.reason, '') as gap,
+  coalesce(pg_catalog.to_char(g.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), '') as gap_at
+from headwater_history.tables as t
+left join lateral (
+  select gaps.reason, gaps.at from headwater_history.gaps where gaps.table_id OPERATOR(pg_catalog.=) t.id order by gaps.at desc limit 1
+) as g on true
+where t.is_on
+order by t.table_schema, t.table_name
+
+-- name: has_durable_jobs
+select pg_catalog.to_regclass('headwater_jobs.runs') is not null
+
+-- name: durable_jobs
+-- Jobs, and how many of their runs failed in the last day. `is_stranded`: runs wait, and no function or program is this job any more.
+select
+  j.name, f.failed, coalesce(f.last_error, '') as last_error,
+  not j.is_defined and exists (
+    select from headwater_jobs.runs where runs.job OPERATOR(pg_catalog.=) j.name and runs.due_at is not null) as is_stranded
+from headwater_jobs.jobs as j
+cross join lateral (
+  select
+    pg_catalog.count(*) as failed,
+    (pg_catalog.array_agg(pg_catalog.left(runs.error, 200) order by runs.ended_at desc))[1] as last_error
+  from headwater_jobs.runs
+  where runs.job OPERATOR(pg_catalog.=) j.name and runs.status OPERATOR(pg_catalog.=) 'failed'
+    and runs.ended_at OPERATOR(pg_catalog.>) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '1 day'::pg_catalog.interval)
+) as f
+order by j.name

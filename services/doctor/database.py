@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from schemas.positions import ReplicaFacts
 from services.doctor.drains import LogDrainFacts, drain_findings
+from services.doctor.durable_jobs import DurableJobFacts, durable_job_findings
 from services.doctor.finding import DoctorFinding, FindingLevel
+from services.doctor.history import HistoryFacts, history_findings
 from services.doctor.queues import QueueConsumerFacts, queue_findings
 from services.doctor.webhooks import WebhookFacts, webhook_findings
 
@@ -55,6 +57,8 @@ class DatabaseFacts(Struct, frozen=True):
     webhooks: list[WebhookFacts] = []
     queues: list[QueueConsumerFacts] = []
     log_drains: list[LogDrainFacts] = []
+    history: list[HistoryFacts] = []
+    jobs: list[DurableJobFacts] = []
 
 
 def unreachable(reason: str) -> DoctorFinding:
@@ -75,6 +79,8 @@ def look_at_facts(facts: DatabaseFacts, *, realtime: bool) -> list[DoctorFinding
     findings += webhook_findings(facts.webhooks)
     findings += queue_findings(facts.queues)
     findings += drain_findings(facts.log_drains)
+    findings += history_findings(facts.history)
+    findings += durable_job_findings(facts.jobs)
     return findings + (_realtime_findings(facts) if realtime else [])
 
 

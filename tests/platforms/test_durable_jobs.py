@@ -157,6 +157,7 @@ def test_the_page_does_what_it_says(server: Platform):
     )
     wait_for(lambda: asked(server, f"select status from headwater_jobs.runs where id = '{free}'") == "failed")
     assert "costs something" in asked(server, f"select error from headwater_jobs.runs where id = '{free}'")
+    assert "failed in the last day" in server.command("doctor").stdout
     assert (
         asked(
             server,

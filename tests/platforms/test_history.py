@@ -333,6 +333,7 @@ def test_a_gap_is_shown_and_ends_what_callers_see(history: History):
 
     assert [gap["reason"] for gap in body["gaps"]] == ["the replica identity of the table was not full"]
     assert [version["after"]["body"] for version in body["versions"]] == ["after", "in it"]
+    assert "versions of public.notes may be missing" in history.server.command("doctor").stdout
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""What is said of consumers of queues, and of drains of log lines."""
+"""What is said of consumers of queues, drains of log lines, durable jobs, and tables with history."""
 
 from msgspec.structs import replace
 
 from services.doctor.drains import LogDrainFacts, drain_findings
+from services.doctor.durable_jobs import DurableJobFacts, durable_job_findings
+from services.doctor.history import HistoryFacts, history_findings
 from services.doctor.queues import QueueConsumerFacts, queue_findings
 
 WELL = QueueConsumerFacts("send", "mail", "run", problem="", is_failing=False, last_error="")
@@ -37,3 +39,28 @@ def test_each_fault_of_a_drain_is_said_with_what_to_do():
         "loki has lost 3 messages of lines, and its receiver rejected 1 lines",
     ]
     assert all(finding.cure for finding in faults)
+
+
+def test_each_fault_of_a_job_is_said_with_what_to_do():
+    well = DurableJobFacts("ship", failed=0, last_error="", is_stranded=False)
+    assert durable_job_findings([]) == []
+    assert [finding.text for finding in durable_job_findings([well])] == ["1 jobs"]
+    faults = durable_job_findings([well, replace(well, is_stranded=True, failed=2, last_error="no card")])
+
+    assert [finding.text for finding in faults] == [
+        "runs of ship wait, and no function is this job any more",
+        "2 runs of ship failed in the last day: no card",
+    ]
+    assert all(finding.cure for finding in faults)
+
+
+def test_gaps_of_history_are_said():
+    well = HistoryFacts("public.notes")
+    assert history_findings([]) == []
+    assert [finding.text for finding in history_findings([well])] == ["1 tables"]
+    [fault] = history_findings([well, HistoryFacts("public.books", "the table was off", "2026-01-31 12:00")])
+
+    assert (
+        fault.text == "versions of public.books may be missing since 2026-01-31 12:00 UTC: the table was off"
+    )
+    assert fault.cure
