@@ -16,7 +16,7 @@ from pglast.enums import VariableSetKind
 from pglast.visitors import Visitor
 
 PATH = ("pg_catalog", "pg_temp")
-_OWN_SCHEMAS = ("headwater", "headwater_jobs", "pg_catalog")
+_OWN_SCHEMAS = ("headwater", "headwater_history", "headwater_jobs", "pg_catalog")
 """Whose tables a superuser may read and write, and whose functions it may call. Elsewhere a tenant has triggers, replaces functions,
 and makes indexes and checks whose expressions the planner evaluates when a table is only read."""
 _IDENTITY = ("role", "session_authorization")

@@ -85,7 +85,7 @@ select pg_catalog.to_regclass('headwater_history.gaps') is not null
 -- Tables with history, and the last gap of each.
 select
   t.table_schema OPERATOR(pg_catalog.||) '.' OPERATOR(pg_catalog.||) t.table_name as table, coalesce(g.reason, '') as gap,
-  coalesce(pg_catalog.to_char(g.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), '') as gap_at
+  coalesce(pg_catalog.to_char(pg_catalog.timezone('UTC', g.at), 'YYYY-MM-DD HH24:MI'), '') as gap_at
 from headwater_history.tables as t
 left join lateral (
   select gaps.reason, gaps.at from headwater_history.gaps where gaps.table_id OPERATOR(pg_catalog.=) t.id order by gaps.at desc limit 1
