@@ -273,8 +273,8 @@ async def test_a_full_disk_does_not_order(
     folder = CertificateFolder(tmp_path)
     name = folder.holder_name()
 
-    def full(path: Path, content: bytes) -> None:
-        del content
+    def full(path: Path, content: bytes, *, is_durable: bool) -> None:
+        del content, is_durable
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     monkeypatch.setattr("services.certificates.folder.write_private", full)
