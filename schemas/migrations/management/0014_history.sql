@@ -53,10 +53,10 @@ create table if not exists headwater_history.versions (
   login text,
   by_trigger boolean not null default false,
   nonce text,
-  issued_ms bigint
+  issued_ms bigint,
+  primary key (table_id, at, lsn, number, index)
 ) partition by list (table_id);
 comment on table headwater_history.versions is 'Versions of rows. (lsn, number, index): position in the stream of changes. before: of an update the changed columns alone';
-create unique index if not exists versions_position on headwater_history.versions (table_id, at, lsn, number, index);
 create index if not exists versions_key on headwater_history.versions (table_id, key, lsn);
 create index if not exists versions_former_key on headwater_history.versions (table_id, former_key, lsn) where former_key is not null;
 

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { Badge, Card } from "../../components/basics.tsx";
+import { Card } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { Select } from "../../components/Select.tsx";
@@ -9,6 +9,7 @@ import { EmptyState, QueryView } from "../../components/states.tsx";
 import { Time } from "../../components/Time.tsx";
 import { formatNumber } from "../../format.ts";
 import type { DurableJob, DurableRun } from "../../generated/operations.ts";
+import { DurableRunState } from "./DurableRunState.tsx";
 import { DurableRunView } from "./DurableRunView.tsx";
 import { jobsTexts } from "./texts.ts";
 
@@ -107,11 +108,6 @@ function Runs({ job }: { job: string }) {
   );
 }
 
-export function RunState({ status }: { status: DurableRun["status"] }) {
-  const tone = status === "failed" ? "bad" : status === "done" ? "good" : "neutral";
-  return <Badge tone={tone}>{texts.states[status]}</Badge>;
-}
-
 const jobColumns: readonly Column<DurableJob>[] = [
   { id: "name", title: texts.name, cell: ({ name }) => <span className="cut">{name}</span> },
   {
@@ -135,7 +131,7 @@ const runColumns: readonly Column<DurableRun>[] = [
   { id: "created", title: texts.created, width: "7rem", cell: ({ created_at: at }) => <Time value={at} /> },
   { id: "job", title: texts.job, cell: ({ job }) => <span className="cut">{job}</span> },
   { id: "key", title: texts.key, isMinor: true, cell: ({ key }) => <code className="cut">{key}</code> },
-  { id: "status", title: texts.status, width: "6.5rem", cell: ({ status }) => <RunState status={status} /> },
+  { id: "status", title: texts.status, width: "6.5rem", cell: ({ status }) => <DurableRunState status={status} /> },
   {
     id: "steps",
     title: texts.steps,

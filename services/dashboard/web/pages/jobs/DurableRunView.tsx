@@ -7,7 +7,7 @@ import { Note, QueryView } from "../../components/states.tsx";
 import { Time } from "../../components/Time.tsx";
 import { toast } from "../../components/toasts.ts";
 import type { DurableRunDetails, DurableStep } from "../../generated/operations.ts";
-import { RunState } from "./DurableJobs.tsx";
+import { DurableRunState } from "./DurableRunState.tsx";
 import { jobsTexts } from "./texts.ts";
 
 const texts = jobsTexts.durable;
@@ -24,7 +24,7 @@ export function DurableRunView({ id }: { id: string }) {
           <>
             <header className="jobs-head">
               <h2>{shown.job}</h2>
-              <RunState status={shown.status} />
+              <DurableRunState status={shown.status} />
               <RunActions run={shown} />
             </header>
             {shown.error !== null && <Note kind="warn">{shown.error}</Note>}
