@@ -37,4 +37,6 @@ async def _facts(url: str, position: int, system: str) -> ReplicaFacts:
         return ReplicaFacts(name, "it belongs to another cluster than the primary")
     if not in_recovery:
         return ReplicaFacts(name, "it is no replica: it was promoted, or it is the primary itself")
+    if replayed is None:
+        return ReplicaFacts(name, "it has replayed nothing of the log yet")
     return ReplicaFacts(name, "", max(0, position - parse_lsn(replayed)))

@@ -130,6 +130,8 @@ class Replica:
             return "it is not a replica (any more): it was promoted, or it is the primary itself"
         if timeline != primary[1]:
             return f"it follows timeline {timeline}, the primary has {primary[1]}"
+        if not replayed:
+            return "it has replayed nothing of the log yet"
         self.replayed = parse_lsn(replayed)
         self._contains_until = max(self._contains_until, self._log.contained_until(self.replayed))
         return None
