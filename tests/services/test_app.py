@@ -237,7 +237,7 @@ async def test_without_a_broker_in_the_settings_the_process_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert await run(Settings()) == BAD_SETTINGS
-    assert "the process of the edges needs broker.url (HEADWATER_BROKER_URL)" in capsys.readouterr().out
+    assert "the process of the edges needs broker.url (HEADWATER_BROKER_URL)" in "".join(capsys.readouterr())
 
 
 async def test_a_port_that_is_taken_is_told(nats: NatsServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,7 +246,7 @@ async def test_a_port_that_is_taken_is_told(nats: NatsServer, capsys: pytest.Cap
         code = await run(Settings(broker=Broker(url=Secret(nats.url)), api=Api(port=port)))
 
     assert code == BAD_SETTINGS
-    assert f"cannot listen on 127.0.0.1:{port}: " in capsys.readouterr().out
+    assert f"cannot listen on 127.0.0.1:{port}: " in "".join(capsys.readouterr())
 
 
 # Keys and verifiers of the settings

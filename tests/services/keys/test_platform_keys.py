@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_told_once(
     assert not own.reload_if_changed()
     assert not own.reload_if_changed()
     assert own.keys is before
-    assert capsys.readouterr().out.count("the previous keys stay in use") == 1
+    assert "".join(capsys.readouterr()).count("the previous keys stay in use") == 1
 
     file.write_text(new_list())
     assert own.reload_if_changed()

@@ -76,7 +76,7 @@ async def test_the_start_does_not_wait_long_for_an_issuer_that_is_silent(
         issuer.gate.set()
         await until(lambda: one.ids(issuer) == ["one"])
 
-    assert "could not be read" in capsys.readouterr().out
+    assert "could not be read" in "".join(capsys.readouterr())
 
 
 async def test_the_start_goes_on_without_an_issuer_that_is_away(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,7 @@ async def test_the_start_goes_on_without_an_issuer_that_is_away(capsys: pytest.C
         await one.foreign.start()
 
         assert one.ids(gone) == []
-    assert "no connection could be made" in capsys.readouterr().out
+    assert "no connection could be made" in "".join(capsys.readouterr())
 
 
 async def test_without_issuers_nothing_is_asked_and_nothing_told() -> None:
