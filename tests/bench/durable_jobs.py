@@ -38,7 +38,7 @@ async def measure(runs: int, steps: int, concurrency: int) -> None:
         with platform("--project", folder) as running:
             connection = await asyncpg.connect(running.values["DB_URL"])
             while not await connection.fetchval("select exists (select from headwater_jobs.jobs)"):
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.1)  # between two questions: nothing announces that the job is known
             await _run(connection, 1, 1)  # starts the function
             took_s = await _run(connection, runs, steps)
             print(
@@ -56,7 +56,7 @@ async def _run(connection: asyncpg.Connection, runs: int, steps: int) -> float:
     while await connection.fetchval(
         "select exists (select from headwater_jobs.runs where due_at is not null)"
     ):
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # between two questions: nothing announces the end of the last run
     return time.monotonic() - began
 
 

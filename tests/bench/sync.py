@@ -41,6 +41,7 @@ _SETTINGS = {
 }
 _COMMITS = 50
 _LEARNT_S = 5.0
+"""By then the shapes that the first change woke know their keys; they do not say so."""
 _PLAIN = {"Accept-Encoding": "identity"}
 
 
@@ -113,7 +114,7 @@ async def memory(one: Platform) -> None:
         nonlocal highest
         while not is_read.is_set():
             highest = max(highest, process.memory_info().rss)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # between two samples
 
     watching = asyncio.create_task(watch())
     stored = folder_bytes(one)

@@ -72,7 +72,7 @@ async def test_a_restart_loses_no_connection(
                 while any(len(answered[port]) < before[port] + 20 for port in ports):
                     assert process.returncode is None
                     assert not any(task.done() for task in asking), "no connection fails"
-                    await asyncio.sleep(0.02)
+                    await asyncio.sleep(0.02)  # the clients ask meanwhile
                 if number == _RESTARTS:
                     is_over.set()
                     await asyncio.gather(*asking)

@@ -93,7 +93,7 @@ def _present(results: dict[str, _Finding], now: float) -> dict[str, _Finding]:
 
 
 def _read(file: Path) -> dict[str, _Finding]:
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
+    with contextlib.suppress(OSError, msgspec.MsgspecError):  # missing or damaged: hosts are probed again
         return msgspec.json.decode(file.read_bytes(), type=dict[str, _Finding])
     return {}
 
