@@ -88,7 +88,7 @@ async def _switch(running: Platform, *, is_on: bool, consumes: bool) -> None:
                 )
         finally:
             await connection.close()
-    await asyncio.sleep(2)  # until the workers have read the catalog again, which takes no measured time
+    await asyncio.sleep(2)  # the workers read the catalog again; they do not say when they have
 
 
 async def _write(running: Platform, writes: int) -> None:
