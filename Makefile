@@ -64,7 +64,7 @@ test-affected: $(VENV)/.dev
 FAST := tests/broker tests/schemas tests/services tests/workers tests/test_class_names.py tests/test_superuser_sql.py \
   $(addprefix --ignore=tests/,broker/processes services/cli services/supervisor workers/images)
 test-fast: $(VENV)/.dev
-	TESTS_FAST=1 $(BIN)/python -m pytest --processes 2 --without-long -rfE $(or $(ARGS),$(FAST))
+	TESTS_FAST=1 $(BIN)/python -m pytest --processes 3 --without-long -rfE $(or $(ARGS),$(FAST))
 
 # Other versions of Postgres come as npm packages; TEST_POSTGRES names the folder of the programs. The tests of the database
 # migrate under the default settings, which refuse Postgres 15.

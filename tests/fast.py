@@ -1,6 +1,7 @@
 """The fast run (`make test-fast`): pure steps and one database; what needs a server of another kind is skipped."""
 
 import os
+from collections.abc import Iterable
 
 import pytest
 
@@ -17,3 +18,31 @@ def skip_in_fast_run(started: str) -> None:
     """Skip the test that is about to start something, if this is a fast run."""
     if is_fast_run():
         pytest.skip(f"the fast run starts no {started}")
+
+
+_OF_SERVERS = frozenset({
+    "migrated_server", "whole_storage_pool", "bootstrapped", "nats", "own_nats", "lonely_nats", "nats_server", "cluster", "project_server",
+    "realtime_pool", "sync_pool", "replication_pool", "own_replication_pool", "platform_server", "managed", "metadata_server", "whole_auth_pool",
+    "worker",
+})  # fmt: skip
+"""Fixtures that start what the fast run does not. Their tests are left out before they begin, which spares a millisecond or two each;
+what is not named here is skipped by `skip_in_fast_run`.
+"""
+_DEAR = frozenset(
+    {
+        "tests/broker/jetstream/test_stream_watch.py",
+        "tests/broker/logs/test_store.py::test_pages_hold_exactly_the_matching_lines_newest_first",
+        "tests/workers/database/protocol/test_long_value.py",
+        "tests/workers/database/test_introspect_scale.py",
+        "tests/workers/management/interface/test_openapi.py",
+        "tests/workers/rest/test_live_reads_of_cases.py",
+        "tests/workers/storage/s3/protocol/test_sigv4.py::test_one_changed_part_of_a_valid_request_is_refused_or_means_the_same",
+    }
+)
+"""Modules and tests that take two seconds and more each: `make test` has them."""
+
+
+def runs_in_fast_run(nodeid: str, fixtures: Iterable[str]) -> bool:
+    """Return whether a test belongs to the fast run."""
+    test = nodeid.partition("[")[0]
+    return _OF_SERVERS.isdisjoint(fixtures) and _DEAR.isdisjoint((test, test.partition("::")[0]))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.fast import is_fast_run
+from tests.fast import is_fast_run, runs_in_fast_run
 
 LONG = Path(__file__).parents[1] / "long_tests.txt"
 OF_CLIENTS = LONG.with_name("client_tests.txt")
@@ -67,6 +67,10 @@ class WithoutListed:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect them."""
         left_out = {item for item in items if any(listed.has(item.nodeid) for listed in self._lists)}
+        if is_fast_run():
+            left_out |= {
+                item for item in items if not runs_in_fast_run(item.nodeid, getattr(item, "fixturenames", ()))
+            }
         if left_out:
             config.hook.pytest_deselected(items=list(left_out))
             items[:] = [item for item in items if item not in left_out]
