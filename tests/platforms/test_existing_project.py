@@ -1,7 +1,6 @@
 """A folder of the official tool with everything it may hold comes up unchanged, by one command."""
 
 import json
-import shutil
 import urllib.request
 from pathlib import Path
 
@@ -147,7 +146,6 @@ def test_rows_files_and_letters_are_served(whole):
     assert emails[0]["Subject"] == "Enter, dear guest"
 
 
-@pytest.mark.skipif(shutil.which("deno") is None, reason="there is no Deno")
 def test_functions_of_the_folder_answer(whole):
     running_platform, _ = whole
 

@@ -92,6 +92,7 @@ def test_one_request_is_seen_through_all_parts(logged: Platform, target: Receive
         ),
         LogFilter(request_id="through-1"),
     )
+    deadline = time.monotonic() + 60
     while not expected <= {line["kind"] for line in _sent(target) if line.get("request_id") == "through-1"}:
         assert time.monotonic() < deadline, _sent(target)
         time.sleep(0.2)  # between two looks: lines come in several requests
