@@ -164,8 +164,10 @@ def as_login(url: str, role: str, password: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{role}:{quote(password, safe='')}@{place}"))
 
 
-def run_sql(url: str, sql: str, *, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a script over a URL, each statement by itself, up to the first that fails; rows are printed bare."""
+def run_sql(
+    url: str, sql: str, *, check: bool = True, stops: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run a script over a URL, each statement by itself, up to the first that fails, or all of them; rows are printed bare."""
     done = subprocess.run(
         [
             str(find_postgres() / "psql"),
@@ -174,7 +176,7 @@ def run_sql(url: str, sql: str, *, check: bool = True) -> subprocess.CompletedPr
             "-A",
             "-t",
             "-v",
-            "ON_ERROR_STOP=1",
+            f"ON_ERROR_STOP={int(stops)}",
             "-d",
             url,
             "-f",

@@ -51,16 +51,18 @@ def planted(request: pytest.FixtureRequest, tenant: Platform) -> Iterator[Probe]
 
 def _put_triggers(one: Probe) -> None:
     """Put triggers of all kinds on all tables that take one."""
-    url = one.target.values["DB_URL"]
-    for table in run_sql(superuser_url(one.target), _TABLES.format(schema=one.schema)).stdout.splitlines():
+    statements = [
+        f"create trigger {one.schema}_{name} {when.format(table)} execute function {one.schema}.probe_trigger();\n"
+        f"alter table {table} enable always trigger {one.schema}_{name};\n"
+        for table in run_sql(superuser_url(one.target), _TABLES.format(schema=one.schema)).stdout.splitlines()
         for name, when in (
             ("a_row", "before insert or update or delete on {} for each row"),
             ("b_statement", "before insert or update or delete on {} for each statement"),
             ("c_truncate", "before truncate on {} for each statement"),
-        ):
-            sql = f"create trigger {one.schema}_{name} {when.format(table)} execute function {one.schema}.probe_trigger();"
-            sql += f"alter table {table} enable always trigger {one.schema}_{name};"
-            run_sql(url, sql, check=False)  # not every table takes every kind
+        )
+    ]
+    # Not every table takes every kind.
+    run_sql(one.target.values["DB_URL"], "".join(statements), check=False, stops=False)
 
 
 @pytest.mark.parametrize("words", [("upgrade", "--dry-run"), ("upgrade",)], ids=" ".join)
