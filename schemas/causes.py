@@ -5,7 +5,7 @@
 Theory. The setting and the messages are in the hands of the project's SQL too: role postgres may set the one and write the other. So the
 text carries a MAC whose key no database holds, and three rules decide whether it is believed:
 
-- the MAC is right: nobody but a worker can write a name that has not been written before;
+- the MAC is right: only a worker can write a name that has not been written before;
 - it is at most `LONGEST_S` old when its transaction commits;
 - no other transaction came with its nonce before: what is read from the log and written again comes too late.
 

@@ -71,7 +71,7 @@ class RecoveryPlan(SecretRecord, Struct, frozen=True):
     objects: int
     """Copies of objects in the archive."""
     bases: int = 1
-    """More than one: the base backup is incremental, and so many are read."""
+    """More than one: the base backup is incremental, and that number of them is read."""
     vault_key: str = ""
     """Only in the answer to a fetch."""
     sealing_key: str = ""

@@ -1,4 +1,4 @@
-"""What each release put into data folders that an earlier release cannot use: reported when somebody goes back.
+"""What each release put into data folders that an earlier release cannot use: reported when a user goes back.
 
 A release with such data adds a row here. Data folders carry the rows along, so that an older program, which does not know the newer
 release, can still say what would be lost (services/supervisor/data_folder/data_version.py).

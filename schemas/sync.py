@@ -104,7 +104,7 @@ class ShapeDescription(Struct, frozen=True):
     total_bytes: int
     age_s: float
     idle_s: float | None
-    """Seconds since a client asked for it; null: nobody has since the pool started."""
+    """Seconds since a client asked for it; null: none has since the pool started."""
 
 
 class ShapeList(Struct, frozen=True):

@@ -8,7 +8,7 @@
 
 Everything starts at a multiple of `BLOCK` bytes, so that the file can be written past the page cache. A segment is used many
 times: its records are those with the generation of its header, 16 random bytes that are new each time. What follows the last
-one is left from an earlier use, or from a write that a power failure cut; nobody was told that it is stored. A client cannot
+one is left from an earlier use, or from a write that a power failure cut; no client was answered that it is stored. A client cannot
 place a record inside of its own bytes, because it does not know the generation.
 
 A disk may lose what it had confirmed. Each record says how many blobs came before it, so a gap between two records is counted; the

@@ -1,4 +1,4 @@
-"""One message to all processes that listen, and their replies: nobody knows how many there are.
+"""One message to all processes that listen, and their replies: their number is unknown.
 
 It waits until no further reply comes for `QUIET_S`. A process that is too busy to answer is missing.
 """

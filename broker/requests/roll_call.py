@@ -145,7 +145,7 @@ class MemberRoll:
         return lost
 
     def excuse_silence(self) -> None:
-        """Begin to measure the silence of members anew: replies may have come that this process has not read yet."""
+        """Measure the silence of members from now on: replies may have come that this process has not read yet."""
         self._silent_since.clear()
 
     def silent(self, now: float) -> set[str]:

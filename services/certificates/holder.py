@@ -157,7 +157,7 @@ class CertificateHolder:
         return True
 
     async def _history(self) -> OrderHistory:
-        """Return the failures since the last success; those of a clock that was set back are dated anew. Raises: Unavailable, OSError."""
+        """Return the failures since the last success; those of a clock that was set back get the present time. Raises: Unavailable, OSError."""
         stored = self._folder.read_history()
         history = by_present_clock(stored, self._now())
         if history != stored:

@@ -166,7 +166,7 @@ class Tail:
             self._file.close()
             self._file = self._path.open("rb")
             return True
-        if not piece and os.fstat(self._file.fileno()).st_size < self._file.tell():  # somebody emptied it
+        if not piece and os.fstat(self._file.fileno()).st_size < self._file.tell():  # a program emptied it
             self._file.seek(0)
             self._rest = b""
             return True

@@ -155,7 +155,7 @@ class FrontGateway:
     def _client(
         self, request: web.BaseRequest, route: ProjectRoute, secret: str, *, is_trusted: bool
     ) -> ForwardedClient:
-        """Return what the project is told of its client: what a trusted proxy says, else what is seen here."""
+        """Return what the project learns of its client: what a trusted proxy says, else what is seen here."""
         address, scheme = request.remote or "", self._scheme
         if is_trusted:
             forwarded = ",".join(request.headers.getall("X-Forwarded-For", ()))

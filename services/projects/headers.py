@@ -1,6 +1,6 @@
 """Heads between a client and the gateway of a project (pure).
 
-Request smuggling: the head is written anew from what our parser read. Headers of one connection go no further, those that `Connection`
+Request smuggling: the head is serialized from what our parser read. Headers of one connection go no further, those that `Connection`
 names included, and of the length of a body nothing is passed on but what our own connection uses.
 Source: RFC 9110, 7.6; RFC 9112, 6.
 """

@@ -112,7 +112,7 @@ class UpstreamConnection(BaseProtocol):
         for message, payload in messages:
             if message.code < 200 and message.code != _SWITCHING:
                 continue
-            if self._head.done():  # a second response, which nobody asked for
+            if self._head.done():  # a second response, without a request
                 self.close()
                 return
             if message.code == _SWITCHING:

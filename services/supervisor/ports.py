@@ -150,7 +150,7 @@ def _choose(request: PortRequest, earlier: int, chosen: Mapping[str, int], held:
 
 
 def _may_bind(host: str, port: int) -> bool:
-    """Return whether a port can be had that nobody named: one that needs more rights cannot."""
+    """Return whether a port that no setting names can be bound: one that needs more rights cannot."""
     try:
         return is_free(host, port)
     except StartRefused:

@@ -1,4 +1,4 @@
-"""Makes a copied database that of a branch: empties what belongs to the parent alone, and seals anew what the branch shall open.
+"""Makes a copied database that of a branch: empties what belongs to the parent alone, and seals again what the branch shall open.
 
 Emptied: sessions and everything with which one could begin (refresh tokens, codes, open sign-ins), administrators with their tokens and
 audit, key pairs of S3, uploads in progress, events that wait, secrets of the vault, secrets of custom providers, subscriptions. Sealed anew with

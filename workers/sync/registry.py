@@ -192,7 +192,7 @@ class ShapeRegistry:
         except MustRefetch:
             return
         except (DatabaseError, Disconnected, PoolTimeout, OSError) as error:
-            self.definitions.forget_resolved()  # the table may have another form by now: the next request resolves it anew
+            self.definitions.forget_resolved()  # the table may have another form by now: the next request resolves it again
             self.end(shape, f"it could not be built: {type(error).__name__}")
         except Exception as error:  # no other task would report it
             observe(ShapeFailed(shape.handle, traceback_of(error)))

@@ -197,7 +197,7 @@ class SyncWorker:
         )
 
     async def _wait_for(self, shape: Shape, lsn: int) -> None:
-        """Wait until the log is known up to a position that a client was told, perhaps before a restart.
+        """Wait until the log is known up to a position that a client has received, perhaps before a restart.
 
         Raises: ShapeNotReady if that takes long; InvalidParameters for a position that the database has not reached.
         """

@@ -51,7 +51,7 @@ def remove_drafts_now(parent: DataFolder, report: Reporter) -> None:
 
 
 def remove_folder(folder: DataFolder) -> None:
-    """Remove a data folder that nobody uses, with the home of its database. Raises: StartFailed if a server in it does not stop."""
+    """Remove a data folder that no process uses, with the home of its database. Raises: StartFailed if a server in it does not stop."""
     home = folder.postgres
     with contextlib.suppress(OSError):
         home = Path(folder.cluster_pointer.read_text().strip())

@@ -41,7 +41,7 @@ class LeaderCandidate:
         self._task = asyncio.get_running_loop().create_task(self._stand(), name=self._name)
 
     async def close(self, within_s: float = 0.0) -> None:
-        """Release the lead; work that was told to stop before gets `within_s` to end. Another process takes over at once."""
+        """Release the lead; work that was asked to stop before gets `within_s` to end. Another process takes over at once."""
         self._is_closing = True
         if self._task is None:
             return

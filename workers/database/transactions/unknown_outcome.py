@@ -1,7 +1,7 @@
 """Says of a transaction whose server fell silent that its outcome is unknown.
 
 What was sent may still arrive: a link that comes back delivers it, and the server commits although nobody waits any more. So
-the client must not be told that nothing was done. Work of the platform itself gets the plain error, which it expects.
+the error must not say that nothing was done. Work of the platform itself gets the plain error, which it expects.
 """
 
 from collections.abc import Awaitable

@@ -147,7 +147,7 @@ async def _planned(context: OperationContext, text: str, path: tuple[str, ...]) 
 
 
 async def reset(context: OperationContext, arguments: NoArguments) -> StatementReset:
-    """Start the statistics of the statements of this database anew, for all roles."""
+    """Reset the statistics of the statements of this database, for all roles."""
     del arguments
     function = await _function(context)
     if function.reset is None:

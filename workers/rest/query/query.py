@@ -242,7 +242,7 @@ _AFTER_INSERT = RestStatement(
     ),
     tuple(_AFTER_INSERT_COLUMNS),
 )
-"""What is asked after an insert whose rows nobody asks for: what triggers set for the response."""
+"""What is asked after an insert whose rows the request does not ask for: what triggers set for the response."""
 
 
 def _total(plan: RestPlan) -> Sql:

@@ -1,1 +1,1 @@
-"""The boolean expression of a shape: tokens, grammar, and SQL that is written anew from what was parsed. Pure."""
+"""The boolean expression of a shape: tokens, grammar, and SQL that is built from what was parsed. Pure."""

@@ -1,4 +1,4 @@
-"""Parses the boolean expression of a shape into pieces from which SQL is written anew. Pure.
+"""Parses the boolean expression of a shape into pieces from which SQL is built. Pure.
 
 Nothing of a client's text reaches the server as it was sent: names become quoted identifiers, values parameters, and operators,
 functions and types are those of `words.py`. What the grammar does not know is rejected with its place.
