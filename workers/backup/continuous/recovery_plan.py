@@ -89,7 +89,7 @@ async def plan_recovery(
     base = _base_of(content, moment)
     links = links_of(content.all_bases, base)
     base_bytes = sum(link.content_bytes for link in links)
-    combined_bytes = links[0].content_bytes if len(links) > 1 else 0  # every file may have to be written again
+    combined_bytes = links[0].content_bytes if len(links) > 1 else 0  # every file may change
     pieces = chain(content.pieces, base, _end_of(moment))
     settings, target, until = _target_settings(content, moment)
     objects = len(await store.list_files(f"{content.archive.id}/objects"))
