@@ -105,6 +105,7 @@ async def _serve_gateway(process: ManagedProcess, settings: Settings) -> None:
     edge = Edge(settings, calls, keeper, health, objects, sockets, subscriptions, live_reads, shapes)
     edge.recent_writes.follow(connection)
     follower = EdgeSettingsFollower(SettingsBase(settings, environment_variables()), calls, edge.use)
+    keeper.refresh = follower.refresh
     await follower.start(connection)
     process.on_drain(follower.close)
     server = await open_ports(process, settings, edge, connection)

@@ -2,11 +2,13 @@
 
 An edge cannot reach the database, so a worker sends it the stored values (`EDGE_SETTINGS`): when the edge starts, when the workers announce a
 change, after the broker was away, and once a minute, for an event may be lost. Until the first answer the file's values apply; then
-no worker answers requests either. A request that is under way finishes with the objects that it began with.
+no worker answers requests either. A request that is under way finishes with the objects that it began with. A request with an unknown
+API key makes the edge look at once: the key may have been created a moment ago.
 """
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -18,7 +20,7 @@ from broker.observability.observe import observe
 from broker.requests.call import Calls
 from broker.subjects import EDGE_SETTINGS, SETTINGS_CHANGED
 from schemas.edge_settings import EdgeSettings
-from schemas.errors import ApiError
+from schemas.errors import ApiError, Unavailable
 from schemas.events import SettingsChanged
 from schemas.http import Request
 from schemas.settings.overlay import SettingsBase, effective_settings
@@ -28,6 +30,8 @@ from services.observations import EdgeSettingsApplied
 _PERIOD_S = 60.0
 _FIRST_PERIOD_S = 0.5
 _BUDGET_MS = 2000
+_LEAST_BETWEEN_S = 1.0
+"""Between two looks that clients cause."""
 
 
 class EdgeSettingsFollower:
@@ -37,6 +41,8 @@ class EdgeSettingsFollower:
         self._base, self._calls, self._apply = base, calls, apply
         self._values: dict[str, object] = {}
         self._has_answer = False
+        self._looked_at = 0.0
+        self._lock = asyncio.Lock()
         self._wake = asyncio.Event()
         self._subscription: EventSubscription | None = None
         self._task: asyncio.Task[None] | None = None
@@ -57,6 +63,20 @@ class EdgeSettingsFollower:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
+
+    async def refresh(self) -> bool:
+        """Request the values now, unless that was done within the last second; return whether others apply than before.
+
+        Raises: Unavailable while no worker has answered since this edge started.
+        """
+        before = self._values
+        async with self._lock:  # those who waited here find what the first one fetched
+            if self._values is before and time.monotonic() - self._looked_at >= _LEAST_BETWEEN_S:
+                self._looked_at = time.monotonic()
+                await self._request()
+        if not self._has_answer:
+            raise Unavailable("The API keys are not known yet")
+        return self._values is not before
 
     async def _on_change(self, _: SettingsChanged) -> None:
         self._wake.set()

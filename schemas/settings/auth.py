@@ -219,6 +219,10 @@ class Auth(Struct, frozen=True):
     secret_key: Secret = Secret(DEVELOPMENT_SECRET_KEY)
     secret_keys: Secret | None = None
     """Further keys of the form `sb_secret_...`, comma separated: one for each server, to be revoked one by one."""
+    hashed_keys: dict[str, str] = field(default_factory=dict)
+    """Further API keys by name, of which only digests are stored, such as `worker = "secret <SHA-256 of the key>"`. `headwater keys create`
+    and the dashboard create and revoke them while the platform runs.
+    """
     enable_signup: bool = True
     """New users may sign up."""
     enable_anonymous_sign_ins: bool = False

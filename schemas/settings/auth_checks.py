@@ -15,6 +15,7 @@ from schemas.settings.auth import PASSWORD_REQUIREMENTS, Auth, Hook
 from schemas.settings.auth_delivery import SENDERS, Email, Sms
 from schemas.settings.auth_keys import (
     encryption_fault,
+    hashed_fault,
     named_keys,
     opaque_fault,
     saml_fault,
@@ -117,6 +118,7 @@ def _faults(auth: Auth) -> Iterator[str]:
     yield from _password_faults(auth)
     yield from signing_fault(auth)
     yield from opaque_fault(auth)
+    yield from hashed_fault(auth)
     yield from _email_faults(auth.email)
     yield from _sms_faults(auth.sms)
     yield from _provider_faults(auth.external)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from schemas.keys.hashed_keys import MOST_HASHED, is_key_name, parse_hashed_key
 from schemas.keys.sealing_keys import LEAST_CHARACTERS, sealing_texts
 from schemas.keys.secret import Secret
 from schemas.settings.auth import Auth, DatabaseEncryption
@@ -66,6 +67,23 @@ def opaque_fault(auth: Auth) -> Iterator[str]:
         for number, text in enumerate(listed_keys(keys), 1):
             if not text.startswith(start) or len(text) < len(start) + _LEAST_OPAQUE:
                 yield f"{{auth.{name}}}: key {number} must begin with {start} and have {_LEAST_OPAQUE} characters more"
+
+
+def hashed_fault(auth: Auth) -> Iterator[str]:
+    """Yield errors of the API keys that are stored as digests."""
+    if len(auth.hashed_keys) > MOST_HASHED:
+        yield f"{{auth.hashed_keys}} may have {MOST_HASHED} keys"
+    digests: dict[bytes, str] = {}
+    for name, text in auth.hashed_keys.items():
+        key = parse_hashed_key(text)
+        if not is_key_name(name):
+            yield f"{{auth.hashed_keys}}: '{name[:80]}' must be up to 64 small letters, digits, - and _"
+        elif key is None:
+            yield f"{{auth.hashed_keys}}: {name} must be `publishable` or `secret` and the SHA-256 of the key in hexadecimal"
+        elif other := digests.get(key.digest):
+            yield f"{{auth.hashed_keys}}: {name} is the same key as {other}"
+        else:
+            digests[key.digest] = name
 
 
 def saml_fault(saml: SamlSettings) -> Iterator[str]:

@@ -80,6 +80,7 @@ _AT_START = (
 """Exceptions to `LIVE_PATTERNS`."""
 
 EDGE_PATTERNS = (
+    "auth.hashed_keys",
     "api.cors_allowed_origins",
     "api.server_trace_header",
     "storage.file_size_limit",
@@ -98,6 +99,7 @@ OWNER_PATTERNS = (
     "auth.email.notification.*.url",
     "auth.external.*.url",
     "auth.custom_oauth.allow_private_hosts",
+    "auth.hashed_keys",
     "auth.jwt_admin_roles",
     "auth.jwt_default_group_name",
     "auth.jwt_aud",

@@ -1,4 +1,4 @@
-"""`headwater keys`: keys and passwords for `.env`, random or those of development; and signing keys."""
+"""`headwater keys`: keys and passwords for `.env`, random or those of development; signing keys; and API keys of a running platform."""
 
 import base64
 import secrets
@@ -9,6 +9,7 @@ import click
 
 from schemas.settings.backup_checks import KEY_BYTES
 from schemas.settings.tree import DEVELOPMENT_DB_PASSWORD, Auth
+from services.cli.created_keys import create, list_, revoke
 from services.cli.key_files import files
 from services.cli.options import parent_options
 from services.cli.output import env_lines, json_text
@@ -19,7 +20,7 @@ from services.supervisor.api_keys import ApiKeys, keys_of, random_keys
 
 @click.group(
     invoke_without_command=True,
-    subcommand_metavar="[files FOLDER | rotate --keys FILE | rotate --jwt-secret FILE]",
+    subcommand_metavar="[create NAME | list | revoke NAME | files FOLDER | rotate --keys FILE | rotate --jwt-secret FILE]",
 )
 @parent_options
 @click.option("--development", is_flag=True, help="Show the published development keys instead.")
@@ -48,7 +49,8 @@ def keys(
     (umask 077; headwater keys --signing > supabase/signing_keys.json)
 
     A start that listens on more than this machine needs the first ones. Nothing is stored or changed: put them where the start reads them (.env in the project folder), and keep that file
-    out of version control. The keys a running platform uses are shown by `headwater status`.
+    out of version control. The keys a running platform uses are shown by `headwater status`;
+    `create`, `list` and `revoke` change its API keys without a restart.
 
     `--backup` makes the key that encrypts continuous backups. Keep a copy of it apart from this machine: without it nothing
     can be restored.
@@ -98,5 +100,8 @@ def named_keys(keys: ApiKeys, password: str) -> dict[str, str]:
     }
 
 
+keys.add_command(create)
+keys.add_command(list_)
+keys.add_command(revoke)
 keys.add_command(files)
 keys.add_command(rotate)

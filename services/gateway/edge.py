@@ -30,6 +30,7 @@ from services.gateway.access_lines import CLIENT_GONE, AccessLines
 from services.gateway.functions import is_websocket_request
 from services.gateway.handlers import UnroutedHandler, build_handlers
 from services.gateway.health import Health
+from services.gateway.key_figures import KeyFigures
 from services.gateway.objects.s3.errors import error_as_xml
 from services.gateway.objects.transfers import ObjectTransfers
 from services.gateway.requests.authentication import Authenticator
@@ -103,10 +104,13 @@ class Edge:
         self._access = AccessLines(lines) if lines is not None else None
         self.trust = ProxyTrust.of(gateway)
         self._hsts = _hsts_headers(settings.api.tls)
+        self._key_figures = KeyFigures(authenticator.keys)
         self.use(settings)
 
     def use(self, settings: Settings) -> None:
         """Answer later requests by these settings; those under way keep their handler. Buckets of unchanged rates stay as they are."""
+        self.authenticator.keys.use_hashed(settings.auth.hashed_keys)
+        self._key_figures.follow()
         self._policy = cors.policy_of("", settings.api.cors_allowed_origins)
         self._unrouted = UnroutedHandler(self._policy, self._health, RootPage(settings), self.authenticator)
         self._handlers = self._make_handlers(settings)

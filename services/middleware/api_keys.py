@@ -7,6 +7,7 @@ Source: docs/reference/platform.md, section 1 ("Keys", "How they combine").
 """
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import msgspec
 
 from schemas.bounded_cache import BoundedCache
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller
+from schemas.keys.hashed_keys import digest_of, parse_hashed_key
 from schemas.keys.tokens import Verifier
 
 MISSING = (
@@ -33,11 +35,12 @@ _LONGEST_CACHED = 4096
 
 
 class _Credentials(NamedTuple):
-    """Who has the key, the token, and the trusted server whose secret key the token is."""
+    """Who has the key, the token, the trusted server whose secret key the token is, and the name of a key whose digest is stored."""
 
     holder: AnonymousCaller | ServiceCaller | None
     token: str | None
     trusted: ServiceCaller | None
+    name: str
 
 
 class ApiKeyRejected(Exception):
@@ -48,27 +51,51 @@ class ApiKeyRejected(Exception):
         self.message, self.hint = message, hint
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(slots=True, repr=False)
 class GatewayKeys:
-    """The configured keys, and the verifier of the platform's own tokens for keys that were rotated."""
+    """The configured keys, those of which the digest is stored, and the verifier of the platform's own tokens for keys that were rotated."""
 
     public: tuple[str, ...]
     secret: tuple[str, ...] = field(repr=False)
     verifier: Verifier
+    last_used: dict[str, float] = field(default_factory=dict, compare=False)
+    """When each key of which the digest is stored was last used at this edge: seconds since 1970 by name; 0 for never."""
+    _hashed: dict[bytes, tuple[str, AnonymousCaller | ServiceCaller]] = field(
+        default_factory=dict, compare=False
+    )
+    """Name and holder by the digest."""
+    _values: Mapping[str, str] = field(default_factory=dict, compare=False)
     _identified: BoundedCache[tuple[str, str | None], "_Credentials"] = field(
         default_factory=lambda: BoundedCache(_CACHED), compare=False
     )
-    """What requests showed that had a configured key."""
+    """What requests showed that had a configured key, or one of which the digest is stored."""
+
+    def use_hashed(self, values: Mapping[str, str]) -> None:
+        """Accept the keys of `auth.hashed_keys` from now on, and no former ones."""
+        if values == self._values:
+            return
+        self._values = dict(values)
+        parsed = {name: key for name, text in values.items() if (key := parse_hashed_key(text))}
+        self._hashed = {
+            key.digest: (name, ServiceCaller() if key.kind == "secret" else AnonymousCaller())
+            for name, key in parsed.items()
+        }
+        self.last_used = {name: self.last_used.get(name, 0.0) for name in parsed}
+        self._identified = BoundedCache(_CACHED)
 
     def credentials(self, key: str, authorization: str | None, now: float) -> "_Credentials":
         """Return what a key and an `Authorization` header show before the token is verified. Hot path."""
         cached = self._identified.get((key, authorization))
         if cached is not None:
+            if cached.name:
+                self.last_used[cached.name] = now
             return cached
-        holder, is_configured = self._holder(without_bearer(key), now)
+        holder, name = self._holder(without_bearer(key), now)
         token = bearer_token(authorization)
-        credentials = _Credentials(holder, token, None if token is None else _trusted(token, self))
-        if is_configured and len(key) + len(authorization or "") <= _LONGEST_CACHED:
+        credentials = _Credentials(
+            holder, token, None if token is None else _trusted(token, self), name or ""
+        )
+        if name is not None and len(key) + len(authorization or "") <= _LONGEST_CACHED:
             self._identified.put((key, authorization), credentials)
         return credentials
 
@@ -76,16 +103,20 @@ class GatewayKeys:
         """Return who has this key: the public, a trusted server, or None for an unknown key. Compares in constant time."""
         return self._holder(key, now)[0]
 
-    def _holder(self, key: str, now: float) -> tuple[AnonymousCaller | ServiceCaller | None, bool]:
-        """Return who has a key, and whether it is a configured one, which is valid as long as this process runs."""
+    def _holder(self, key: str, now: float) -> tuple[AnonymousCaller | ServiceCaller | None, str | None]:
+        """Return who has a key, and the name of one of which the digest is stored; empty for a configured one, None for a token, which ends."""
         sent = _bytes(key)
         is_public = any([hmac.compare_digest(sent, configured.encode()) for configured in self.public])
         is_secret = any([hmac.compare_digest(sent, configured.encode()) for configured in self.secret])
         if is_secret:
-            return ServiceCaller(), True
+            return ServiceCaller(), ""
         if is_public:
-            return AnonymousCaller(), True
-        return self._signed(key, now), False
+            return AnonymousCaller(), ""
+        if is_opaque(key) and (hashed := self._hashed.get(digest_of(sent))):
+            name, holder = hashed
+            self.last_used[name] = now
+            return holder, name
+        return self._signed(key, now), None
 
     def _signed(self, key: str, now: float) -> AnonymousCaller | ServiceCaller | None:
         """Take a JWT of the project with an API role as a key: keys may be rotated."""
@@ -144,7 +175,12 @@ def bearer_token(authorization: str | None) -> str | None:
         return None
     scheme, _, token = authorization.strip().partition(" ")
     token = token.strip()
-    return token if scheme in ("Bearer", "bearer") and not token.startswith("sb_") else None
+    return token if scheme in ("Bearer", "bearer") and not is_opaque(token) else None
+
+
+def is_opaque(key: str) -> bool:
+    """Return whether a text has the form of a key that is no token."""
+    return key.startswith("sb_")
 
 
 def without_key(query: str) -> str:

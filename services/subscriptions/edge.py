@@ -114,11 +114,9 @@ class GraphQLSocketEdge:
         authorization = credentials.get("authorization") or first.get("authorization")
         match = route_of(PREFIX)
         assert match is not None  # the table of routes has it
-        route, now = match[0], time.time()
+        route = match[0]
         try:
-            caller = self._keeper.caller(route, key, authorization, now)
-            if isinstance(caller, RejectedCaller):
-                caller = await self._keeper.second_look(route, key, authorization, now, caller)
+            caller = await self._keeper.authenticate(route, key, authorization)
         except ApiKeyRejected as error:
             raise CallerRejected(error.message) from None
         if isinstance(caller, RejectedCaller):

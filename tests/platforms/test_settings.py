@@ -454,3 +454,42 @@ def test_the_command_line_changes_settings_too(running: Platform, owner: Owner) 
         lambda: owner.run("settings.list", prefix="api.max_rows")["settings"][0]["value"] == 1,
         "the platform did not apply the change",
     )
+
+
+def test_keys_change_under_a_running_client_without_a_failed_request(running: Platform, owner: Owner) -> None:
+    """A created key is valid at once at the edge, and a revoked one is refused soon; nothing restarts."""
+
+    def status(key: str) -> int:
+        return running.get("/rest/v1/", {"apikey": key})[0]
+
+    former = running.command("keys", "create", "former", "--kind", "secret").stdout.strip()
+    assert status(former) == 200
+    statuses: list[int] = []
+    key, is_over = former, threading.Event()
+
+    def client() -> None:
+        while not is_over.is_set():
+            statuses.append(status(key))
+
+    thread = threading.Thread(target=client)
+    thread.start()
+    try:
+        key = running.command("keys", "create", "present", "--kind", "secret").stdout.strip()
+        seen = len(statuses)
+        while len(statuses) < seen + 3:  # each later request has the new key
+            time.sleep(0.01)
+        assert running.command("keys", "revoke", "former").returncode == 0
+    finally:
+        is_over.set()
+        thread.join()
+
+    assert set(statuses) == {200}
+    deadline = time.monotonic() + PATIENCE_S
+    while status(former) != 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert status(key) == 200
+    assert running.command("keys", "list").stdout.startswith(f"present: secret ...{key[-4:]}, created ")
+    assert owner.run("keys.created")[0]["used_at"] is not None
+    assert running.command("keys", "revoke", "present").stdout == "present is revoked\n"
+    assert running.command("keys", "revoke", "present").returncode == 1

@@ -372,6 +372,9 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/images/render.py": {
         "int(image.get(name))": NUMBER,
     },
+    "workers/management/operations/created_keys.py": {
+        "float(seconds)": OWN,
+    },
     "workers/management/operations/history.py": {
         "int(row[0] or 0)": DATABASE,
     },

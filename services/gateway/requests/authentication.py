@@ -15,10 +15,12 @@ from schemas.keys.tokens import Verifier
 from services.gateway.requests.routes import GatewayRoute
 from services.middleware.api_keys import (
     UNKNOWN,
+    ApiKeyRejected,
     GatewayKeys,
     bearer_token,
     identify,
     identify_by_token,
+    is_opaque,
     normalized_authorization,
     without_bearer,
 )
@@ -26,6 +28,10 @@ from services.middleware.api_keys import (
 
 async def _fetch_no_keys(issuer: str) -> bool:
     del issuer
+    return False
+
+
+async def _no_new_keys() -> bool:
     return False
 
 
@@ -43,6 +49,8 @@ class Authenticator:
     data_has_own_secret: bool = False
     learn: Callable[[str], Awaitable[bool]] = field(default=_fetch_no_keys)
     """Fetches the keys of an issuer (the empty text is ourselves) and returns whether there are new ones."""
+    refresh: Callable[[], Awaitable[bool]] = field(default=_no_new_keys)
+    """Fetches the API keys that were created and revoked lately, and returns whether they changed. Raises: Unavailable."""
 
     def caller(self, route: GatewayRoute, key: str | None, authorization: str | None, now: float) -> Caller:
         """Identify the caller. Raises: ApiKeyRejected."""
@@ -61,12 +69,25 @@ class Authenticator:
         return identify(key, authorization, self.keys, verifier, now)
 
     async def authenticate(self, route: GatewayRoute, key: str | None, authorization: str | None) -> Caller:
-        """Identify the caller, with new keys of the token's issuer if its signing key is unknown. Raises: ApiKeyRejected."""
+        """Identify the caller, with new API keys if its key is unknown, and new keys of the token's issuer if its signing key is.
+
+        Raises: ApiKeyRejected; Unavailable while created keys are not known yet.
+        """
         now = time.time()
-        caller = self.caller(route, key, authorization, now)
+        try:
+            caller = self.caller(route, key, authorization, now)
+        except ApiKeyRejected:
+            if not await self.may_know(key, now):
+                raise
+            caller = self.caller(route, key, authorization, now)
         if isinstance(caller, RejectedCaller):
             caller = await self.second_look(route, key, authorization, now, caller)
         return caller
+
+    async def may_know(self, key: str | None, now: float) -> bool:
+        """Return whether an unknown key is known after the created ones were fetched. Raises: Unavailable."""
+        text = without_bearer(key or "")
+        return is_opaque(text) and await self.refresh() and self.keys.holder(text, now) is not None
 
     async def second_look(
         self,
@@ -77,6 +98,9 @@ class Authenticator:
         rejected: RejectedCaller,
     ) -> Caller:
         """Identify a caller whose token was rejected once more, if new keys were fetched that may have signed it."""
+        if rejected.message == UNKNOWN[0]:  # of a function, whose key may be sent in the place of the token
+            sent = key or (authorization or "").strip().partition(" ")[2].strip()
+            return self.caller(route, key, authorization, now) if await self.may_know(sent, now) else rejected
         if rejected.kind is not TokenFault.UNDECODABLE:
             return rejected
         spelled = normalized_authorization(authorization) if route.area == "storage" else authorization
@@ -110,7 +134,7 @@ class Authenticator:
         if token is not None:
             return verifier.verify(token, now)
         opaque = (authorization or "").strip().partition(" ")[2].strip()
-        if authorization and not opaque.startswith("sb_"):
+        if authorization and not is_opaque(opaque):
             return AnonymousCaller()
         api_key = key or opaque
         if not api_key:

@@ -74,6 +74,7 @@ _ADDRESSES_AND_PLACES = (
 )
 _KEYS = (
     *(".".join(path) for path, kind in KINDS.items() if holds_secret(kind)),
+    "auth.hashed_keys",
     "functions.*.env",
     "api.jwt.secret_is_base64",
     "auth.signing_keys_path",

@@ -104,6 +104,7 @@ SPECIAL = {
     "db.replicas.urls": "postgresql://replica.test/postgres",
     "auth.site_url": "myapp://home",
     "auth.external_url": "https://example.org/auth/v1",
+    "auth.hashed_keys": {"worker": f"secret {'0a' * 32} x7Qz 2026-11-29"},
     "auth.redirect_url": "https://example.org/callback",
     "auth.saml.external_url": "https://example.org/auth/v1",
     "management.mcp_origins": ["https://one.example", "http://localhost:5173"],

@@ -23,6 +23,7 @@ from broker import subjects
 from broker.nats.connection import NatsConnection
 from broker.requests.handler import RequestBody, StreamedResponse
 from broker.requests.serve import serve
+from schemas.edge_settings import EdgeSettings
 from schemas.errors import ApiError
 from schemas.http import Headers, Request, Response
 
@@ -57,6 +58,7 @@ class Pool:
         self.let_go: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.closed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.health = Response(200, body=b'{"message":"ok"}')
+        self.stored = EdgeSettings(0, {})
 
     async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         self.arrived[request.id].set()
@@ -95,6 +97,10 @@ class Pool:
     async def answer_health(self, request: Request, body: RequestBody) -> Response:
         del request, body
         return self.health
+
+    async def answer_settings(self, request: Request, body: RequestBody) -> Response:
+        del request, body
+        return Response(200, body=msgspec.json.encode(self.stored))
 
     async def _hang(self, id: str) -> Response:
         try:
@@ -155,9 +161,11 @@ async def running_pool(nats_url: str, *, concurrency: int = 64, queue: int = 256
     connection = await NatsConnection.open(nats_url, name="test pool")
     serving = await serve(connection, subjects.REST, pool.answer, concurrency=concurrency, queue=queue)
     health = await serve(connection, subjects.health("rest"), pool.answer_health, concurrency=4, queue=64)
+    stored = await serve(connection, subjects.EDGE_SETTINGS, pool.answer_settings, concurrency=4, queue=64)
     try:
         yield pool
     finally:
         await serving.stop()
         await health.stop()
+        await stored.stop()
         await connection.close()

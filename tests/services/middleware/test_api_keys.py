@@ -3,11 +3,13 @@
 import base64
 import json
 from collections.abc import Mapping
+from datetime import date
 
 import jwt
 import pytest
 
 from schemas.caller import AnonymousCaller, Caller, RejectedCaller, ServiceCaller, TokenFault, UserCaller
+from schemas.keys.hashed_keys import STARTS, new_hashed_key
 from schemas.keys.tokens import KeySet, Verifier, read_keys
 from schemas.settings.tree import Auth
 from services.middleware.api_keys import (
@@ -233,3 +235,32 @@ def test_neither_key_nor_token_is_refused(authorization: str | None) -> None:
         identify_by_token(authorization, keys, platform, NOW)
 
     assert (caught.value.message, caught.value.hint) == MISSING
+
+
+def test_a_created_key_is_valid_until_it_is_revoked() -> None:
+    own = GatewayKeys(public=(OWN.anon_key,), secret=(OWN.secret_key,), verifier=platform)
+    (public, public_value), (secret, secret_value) = (
+        new_hashed_key(kind, date(2026, 12, 1)) for kind in STARTS
+    )
+    values = {"shop": public_value, "worker": secret_value}
+
+    def found(key: str, now: float = NOW) -> Caller:
+        return identify(key, f"Bearer {secret}", own, platform, now)
+
+    own.use_hashed(values)
+    assert [found(public), found(secret), found(f"Bearer {secret}")] == [
+        AnonymousCaller(),
+        ServiceCaller(),
+        ServiceCaller(),
+    ]
+    assert own.last_used == {"shop": NOW, "worker": NOW}
+    found(secret, NOW + 1)
+    own.use_hashed(dict(values))
+    assert own.last_used == {"shop": NOW, "worker": NOW + 1}, "what is remembered is noted as well"
+
+    own.use_hashed({"shop": public_value})
+    assert found(public) == AnonymousCaller()
+    for unknown in (secret, secret_value.split()[1], f"sb_secret_{secret_value.split()[1]}"):
+        with pytest.raises(ApiKeyRejected):
+            found(unknown)
+    assert own.last_used == {"shop": NOW}

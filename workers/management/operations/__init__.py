@@ -13,6 +13,7 @@ from workers.management.operations import (
     certificates,
     connections,
     continuous_backup,
+    created_keys,
     durable_jobs,
     event_deliveries,
     event_webhooks,
@@ -100,6 +101,7 @@ _AREAS = (
     mail,
     providers,
     keys,
+    created_keys,
     # Storage
     storage_buckets,
     storage_objects,

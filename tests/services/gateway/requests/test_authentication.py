@@ -3,12 +3,19 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from broker.events import publish_event
+from broker.nats.connection import NatsConnection
 from broker.processes.lifecycle import BAD_SETTINGS
+from broker.subjects import SETTINGS_CHANGED
+from schemas.edge_settings import EdgeSettings
+from schemas.events import SettingsChanged
+from schemas.keys.hashed_keys import new_hashed_key
 from schemas.keys.key_rotation import new_list, rotate
 from schemas.keys.secret import Secret
 from schemas.keys.signing import read_signing_key, sign
@@ -91,6 +98,14 @@ async def test_a_new_signing_key_holds_in_a_running_gateway(
             file.write_text(rotate(file.read_text()).text)
 
 
+async def announce(nats: NatsServer, event: SettingsChanged) -> None:
+    """Announce as workers do that stored settings have changed."""
+    connection = await NatsConnection.open(nats.url, name="worker")
+    publish_event(connection, SETTINGS_CHANGED, event)
+    await connection.flush(10)
+    await connection.close()
+
+
 async def test_several_opaque_keys_are_taken_side_by_side(nats: NatsServer, pool: Pool) -> None:
     more = {
         "publishable_keys": Secret("sb_publishable_0123456789abcdef, sb_publishable_fedcba9876543210"),
@@ -103,6 +118,12 @@ async def test_several_opaque_keys_are_taken_side_by_side(nats: NatsServer, pool
             reply = await door.ask("GET", "/rest/v1/echo", key=key)
             return reply.json()["caller"]["type"] if reply.status == 200 else reply.status
 
+        (made, value), (public, shown) = (
+            new_hashed_key(each, date(2026, 12, 1)) for each in ("secret", "publishable")
+        )
+        pool.stored = EdgeSettings(1, {"auth.hashed_keys": {"worker": value, "shop": shown}})
+        assert await kind(made) == "service", "one that was created a moment ago is looked for"
+        assert await kind(public) == "anonymous"
         assert await kind("sb_publishable_0123456789abcdef") == "anonymous"
         assert await kind("sb_publishable_fedcba9876543210") == "anonymous"
         assert await kind("sb_secret_0123456789abcdef") == "service"
@@ -110,3 +131,9 @@ async def test_several_opaque_keys_are_taken_side_by_side(nats: NatsServer, pool
         assert await kind(KEYS.secret_key) == "service"
         assert await kind("sb_secret_revoked") == 401
         assert await kind("sb_publishable_0123456789abcdef,sb_publishable_fedcba9876543210") == 401
+        pool.stored = EdgeSettings(2, {"auth.hashed_keys": {"shop": shown}})
+        await announce(nats, SettingsChanged(2))
+        async with asyncio.timeout(60):
+            while await kind(made) != 401:
+                await asyncio.sleep(0.01)
+        assert await kind(public) == "anonymous"

@@ -15,7 +15,7 @@ from schemas.schedules import InvalidSchedule, parse_schedule
 from schemas.settings.environment import nearest
 from schemas.settings.live import LIVE_KEYS, OWNER_KEYS
 from schemas.settings.overlay import strict_settings
-from schemas.settings.tree import SettingsError
+from schemas.settings.tree import Auth, Settings, SettingsError
 from workers.database.transactions.interactive import Transaction
 from workers.management.areas.settings.entries import KEYS, audited_value
 from workers.management.interface.errors import ManagementError, not_found
@@ -116,9 +116,14 @@ async def _check_together(context: OperationContext, entries: Mapping[str, Store
         settings, warnings = strict_settings(live.base, values)
     except SettingsError as error:
         raise _invalid(str(error)) from None
-    if settings.auth.enabled and settings.auth != live.settings.auth:
+    if settings.auth.enabled and _of_auth_pool(settings) != _of_auth_pool(live.settings):
         await request_auth(context, "/check", {"values": values})
     return warnings
+
+
+def _of_auth_pool(settings: Settings) -> Auth:
+    """Return what the pool auth works with: the keys that edges check are not in it."""
+    return msgspec.structs.replace(settings.auth, hashed_keys={})
 
 
 async def request_auth(context: OperationContext, path: str, body: object) -> Any:

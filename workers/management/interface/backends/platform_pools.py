@@ -54,6 +54,11 @@ class PlatformPools:
         self.history = RequestHistory()
 
     @property
+    def has_broker(self) -> bool:
+        """Whether this process reaches the others: the command line of the machine does not."""
+        return self._connection is not None
+
+    @property
     def connection(self) -> NatsConnection:
         """The connection to the broker. Raises: ManagementError (503) without one."""
         if self._connection is None:

@@ -453,3 +453,30 @@ async def test_keys_are_described_without_their_texts(owner: Client) -> None:
     assert listed["signing_keys"] == [{"id": "auth.jwt_secret", "algorithm": "HS256", "role": "signs"}]
     assert await owner.refused("keys.rotate") == (409, "needs_command")
     assert shown[0]["key"] not in json.dumps(await owner.run("audit.list", operation="keys.show", limit=1))
+
+
+async def test_a_key_is_created_listed_and_revoked_and_its_text_stored_nowhere(
+    owner: Client, server: Server
+) -> None:
+    made = await owner.run("keys.create", name="worker-1", kind="secret")
+    await owner.run("keys.create", name="shop")
+    try:
+        assert made["key"].startswith("sb_secret_")
+        assert await owner.refused("keys.create", name="shop") == (409, "already_exists")
+        assert await owner.refused("keys.create", name="Shop 2") == (400, "invalid_arguments")
+        assert await owner.refused("keys.create", name="other", kind="anon") == (400, "invalid_arguments")
+        listed = await owner.run("keys.created")
+        assert [(key["name"], key["kind"]) for key in listed] == [
+            ("shop", "publishable"),
+            ("worker-1", "secret"),
+        ]
+        assert listed[1]["hint"] == made["key"][-4:]
+        text = json.dumps(
+            [listed, await owner.run("audit.list", limit=10), await owner.run("settings.list", prefix="auth")]
+        )
+        assert made["key"] not in text
+    finally:
+        await owner.run("keys.revoke", name="worker-1")
+        await owner.run("keys.revoke", name="shop")
+    assert await owner.refused("keys.revoke", name="shop") == (404, "not_found")
+    assert await owner.run("keys.created") == []
