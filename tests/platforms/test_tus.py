@@ -1,4 +1,4 @@
-"""Resumable uploads through the door of a whole platform: what arrived is kept, whoever dies, and nothing else is."""
+"""Resumable uploads through the gateway of a whole platform: what arrived is stored, whichever process dies, and nothing else is."""
 
 import asyncio
 import base64
@@ -59,7 +59,7 @@ async def read(tus: Tus, key: str) -> bytes:
 # --- The protocol ------------------------------------------------------------------------------------------------
 
 
-async def test_an_upload_goes_through_the_door_in_pieces(tus: Tus) -> None:
+async def test_an_upload_goes_through_the_gateway_in_pieces(tus: Tus) -> None:
     data = os.urandom(3 * MIB)
 
     begun = await tus.create("open/pieces/\u00e9t\u00e9.bin", len(data))

@@ -13,7 +13,7 @@ VERSION = {"Tus-Resumable": "1.0.0"}
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An answer of the door."""
+    """A response of the gateway."""
 
     status: int
     headers: dict[str, str]

@@ -19,7 +19,7 @@ from schemas.settings.storage import Storage
 from schemas.settings.tree import Api, Auth, Broker, Pools, Settings
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import free_port
-from tests.services.gateway.door import Watched, start
+from tests.services.gateway.running_gateway import Watched, start
 
 AUTH = Auth(enabled=False)
 KEYS = keys_of(AUTH)

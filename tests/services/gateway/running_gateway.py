@@ -37,7 +37,7 @@ class Watched(ManagedProcess):
 
 
 @dataclass(slots=True)
-class Door:
+class RunningGateway:
     """A running gateway."""
 
     port: int
@@ -89,7 +89,7 @@ def start(process: Watched) -> "asyncio.Task[int]":
 
 
 @asynccontextmanager
-async def running_door(
+async def running_gateway(
     nats_url: str,
     gateway: Gateway | None = None,
     *,
@@ -100,7 +100,7 @@ async def running_door(
     realtime: RealtimeSettings | None = None,
     storage: Storage | None = None,
     management: Management | None = None,
-) -> AsyncIterator[Door]:
+) -> AsyncIterator[RunningGateway]:
     """Start a gateway on a free port, and drain it at the end."""
     settings = Settings(
         api=Api(**{"port": free_port(), **(api or {})}),  # type: ignore[arg-type]  # options of a test
@@ -121,7 +121,7 @@ async def running_door(
     up.cancel()
     assert process.is_up.is_set(), "the gateway did not start"
     try:
-        yield Door(settings.api.port, process, running)
+        yield RunningGateway(settings.api.port, process, running)
     finally:
         process.stop("the test is over")
         await running
