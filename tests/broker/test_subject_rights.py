@@ -52,7 +52,7 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         edge, pool, platform = users[EDGE_USER], users["pool"], users["platform"]
         serving = [await serve(pool, subject, _answer, concurrency=1, queue=1) for subject in (REST, IMAGES)]
         health = await serve(pool, subjects.health("rest"), _answer, concurrency=1, queue=1)
-        stranger, got = await connect(server.url_of("pool", "p2")), asyncio.Event()
+        other_worker, got = await connect(server.url_of("pool", "p2")), asyncio.Event()
 
         async def heard(_: CatalogChanged) -> None:
             got.set()
@@ -65,18 +65,18 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         assert (
             await Calls(edge).call(subjects.health("rest"), Request("1", "GET", "/"))
         ).response.status == 200
-        assert (await Calls(stranger).call(IMAGES, Request("1", "GET", "/"))).response.status == 200
+        assert (await Calls(other_worker).call(IMAGES, Request("1", "GET", "/"))).response.status == 200
         assert await store_event(pool, Subject("events.kept"), CatalogChanged(1)) == 1
         await asyncio.wait_for(got.wait(), 60)
         assert await _reaches(platform, platform, "rest.request")
         # A worker cannot make requests to a pool that no pool needs, an edge cannot answer any.
-        assert not await _reaches(stranger, pool, "rest.request")
+        assert not await _reaches(other_worker, pool, "rest.request")
         assert not await _reaches(platform, edge, "rest.request")
         # Edges ask for their settings; what the pool auth does for administrators is asked by workers alone.
         assert await _reaches(edge, pool, subjects.EDGE_SETTINGS.name)
-        assert await _reaches(stranger, pool, subjects.AUTH_SETTINGS.name)
+        assert await _reaches(other_worker, pool, subjects.AUTH_SETTINGS.name)
         assert not await _reaches(edge, pool, subjects.AUTH_SETTINGS.name)
-        assert await _reaches(stranger, pool, subjects.ARCHIVE_PLAN.name)
+        assert await _reaches(other_worker, pool, subjects.ARCHIVE_PLAN.name)
         assert not await _reaches(edge, pool, subjects.ARCHIVE_PLAN.name)
         assert not await _reaches(edge, pool, subjects.SETTINGS_CHANGED.name)
         # Operations of administrators collect metrics, and start the functions worker that waits.
@@ -88,7 +88,7 @@ async def test_every_user_can_do_its_work_and_no_more(connect: Open) -> None:
         assert await _reaches(pool, platform, subjects.CERTIFICATE_REPORT_READING)
         assert await _reaches(edge, platform, edges)
         assert not await _reaches(pool, platform, edges)
-        # Nobody hears what is meant for another wing's inboxes.
+        # No client receives what is meant for the inboxes of another user.
         assert not await _reaches(platform, pool, f"_INBOX.{EDGE_USER}.x.1")
         assert not await _reaches(platform, edge, "_INBOX.pool.x.1")
         assert not await _reaches(edge, pool, subjects.CATALOG_CHANGED.name)

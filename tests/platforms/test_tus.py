@@ -16,7 +16,7 @@ from tests.platforms.storage_requests import (
     LIMIT,
     PATIENCE_S,
     SETTINGS,
-    Slow,
+    SlowUpload,
     Storehouse,
     open_storehouse,
     until,
@@ -211,7 +211,7 @@ async def test_a_body_that_ends_early_keeps_every_byte_that_arrived(tus: Tus) ->
     assert await read(tus, "open/broken") == data
 
 
-async def _left(slow: Slow) -> None:
+async def _left(slow: SlowUpload) -> None:
     """Wait until the other side has left, with or without a word."""
     async with asyncio.timeout(PATIENCE_S):
         with contextlib.suppress(ConnectionError):

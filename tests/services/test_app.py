@@ -26,7 +26,7 @@ from services.gateway.requests.routes import GatewayRoute, route_of
 from services.listening import request_wait_s
 from tests.broker.server import NatsServer, free_port, running_server
 from tests.services.gateway.pool import Pool, running_pool
-from tests.services.gateway.running_gateway import KEYS, Watched, fresh_id, running_gateway, start
+from tests.services.gateway.running_gateway import KEYS, ObservedProcess, fresh_id, running_gateway, start
 from tests.services.gateway.wire import connected, head_of
 
 ROOT = Path(__file__).parents[2]
@@ -224,7 +224,7 @@ def test_later_steps_of_the_drain_have_time(drain_s: float, wait_s: float) -> No
 
 async def run(settings: Settings) -> int:
     """Run the edges until they end by themselves; give the exit code."""
-    process = Watched(settings)
+    process = ObservedProcess(settings)
     running = start(process)
     try:
         return await asyncio.wait_for(asyncio.shield(running), 60)

@@ -325,7 +325,7 @@ async def test_an_order_that_was_interrupted_counts_as_failed(
         await connection.close()
 
 
-class _Broken(SharedCertificates):
+class _FailingCertificates(SharedCertificates):
     """Raises an error that nothing expects, once."""
 
     looks = 0
@@ -339,7 +339,7 @@ class _Broken(SharedCertificates):
 
 async def test_an_unexpected_error_does_not_end_the_looks(broker: NatsServer, tmp_path: Path) -> None:
     connection = await NatsConnection.open(broker.url, name="test")
-    shared = _Broken(connection, Auth().jwt_secret)
+    shared = _FailingCertificates(connection, Auth().jwt_secret)
     CertificateFolder(tmp_path).write_history(_NEVER)
     settings = Certificates(domains=[DOMAIN], accept_terms=True)
     holder = CertificateHolder(settings, CertificateFolder(tmp_path), shared, lambda: None)

@@ -24,7 +24,7 @@ _ids = itertools.count()
 Pairs = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
-class Watched(ManagedProcess):
+class ObservedProcess(ManagedProcess):
     """A process that tells the test when it is ready."""
 
     def __init__(self, settings: Settings) -> None:
@@ -41,7 +41,7 @@ class RunningGateway:
     """A running gateway."""
 
     port: int
-    process: Watched
+    process: ObservedProcess
     running: "asyncio.Task[int]"
 
     def connect(self) -> AbstractAsyncContextManager[Wire]:
@@ -79,7 +79,7 @@ class RunningGateway:
             return await wire.reply()
 
 
-def start(process: Watched) -> "asyncio.Task[int]":
+def start(process: ObservedProcess) -> "asyncio.Task[int]":
     """Run the edges in a process of this process; the task gives the exit code."""
 
     async def main(_: ManagedProcess) -> None:
@@ -114,7 +114,7 @@ async def running_gateway(
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),
     )
-    process = Watched(settings)
+    process = ObservedProcess(settings)
     running = start(process)
     up = asyncio.ensure_future(process.is_up.wait())
     await asyncio.wait({running, up}, return_when=asyncio.FIRST_COMPLETED, timeout=60)

@@ -65,7 +65,7 @@ async def test_a_history_of_an_older_tool_gets_the_columns_it_lacks(project):
     assert await history.applied_names(project.connection) == {"1": "", "2": "x"}
 
 
-class _Waiting:
+class _LockedConnection:
     """A connection on which another session holds the lock."""
 
     async def execute(self, *_, timeout):
@@ -74,7 +74,7 @@ class _Waiting:
 
 async def test_a_lock_that_another_command_holds_is_named():
     with pytest.raises(TimeoutError, match="another command has been applying"):
-        await history.lock(_Waiting())
+        await history.lock(_LockedConnection())
 
 
 @pytest.mark.parametrize("text", ["", "gone"])

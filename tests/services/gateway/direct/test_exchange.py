@@ -19,7 +19,7 @@ from services.gateway.direct import connection as direct_connection
 from services.middleware.caller_key import CallerKeys
 from tests.broker.server import NatsServer
 from tests.services.gateway.direct.direct_counts import Counts
-from tests.services.gateway.pool import LARGE, Pool, Said, echo
+from tests.services.gateway.pool import LARGE, Pool, SayRequest, echo
 from tests.services.gateway.running_gateway import KEYS, RunningGateway, running_gateway
 from tests.services.gateway.wire import Reply, Wire, connected, head_of
 
@@ -34,7 +34,7 @@ def get(path: str, **headers: str) -> bytes:
     return head_of("GET", f"/rest/v1{path}", {**KEY, **headers})
 
 
-def say(response: Said, **headers: str) -> bytes:
+def say(response: SayRequest, **headers: str) -> bytes:
     """Return a request that the pool answers with this response."""
     body = msgspec.json.encode(response)
     pairs = {**KEY, "Content-Length": str(len(body)), **headers}
@@ -54,20 +54,24 @@ async def settled(wire: Wire) -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        Said(200, [("content-type", "application/json")], "[]"),
-        Said(200, [], "no type"),
-        Said(200, [("content-type", "text/plain"), ("content-length", "7"), ("connection", "close")], "text"),
-        Said(200, [("set-cookie", "a=1"), ("set-cookie", "b=2")], ""),
-        Said(201, [("location", "/items?id=eq.1"), ("vary", "Accept")], ""),
-        Said(204, [("content-range", "*/*")], ""),
-        Said(304, [("etag", '"a"')], ""),
-        Said(404, [("content-type", "application/json"), ("date", "Thu, 01 Jan 1970 00:00:00 GMT")], "{}"),
-        Said(299, [("x-request-id", "of the pool"), ("x-odd", "a\r\nb")], "odd", "Something\nElse"),
-        Said(200, [("content-type", "text/plain")], "long " * 1000),
+        SayRequest(200, [("content-type", "application/json")], "[]"),
+        SayRequest(200, [], "no type"),
+        SayRequest(
+            200, [("content-type", "text/plain"), ("content-length", "7"), ("connection", "close")], "text"
+        ),
+        SayRequest(200, [("set-cookie", "a=1"), ("set-cookie", "b=2")], ""),
+        SayRequest(201, [("location", "/items?id=eq.1"), ("vary", "Accept")], ""),
+        SayRequest(204, [("content-range", "*/*")], ""),
+        SayRequest(304, [("etag", '"a"')], ""),
+        SayRequest(
+            404, [("content-type", "application/json"), ("date", "Thu, 01 Jan 1970 00:00:00 GMT")], "{}"
+        ),
+        SayRequest(299, [("x-request-id", "of the pool"), ("x-odd", "a\r\nb")], "odd", "Something\nElse"),
+        SayRequest(200, [("content-type", "text/plain")], "long " * 1000),
     ],
 )
 async def test_a_response_has_the_head_that_aiohttp_makes_of_it(
-    gateway: RunningGateway, counts: Counts, response: Said
+    gateway: RunningGateway, counts: Counts, response: SayRequest
 ) -> None:
     sent = {"x-request-id": "r-1", "accept-encoding": "gzip", "if-none-match": 'W/"a"'}
     async with gateway.connect() as wire:

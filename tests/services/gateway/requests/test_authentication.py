@@ -17,7 +17,13 @@ from schemas.settings.tree import Api, Auth, Broker, Settings
 from services.keys import third_party_keys
 from tests.broker.server import NatsServer
 from tests.services.gateway.pool import Pool
-from tests.services.gateway.running_gateway import KEYS, RunningGateway, Watched, running_gateway, start
+from tests.services.gateway.running_gateway import (
+    KEYS,
+    ObservedProcess,
+    RunningGateway,
+    running_gateway,
+    start,
+)
 from tests.services.keys.issuer import DISCOVERY, Issuer, pair, running_issuer
 
 
@@ -69,7 +75,7 @@ async def test_an_issuer_that_cannot_be_one_ends_the_start_in_words(
     nats: NatsServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trusted = ThirdParty(clerk=Clerk(True, "evil.example/path"))
-    process = Watched(
+    process = ObservedProcess(
         Settings(broker=Broker(url=Secret(nats.url)), api=Api(port=0), auth=Auth(third_party=trusted))
     )
 

@@ -1,4 +1,4 @@
-"""The whole storage pool tells its events: over a real broker with the rights of its wing, to a webhook, with its numbers."""
+"""The whole storage pool tells its events: over a real broker with the rights of its user, to a webhook, with its numbers."""
 
 import asyncio
 import contextlib
