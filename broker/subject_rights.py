@@ -65,7 +65,12 @@ from broker.subjects import (
     probe,
 )
 
-BROKER_USERS = ("door", "pool", "changes", "platform")
+EDGE_USER = "door"
+"""The user of the edges. Deployed nats-servers and stored secrets have this name, and it is part of inboxes and of the subject of log
+lines: to rename it, two releases would have to know both names in all of these places (docs/decisions.md)."""
+PROCESS_USERS = (EDGE_USER, "pool", "changes")
+"""Users whose passwords processes of the platform have."""
+BROKER_USERS = (*PROCESS_USERS, "platform")
 """Users of the embedded server."""
 
 _Rights = tuple[list[str], list[str]]
@@ -94,13 +99,12 @@ def _user(user: str, password: str) -> str:
 def _rights(user: str) -> _Rights:
     """Return the subjects that a user may publish on and subscribe to."""
     inbox = f"_INBOX.{user}.>"
-    match user:
-        case "door":
-            return _edge_rights(inbox)
-        case "pool":
-            return _pool_rights(inbox)
-        case "changes":
-            return _changes_rights(inbox)
+    if user == EDGE_USER:
+        return _edge_rights(inbox)
+    if user == "pool":
+        return _pool_rights(inbox)
+    if user == "changes":
+        return _changes_rights(inbox)
     return [">"], [">"]
 
 
@@ -113,7 +117,7 @@ def _edge_rights(inbox: str) -> _Rights:
             "member.>",
             METRICS_COLLECT,
             CLIENT_POSITIONS.name,
-            log_lines("door").name,
+            log_lines(EDGE_USER).name,
             *_BROADCASTS,
             *_stream_reading(CHANGES_STREAM),
             *_stream_keeping(CERTIFICATES_STREAM),

@@ -9,12 +9,13 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+from broker.subject_rights import PROCESS_USERS
 from schemas.database_logins import password_variables
 from services.supervisor.api_keys import keys_of
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords, read_ports
 from services.supervisor.environment import children_environment, login_environment
 from services.supervisor.ports import Ports
-from services.supervisor.prepare import _NATS_USERS, _links
+from services.supervisor.prepare import _links
 from services.supervisor.processes.plan import EmbeddedServer, PartSelection, make_plan
 from services.supervisor.project.settings import load_project
 from tests.platform import Platform
@@ -30,7 +31,9 @@ def environment_of(running_platform: Platform, name: str) -> dict[str, str]:
     folder = DataFolder(running_platform.data)
     chosen = read_ports(folder)  # with ports that options named, by their variables
     ports = Ports(**{field.name: chosen[field.name] for field in fields(Ports) if field.name in chosen})
-    passwords, _ = ensure_passwords(folder, ["database", *_NATS_USERS, *password_variables(project.settings)])
+    passwords, _ = ensure_passwords(
+        folder, ["database", *PROCESS_USERS, *password_variables(project.settings)]
+    )
     here = EmbeddedServer((), {}, "")
     plan = make_plan(
         project.settings,

@@ -15,7 +15,7 @@ _PATIENCE_S = 60
 
 
 @dataclass
-class Seen:
+class ReceivedSpan:
     """A span as it arrived, with the name of the process that sent it."""
 
     service: str
@@ -49,7 +49,7 @@ class Collector:
     """What has come to an address. `raw` are the bodies, `headers` those of the last one."""
 
     url: str = ""
-    spans: list[Seen] = field(default_factory=list)
+    spans: list[ReceivedSpan] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)
     paths: set[str] = field(default_factory=set)
     headers: dict[str, str] = field(default_factory=dict)
@@ -61,9 +61,9 @@ class Collector:
         for resource in message.resource_spans:
             told = {each.key: each.value.string_value for each in resource.resource.attributes}
             for scope in resource.scope_spans:
-                self.spans += [Seen(told["service.name"], span) for span in scope.spans]
+                self.spans += [ReceivedSpan(told["service.name"], span) for span in scope.spans]
 
-    def wait(self, wanted: Callable[[list[Seen]], bool]) -> list[Seen]:
+    def wait(self, wanted: Callable[[list[ReceivedSpan]], bool]) -> list[ReceivedSpan]:
         """Wait until the spans are as wanted, and give them."""
         deadline = time.monotonic() + _PATIENCE_S
         while not wanted(spans := list(self.spans)):
@@ -72,7 +72,7 @@ class Collector:
             time.sleep(0.02)
         return spans
 
-    def of(self, trace: str) -> list[Seen]:
+    def of(self, trace: str) -> list[ReceivedSpan]:
         """Give the spans of one trace."""
         return [each for each in self.spans if each.trace == trace]
 

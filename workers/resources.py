@@ -4,13 +4,10 @@
 then serves its subject and its health check.
 """
 
-import asyncio
 import importlib
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from msgspec.json import encode as encode_json
@@ -18,7 +15,6 @@ from msgspec.json import encode as encode_json
 from broker import subjects
 from broker.codec import encode
 from broker.nats.connection import NatsConnection
-from broker.observability.observations import DatabaseBack, DatabaseLost, Observation
 from broker.observability.observe import gauge, observe
 from broker.processes.connect import connect_broker, report_faults
 from broker.processes.lifecycle import ManagedProcess, environment_variables
@@ -31,16 +27,14 @@ from schemas.http import Request, Response
 from schemas.settings.checks import listed_urls
 from schemas.settings.overlay import SettingsBase
 from schemas.settings.tree import Api, Settings, SettingsError
-from workers.database.connection_pool.open_connections import PoolEvent, PoolEventKind
 from workers.database.connection_pool.pool import ConnectionPool
-from workers.database.connection_pool.silence_watch import SilenceWatch
-from workers.database.connection_pool.stall_watch import StallWatch
 from workers.database.protocol.row_body import BodySpace
 from workers.database.replicas.read_routing import ReplicaReads
 from workers.database.replicas.start import open_replicas
 from workers.database.schema_cache.cache import SchemaCache
 from workers.database.transactions import causes
 from workers.history_watch import HistoryWatch
+from workers.observed_pool import PoolObserver, watch_pool
 from workers.served_pool import ALIVE, serve_subject
 from workers.settings.live_settings import LiveSettings, OnSettings
 from workers.settings.serve_edges import serve_edge_settings
@@ -53,20 +47,6 @@ _ON_ONE_POOL = _WITH_POSITIONS
 """Requests that use one connection pool alone: that of the login of their own, if there is one."""
 _READING = (subjects.REST, subjects.GRAPHQL)
 """Requests whose reads may run on a replica."""
-
-
-class ConnectionLost(Observation, frozen=True):
-    """A connection to the database broke, or the server closed it."""
-
-    level: ClassVar[str] = "warning"
-    reason: str
-
-
-class ConnectionDropped(Observation, frozen=True):
-    """A caller was cancelled, and its connection to the database did not settle in time."""
-
-    level: ClassVar[str] = "warning"
-    reason: str
 
 
 @dataclass(slots=True)
@@ -111,11 +91,11 @@ class Resources:
             url,
             max(self.settings.db.pool_size, least_connections),
             prepared=self.settings.api.prepared_statements,
-            on_event=_PoolObserver(),
+            on_event=PoolObserver(),
             name=role,
             shows_statements=role in (AUTH, STORAGE),
         )
-        _close_with(self.process, pool, url)
+        watch_pool(self.process, pool, url)
         self._new_logins.append(pool)
         return pool
 
@@ -228,14 +208,14 @@ async def open_resources(process: ManagedProcess, settings: Settings) -> Resourc
             url,
             settings.db.pool_size,
             prepared=settings.api.prepared_statements,
-            on_event=_PoolObserver(on_back=cache.request_reload),
+            on_event=PoolObserver(on_back=cache.request_reload),
             body_space=space,
             name=urlsplit(url).username or "database",
             shows_statements=True,
         )
     except ValueError:
         raise SettingsError("db.url must be postgresql://user:password@host[:port]/database") from None
-    _close_with(process, database, url)
+    watch_pool(process, database, url)
     process.on_drain(cache.close)
     cache.on_change(
         lambda catalog: _publish(connection, subjects.CATALOG_CHANGED, CatalogChanged(catalog.version))
@@ -282,38 +262,6 @@ def _body_space(process: ManagedProcess, api: Api) -> BodySpace:
     return space
 
 
-def _close_with(process: ManagedProcess, pool: ConnectionPool, url: str) -> None:
-    """Register the metrics of a connection pool, by its login role, watch it, and close it at the drain."""
-    login = urlsplit(url).username or ""
-    gauges = (
-        gauge(
-            "headwater_database_connections",
-            "Open connections of the pool.",
-            lambda: pool.state.open,
-            login=login,
-        ),
-        gauge(
-            "headwater_database_waiting",
-            "Requests that wait for a connection.",
-            lambda: pool.state.waiting,
-            login=login,
-        ),
-    )
-    watches = (
-        asyncio.create_task(StallWatch(pool, url, process.fail).run(), name="stall watch"),
-        asyncio.create_task(SilenceWatch(pool, url).run(), name="silence watch"),
-    )
-
-    async def close() -> None:
-        for watch in watches:
-            watch.cancel()
-        for remove in gauges:
-            remove()
-        await pool.close()
-
-    process.on_drain(close)
-
-
 def _with_login(url: str, role: str, password: str) -> str:
     """Return the URL with another login."""
     parts = urlsplit(url)
@@ -324,28 +272,3 @@ def _with_login(url: str, role: str, password: str) -> str:
 def _publish(connection: NatsConnection, subject: Subject, event: CatalogChanged | ConfigChanged) -> None:
     """Publish an event if the broker is connected; a subscriber that misses it reads the database itself."""
     connection.try_publish(subject.name, encode(event))
-
-
-class _PoolObserver:
-    """Observes broken connections, and once when the pool's database is lost, and once when it is back.
-
-    When it is back, `on_back` is called, because the schema cache waits up to half a minute between its own attempts.
-    """
-
-    def __init__(self, on_back: Callable[[], object] = lambda: None) -> None:
-        self._on_back = on_back
-        self._lost_at: float | None = None
-
-    def __call__(self, event: PoolEvent) -> None:
-        match event.kind:
-            case PoolEventKind.LOST:
-                observe(ConnectionLost(event.message))
-            case PoolEventKind.DROPPED:
-                observe(ConnectionDropped(event.message))
-            case PoolEventKind.REFUSED if self._lost_at is None:
-                self._lost_at = time.monotonic()
-                observe(DatabaseLost(reason=event.message))
-            case PoolEventKind.CONNECTED if self._lost_at is not None:
-                observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
-                self._lost_at = None
-                self._on_back()

@@ -1,4 +1,4 @@
-"""Hold the present faults of this process: which part does not work, and why.
+"""The present faults of this process: which part does not work, and why.
 
 A part is a thing that operators know by name: `stream CHANGES`, `object store`. The code that uses a part reports its
 fault here and clears it when the part works again. A fault is reported in three ways:
@@ -47,6 +47,7 @@ class Faults:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._present: dict[str, tuple[Fault, float]] = {}
+        """By part, with the time since when, by the clock."""
         self.on_change: list[Callable[[], None]] = []
 
     @property
@@ -55,7 +56,10 @@ class Faults:
         return [fault for fault, _ in self._present.values()]
 
     def report(self, part: str, reason: str, *, is_sticky: bool = False) -> None:
-        """Add the fault of a part. The same fault again changes nothing; a new reason replaces the old one."""
+        """Add the fault of a part. The same fault again changes nothing; a new reason replaces the old one.
+
+        While there are `MOST` faults, one of another part is neither stored nor logged.
+        """
         fault = Fault(part[:LONGEST], reason[:LONGEST], is_sticky)
         before, since = self._present.get(part, (None, self._clock()))
         if fault == before or (before is None and len(self._present) >= MOST):

@@ -1,5 +1,5 @@
-"""Send spans to a collector by OpenTelemetry, as OTLP over HTTP. Only this module imports its packages, and only if
-tracing is on.
+"""Send spans to a collector by OpenTelemetry, as OTLP over HTTP. Only this module imports the packages of OpenTelemetry,
+and it is imported only if tracing is on.
 
 Trace ids travel as W3C Trace Context defines, in HTTP and in the messages of the broker (`Request.trace`). A thread
 sends spans in batches. While the collector is away they are dropped; requests never wait for it. Source:
@@ -28,11 +28,12 @@ PATH = "/v1/traces"
 _EXPORT_S = 5.0
 _EVERY_MS = 1000.0
 _MOST_WAITING = 8192
+"""Spans that wait for the collector; more are dropped."""
 _BATCH = 1024
 _LONGEST_NAME = 128
 
 _PROPAGATOR = TraceContextTextMapPropagator()
-_FIELDS = ("traceparent", "tracestate")
+_TRACE_HEADERS = ("traceparent", "tracestate")
 
 
 def telemetry(options: Observability, process: str, project: str) -> "Telemetry":
@@ -72,7 +73,7 @@ class Telemetry(Tracing):
     ) -> Iterator["_RecordedSpan"]:
         """Open the span of a received request, whose parent is named by its headers."""
         headers = carrier if isinstance(carrier, Mapping) else dict(carrier)
-        parent = _PROPAGATOR.extract({field: headers[field] for field in _FIELDS if field in headers})
+        parent = _PROPAGATOR.extract({field: headers[field] for field in _TRACE_HEADERS if field in headers})
         span = self._tracer.start_span(
             name[:_LONGEST_NAME], parent, kind=SpanKind.SERVER, attributes=attributes
         )
@@ -86,7 +87,10 @@ class Telemetry(Tracing):
         """Open the span of a request to another process: inside a recorded span, or at the root of a trace."""
         current = trace.get_current_span()
         is_inside = current.get_span_context().is_valid
-        if (is_inside and not current.is_recording()) or not (is_inside or may_begin):
+        is_left_out = (
+            not current.is_recording() if is_inside else not may_begin
+        )  # by sampling, or without a trace
+        if is_left_out:
             yield _RecordedSpan(current)
             return
         span = self._tracer.start_span(name[:_LONGEST_NAME], kind=SpanKind.CLIENT, attributes=attributes)
@@ -137,6 +141,6 @@ def _inside(span: trace.Span) -> Iterator[_RecordedSpan]:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Parse `name=value,name=value`."""
+    """Parse the headers of the settings: `name=value,name=value`."""
     pairs = (item.partition("=") for item in text.split(",") if "=" in item)
     return {name.strip(): value.strip() for name, _, value in pairs}

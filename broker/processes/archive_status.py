@@ -4,17 +4,15 @@ It is `archive.json` in the data folder. The process writes it with every piece 
 """
 
 import contextlib
-import os
-import secrets
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
+
+from broker.processes.status_file import read_status_file, write_status_file
 
 NAME = "archive.json"
 MOST_BASES = 100
 """Base backups that the file lists, the newest ones."""
-_LONGEST = 256 * 1024
 
 
 class StoredBase(Struct, frozen=True):
@@ -55,21 +53,10 @@ class ArchiveStatus(Struct, frozen=True):
 
 def write_archive_status(folder: Path, status: ArchiveStatus) -> None:
     """Write the file; readers see the old or the new one, whole. A full disk leaves the old one."""
-    draft = folder / f".{NAME}-{secrets.token_hex(4)}"
     with contextlib.suppress(OSError):
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(msgspec.json.encode(status))
-            draft.replace(folder / NAME)
-        except OSError:
-            draft.unlink(missing_ok=True)
+        write_status_file(folder / NAME, status)
 
 
 def read_archive_status(folder: Path) -> ArchiveStatus | None:
     """Return the content of the file; None if no process has written one."""
-    try:
-        with (folder / NAME).open("rb") as file:
-            return msgspec.json.decode(file.read(_LONGEST), type=ArchiveStatus)
-    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
+    return read_status_file(folder / NAME, ArchiveStatus)

@@ -1,15 +1,12 @@
 """The file with the result of the last restore drill: `drill.json` in the data folder, which `doctor`, `status` and the metrics read."""
 
-import contextlib
-import os
-import secrets
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
+from broker.processes.status_file import read_status_file, write_status_file
+
 NAME = "drill.json"
-_LONGEST = 256 * 1024
 MOST_FAULTS = 100
 
 
@@ -33,22 +30,9 @@ class DrillStatus(Struct, frozen=True):
 
 def write_drill_status(folder: Path, status: DrillStatus) -> None:
     """Write the file; readers see the old or the new one, whole. Raises: OSError."""
-    draft = folder / f".{NAME}-{secrets.token_hex(4)}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(status))
-        draft.replace(folder / NAME)
-    except OSError:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
+    write_status_file(folder / NAME, status)
 
 
 def read_drill_status(folder: Path) -> DrillStatus | None:
     """Return the result of the last drill; None before the first."""
-    try:
-        with (folder / NAME).open("rb") as file:
-            return msgspec.json.decode(file.read(_LONGEST), type=DrillStatus)
-    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
+    return read_status_file(folder / NAME, DrillStatus)

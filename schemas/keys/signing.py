@@ -25,10 +25,10 @@ PRIVATE_MEMBERS = ("d", "p", "q", "dp", "dq", "qi", "oth")
 """Members of a JWK that make it a private key; a shared secret is `k`."""
 
 _PUBLIC = ("kty", "crv", "x", "y", "n", "e", "kid")
-_USUAL = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA", "oct": "HS256"}
-_USUAL_OF_CURVE = {"P-521": "ES512"}
+_DEFAULT_ALGORITHMS = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA", "oct": "HS256"}
+_DEFAULT_OF_CURVE = {"P-521": "ES512"}
 _HS256 = HMACAlgorithm(HMACAlgorithm.SHA256)
-_entries = msgspec.json.Decoder(list[dict[str, object]] | dict[str, object])
+_KEY_LIST = msgspec.json.Decoder(list[dict[str, object]] | dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,18 @@ def sign(claims: Mapping[str, object], key: SigningKey) -> str:
 def _sign_shared(claims: Mapping[str, object], secret: str | bytes, id: str) -> str:
     """Sign with a shared secret as the library does, but prepare the secret only once: 16 us instead of 77."""
     body = json.dumps(dict(claims), separators=(",", ":")).encode()
-    signed = _head(id) + b"." + base64url_encode(body)
-    return (signed + b"." + base64url_encode(_HS256.sign(signed, _prepared(secret)))).decode()
+    signed = _encoded_header(id) + b"." + base64url_encode(body)
+    return (signed + b"." + base64url_encode(_HS256.sign(signed, _prepared_secret(secret)))).decode()
 
 
 @lru_cache(maxsize=8)
-def _prepared(secret: str | bytes) -> bytes:
+def _prepared_secret(secret: str | bytes) -> bytes:
     return _HS256.prepare_key(secret)
 
 
 @lru_cache(maxsize=8)
-def _head(id: str) -> bytes:
-    """Return the first part of a token."""
+def _encoded_header(id: str) -> bytes:
+    """Return the first part of an HS256 token: its header in base64url."""
     header = {"typ": "JWT", "alg": "HS256"} | ({"kid": id} if id else {})
     return base64url_encode(json.dumps(header, separators=(",", ":")).encode())
 
@@ -93,7 +93,7 @@ def read_signing_key(text: str) -> SigningKey:
         raise ValueError(f"the key that signs must be of one of {', '.join(ALGORITHMS)}")
     try:
         key = SigningKey(jwt.PyJWK(entry, algorithm=algorithm).key, algorithm, str(entry.get("kid") or ""))
-        sign({}, key)
+        sign({}, key)  # a key that cannot sign is rejected here and not with the first token
     except (PyJWTError, ValueError, TypeError, LookupError, AttributeError):  # a public half has no `sign`
         raise ValueError("the key that signs cannot be read, or has no private half") from None
     return key
@@ -131,7 +131,7 @@ def public_keys(text: str) -> list[dict[str, object]]:
 def read_entries(text: str) -> Sequence[dict[str, object]]:
     """Parse a list of JWKs: at least one, in a list, a set or alone. Raises: ValueError."""
     try:
-        value = _entries.decode(text)
+        value = _KEY_LIST.decode(text)
     except (msgspec.DecodeError, RecursionError):
         raise ValueError("signing keys are a JSON list of JWKs") from None
     if isinstance(value, dict):
@@ -147,9 +147,11 @@ def read_entries(text: str) -> Sequence[dict[str, object]]:
 
 
 def algorithm_of(entry: Mapping[str, object]) -> str:
-    """Return the algorithm of a key: its `alg`, else the usual one of its kind; empty for an unknown kind."""
-    usual = _USUAL_OF_CURVE.get(str(entry.get("crv"))) or _USUAL.get(str(entry.get("kty")), "")
-    return str(entry.get("alg") or usual)
+    """Return the algorithm of a key: its `alg`, else the default of its curve or kind; empty for an unknown kind."""
+    default = _DEFAULT_OF_CURVE.get(str(entry.get("crv"))) or _DEFAULT_ALGORITHMS.get(
+        str(entry.get("kty")), ""
+    )
+    return str(entry.get("alg") or default)
 
 
 def operations(entry: Mapping[str, object]) -> list[object]:

@@ -114,24 +114,12 @@ def look_at_broker(settings: Settings, state: PlatformState | None) -> list[Doct
     for text in settings.broker.url.reveal().split(","):
         parts = urlsplit(text.strip())
         address = f"{parts.hostname}:{parts.port or 4222}"
-        if asyncio.run(_listens(parts.hostname or "", parts.port or 4222)):
+        if asyncio.run(nats.is_answering(parts.port or 4222, parts.hostname or "", _TCP_S)):
             findings.append(DoctorFinding("NATS", FindingLevel.OK, f"{address} answers"))
         else:
             cure = "Start it, or correct broker.url (HEADWATER_BROKER_URL); look at firewalls between the machines."
             findings.append(DoctorFinding("NATS", FindingLevel.ERROR, f"{address} does not answer", cure))
     return findings
-
-
-async def _listens(host: str, port: int) -> bool:
-    try:
-        async with asyncio.timeout(_TCP_S):
-            reader, writer = await asyncio.open_connection(host, port)
-            try:
-                return (await reader.read(5)).startswith(b"INFO")
-            finally:
-                writer.close()
-    except (OSError, TimeoutError):
-        return False
 
 
 def _database_url(project: Project, folder: DataFolder, state: PlatformState | None) -> str:

@@ -27,8 +27,9 @@ from schemas.errors import DeadlineExceeded, Unavailable
 from schemas.http import Headers, Response
 from schemas.settings.tree import RateLimit, Settings, Tls
 from services.gateway.access_lines import CLIENT_GONE, AccessLines
+from services.gateway.build_handlers import build_handlers
 from services.gateway.functions import is_websocket_request
-from services.gateway.handlers import UnroutedHandler, build_handlers
+from services.gateway.handlers import UnroutedHandler
 from services.gateway.health import Health
 from services.gateway.key_figures import KeyFigures
 from services.gateway.objects.s3.errors import error_as_xml

@@ -37,9 +37,12 @@ from services.realtime.tokens import RealtimeIdentity
 PATH = "/changes"
 HEARTBEAT_S = 15.0
 _WRITE_S = 30.0
-_ID = 1
+"""A client that accepts no byte for so long is disconnected."""
+_SUBSCRIPTION_ID = 1
+"""A stream has one subscription, so its id in the feed is always the same."""
 _EVENTS = frozenset(kind.value for kind in ChangeKind) - {ChangeKind.TRUNCATE.value}
 _PIECE = 64 * 1024
+"""Bytes of queued events that are sent by one write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,10 @@ async def serve_changes(
     until = expiry_of(identity)
     stream = _Stream(identity, max_unsent)
     subscribing = asyncio.get_running_loop().create_task(
-        feed.subscribe(stream, [changes.subscription], [_ID], changes.since)
+        feed.subscribe(stream, [changes.subscription], [_SUBSCRIPTION_ID], changes.since)
     )
     try:
+        # A resumed subscription delivers missed changes before it is complete: the first of them starts the response, too.
         either: list[asyncio.Future[Any]] = [subscribing, stream.has_event]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if subscribing.done():
@@ -141,6 +145,7 @@ class _Stream:
     def __init__(self, identity: RealtimeIdentity, max_unsent: int) -> None:
         self.role, self.claims = identity.role, identity.claims
         self.has_event: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the first event is queued."""
         self._max_unsent = max_unsent
         self._unsent: deque[bytes] = deque()
         self._bytes = 0
@@ -152,7 +157,7 @@ class _Stream:
     # As a subscriber of the feed
 
     def deliver(self, delivery: Delivery) -> None:
-        """Queue a change."""
+        """Queue a change. Its event is encoded once for all streams."""
         event = delivery.frames.get(_Stream)
         if event is None:
             event = b"id: %b\ndata: %b\n\n" % (

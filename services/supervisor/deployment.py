@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from broker.subject_rights import authorization
+from broker.subject_rights import EDGE_USER, PROCESS_USERS, authorization
 from schemas.settings.backup_checks import KEY_BYTES
 from services.supervisor.api_keys import random_keys
 
@@ -34,7 +34,7 @@ def deployment_secrets(addresses: ServerAddresses) -> dict[str, str]:
     keys = random_keys()
     owner, login = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     single = {name: secrets.token_urlsafe(24) for name in sorted(SINGLE)}
-    users = {user: secrets.token_urlsafe(24) for user in ("door", "pool", "changes")}
+    users = {user: secrets.token_urlsafe(24) for user in PROCESS_USERS}
     return {
         "db_owner_password": owner,
         **single,
@@ -42,7 +42,7 @@ def deployment_secrets(addresses: ServerAddresses) -> dict[str, str]:
         "db_url": _database_url("authenticator", login, addresses),
         "migrate_url": _database_url("supabase_admin", owner, addresses),
         "nats_secrets.conf": nats_secrets(users, secrets.token_urlsafe(24), addresses),
-        "edge_broker_url": _broker_url("door", users["door"], addresses),
+        "edge_broker_url": _broker_url(EDGE_USER, users[EDGE_USER], addresses),
         "pool_broker_url": _broker_url("pool", users["pool"], addresses),
         "changes_broker_url": _broker_url("changes", users["changes"], addresses),
         "jwt_secret": keys.jwt_secret,

@@ -64,7 +64,7 @@ class DrillSchedule:
         if process.returncode == 0:
             self.report.info("The restore drill found everything as it should be")
         else:
-            lines = said.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+            lines = said.decode(errors="replace").strip().splitlines() or ["it wrote nothing"]
             self.report.warn(f"The restore drill failed: {lines[-1]}")
 
 

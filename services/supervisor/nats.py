@@ -52,11 +52,11 @@ def nats_environment(cores: int) -> dict[str, str]:
     return {"GOMAXPROCS": str(max(1, cores // 4))}
 
 
-async def is_answering(port: int) -> bool:
-    """Return whether a nats-server greets on this port of the loopback address."""
+async def is_answering(port: int, host: str = HOST, within_s: float = _ANSWER_TIMEOUT_S) -> bool:
+    """Return whether a nats-server greets on this port, of the loopback address unless a host is given."""
     try:
-        async with asyncio.timeout(_ANSWER_TIMEOUT_S):
-            reader, writer = await asyncio.open_connection(HOST, port)
+        async with asyncio.timeout(within_s):
+            reader, writer = await asyncio.open_connection(host, port)
             try:
                 return (await reader.read(5)).startswith(b"INFO")
             finally:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, can_confine_functions
+from broker.subject_rights import PROCESS_USERS
 from broker.subject_rights import authorization as rights_block
 from schemas.database_logins import POOLER, password_variables
 from schemas.migration_names import equal_versions
@@ -62,9 +63,6 @@ _DATABASE = "database"
 
 _FIRST_START = "first-start"
 """File in the data folder until a start has shown the link of the first owner."""
-
-_NATS_USERS = ("door", "pool", "changes")
-"""The broker's users for edges, for pools and for the process `changes` (`broker/subjects.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +248,7 @@ def _prepare_database(
 
     Raises: StartRefused, StartFailed.
     """
-    names = [_DATABASE, *_NATS_USERS, *password_variables(settings)]
+    names = [_DATABASE, *PROCESS_USERS, *password_variables(settings)]
     if cluster is None:
         return ensure_passwords(folder, names)[0], None
     extra = server_settings(settings)
@@ -297,7 +295,7 @@ def _links(
     if broker.url:
         outside = broker.url.reveal()
         return ConnectionUrls(login, owner, outside, outside, outside, project_db, logins)
-    edge, pool, changes = (addresses.nats_url(user, passwords[user], ports.nats) for user in _NATS_USERS)
+    edge, pool, changes = (addresses.nats_url(user, passwords[user], ports.nats) for user in PROCESS_USERS)
     return ConnectionUrls(login, owner, edge, pool, changes, project_db, logins)
 
 
@@ -325,7 +323,7 @@ def _pooler(
 
 
 def _nats_server(folder: DataFolder, ports: Ports, passwords: Mapping[str, str]) -> EmbeddedServer:
-    authorization = rights_block({user: passwords[user] for user in _NATS_USERS})
+    authorization = rights_block({user: passwords[user] for user in PROCESS_USERS})
     config = nats.write_nats_config(folder, ports.nats, authorization)
     return EmbeddedServer(
         argv=(str(binaries.find_nats()), "--config", str(config)),

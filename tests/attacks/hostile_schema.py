@@ -14,7 +14,7 @@ _FEW = ("supabase_admin", "extensions", "auth", "storage", "realtime", "supabase
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedObjects:
     """What was planted: overloads a schema, and things a kind; `refused` is what the server did not take."""
 
     overloads: dict[str, int]
@@ -22,7 +22,7 @@ class Planted:
     refused: list[str]
 
 
-def plant(probe: Probe) -> Planted:
+def plant(probe: Probe) -> PlantedObjects:
     """Plant everything, as role postgres."""
     url = probe.target.values["DB_URL"]
     probe.plant()
@@ -46,7 +46,7 @@ def plant(probe: Probe) -> Planted:
         f"select kind, left(statement, 120), failure from {probe.schema}.planted where failure is not null",
     ).stdout
     things = {kind: int(count) for kind, _, count in (line.partition("|") for line in counted.splitlines())}
-    return Planted(made, things, refused.splitlines())
+    return PlantedObjects(made, things, refused.splitlines())
 
 
 def script(probe: Probe, name: str) -> str:

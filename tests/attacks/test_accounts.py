@@ -10,7 +10,7 @@ import pytest
 from tests.attacks.browser import SITE, Browser, fields_of
 from tests.attacks.client import Received, send
 from tests.conformance import confirming
-from tests.conformance.auth_post import letter_to
+from tests.conformance.auth_post import email_to
 from tests.platform import Platform, platform
 
 CHOSEN = "chosen by the attacker"
@@ -90,7 +90,7 @@ def test_whoever_signed_up_first_is_gone_when_the_owner_reads_a_code(trusting: P
     email = address()
     attacker = signed_up(trusting, email)
     assert auth(trusting, "POST", f"/{way}", {"email": email}).status == 200
-    code = asyncio.run(letter_to(trusting, email)).code
+    code = asyncio.run(email_to(trusting, email)).code
 
     entered = auth(
         trusting,
@@ -117,7 +117,7 @@ def test_the_owner_keeps_everything_after_the_first_proof(trusting: Platform) ->
 
     signs_in_by_provider(trusting, email)
     assert auth(trusting, "POST", "/magiclink", {"email": email}).status == 200
-    code = asyncio.run(letter_to(trusting, email)).code
+    code = asyncio.run(email_to(trusting, email)).code
     assert (
         auth(trusting, "POST", "/verify", {"type": "magiclink", "email": email, "token": code}).status == 200
     )
@@ -135,7 +135,7 @@ def test_whoever_signed_up_with_a_number_first_is_gone_when_the_owner_reads_a_co
     phone = f"+4917{uuid.uuid4().int % 10**9:09d}"
     attacker = auth(trusting, "POST", "/signup", {"phone": phone, "password": CHOSEN}).json
     assert auth(trusting, "POST", "/otp", {"phone": phone}).status == 200
-    code = asyncio.run(letter_to(trusting, f"{phone.removeprefix('+')}@sms.localhost")).code
+    code = asyncio.run(email_to(trusting, f"{phone.removeprefix('+')}@sms.localhost")).code
 
     entered = auth(trusting, "POST", "/verify", {"type": "sms", "phone": phone, "token": code})
 

@@ -8,6 +8,7 @@ import pytest
 
 from broker.jetstream.streams import delete_stream
 from broker.nats.connection import NatsConnection
+from broker.subject_rights import EDGE_USER
 from schemas.errors import DeadlineExceeded, Unavailable
 from tests.platform import Platform
 
@@ -30,7 +31,7 @@ async def _is_answered(connection: NatsConnection, subject: str, patience_s: flo
     return True
 
 
-@pytest.mark.parametrize("user", ["pool", "door"])
+@pytest.mark.parametrize("user", ["pool", EDGE_USER])
 async def test_streams_are_neither_deleted_nor_emptied_nor_changed(target: Platform, user: str) -> None:
     connection = await _open(target, user)
     try:
@@ -38,12 +39,12 @@ async def test_streams_are_neither_deleted_nor_emptied_nor_changed(target: Platf
         orders += ["$JS.API.STREAM.UPDATE.CHANGES", "$JS.API.STREAM.CREATE.MINE", "$JS.API.ACCOUNT.PURGE.$G"]
         answered = await asyncio.gather(*(_is_answered(connection, order) for order in orders))
         assert [order for order, is_answered in zip(orders, answered, strict=True) if is_answered] == []
-        assert user == "door" or await _is_answered(connection, "$JS.API.STREAM.INFO.EMAILS", 20)
+        assert user == EDGE_USER or await _is_answered(connection, "$JS.API.STREAM.INFO.EMAILS", 20)
     finally:
         await connection.close()
 
 
-@pytest.mark.parametrize("user", ["pool", "door"])
+@pytest.mark.parametrize("user", ["pool", EDGE_USER])
 async def test_row_changes_are_not_forged(target: Platform, user: str) -> None:
     connection, changes = await _open(target, user), await _open(target, "changes")
     try:

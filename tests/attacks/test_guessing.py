@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.attacks.client import Received, send
-from tests.conformance.auth_post import letter_to
+from tests.conformance.auth_post import email_to
 from tests.platform import Platform, platform
 
 PASSWORD = "over the river and far"
@@ -70,7 +70,7 @@ def test_many_networks_together_are_bounded_and_lock_the_owner_out_of_no_known_p
 def test_wrong_codes_elsewhere_kill_no_code_of_a_known_place(counting: Platform) -> None:
     email = owner(counting)
     assert auth(counting, "/otp", {"email": email}).status == 200
-    code = asyncio.run(letter_to(counting, email)).code
+    code = asyncio.run(email_to(counting, email)).code
     wrong = f"{(int(code) + 1) % 10**6:06d}"
 
     answers = [

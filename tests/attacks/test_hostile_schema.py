@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.hostile_files import write_files
-from tests.attacks.hostile_schema import Planted, plant
+from tests.attacks.hostile_schema import PlantedObjects, plant
 from tests.attacks.probe import Probe, powers, probe, run_sql, superuser_url
 from tests.commands.client import run_loaded
 from tests.platform import Platform, platform
@@ -47,7 +47,7 @@ class Hostile:
     target: Platform
     probe: Probe
     folder: Path
-    planted: Planted | None = None
+    planted: PlantedObjects | None = None
     before: str = ""
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 

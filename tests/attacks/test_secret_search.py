@@ -69,7 +69,7 @@ show all;
 
 
 @dataclass
-class Planted:
+class PlatformSecrets:
     """Secrets of a running platform by name, and the token of a program with the rights of a reader."""
 
     secrets: dict[str, str]
@@ -77,7 +77,7 @@ class Planted:
 
 
 @pytest.fixture(scope="module")
-def planted(target: Platform) -> Iterator[Planted]:
+def planted(target: Platform) -> Iterator[PlatformSecrets]:
     """Have the platform make every kind of secret, and return all of them."""
     tokens = {rights: _administrator_token(target, rights) for rights in ("owner", "reader")}
     email = f"{uuid.uuid4().hex[:8]}@example.com"
@@ -87,7 +87,7 @@ def planted(target: Platform) -> Iterator[Planted]:
     _change(target, tokens["owner"], {"auth.email.smtp.pass": _SMTP_PASSWORD})
     assert target.command("secrets", "set", f"PLANTED={_FUNCTION_SECRET}").returncode == 0
     pair = json.loads(target.command("storage", "keys", "create", "-o", "json").stdout)
-    yield Planted(
+    yield PlatformSecrets(
         {
             **_stored_secrets(target),
             **_user_secrets(target),
@@ -222,14 +222,18 @@ def _all_that(target: Platform, role: str) -> str:
 
 
 @pytest.mark.parametrize("role", _READERS)
-def test_no_role_reads_a_secret_of_the_platform(target: Platform, planted: Planted, role: str) -> None:
+def test_no_role_reads_a_secret_of_the_platform(
+    target: Platform, planted: PlatformSecrets, role: str
+) -> None:
     text = _all_that(target, role)
 
     assert _found(f"before {planted.secrets['JWT_SECRET']} after", planted.secrets) == ["JWT_SECRET"]
     assert _found(text, planted.secrets) == []
 
 
-def test_operations_of_a_reader_and_metrics_show_no_secret(target: Platform, planted: Planted) -> None:
+def test_operations_of_a_reader_and_metrics_show_no_secret(
+    target: Platform, planted: PlatformSecrets
+) -> None:
     """Whatever a reader may run without arguments, the logs among them."""
     headers = {"authorization": f"Bearer {planted.reader}"}
     document = send(target, "GET", "/management/v1/openapi.json", headers=headers)
@@ -251,7 +255,7 @@ def test_operations_of_a_reader_and_metrics_show_no_secret(target: Platform, pla
     assert {name: found for name, text in answers.items() if (found := _found(text, planted.secrets))} == {}
 
 
-def test_the_signing_secret_opens_nothing_that_is_stored(target: Platform, planted: Planted) -> None:
+def test_the_signing_secret_opens_nothing_that_is_stored(target: Platform, planted: PlatformSecrets) -> None:
     """A project may expose the signing secret (`db.expose_jwt_secret`): even then it decrypts nothing beside it."""
     del planted
     known = Auth(jwt_secret=Secret(target.values["JWT_SECRET"]))

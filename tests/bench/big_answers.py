@@ -26,7 +26,7 @@ import asyncpg
 
 from tests.bench import cpu
 from tests.bench.load import http
-from tests.bench.stream import MB, Taken, take
+from tests.bench.stream import MB, ReadResponse, take
 from tests.platform import Platform, platform
 
 _ROWS = 220 * 1000
@@ -79,7 +79,7 @@ class Peaks:
                 self.own[group] = max(size, self.own.get(group, 0.0))
 
 
-def _try(address: tuple[str, int], request: bytes) -> Taken | None:
+def _try(address: tuple[str, int], request: bytes) -> ReadResponse | None:
     """Read an answer; None if it failed, whose words go to standard error."""
     try:
         return take(address, request)

@@ -38,7 +38,7 @@ _DIFFERENT = "subscription($k: Int) { tickCollection(filter: {kind: {eq: $k}}) {
 
 
 @dataclass
-class Heard:
+class ReceivedResults:
     """Results as they came: when, and the value in them."""
 
     times: list[float] = field(default_factory=list)
@@ -65,9 +65,11 @@ class _Listed(list[dict[str, Any]]):
 
 
 @contextlib.asynccontextmanager
-async def live(running_platform: Platform, queries: int, *, are_equal: bool) -> AsyncIterator[Heard]:
+async def live(
+    running_platform: Platform, queries: int, *, are_equal: bool
+) -> AsyncIterator[ReceivedResults]:
     """Open live queries; all have their first result at the beginning of the block."""
-    heard = Heard()
+    heard = ReceivedResults()
     async with contextlib.AsyncExitStack() as stack:
         talks: list[Talk] = []
         for first in range(0, queries, _A_SOCKET):

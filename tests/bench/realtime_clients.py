@@ -23,7 +23,7 @@ _ID = b'"record":{"id":'
 _AT_ONCE = 50
 
 
-class Heard:
+class ReceivedChanges:
     """What all sockets of this process heard: how many changes, and of each its row and the moment."""
 
     def __init__(self, wanted: int) -> None:
@@ -41,7 +41,7 @@ class Heard:
 class Listener(asyncio.Protocol):
     """One socket in one channel."""
 
-    def __init__(self, job: dict[str, Any], token: str, heard: Heard) -> None:
+    def __init__(self, job: dict[str, Any], token: str, heard: ReceivedChanges) -> None:
         self._job, self._token, self._heard = job, token, heard
         self._rest = b""
         self._is_open = False
@@ -100,7 +100,7 @@ def _frame(data: bytes, at: int, size: int) -> tuple[int, int] | None:
 
 async def _main() -> None:
     job = json.loads(sys.stdin.readline())
-    heard = Heard(job["wanted"])
+    heard = ReceivedChanges(job["wanted"])
     loop, tokens = asyncio.get_running_loop(), job["tokens"]
     live: list[Listener] = []
     began = time.perf_counter()

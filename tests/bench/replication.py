@@ -42,7 +42,7 @@ _ROW = "insert into bench values ($1::bigint, 7, 'item ' || $1::bigint, 12.50, t
 _DECODE = msgspec.msgpack.Decoder(ChangeBatch).decode
 
 
-class Heard:
+class ReceivedChanges:
     """Changes that were heard, with the time of each message."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Heard:
         self.done.clear()
 
 
-async def _live(heard: Heard, writer: asyncpg.Connection, rows: int, first: int) -> None:
+async def _live(heard: ReceivedChanges, writer: asyncpg.Connection, rows: int, first: int) -> None:
     heard.keeps_times = True
     heard.expect(rows)
     began, answered = {}, {}
@@ -87,7 +87,7 @@ async def _live(heard: Heard, writer: asyncpg.Connection, rows: int, first: int)
         print(f"  {name} -> message   p50 {p50:.2f} ms   p99 {p99:.2f} ms")
 
 
-async def _flat(heard: Heard, url: str, rows: int, first: int) -> None:
+async def _flat(heard: ReceivedChanges, url: str, rows: int, first: int) -> None:
     heard.expect(rows)
 
     async def write(part: int) -> None:
@@ -99,7 +99,7 @@ async def _flat(heard: Heard, url: str, rows: int, first: int) -> None:
     await asyncio.wait_for(heard.done.wait(), 120)
 
 
-async def _bulk(heard: Heard, writer: asyncpg.Connection, statement: str, rows: int) -> None:
+async def _bulk(heard: ReceivedChanges, writer: asyncpg.Connection, statement: str, rows: int) -> None:
     heard.expect(rows)
     await writer.execute(statement)
     await asyncio.wait_for(heard.done.wait(), 120)
@@ -136,7 +136,7 @@ async def main(arguments: argparse.Namespace) -> None:
 
 
 async def _all(arguments: argparse.Namespace, url: str, connection: NatsConnection, process: Process) -> None:
-    heard, rows, bulk = Heard(), arguments.rows, arguments.bulk
+    heard, rows, bulk = ReceivedChanges(), arguments.rows, arguments.bulk
     connection.subscribe("changes.public.bench", heard.hear)
     async with connected(url) as writer:
         while not await writer.fetchval("select active from pg_replication_slots"):

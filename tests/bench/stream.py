@@ -50,7 +50,7 @@ notify pgrst;
 
 
 @dataclass(slots=True)
-class Taken:
+class ReadResponse:
     """One answer that was read to its end: bytes of its body, seconds to the first byte and to the last."""
 
     size: int
@@ -79,7 +79,7 @@ def requests(host: str, headers: dict[str, str], megabytes: int) -> dict[str, by
     }
 
 
-def take(address: tuple[str, int], request: bytes) -> Taken:
+def take(address: tuple[str, int], request: bytes) -> ReadResponse:
     """Send a request and read its answer, keeping nothing. Raises: AssertionError if it is no whole 200."""
     buffer = bytearray(1 << 20)
     with socket.create_connection(address) as one:
@@ -99,7 +99,7 @@ def take(address: tuple[str, int], request: bytes) -> Taken:
             count = one.recv_into(buffer)
             assert count, f"the answer broke off with {left} bytes to come"
             left -= count
-    return Taken(size, first, time.perf_counter() - began)
+    return ReadResponse(size, first, time.perf_counter() - began)
 
 
 @contextlib.contextmanager
@@ -160,7 +160,7 @@ def _measure(one: Platform, name: str, request: bytes, connections: int, repeat:
     pids = cpu.groups_of([one.pid])
     spent = cpu.spent(pids)
     with watched(one.pid) as memory, ThreadPoolExecutor(connections) as threads:
-        runs: list[Taken] = []
+        runs: list[ReadResponse] = []
         began = time.perf_counter()
         for _ in range(repeat):
             runs += threads.map(lambda _: take(address, request), range(connections))

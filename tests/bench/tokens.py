@@ -1,4 +1,4 @@
-"""CPU of the door for one request's key and token: kept tokens, new ones, and API keys alone.
+"""CPU time of the gateway for one request's key and token: kept tokens, new ones, and API keys alone.
 
 python -m tests.bench.tokens
 """

@@ -14,7 +14,7 @@ from tests.broker.conftest import Open
 from tests.broker.server import NatsServer
 
 
-class Heard:
+class RecordingCallback:
     """A callback that keeps what it is told, and fails as often as it was asked to."""
 
     def __init__(self, failures: int = 0) -> None:
@@ -40,7 +40,7 @@ class Heard:
 
 async def test_everyone_who_follows_hears_an_event(nats: NatsServer, connect: Open) -> None:
     speaker, one, two = await connect(nats.url), await connect(nats.url), await connect(nats.url)
-    heard = Heard(), Heard()
+    heard = RecordingCallback(), RecordingCallback()
     following = [
         await subscribe_events(one, CATALOG_CHANGED, CatalogChanged, heard[0]),
         await subscribe_events(two, "events.*", CatalogChanged, heard[1]),
@@ -57,7 +57,7 @@ async def test_everyone_who_follows_hears_an_event(nats: NatsServer, connect: Op
 
 async def test_an_event_that_fails_or_cannot_be_read_is_passed_over(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    subject, heard = Subject("events.passed"), Heard(failures=1)
+    subject, heard = Subject("events.passed"), RecordingCallback(failures=1)
     following = await subscribe_events(connection, subject, CatalogChanged, heard)
 
     publish_event(connection, subject, CatalogChanged(1))
@@ -70,7 +70,7 @@ async def test_an_event_that_fails_or_cannot_be_read_is_passed_over(nats: NatsSe
 
 async def test_when_events_pile_up_the_oldest_are_dropped(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    subject, heard, gate = Subject("events.pile"), Heard(), asyncio.Event()
+    subject, heard, gate = Subject("events.pile"), RecordingCallback(), asyncio.Event()
 
     async def slowly(event: CatalogChanged) -> None:
         await gate.wait()
@@ -91,7 +91,7 @@ async def test_when_events_pile_up_the_oldest_are_dropped(nats: NatsServer, conn
 
 async def test_a_closed_follower_hears_nothing_more(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    subject, heard = Subject("events.closed"), Heard()
+    subject, heard = Subject("events.closed"), RecordingCallback()
     following = await subscribe_events(connection, subject, CatalogChanged, heard)
 
     await following.close()
@@ -103,7 +103,7 @@ async def test_a_closed_follower_hears_nothing_more(nats: NatsServer, connect: O
 
 async def test_a_durable_follower_hears_what_was_told_before_it_came(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    subject, heard = Subject("kept.before"), Heard()
+    subject, heard = Subject("kept.before"), RecordingCallback()
     await ensure_stream(connection, "BEFORE", [subject.name])
     for version in range(100):
         await store_event(connection, subject, CatalogChanged(version))
@@ -116,7 +116,7 @@ async def test_a_durable_follower_hears_what_was_told_before_it_came(nats: NatsS
 
 async def test_an_event_whose_callback_fails_comes_again(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    subject, heard = Subject("kept.again"), Heard(failures=2)
+    subject, heard = Subject("kept.again"), RecordingCallback(failures=2)
     await ensure_stream(connection, "AGAIN", [subject.name])
     following = await consume_events(
         connection, subject, CatalogChanged, heard, stream="AGAIN", durable="d", batch=1
@@ -132,7 +132,7 @@ async def test_an_event_whose_callback_fails_comes_again(nats: NatsServer, conne
 
 async def test_what_cannot_be_read_does_not_come_again(nats: NatsServer, connect: Open) -> None:
     connection = await connect(nats.url)
-    subject, heard = Subject("kept.garbage"), Heard()
+    subject, heard = Subject("kept.garbage"), RecordingCallback()
     await ensure_stream(connection, "GARBAGE", [subject.name])
     await store_event(connection, subject, ConfigChanged())
     await store_event(connection, subject, CatalogChanged(7))
@@ -149,7 +149,7 @@ async def test_the_next_follower_of_a_name_goes_on_where_the_last_one_stopped(
     nats: NatsServer, connect: Open
 ) -> None:
     connection = await connect(nats.url)
-    subject, first, second = Subject("kept.goes-on"), Heard(), Heard()
+    subject, first, second = Subject("kept.goes-on"), RecordingCallback(), RecordingCallback()
     await ensure_stream(connection, "GOES-ON", [subject.name])
     await store_event(connection, subject, CatalogChanged(1))
     following = await consume_events(
@@ -196,7 +196,7 @@ async def test_a_durable_follower_goes_on_after_the_broker_was_killed(
     own_nats: NatsServer, connect: Open
 ) -> None:
     connection = await connect(own_nats.url)
-    subject, heard = Subject("kept.restart"), Heard()
+    subject, heard = Subject("kept.restart"), RecordingCallback()
     await ensure_stream(connection, "RESTART", [subject.name])
     following = await consume_events(
         connection, subject, CatalogChanged, heard, stream="RESTART", durable="d"
@@ -220,7 +220,7 @@ async def test_nothing_acknowledged_is_lost_when_the_broker_is_killed_again_and_
     own_nats: NatsServer, connect: Open
 ) -> None:
     speaker, listener = await connect(own_nats.url), await connect(own_nats.url)
-    subject, heard, kept = Subject("kept.killed"), Heard(failures=3), list[int]()
+    subject, heard, kept = Subject("kept.killed"), RecordingCallback(failures=3), list[int]()
     await ensure_stream(speaker, "KILLED", [subject.name])
     following = await consume_events(
         listener, subject, CatalogChanged, heard, stream="KILLED", durable="d", ack_wait_s=3.0
@@ -250,7 +250,7 @@ async def test_nothing_acknowledged_is_lost_when_the_broker_is_killed_again_and_
 
 async def test_followers_who_share_a_name_hear_each_event_once(nats: NatsServer, connect: Open) -> None:
     speaker, one, two = await connect(nats.url), await connect(nats.url), await connect(nats.url)
-    subject, heard = Subject("kept.shared"), Heard()
+    subject, heard = Subject("kept.shared"), RecordingCallback()
     shares: tuple[list[int], list[int]] = ([], [])
     await ensure_stream(speaker, "SHARED", [subject.name])
 
@@ -281,7 +281,7 @@ async def test_an_event_in_hand_of_a_closed_follower_comes_to_the_next(
     nats: NatsServer, connect: Open
 ) -> None:
     connection = await connect(nats.url)
-    subject, heard, begun = Subject("kept.in-hand"), Heard(), asyncio.Event()
+    subject, heard, begun = Subject("kept.in-hand"), RecordingCallback(), asyncio.Event()
     await ensure_stream(connection, "IN-HAND", [subject.name])
 
     async def begin(_: CatalogChanged) -> None:
@@ -302,7 +302,7 @@ async def test_a_follower_that_wants_only_what_is_new_hears_nothing_older(
     nats: NatsServer, connect: Open
 ) -> None:
     connection = await connect(nats.url)
-    subject, heard = Subject("kept.new"), Heard()
+    subject, heard = Subject("kept.new"), RecordingCallback()
     await ensure_stream(connection, "NEW", [subject.name], in_memory=True)
     await store_event(connection, subject, CatalogChanged(1))
 
@@ -320,7 +320,7 @@ async def test_following_a_stream_that_is_not_there_is_unavailable(nats: NatsSer
 
     with pytest.raises(Unavailable):
         await consume_events(
-            connection, Subject("kept.no"), CatalogChanged, Heard(), stream="NO", durable="d"
+            connection, Subject("kept.no"), CatalogChanged, RecordingCallback(), stream="NO", durable="d"
         )
 
 
@@ -328,7 +328,7 @@ async def test_a_durable_follower_ends_with_its_connection_and_can_still_be_clos
     nats: NatsServer, connect: Open
 ) -> None:
     connection = await connect(nats.url)
-    subject, heard = Subject("kept.ends"), Heard()
+    subject, heard = Subject("kept.ends"), RecordingCallback()
     await ensure_stream(connection, "ENDS", [subject.name])
     following = await consume_events(connection, subject, CatalogChanged, heard, stream="ENDS", durable="d")
     await store_event(connection, subject, CatalogChanged(1))

@@ -1,4 +1,4 @@
-"""What a platform sends, and where its links lead: letters and text messages in the mail catcher, landings of a browser."""
+"""What a platform sends, and where its links lead: emails and text messages in the mail catcher, landings of a browser."""
 
 import asyncio
 import random
@@ -16,8 +16,8 @@ _PATIENCE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """A letter, with the code and the link in it; empty where there is none."""
+class CaughtEmail:
+    """An email, with the code and the link in it; empty where there is none."""
 
     subject: str
     code: str
@@ -39,21 +39,21 @@ def phone_number() -> str:
     return f"+4915{random.randrange(10**9, 10**10)}"
 
 
-async def letter_to(platform: Platform, address: str) -> Letter:
-    """Wait for the next letter to an address that nobody opened, and open it."""
+async def email_to(platform: Platform, address: str) -> CaughtEmail:
+    """Wait for the next email to an address that nobody opened, and open it."""
     deadline = time.monotonic() + _PATIENCE_S
     while not (found := _unread(platform, address)):
-        assert time.monotonic() < deadline, f"no letter came to {address}"
+        assert time.monotonic() < deadline, f"no email came to {address}"
         await asyncio.sleep(0.02)
-    letter = _catcher(platform, f"message/{found[-1]['ID']}")
-    code = re.search(r"\b\d{6}\b", letter["Text"])
-    link = re.search(r"\bhttp\S+/verify\?\S+", letter["Text"])
-    return Letter(letter["Subject"], code[0] if code else "", link[0] if link else "")
+    email = _catcher(platform, f"message/{found[-1]['ID']}")
+    code = re.search(r"\b\d{6}\b", email["Text"])
+    link = re.search(r"\bhttp\S+/verify\?\S+", email["Text"])
+    return CaughtEmail(email["Subject"], code[0] if code else "", link[0] if link else "")
 
 
 async def code_to(platform: Platform, phone: str) -> str:
     """Wait for the next message to a number, and give its code."""
-    return (await letter_to(platform, f"{phone.removeprefix('+')}@sms.localhost")).code
+    return (await email_to(platform, f"{phone.removeprefix('+')}@sms.localhost")).code
 
 
 def land(url: str) -> Landing:

@@ -122,7 +122,7 @@ async def files(persons: People, stored: Platform) -> AsyncIterator[Files]:
 
 
 @pytest.fixture(scope="session")
-async def newcomers(kind: str, confirming_accounts: Platform) -> AsyncIterator[People]:
+async def new_users(kind: str, confirming_accounts: Platform) -> AsyncIterator[People]:
     """Makes people on the platform that confirms addresses, who use the Python client."""
     async with http_session(kind) as session:
         yield People(kind, confirming_accounts, session)

@@ -16,7 +16,7 @@ from supabase import AsyncClient, AsyncClientOptions, acreate_client
 from tests.platform import Platform
 
 HERE = Path(__file__).parent
-WRITER, READER, STRANGER = (f"00000000-0000-0000-0000-00000000000{last}" for last in "abc")
+WRITER, READER, EXCLUDED = (f"00000000-0000-0000-0000-00000000000{last}" for last in "abc")
 PATIENCE_S = 15
 
 pytestmark = [pytest.mark.process_group("clients"), pytest.mark.timeout(120)]
@@ -55,7 +55,7 @@ async def connect(tables: Platform) -> AsyncIterator[Connect]:
     await http.aclose()
 
 
-class Heard(list[Any]):
+class CallbackArguments(list[Any]):
     """What a callback was called with."""
 
     def __call__(self, *given: Any) -> None:
@@ -73,7 +73,7 @@ class Heard(list[Any]):
 
 async def joined(channel: AsyncRealtimeChannel) -> list[str]:
     """Subscribe; give the states that were told, until one is final."""
-    states = Heard()
+    states = CallbackArguments()
     await channel.subscribe(lambda state, error: states((state.value, error)))
     await states.has(1)
     return [state for state, _ in states]
@@ -81,14 +81,14 @@ async def joined(channel: AsyncRealtimeChannel) -> list[str]:
 
 async def live(channel: AsyncRealtimeChannel) -> None:
     """Subscribe to row changes, and wait until none is missed."""
-    told = Heard()
+    told = CallbackArguments()
     channel.on_system(told)
     assert await joined(channel) == ["SUBSCRIBED"]
     await told.has(1)
 
 
 async def test_a_broadcast_reaches_the_others(connect: Connect) -> None:
-    name, heard, own = str(uuid.uuid4()), Heard(), Heard()
+    name, heard, own = str(uuid.uuid4()), CallbackArguments(), CallbackArguments()
     sender = (await connect()).channel(name)
     other = (await connect(key="PUBLISHABLE_KEY")).channel(name)
     sender.on_broadcast("move", own)
@@ -103,7 +103,7 @@ async def test_a_broadcast_reaches_the_others(connect: Connect) -> None:
 
 
 async def test_one_hears_oneself_where_one_wants_to(connect: Connect) -> None:
-    heard = Heard()
+    heard = CallbackArguments()
     channel = (await connect()).channel(
         str(uuid.uuid4()), {"config": {"broadcast": {"ack": True, "self": True}}}
     )
@@ -117,11 +117,11 @@ async def test_one_hears_oneself_where_one_wants_to(connect: Connect) -> None:
 
 
 async def test_presence_of_three(connect: Connect) -> None:
-    name, keys, leaves = str(uuid.uuid4()), ["ada", "bob", "cyn"], Heard()
+    name, keys, leaves = str(uuid.uuid4()), ["ada", "bob", "cyn"], CallbackArguments()
     channels = []
     for key in keys:
         channel = (await connect()).channel(name, {"config": {"presence": {"key": key, "enabled": True}}})
-        channel.on_presence_sync(Heard())
+        channel.on_presence_sync(CallbackArguments())
         if key == "ada":
             channel.on_presence_leave(leaves)
         await joined(channel)
@@ -140,15 +140,15 @@ async def test_presence_of_three(connect: Connect) -> None:
 
 
 async def test_a_private_channel_lets_members_in(connect: Connect) -> None:
-    heard, event = Heard(), str(uuid.uuid4())
-    writer, reader, stranger = [
+    heard, event = CallbackArguments(), str(uuid.uuid4())
+    writer, reader, excluded = [
         (await connect(user)).channel("club", {"config": {"private": True}})
-        for user in (WRITER, READER, STRANGER)
+        for user in (WRITER, READER, EXCLUDED)
     ]
     reader.on_broadcast(event, heard)
 
     assert [await joined(each) for each in (writer, reader)] == [["SUBSCRIBED"]] * 2
-    assert await joined(stranger) == ["CHANNEL_ERROR"]
+    assert await joined(excluded) == ["CHANNEL_ERROR"]
     await reader.send_broadcast(event, {"n": 0})
     await writer.send_broadcast(event, {"n": 1})
     await heard.has(1)
@@ -157,7 +157,7 @@ async def test_a_private_channel_lets_members_in(connect: Connect) -> None:
 
 async def test_row_changes_of_all_kinds(connect: Connect) -> None:
     batch, server = str(uuid.uuid4()), await connect(key="SERVICE_ROLE_KEY")
-    every, big, gone = Heard(), Heard(), Heard()
+    every, big, gone = CallbackArguments(), CallbackArguments(), CallbackArguments()
     channel = (await connect()).channel(str(uuid.uuid4()))
     channel.on_postgres_changes("*", every, table="readings_live", schema="public")
     channel.on_postgres_changes("INSERT", big, "readings_live", "public", f"batch=eq.{batch},num=gte.10")
@@ -179,13 +179,13 @@ async def test_row_changes_of_all_kinds(connect: Connect) -> None:
 
 async def test_two_people_get_their_own_rows(connect: Connect) -> None:
     server, body = await connect(key="SERVICE_ROLE_KEY"), str(uuid.uuid4())
-    heard = {user: Heard() for user in (WRITER, READER)}
+    heard = {user: CallbackArguments() for user in (WRITER, READER)}
     for user, told in heard.items():
         channel = (await connect(user)).channel(str(uuid.uuid4()))
         channel.on_postgres_changes("INSERT", told, table="ticker", schema="public")
         await live(channel)
 
-    owners = [WRITER, READER, STRANGER, READER]
+    owners = [WRITER, READER, EXCLUDED, READER]
     await server.table("ticker").insert([{"owner": owner, "body": body} for owner in owners]).execute()
     await heard[READER].has(2)
     await heard[WRITER].has(1)
@@ -195,9 +195,9 @@ async def test_two_people_get_their_own_rows(connect: Connect) -> None:
 
 
 async def test_an_entry_that_is_refused_is_told(connect: Connect) -> None:
-    states = Heard()
+    states = CallbackArguments()
     channel = (await connect()).channel(str(uuid.uuid4()))
-    channel.on_postgres_changes("*", Heard(), table="no_such_table", schema="public")
+    channel.on_postgres_changes("*", CallbackArguments(), table="no_such_table", schema="public")
 
     await channel.subscribe(states)
     await states.has(2)  # this client takes the message for an error of the channel
@@ -207,12 +207,12 @@ async def test_an_entry_that_is_refused_is_told(connect: Connect) -> None:
 
 
 async def test_a_removed_channel_hears_nothing(connect: Connect) -> None:
-    name, heard = str(uuid.uuid4()), Heard()
+    name, heard = str(uuid.uuid4()), CallbackArguments()
     client = await connect()
     channel, sender = client.channel(name), (await connect()).channel(name)
     later = (await connect()).channel(name)
     channel.on_broadcast("e", heard)
-    still = Heard()
+    still = CallbackArguments()
     later.on_broadcast("e", still)
     for each in (channel, sender, later):
         await joined(each)

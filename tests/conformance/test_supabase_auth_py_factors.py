@@ -52,8 +52,8 @@ async def with_app(people: People) -> App:
     return App(one, made.id, made.totp.secret)
 
 
-async def test_an_app_is_enrolled_and_proves_the_session(newcomers: People) -> None:
-    one, events = await newcomers.member(), []
+async def test_an_app_is_enrolled_and_proves_the_session(new_users: People) -> None:
+    one, events = await new_users.member(), []
     one.auth.on_auth_state_change(lambda event, session: events.append(event))
     mfa = one.auth.mfa
 
@@ -73,9 +73,9 @@ async def test_an_app_is_enrolled_and_proves_the_session(newcomers: People) -> N
     assert events == ["MFA_CHALLENGE_VERIFIED"]
 
 
-async def test_who_signs_in_must_prove_the_factor_before_the_account_is_changed(newcomers: People) -> None:
-    app = await with_app(newcomers)
-    later = await newcomers.signed_in(app.person.email)
+async def test_who_signs_in_must_prove_the_factor_before_the_account_is_changed(new_users: People) -> None:
+    app = await with_app(new_users)
+    later = await new_users.signed_in(app.person.email)
     before = await level_of(later.auth)
     error = await refusal(later.auth.update_user, {"password": OTHER})
 
@@ -83,11 +83,11 @@ async def test_who_signs_in_must_prove_the_factor_before_the_account_is_changed(
     await done(later.auth.update_user({"password": OTHER}))
 
     assert (before, error["code"]) == (("aal1", "aal2"), "insufficient_aal")
-    assert (await newcomers.signed_in(app.person.email, OTHER)).user.id == app.person.user.id
+    assert (await new_users.signed_in(app.person.email, OTHER)).user.id == app.person.user.id
 
 
-async def test_a_factor_is_given_up(newcomers: People) -> None:
-    app = await with_app(newcomers)
+async def test_a_factor_is_given_up(new_users: People) -> None:
+    app = await with_app(new_users)
     auth = app.person.auth
 
     gone = await done(auth.mfa.unenroll({"factor_id": app.factor_id}))
@@ -98,11 +98,11 @@ async def test_a_factor_is_given_up(newcomers: People) -> None:
     assert await level_of(auth) == ("aal1", "aal1")
 
 
-async def test_a_telephone_is_a_factor(newcomers: People) -> None:
-    one, phone = await newcomers.member(), phone_number()
+async def test_a_telephone_is_a_factor(new_users: People) -> None:
+    one, phone = await new_users.member(), phone_number()
     made = await done(one.auth.mfa.enroll({"factor_type": "phone", "phone": phone, "friendly_name": "mine"}))
     challenge = await done(one.auth.mfa.challenge({"factor_id": made.id, "channel": "sms"}))
-    code = await code_to(newcomers.platform, phone)
+    code = await code_to(new_users.platform, phone)
 
     await done(one.auth.mfa.verify({"factor_id": made.id, "challenge_id": challenge.id, "code": code}))
 
@@ -110,8 +110,8 @@ async def test_a_telephone_is_a_factor(newcomers: People) -> None:
     assert [each.id for each in (await done(one.auth.mfa.list_factors())).phone] == [made.id]
 
 
-async def test_a_server_takes_a_factor_away(newcomers: People) -> None:
-    app, admin = await with_app(newcomers), await admin_of(newcomers)
+async def test_a_server_takes_a_factor_away(new_users: People) -> None:
+    app, admin = await with_app(new_users), await admin_of(new_users)
     user = app.person.user.id
 
     seen = await done(admin.mfa.list_factors({"user_id": user}))

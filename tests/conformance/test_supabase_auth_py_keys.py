@@ -18,11 +18,11 @@ pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.m
 AT_ONCE = 50
 
 
-async def test_the_client_verifies_a_token_by_the_public_key(newcomers: People) -> None:
-    one = await newcomers.member()
+async def test_the_client_verifies_a_token_by_the_public_key(new_users: People) -> None:
+    one = await new_users.member()
     head, body, signature = one.session.access_token.split(".")
     forged = ".".join((head, body, signature[:-8] + "AAAAAAAA"))
-    auth = await newcomers.auth()
+    auth = await new_users.auth()
 
     told = await done(auth.get_claims(one.session.access_token))
     with pytest.raises(AuthInvalidJwtError, match="Invalid JWT signature"):
@@ -32,20 +32,20 @@ async def test_the_client_verifies_a_token_by_the_public_key(newcomers: People) 
     assert told["claims"]["sub"] == one.user.id
 
 
-async def test_the_data_interface_takes_the_new_kind_of_token(newcomers: People) -> None:
-    one = await newcomers.member()
+async def test_the_data_interface_takes_the_new_kind_of_token(new_users: People) -> None:
+    one = await new_users.member()
 
     me = await one.caller.rows(one.caller.rpc("whoami"))
 
     assert (me["uid"], me["role"]) == (one.user.id, "authenticated")
 
 
-async def test_many_refreshes_at_once_leave_one_session(newcomers: People) -> None:
-    one = await newcomers.member()
-    clients = [await newcomers.auth() for _ in range(AT_ONCE)]
+async def test_many_refreshes_at_once_leave_one_session(new_users: People) -> None:
+    one = await new_users.member()
+    clients = [await new_users.auth() for _ in range(AT_ONCE)]
     token = one.session.refresh_token
 
-    answers = await refreshed_at_once(newcomers.kind, clients, token)
+    answers = await refreshed_at_once(new_users.kind, clients, token)
 
     assert len({each.session.refresh_token for each in answers}) == 1
     assert {claims_of(each.session.access_token)["session_id"] for each in answers} == {
@@ -61,10 +61,10 @@ async def refreshed_at_once(kind: str, clients: list[Any], token: str) -> list[A
         return list(threads.map(lambda auth: auth.refresh_session(token), clients))
 
 
-async def test_the_client_refreshes_before_the_token_expires(newcomers: People) -> None:
-    one = await newcomers.member()
-    auth = await newcomers.auth(auto_refresh_token=True)
-    renewed, secret = threading.Event(), newcomers.platform.values["JWT_SECRET"]
+async def test_the_client_refreshes_before_the_token_expires(new_users: People) -> None:
+    one = await new_users.member()
+    auth = await new_users.auth(auto_refresh_token=True)
+    renewed, secret = threading.Event(), new_users.platform.values["JWT_SECRET"]
     auth.on_auth_state_change(lambda event, session: renewed.set() if event == "TOKEN_REFRESHED" else None)
     brief = jwt.encode(
         {**claims_of(one.session.access_token), "exp": int(time.time()) + 2}, secret, algorithm="HS256"

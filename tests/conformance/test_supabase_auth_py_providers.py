@@ -57,8 +57,8 @@ def native_tokens(realm: str, email: str, nonce: str) -> dict[str, str]:
     return tokens
 
 
-async def test_a_person_of_the_provider_signs_in_by_a_code(newcomers: People) -> None:
-    auth, email = await newcomers.auth(), address("abroad")
+async def test_a_person_of_the_provider_signs_in_by_a_code(new_users: People) -> None:
+    auth, email = await new_users.auth(), address("abroad")
     landed = await visit(auth, email)
 
     answer = await exchange(auth, landed)
@@ -72,8 +72,8 @@ async def test_a_person_of_the_provider_signs_in_by_a_code(newcomers: People) ->
     assert [each["method"] for each in claims_of(answer.session.access_token)["amr"]] == ["oauth"]
 
 
-async def test_a_person_of_the_provider_brings_a_session_in_the_fragment(newcomers: People) -> None:
-    auth, email = await newcomers.auth(flow_type="implicit"), address("abroad")
+async def test_a_person_of_the_provider_brings_a_session_in_the_fragment(new_users: People) -> None:
+    auth, email = await new_users.auth(flow_type="implicit"), address("abroad")
     landed = await visit(auth, email)
 
     await done(auth.initialize(url=landed.url.replace("#", "?")))
@@ -81,13 +81,13 @@ async def test_a_person_of_the_provider_brings_a_session_in_the_fragment(newcome
     assert (await done(auth.get_user())).user.email == email
 
 
-async def test_an_account_of_the_provider_is_linked_and_let_go(newcomers: People) -> None:
-    one, email = await newcomers.member(), address("abroad")
+async def test_an_account_of_the_provider_is_linked_and_let_go(new_users: People) -> None:
+    one, email = await new_users.member(), address("abroad")
     linking = await done(one.auth.link_identity(hint(email)))
     linked = await exchange(one.auth, land(linking.url))
     identities = (await done(one.auth.get_user_identities())).identities
 
-    other = await newcomers.auth()
+    other = await new_users.auth()
     entered = await exchange(other, await visit(other, email))
     (abroad,) = [each for each in identities if each.provider == PROVIDER]
     await done(one.auth.unlink_identity(abroad))
@@ -100,8 +100,8 @@ async def test_an_account_of_the_provider_is_linked_and_let_go(newcomers: People
     assert (last["status"], last["code"]) == (422, "single_identity_not_deletable")
 
 
-async def test_a_visitor_stays_by_linking_an_account_of_the_provider(newcomers: People) -> None:
-    auth, email = await newcomers.auth(), address("abroad")
+async def test_a_visitor_stays_by_linking_an_account_of_the_provider(new_users: People) -> None:
+    auth, email = await new_users.auth(), address("abroad")
     start = await done(auth.sign_in_anonymously())
     linking = await done(auth.link_identity(hint(email)))
 
@@ -110,8 +110,8 @@ async def test_a_visitor_stays_by_linking_an_account_of_the_provider(newcomers: 
     assert (answer.user.id, answer.user.email, answer.user.is_anonymous) == (start.user.id, email, False)
 
 
-async def test_an_id_token_signs_in(newcomers: People, abroad: str) -> None:
-    auth, email, nonce = await newcomers.auth(), address("native"), str(uuid.uuid4())
+async def test_an_id_token_signs_in(new_users: People, abroad: str) -> None:
+    auth, email, nonce = await new_users.auth(), address("native"), str(uuid.uuid4())
     tokens = native_tokens(abroad, email, hashlib.sha256(nonce.encode()).hexdigest())
     asked = {"provider": PROVIDER, "token": tokens["id_token"], "access_token": tokens["access_token"]}
 
@@ -122,8 +122,8 @@ async def test_an_id_token_signs_in(newcomers: People, abroad: str) -> None:
     assert (error["status"], error["message"]) == (400, "Nonces mismatch")
 
 
-async def test_single_sign_on_of_enterprises_is_switched_off(newcomers: People) -> None:
-    auth = await newcomers.auth()
+async def test_single_sign_on_of_enterprises_is_switched_off(new_users: People) -> None:
+    auth = await new_users.auth()
 
     by_domain = await refusal(auth.sign_in_with_sso, {"domain": "example.com"})
     by_provider = await refusal(auth.sign_in_with_sso, {"provider_id": str(uuid.uuid4())})

@@ -6,7 +6,7 @@ import pytest
 from supabase_auth.types import PageParams
 
 from tests.conformance.auth_callers import NOT_ADMIN, PASSWORD, People, address, admin_of, done, refusal
-from tests.conformance.auth_post import land, letter_to
+from tests.conformance.auth_post import email_to, land
 from tests.conformance.confirming import SITE
 
 pytestmark = [pytest.mark.filterwarnings("ignore::DeprecationWarning"), pytest.mark.process_group("clients")]
@@ -19,27 +19,27 @@ async def enter(people: People, fragment: dict[str, str]) -> Any:
     return await done(auth.set_session(fragment["access_token"], fragment["refresh_token"]))
 
 
-async def test_an_invited_person_enters_by_the_link(newcomers: People) -> None:
-    admin, email = await admin_of(newcomers), address("invited")
+async def test_an_invited_person_enters_by_the_link(new_users: People) -> None:
+    admin, email = await admin_of(new_users), address("invited")
     made = await done(
         admin.invite_user_by_email(email, {"data": {"team": "red"}, "redirect_to": f"{SITE}/join"})
     )
-    letter = await letter_to(newcomers.platform, email)
+    message = await email_to(new_users.platform, email)
 
-    landed = land(letter.link)
+    landed = land(message.link)
 
     assert made.user.invited_at is not None
     assert made.user.user_metadata == {"team": "red"}
     assert (landed.target, landed.fragment["type"]) == (f"{SITE}/join", "invite")
-    assert (await enter(newcomers, landed.fragment)).user.id == made.user.id
+    assert (await enter(new_users, landed.fragment)).user.id == made.user.id
     again = await refusal(admin.invite_user_by_email, email)
     assert (again["status"], again["code"]) == (422, "email_exists")
 
 
 @pytest.mark.parametrize("type", ["signup", "invite", "magiclink", "recovery"])
-async def test_a_server_makes_a_link_itself(newcomers: People, type: str) -> None:
-    admin = await admin_of(newcomers)
-    email = address() if type in ("signup", "invite") else (await newcomers.member()).email
+async def test_a_server_makes_a_link_itself(new_users: People, type: str) -> None:
+    admin = await admin_of(new_users)
+    email = address() if type in ("signup", "invite") else (await new_users.member()).email
     asked = {"type": type, "email": email, "password": PASSWORD, "options": {"redirect_to": f"{SITE}/in"}}
 
     made, other = [await done(admin.generate_link(asked)) for _ in range(2)]
@@ -47,7 +47,7 @@ async def test_a_server_makes_a_link_itself(newcomers: People, type: str) -> Non
     assert (made.user.email, made.properties.verification_type) == (email, type)
     assert made.user.id == other.user.id
     verified = await done(
-        (await newcomers.auth()).verify_otp(
+        (await new_users.auth()).verify_otp(
             {"email": email, "token": other.properties.email_otp, "type": type}
         )
     )
@@ -56,8 +56,8 @@ async def test_a_server_makes_a_link_itself(newcomers: People, type: str) -> Non
     assert landed.fragment["error_code"] == "otp_expired"
 
 
-async def test_the_links_of_a_change_of_address(newcomers: People) -> None:
-    admin, one, after = await admin_of(newcomers), await newcomers.member(), address("next")
+async def test_the_links_of_a_change_of_address(new_users: People) -> None:
+    admin, one, after = await admin_of(new_users), await new_users.member(), address("next")
     asked = {"email": one.email, "new_email": after, "options": {"redirect_to": f"{SITE}/in"}}
     current, new = [
         await done(admin.generate_link({"type": f"email_change_{which}", **asked}))
@@ -67,11 +67,11 @@ async def test_the_links_of_a_change_of_address(newcomers: People) -> None:
     first, second = land(current.properties.action_link), land(new.properties.action_link)
 
     assert first.fragment["message"].startswith("Confirmation link accepted")
-    assert (await enter(newcomers, second.fragment)).user.email == after
+    assert (await enter(new_users, second.fragment)).user.email == after
 
 
-async def test_clients_of_oauth_are_made_read_changed_and_removed(newcomers: People) -> None:
-    oauth = (await admin_of(newcomers)).oauth
+async def test_clients_of_oauth_are_made_read_changed_and_removed(new_users: People) -> None:
+    oauth = (await admin_of(new_users)).oauth
     made = (
         await done(oauth.create_client({"client_name": "An application", "redirect_uris": [REDIRECT]}))
     ).client
@@ -92,5 +92,5 @@ async def test_clients_of_oauth_are_made_read_changed_and_removed(newcomers: Peo
     assert first.total == everything.total >= 1
     assert id in {each.client_id for each in everything.clients}
     assert (gone["status"], gone["code"]) == (404, "oauth_client_not_found")
-    visitor = await newcomers.auth()
+    visitor = await new_users.auth()
     assert await refusal(visitor.admin.oauth.list_clients) == NOT_ADMIN

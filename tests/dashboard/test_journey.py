@@ -46,7 +46,7 @@ def first_start(built_dashboard: None, chromium_program: str) -> Iterator[tuple[
 
 
 @dataclass
-class Newcomer:
+class CountingUser:
     """Somebody with a mouse and a keyboard: what he does is counted by step."""
 
     window: DashboardWindow
@@ -89,116 +89,116 @@ async def test_from_the_first_link_to_a_user_who_sees_only_his_rows(
 ) -> None:
     server, link = first_start
     async with open_window(browser, server, None) as window:
-        newcomer = Newcomer(window)
-        await _sign_in(newcomer, link)
-        await _create_a_user(newcomer, "ada@example.com")
-        await _create_a_user(newcomer, "grace@example.com")
-        await _create_a_table(newcomer, server)
-        await _add_rows(newcomer)
-        await _see_why_anon_sees_nothing(newcomer)
-        await _add_policies(newcomer)
-        await _view_as_ada(newcomer)
-        await newcomer.begin("end")
-        newcomer.clicks.pop("end")
+        user = CountingUser(window)
+        await _sign_in(user, link)
+        await _create_a_user(user, "ada@example.com")
+        await _create_a_user(user, "grace@example.com")
+        await _create_a_table(user, server)
+        await _add_rows(user)
+        await _see_why_anon_sees_nothing(user)
+        await _add_policies(user)
+        await _view_as_ada(user)
+        await user.begin("end")
+        user.clicks.pop("end")
 
     with capsys.disabled():
-        print(f"\n{newcomer.report()}")
+        print(f"\n{user.report()}")
     assert _rows_over_rest(server, "ada@example.com") == ["Ada's note"]
     assert _rows_over_rest(server, "grace@example.com") == ["Grace's note"]
-    assert sum(newcomer.clicks.values()) <= MOST_CLICKS
-    assert sum(newcomer.fields.values()) <= MOST_FIELDS
+    assert sum(user.clicks.values()) <= MOST_CLICKS
+    assert sum(user.fields.values()) <= MOST_FIELDS
 
 
-async def _sign_in(newcomer: Newcomer, link: str) -> None:
-    page = newcomer.window.page
-    await newcomer.begin("open the link of the first start, set a password")
+async def _sign_in(user: CountingUser, link: str) -> None:
+    page = user.window.page
+    await user.begin("open the link of the first start, set a password")
     await page.goto(link)
-    await newcomer.type(page.get_by_label("New password"), PASSWORD)
-    await newcomer.press("Set the password")
+    await user.type(page.get_by_label("New password"), PASSWORD)
+    await user.press("Set the password")
     await page.get_by_role("heading", level=1, name="Home").wait_for()
 
 
-async def _create_a_user(newcomer: Newcomer, email: str) -> None:
-    page = newcomer.window.page
-    await newcomer.begin(f"create the user {email}")
+async def _create_a_user(user: CountingUser, email: str) -> None:
+    page = user.window.page
+    await user.begin(f"create the user {email}")
     if await page.get_by_role("heading", level=1, name="Users").count() == 0:
-        await newcomer.press("Users", "link")
-    await newcomer.press("Create a user")
+        await user.press("Users", "link")
+    await user.press("Create a user")
     dialog = page.get_by_role("dialog")
-    await newcomer.type(dialog.get_by_label("Email"), email)
-    await newcomer.type(dialog.get_by_label("Password"), PASSWORD)
-    await newcomer.click(dialog.get_by_role("button", name="Create user"))
+    await user.type(dialog.get_by_label("Email"), email)
+    await user.type(dialog.get_by_label("Password"), PASSWORD)
+    await user.click(dialog.get_by_role("button", name="Create user"))
     await expect(page.get_by_role("grid", name="Users").get_by_text(email)).to_be_visible()
 
 
-async def _create_a_table(newcomer: Newcomer, server: Platform) -> None:
-    page = newcomer.window.page
-    await newcomer.begin("create a table, look at its SQL, find its migration")
-    await newcomer.press("Tables", "link")
-    await newcomer.press("Create table")
+async def _create_a_table(user: CountingUser, server: Platform) -> None:
+    page = user.window.page
+    await user.begin("create a table, look at its SQL, find its migration")
+    await user.press("Tables", "link")
+    await user.press("Create table")
     dialog = page.get_by_role("dialog", name="Create a table")
-    await newcomer.type(dialog.get_by_label("Name", exact=True), "notes")
-    await newcomer.press("Add a column for the owner")
-    await newcomer.press("Add column")
-    await newcomer.type(dialog.get_by_label("Column name").last, "body")
-    await newcomer.press("Review SQL")
+    await user.type(dialog.get_by_label("Name", exact=True), "notes")
+    await user.press("Add a column for the owner")
+    await user.press("Add column")
+    await user.type(dialog.get_by_label("Column name").last, "body")
+    await user.press("Review SQL")
     await expect(dialog.get_by_role("region", name="SQL of the migration")).to_contain_text(
         'references "auth"."users"'
     )
-    await newcomer.press("Create table")
+    await user.press("Create table")
     await page.get_by_role("heading", level=1, name="notes").wait_for()
     [migration] = (server.data.parent / "supabase" / "migrations").iterdir()
     await expect(page.get_by_text(migration.name)).to_be_visible()
     assert "enable row level security" in migration.read_text()
 
 
-async def _add_rows(newcomer: Newcomer) -> None:
-    page = newcomer.window.page
+async def _add_rows(user: CountingUser) -> None:
+    page = user.window.page
     for name in ("Ada", "Grace"):
-        await newcomer.begin(f"insert a row of {name}")
-        await newcomer.press("Insert row")
+        await user.begin(f"insert a row of {name}")
+        await user.press("Insert row")
         dialog = page.get_by_role("dialog", name="Insert into notes")
-        await newcomer.press("Choose a row")
-        await newcomer.click(
+        await user.press("Choose a row")
+        await user.click(
             page.get_by_role("dialog", name="Choose a row of users").get_by_text(
                 f"{name.lower()}@example.com"
             )
         )
-        await newcomer.type(dialog.get_by_label("body"), f"{name}'s note")
-        await newcomer.click(dialog.get_by_role("button", name="Insert row"))
+        await user.type(dialog.get_by_label("body"), f"{name}'s note")
+        await user.click(dialog.get_by_role("button", name="Insert row"))
         await expect(page.get_by_role("gridcell", name=f"{name}'s note")).to_be_visible()
 
 
-async def _see_why_anon_sees_nothing(newcomer: Newcomer) -> None:
-    page = newcomer.window.page
-    await newcomer.begin("view as anon, ask why the rows are hidden")
-    await newcomer.click(page.get_by_role("button", name="View as"))
-    await newcomer.press("anon (no token)", "menuitem")
+async def _see_why_anon_sees_nothing(user: CountingUser) -> None:
+    page = user.window.page
+    await user.begin("view as anon, ask why the rows are hidden")
+    await user.click(page.get_by_role("button", name="View as"))
+    await user.press("anon (no token)", "menuitem")
     await expect(page.get_by_role("heading", name="anon sees no rows here")).to_be_visible()
-    await newcomer.press("Why are rows missing?")
+    await user.press("Why are rows missing?")
     dialog = page.get_by_role("dialog")
-    await newcomer.click(dialog.get_by_role("button", name="hidden").first)
+    await user.click(dialog.get_by_role("button", name="hidden").first)
     await expect(dialog.get_by_text("No policy applies to this caller and command.")).to_be_visible()
 
 
-async def _add_policies(newcomer: Newcomer) -> None:
-    page = newcomer.window.page
-    await newcomer.begin("add the policies of a template")
-    await newcomer.press("Policies of this table", "link")
-    await newcomer.press("From a template")
-    await newcomer.press("Show the SQL")
+async def _add_policies(user: CountingUser) -> None:
+    page = user.window.page
+    await user.begin("add the policies of a template")
+    await user.press("Policies of this table", "link")
+    await user.press("From a template")
+    await user.press("Show the SQL")
     dialog = page.get_by_role("dialog", name="Add the policy")
-    await newcomer.click(dialog.get_by_role("button", name="Apply and save"))
+    await user.click(dialog.get_by_role("button", name="Apply and save"))
     await expect(page.get_by_text("Owners delete their rows", exact=True).first).to_be_visible()
 
 
-async def _view_as_ada(newcomer: Newcomer) -> None:
-    page = newcomer.window.page
-    await newcomer.begin("view the rows as Ada")
-    await newcomer.press("Rows of this table", "link")
-    await newcomer.click(page.get_by_role("button", name="View as"))
-    await newcomer.press("a user…", "menuitem")
-    await newcomer.click(page.get_by_role("dialog").get_by_text("ada@example.com"))
+async def _view_as_ada(user: CountingUser) -> None:
+    page = user.window.page
+    await user.begin("view the rows as Ada")
+    await user.press("Rows of this table", "link")
+    await user.click(page.get_by_role("button", name="View as"))
+    await user.press("a user…", "menuitem")
+    await user.click(page.get_by_role("dialog").get_by_text("ada@example.com"))
     await expect(page.get_by_role("gridcell", name="Ada's note")).to_be_visible()
     await expect(page.get_by_role("gridcell", name="Grace's note")).to_have_count(0)
 

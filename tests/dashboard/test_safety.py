@@ -44,7 +44,7 @@ _FOREIGN = r"""
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedViews:
     """What is needed to open the views of planted things."""
 
     user: str
@@ -53,13 +53,13 @@ class Planted:
 
 
 @pytest.fixture(scope="module")
-def planted(server: Platform, owner: Administrator) -> Planted:
+def planted(server: Platform, owner: Administrator) -> PlantedViews:
     """The platform, filled."""
     plant_in_database(server)
     plant_in_storage(server)
     user = plant_a_user(server, owner)
     plant_an_email(owner)
-    return Planted(user, plant_in_logs(server, owner), plant_an_administrator(server))
+    return PlantedViews(user, plant_in_logs(server, owner), plant_an_administrator(server))
 
 
 @dataclass
@@ -97,7 +97,7 @@ class HostileViews:
 
 
 @pytest.fixture
-async def views(window: DashboardWindow, planted: Planted) -> HostileViews:
+async def views(window: DashboardWindow, planted: PlantedViews) -> HostileViews:
     """The owner's window."""
     hostile = HostileViews(window)
     hostile.watch()
@@ -131,7 +131,7 @@ async def test_cells_of_every_type_are_text(views: HostileViews) -> None:
     await views.check()
 
 
-async def test_users_files_and_emails_are_text(views: HostileViews, planted: Planted) -> None:
+async def test_users_files_and_emails_are_text(views: HostileViews, planted: PlantedViews) -> None:
     await views.open("users", IMAGE)
     await views.open(_at("users", planted.user), IMAGE)
     await views.open("storage", *PAYLOADS)
@@ -145,7 +145,9 @@ async def test_users_files_and_emails_are_text(views: HostileViews, planted: Pla
     await views.open("auth/emails?email=recovery")
 
 
-async def test_logs_and_errors_are_text(views: HostileViews, planted: Planted, owner: Administrator) -> None:
+async def test_logs_and_errors_are_text(
+    views: HostileViews, planted: PlantedViews, owner: Administrator
+) -> None:
     await views.open(_at("logs", area="functions"), *PAYLOADS[:2], LONG_START)
     await views.open(_at("logs", "request", planted.request), IMAGE)
     await views.open(_at("logs", text="data-planted"), IMAGE)
@@ -157,7 +159,7 @@ async def test_logs_and_errors_are_text(views: HostileViews, planted: Planted, o
 
 
 async def test_statements_sessions_and_findings_are_text(
-    views: HostileViews, server: Platform, planted: Planted
+    views: HostileViews, server: Platform, planted: PlantedViews
 ) -> None:
     named = server.values["DB_URL"]
     with psycopg.connect(named, application_name=IMAGE) as connection:

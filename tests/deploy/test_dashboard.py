@@ -15,8 +15,8 @@ _PREFIXED = re.compile(r'gauge\(\s*prefix \+ "([a-z_]+)"')
 
 def _metrics_of_the_code() -> set[str]:
     found: set[str] = set()
-    for wing in ("broker", "services", "workers"):
-        for path in (ROOT / wing).rglob("*.py"):
+    for package in ("broker", "services", "workers"):
+        for path in (ROOT / package).rglob("*.py"):
             text = path.read_text(encoding="utf-8")
             found |= set(re.findall(r'"(headwater_[a-z_]+)"', text))
             for prefix in _PREFIX.findall(text):
@@ -42,8 +42,8 @@ def test_kinds_of_the_dashboard_are_observations() -> None:
     asked = {kind for group in re.findall(r'kind=~\\"([A-Za-z|]+)\\"', text) for kind in group.split("|")}
     source = "".join(
         path.read_text(encoding="utf-8")
-        for wing in ("broker", "services", "workers")
-        for path in (ROOT / wing).rglob("*.py")
+        for package in ("broker", "services", "workers")
+        for path in (ROOT / package).rglob("*.py")
     )
 
     assert len(asked) > 30

@@ -29,7 +29,7 @@ def test_links_of_the_readme_lead_somewhere() -> None:
         assert (ROOT / link).exists(), link
 
 
-def test_the_map_has_every_folder_of_the_wings() -> None:
+def test_the_map_has_every_folder_of_the_packages() -> None:
     page = (ROOT / "docs" / "code-map.md").read_text(encoding="utf-8")
     folders = [
         f"{package}/{path.name}/"

@@ -28,7 +28,7 @@ _PATIENCE_S = 90.0
 
 
 @dataclass(slots=True)
-class Tally:
+class ClientCounts:
     """What the clients did, by kind, and what was not answered as it should be."""
 
     done: Counter[str] = field(default_factory=Counter)
@@ -42,7 +42,7 @@ class SoakClients:
     place: CampaignPlatform
     session: aiohttp.ClientSession
     owner: RemoteAdministrator
-    tally: Tally = field(default_factory=Tally)
+    tally: ClientCounts = field(default_factory=ClientCounts)
 
     async def ask(
         self,

@@ -36,7 +36,7 @@ alter publication supabase_realtime add table public.measured;
 
 
 @dataclass
-class Place:
+class SmallDiskPlatform:
     """A platform on a small disk."""
 
     disk: SmallDisk
@@ -52,7 +52,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
+def place() -> Iterator[SmallDiskPlatform]:
     with small_disk(_MEGABYTES) as disk:
         project, data, port = disk.path / "project", disk.path / "data", free_port()
         project.mkdir()
@@ -64,7 +64,7 @@ def place() -> Iterator[Place]:
             running_platform = Platform(data, port, 0, values)
             running_platform.psql(_TABLE)
             running_platform.wait_for_catalog("measured")
-            yield Place(disk, running_platform)
+            yield SmallDiskPlatform(disk, running_platform)
         finally:
             disk.free()
             headwater("stop", "--data", str(data))
@@ -127,13 +127,13 @@ async def _value(holds: Callable[[], Any]) -> Any:
     return await value if asyncio.iscoroutine(value) else value
 
 
-async def _ready(client: aiohttp.ClientSession, place: Place) -> dict[str, str]:
+async def _ready(client: aiohttp.ClientSession, place: SmallDiskPlatform) -> dict[str, str]:
     async with client.get(f"{place.running_platform.url}/health/ready") as answer:
         told = await answer.json()
     return {"status": str(answer.status), **told["parts"]}
 
 
-async def _write(client: aiohttp.ClientSession, place: Place, note: str, rows: int = 1) -> int:
+async def _write(client: aiohttp.ClientSession, place: SmallDiskPlatform, note: str, rows: int = 1) -> int:
     """Insert rows; note those that were acknowledged and return the status."""
     url = f"{place.running_platform.url}/rest/v1/measured?select=id"
     headers = {**place.service, "Prefer": "return=representation"}
@@ -144,7 +144,7 @@ async def _write(client: aiohttp.ClientSession, place: Place, note: str, rows: i
 
 
 async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
-    place: Place, client: aiohttp.ClientSession
+    place: SmallDiskPlatform, client: aiohttp.ClientSession
 ) -> None:
     changes = Changes(place.running_platform)
     following = asyncio.create_task(changes.run())
@@ -179,7 +179,7 @@ async def test_row_changes_go_on_by_themselves_when_a_full_disk_has_room_again(
 
 
 async def test_mails_are_refused_at_once_with_the_reason_and_taken_when_there_is_room(
-    place: Place, client: aiohttp.ClientSession
+    place: SmallDiskPlatform, client: aiohttp.ClientSession
 ) -> None:
     await _until(lambda: _is_ready(client, place), "the platform is not ready")
     assert (await _request_code(client, place))[0] == 200
@@ -197,7 +197,9 @@ async def test_mails_are_refused_at_once_with_the_reason_and_taken_when_there_is
     assert took_s < _ANSWERED_S
 
 
-async def _request_code(client: aiohttp.ClientSession, place: Place) -> tuple[int, dict[str, Any], float]:
+async def _request_code(
+    client: aiohttp.ClientSession, place: SmallDiskPlatform
+) -> tuple[int, dict[str, Any], float]:
     """Request a code by mail for an address that is new, so that no limit of mails to one address counts."""
     began = time.monotonic()
     url, address = f"{place.running_platform.url}/auth/v1/otp", f"{uuid.uuid4().hex}@example.com"
@@ -205,22 +207,22 @@ async def _request_code(client: aiohttp.ClientSession, place: Place) -> tuple[in
         return answer.status, await answer.json(), time.monotonic() - began
 
 
-async def _taken(client: aiohttp.ClientSession, place: Place) -> bool:
+async def _taken(client: aiohttp.ClientSession, place: SmallDiskPlatform) -> bool:
     return (await _request_code(client, place))[0] == 200
 
 
-async def _faulty(client: aiohttp.ClientSession, place: Place, part: str) -> bool:
+async def _faulty(client: aiohttp.ClientSession, place: SmallDiskPlatform, part: str) -> bool:
     states = await _ready(client, place)
     return states["status"] == "503" and "does not store" in states.get(part, "")
 
 
-async def _is_ready(client: aiohttp.ClientSession, place: Place) -> bool:
+async def _is_ready(client: aiohttp.ClientSession, place: SmallDiskPlatform) -> bool:
     return (await _ready(client, place))["status"] == "200"
 
 
-async def _written(client: aiohttp.ClientSession, place: Place, note: str) -> bool:
+async def _written(client: aiohttp.ClientSession, place: SmallDiskPlatform, note: str) -> bool:
     return await _write(client, place, note) == 201
 
 
-def _supervised(place: Place, words: str) -> bool:
+def _supervised(place: SmallDiskPlatform, words: str) -> bool:
     return words in (Path(place.running_platform.data) / "logs" / "supervisor.log").read_text()

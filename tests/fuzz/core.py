@@ -105,7 +105,7 @@ class Figures:
         return self.cases * 60 / max(self.seconds, 0.001)
 
 
-class Found(AssertionError):
+class DefectsFound(AssertionError):
     """Cases that show defects; its text holds seed and cases."""
 
 
@@ -170,14 +170,14 @@ def run(target: Target, budget: Budget) -> Figures:
     figures = Figures()
     for path in sorted((CORPUS / target.name).glob("*")):
         if (finding := _tried(target, path.read_bytes())) is not None:
-            raise Found(f"{path.relative_to(ROOT)} shows its defect again\n{finding.text}")
+            raise DefectsFound(f"{path.relative_to(ROOT)} shows its defect again\n{finding.text}")
     _search(target, budget, figures)
     print(
         f"\n{target.name}: {figures.cases} cases in {figures.seconds:.1f} s ({figures.a_minute:.0f} a minute), "
         f"{figures.lines} lines reached, pool of {figures.pool}, {len(figures.findings)} findings, seed {budget.seed}"
     )
     if figures.findings:
-        raise Found("\n\n".join(_report(target, budget, finding) for finding in figures.findings))
+        raise DefectsFound("\n\n".join(_report(target, budget, finding) for finding in figures.findings))
     return figures
 
 

@@ -33,7 +33,7 @@ _LOGS = ("log", "observe", "warning", "debug", "info")
 def python_faults(source: str) -> list[Fault]:
     """Return the faults that can be made inside the functions of a module."""
     tree = ast.parse(source)
-    places = _Places(source)
+    places = _TextOffsets(source)
     return [
         fault
         for function in ast.walk(tree)
@@ -43,7 +43,7 @@ def python_faults(source: str) -> list[Fault]:
     ]
 
 
-class _Places:
+class _TextOffsets:
     """Offsets in a text, of positions that `ast` gives in UTF-8 octets of a line."""
 
     def __init__(self, source: str) -> None:
@@ -76,7 +76,7 @@ def _body_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.A
         waiting.extend(ast.iter_child_nodes(node))
 
 
-def _faults_of(node: ast.AST, places: _Places) -> Iterator[Fault]:
+def _faults_of(node: ast.AST, places: _TextOffsets) -> Iterator[Fault]:
     def replaced(kind: str, old: ast.expr | ast.stmt, text: str) -> Fault:
         return Fault(kind, places.start(old), places.end(old), text)
 

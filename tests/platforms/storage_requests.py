@@ -34,7 +34,7 @@ class Storehouse:
     database: asyncpg.Connection
     client: aiohttp.ClientSession
     headers: dict[str, str] = field(repr=False)
-    begun: list["Slow"] = field(default_factory=list)
+    begun: list["SlowUpload"] = field(default_factory=list)
 
     def url(self, path: str) -> str:
         """Give the address of something in the storage."""
@@ -77,7 +77,7 @@ class Storehouse:
         async with self.client.post(self.url(f"object/{key}"), data=data, headers=headers) as answer:
             return answer.status, await answer.json()
 
-    async def begin(self, key: str, length: int, **headers: str) -> "Slow":
+    async def begin(self, key: str, length: int, **headers: str) -> "SlowUpload":
         """Begin an upload whose body the test sends by hand."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.platform.port)
         told = {
@@ -90,7 +90,7 @@ class Storehouse:
         lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
         writer.write(f"POST /storage/v1/object/{key} HTTP/1.1\r\n{lines}\r\n".encode())
         await writer.drain()
-        self.begun.append(Slow(reader, writer))
+        self.begun.append(SlowUpload(reader, writer))
         return self.begun[-1]
 
     async def quiet(self) -> None:
@@ -115,7 +115,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Slow:
+class SlowUpload:
     """A connection with an upload on it."""
 
     reader: asyncio.StreamReader

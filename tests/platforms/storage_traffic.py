@@ -46,7 +46,7 @@ def content(number: int) -> bytes:
 
 
 @dataclass(slots=True)
-class Known:
+class AcknowledgedObjects:
     """What the clients were told. A key has its bucket before it; a content is its number."""
 
     held: dict[str, int] = field(default_factory=dict)
@@ -65,7 +65,9 @@ class Known:
 class Client:
     """One client. It ends when it is told to."""
 
-    def __init__(self, platform: Platform, name: str, known: Known, numbers: "asyncio.Queue[int]") -> None:
+    def __init__(
+        self, platform: Platform, name: str, known: AcknowledgedObjects, numbers: "asyncio.Queue[int]"
+    ) -> None:
         self._url, self._name, self._known = f"{platform.url}/storage/v1", name, known
         key = platform.values["SERVICE_ROLE_KEY"]
         self._headers = {"apikey": key, "Authorization": f"Bearer {key}"}
@@ -174,9 +176,9 @@ class Client:
 
 
 @asynccontextmanager
-async def traffic(platform: Platform, name: str, clients: int = 6) -> AsyncIterator[Known]:
+async def traffic(platform: Platform, name: str, clients: int = 6) -> AsyncIterator[AcknowledgedObjects]:
     """Have clients work while a block runs; then they end, and what they know is whole."""
-    known, stop = Known(), asyncio.Event()
+    known, stop = AcknowledgedObjects(), asyncio.Event()
     numbers: asyncio.Queue[int] = asyncio.Queue()
     for number in range(100_000):
         numbers.put_nowait(number)
@@ -189,7 +191,7 @@ async def traffic(platform: Platform, name: str, clients: int = 6) -> AsyncItera
             stop.set()
 
 
-async def more_done(known: Known, count: int) -> None:
+async def more_done(known: AcknowledgedObjects, count: int) -> None:
     """Wait until so many further things were done."""
     wanted, deadline = known.done + count, time.monotonic() + PATIENCE_S
     while known.done < wanted:
@@ -208,7 +210,7 @@ async def make_buckets(platform: Platform) -> None:
 
 
 @dataclass(slots=True)
-class Left:
+class RemainingObjects:
     """What is there when all is swept: versions by their names."""
 
     rows: set[str]
@@ -219,7 +221,7 @@ class Left:
     """How many blobs without a row the sweep found."""
 
 
-async def swept(platform: Platform, own: Storage | None = None) -> Left:
+async def swept(platform: Platform, own: Storage | None = None) -> RemainingObjects:
     """Wait until nothing is under way, sweep without grace, and give what is left. `own` says where the bytes lie."""
     database_url = platform.login_url(LOGIN)
     blobs = BlobStore.open(own or Storage(), platform.data)
@@ -236,7 +238,7 @@ async def swept(platform: Platform, own: Storage | None = None) -> Left:
         orphans = OrphanSweep(pool, blobs, age_s=-60)
         count = await orphans.sweep() + await orphans.sweep()
         rows = {row["version"] for row in await admin.fetch("select version from storage.objects")}
-        return Left(
+        return RemainingObjects(
             rows,
             {str(each) for each in await _versions(blobs, OBJECTS)},
             {str(each) for each in await _versions(blobs, TRANSFORMS)},
@@ -253,7 +255,7 @@ async def _versions(blobs: BlobStore, folder: BlobFolder) -> list[object]:
     return [each.place.version async for each in blobs.list(folder)]
 
 
-async def differences(platform: Platform, known: Known) -> list[str]:
+async def differences(platform: Platform, known: AcknowledgedObjects) -> list[str]:
     """Compare what is served with what clients know; give every difference in words."""
     key = platform.values["SERVICE_ROLE_KEY"]
     headers = {"apikey": key, "Authorization": f"Bearer {key}"}

@@ -134,7 +134,7 @@ def test_what_is_not_honoured_is_one_line_that_names_the_sections(whole):
     assert "`headwater start -v`" in line
 
 
-def test_rows_files_and_letters_are_served(whole):
+def test_rows_files_and_emails_are_served(whole):
     running_platform, _ = whole
     rows = json.loads(ask(running_platform, "/rest/v1/short?select=id&order=id"))
     file = ask(running_platform, "/storage/v1/object/public/images/logo.png")

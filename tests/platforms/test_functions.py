@@ -144,7 +144,7 @@ async def test_what_is_no_token_is_refused_in_the_words_of_the_reference(
             assert answer.headers["access-control-allow-origin"] == "*"
 
 
-async def test_preflights_are_the_functions_own_or_the_doors(http: aiohttp.ClientSession) -> None:
+async def test_preflights_are_answered_by_the_function_or_by_the_gateway(http: aiohttp.ClientSession) -> None:
     asked = {
         "Origin": "https://a.example",
         "Access-Control-Request-Method": "POST",
@@ -153,9 +153,9 @@ async def test_preflights_are_the_functions_own_or_the_doors(http: aiohttp.Clien
     async with http.options("functions/v1/cors", headers=asked) as own:
         assert own.headers.getall("access-control-allow-origin") == ["https://mine.example"]
         assert own.headers["access-control-allow-headers"] == "x-mine"
-    async with http.options("functions/v1/missing", headers=asked) as doors:
-        assert doors.status == 200
-        assert "x-own" in doors.headers["access-control-allow-headers"]
+    async with http.options("functions/v1/missing", headers=asked) as by_gateway:
+        assert by_gateway.status == 200
+        assert "x-own" in by_gateway.headers["access-control-allow-headers"]
     async with http.post("functions/v1/missing", headers={"Origin": "https://a.example"}) as missing:
         assert missing.status == 404
         assert missing.headers["access-control-allow-origin"] == "*"
@@ -231,7 +231,7 @@ async def test_the_settings_of_the_project_hold(served: Platform, http: aiohttp.
     assert not [value for value in SECRET.values() if value.encode() in logs]
 
 
-async def test_events_come_through_the_door_one_by_one(http: aiohttp.ClientSession) -> None:
+async def test_events_come_through_the_gateway_one_by_one(http: aiohttp.ClientSession) -> None:
     async with asyncio.timeout(30), http.get("functions/v1/events") as answer:
         assert answer.content_type == "text/event-stream"
         assert await answer.content.readuntil(b"\n\n") == b"data: 1\n\n"

@@ -17,16 +17,17 @@ from broker.jetstream.streams import ensure_stream, stream_state
 from broker.nats.connection import NatsConnection
 from broker.requests.handler import RequestBody
 from broker.requests.serve import serve
+from broker.subject_rights import EDGE_USER, PROCESS_USERS
 from broker.subjects import EMAILS, EMAILS_STREAM
 from schemas.errors import Unavailable
 from schemas.events import QueuedEmail
 from schemas.http import Request, Response
 from services.supervisor.deployment import ServerAddresses, nats_secrets
 from tests.broker.server import NatsServer, free_port, running_server
-from tests.services.gateway.door import Door, running_door
+from tests.services.gateway.running_gateway import RunningGateway, running_gateway
 
 PAGE = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text()
-PASSWORDS = {user: f"{user}-secret" for user in ("door", "pool", "changes")}
+PASSWORDS = {user: f"{user}-secret" for user in PROCESS_USERS}
 pytestmark = [pytest.mark.process_group("regions")]
 
 
@@ -36,7 +37,7 @@ class Region:
 
     name: str
     servers: list[NatsServer]
-    door: Door | None = None
+    gateway: RunningGateway | None = None
 
     def url_of(self, user: str) -> str:
         return ",".join(server.url_of(user, PASSWORDS[user]) for server in self.servers)
@@ -55,8 +56,8 @@ class Region:
 
     async def answered_by(self) -> str:
         """Send a request to the edge of this region; return the region that answered, or the status of a failure."""
-        assert self.door is not None
-        reply = await self.door.ask("GET", "/rest/v1/items")
+        assert self.gateway is not None
+        reply = await self.gateway.ask("GET", "/rest/v1/items")
         return reply.body.decode() if reply.status == 200 else str(reply.status)
 
     async def until_answered_by(self, name: str) -> None:
@@ -108,7 +109,7 @@ async def two_regions() -> AsyncIterator[tuple[Region, Region]]:
             ]
             regions.append(Region(name, servers))
         for region in regions:
-            region.door = await stack.enter_async_context(running_door(region.url_of("door")))
+            region.gateway = await stack.enter_async_context(running_gateway(region.url_of(EDGE_USER)))
         yield regions[0], regions[1]
 
 

@@ -204,10 +204,10 @@ async def test_a_body_that_drips_is_timed_out_and_gone(store: Storehouse, is_for
     assert store.blobs() == await store.rows()
 
 
-# --- Reading through the door ------------------------------------------------------------------------------------
+# --- Reading through the gateway ---------------------------------------------------------------------------------
 
 
-async def test_ranges_and_conditions_go_through_the_door(store: Storehouse) -> None:
+async def test_ranges_and_conditions_go_through_the_gateway(store: Storehouse) -> None:
     words = b"0123456789" * 20_000
     await store.upload("open/ranges", words)
     whole = await store.get("object/public/open/ranges")
@@ -235,7 +235,7 @@ async def test_ranges_and_conditions_go_through_the_door(store: Storehouse) -> N
     assert kept == [304] * 4
 
 
-async def test_conditions_of_writes_hold_at_the_door_and_leave_no_bytes(store: Storehouse) -> None:
+async def test_conditions_of_writes_apply_at_the_gateway_and_leave_no_bytes(store: Storehouse) -> None:
     status, _ = await store.upload("open/conditional", b"first")
     tag = f'"{hashlib.md5(b"first").hexdigest()}"'
     blobs = store.blobs()

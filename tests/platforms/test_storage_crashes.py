@@ -15,7 +15,14 @@ import pytest
 from tests.platform import Platform, platform
 from tests.platforms.conftest import pid_of
 from tests.platforms.image_traffic import REFUSED, RIGHT, client, more_rendered
-from tests.platforms.storage_traffic import Known, differences, make_buckets, more_done, swept, traffic
+from tests.platforms.storage_traffic import (
+    AcknowledgedObjects,
+    differences,
+    make_buckets,
+    more_done,
+    swept,
+    traffic,
+)
 
 pytestmark = [pytest.mark.process_group("storage-crashes"), pytest.mark.timeout(240)]
 
@@ -77,7 +84,7 @@ async def test_a_killed_images_pool_gives_no_half_picture_and_leaves_none(runnin
     assert left.staging == []
 
 
-async def _is_whole(running_platform: Platform, known: Known) -> None:
+async def _is_whole(running_platform: Platform, known: AcknowledgedObjects) -> None:
     left = await swept(running_platform)
     wrong = await differences(running_platform, known)
     print(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.collector import Collector, Seen, collecting
+from tests.collector import Collector, ReceivedSpan, collecting
 from tests.platform import Platform, platform
 
 pytestmark = [pytest.mark.process_group("traces"), pytest.mark.timeout(120)]
@@ -108,17 +108,17 @@ def _ask(one: Platform, method: str, path: str, body: object = None, **headers: 
         return json.loads(text) if text else {}
 
 
-def _connected(spans: list[Seen], root: str) -> bool:
+def _connected(spans: list[ReceivedSpan], root: str) -> bool:
     """Tell whether every span has its parent among them, but the one below `root`."""
     ids = {each.id for each in spans}
     tops = [each for each in spans if each.parent not in ids]
     return len(tops) == 1 and tops[0].parent == root
 
 
-def _whole(collector: Collector, trace: str, pool: str) -> list[Seen]:
+def _whole(collector: Collector, trace: str, pool: str) -> list[ReceivedSpan]:
     """Wait until both processes have sent their spans of a trace, each in one piece, and give them."""
 
-    def has_come(spans: list[Seen]) -> bool:
+    def has_come(spans: list[ReceivedSpan]) -> bool:
         mine = [each for each in spans if each.trace == trace]
         return {PARENT} <= {each.parent for each in mine} and f"answer {pool}" in {each.name for each in mine}
 

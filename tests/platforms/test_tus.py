@@ -1,4 +1,4 @@
-"""Resumable uploads through the door of a whole platform: what arrived is kept, whoever dies, and nothing else is."""
+"""Resumable uploads through the gateway of a whole platform: what arrived is stored, whichever process dies, and nothing else is."""
 
 import asyncio
 import base64
@@ -16,7 +16,7 @@ from tests.platforms.storage_requests import (
     LIMIT,
     PATIENCE_S,
     SETTINGS,
-    Slow,
+    SlowUpload,
     Storehouse,
     open_storehouse,
     until,
@@ -59,7 +59,7 @@ async def read(tus: Tus, key: str) -> bytes:
 # --- The protocol ------------------------------------------------------------------------------------------------
 
 
-async def test_an_upload_goes_through_the_door_in_pieces(tus: Tus) -> None:
+async def test_an_upload_goes_through_the_gateway_in_pieces(tus: Tus) -> None:
     data = os.urandom(3 * MIB)
 
     begun = await tus.create("open/pieces/\u00e9t\u00e9.bin", len(data))
@@ -211,7 +211,7 @@ async def test_a_body_that_ends_early_keeps_every_byte_that_arrived(tus: Tus) ->
     assert await read(tus, "open/broken") == data
 
 
-async def _left(slow: Slow) -> None:
+async def _left(slow: SlowUpload) -> None:
     """Wait until the other side has left, with or without a word."""
     async with asyncio.timeout(PATIENCE_S):
         with contextlib.suppress(ConnectionError):

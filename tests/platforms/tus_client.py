@@ -5,15 +5,15 @@ import base64
 import io
 from dataclasses import dataclass
 
-from tests.platforms.storage_requests import Slow, Storehouse
+from tests.platforms.storage_requests import SlowUpload, Storehouse
 
 BODY = "application/offset+octet-stream"
 VERSION = {"Tus-Resumable": "1.0.0"}
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """An answer of the door."""
+class TusResponse:
+    """A response of the gateway."""
 
     status: int
     headers: dict[str, str]
@@ -27,16 +27,16 @@ class Tus:
 
     store: Storehouse
 
-    async def ask(self, method: str, url: str, data: object = None, **headers: str) -> Heard:
+    async def ask(self, method: str, url: str, data: object = None, **headers: str) -> TusResponse:
         """Ask anything; `_` stands for `-` in the names of headers."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {**VERSION, **named}
         body = io.BytesIO(data) if isinstance(data, bytes) else data
         async with self.store.client.request(method, url, data=body, headers=sent) as answer:
             told = {name.lower(): value for name, value in answer.headers.items()}
-            return Heard(answer.status, told, await answer.text())
+            return TusResponse(answer.status, told, await answer.text())
 
-    async def create(self, key: str, length: int | None, data: object = None, **headers: str) -> Heard:
+    async def create(self, key: str, length: int | None, data: object = None, **headers: str) -> TusResponse:
         """Begin an upload. `key` has the bucket before it."""
         bucket, _, name = key.partition("/")
         size = {"Upload_Defer_Length": "1"} if length is None else {"Upload_Length": str(length)}
@@ -51,7 +51,7 @@ class Tus:
         assert heard.status == 201, heard
         return heard.headers["location"]
 
-    async def patch(self, url: str, offset: int, data: object, **headers: str) -> Heard:
+    async def patch(self, url: str, offset: int, data: object, **headers: str) -> TusResponse:
         """Send a piece."""
         return await self.ask(
             "PATCH", url, data, **{"Upload_Offset": str(offset), "Content_Type": BODY, **headers}
@@ -63,7 +63,7 @@ class Tus:
         assert heard.status == 200, heard
         return int(heard.headers["upload-offset"])
 
-    async def slow(self, url: str, offset: int, length: int) -> Slow:
+    async def slow(self, url: str, offset: int, length: int) -> SlowUpload:
         """Begin a piece whose body the test sends by hand."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.store.platform.port)
         path = "/storage/v1" + url.partition("/storage/v1")[2]
@@ -74,7 +74,7 @@ class Tus:
         lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
         writer.write(f"PATCH {path} HTTP/1.1\r\n{lines}\r\n".encode())
         await writer.drain()
-        self.store.begun.append(Slow(reader, writer))
+        self.store.begun.append(SlowUpload(reader, writer))
         return self.store.begun[-1]
 
     def on_disk(self, url: str) -> int:

@@ -293,7 +293,7 @@ REASONS: dict[str, dict[str, str]] = {
     "workers/database/sessions/passwords.py": {
         "int(iterations)": DATABASE,
     },
-    "workers/database/sessions/superuser.py": {
+    "workers/database/sessions/throwaway_logins.py": {
         "int(login.rpartition('_')[2][:8], 16)": OWN,
     },
     "workers/functions/deployments/store.py": {

@@ -25,8 +25,8 @@ from services.app import build_authenticator
 from services.gateway.requests.routes import GatewayRoute, route_of
 from services.listening import request_wait_s
 from tests.broker.server import NatsServer, free_port, running_server
-from tests.services.gateway.door import KEYS, Watched, fresh_id, running_door, start
 from tests.services.gateway.pool import Pool, running_pool
+from tests.services.gateway.running_gateway import KEYS, ObservedProcess, fresh_id, running_gateway, start
 from tests.services.gateway.wire import connected, head_of
 
 ROOT = Path(__file__).parents[2]
@@ -52,46 +52,46 @@ async def pool(nats: NatsServer) -> AsyncIterator[Pool]:
 
 async def test_a_leaving_edge_says_so_and_answers_for_a_while(nats: NatsServer, pool: Pool) -> None:
     del pool
-    async with running_door(nats.url, Gateway(drain_delay=2.0)) as door:
-        door.process.stop("the test says so")
-        ready = await door.ask("GET", "/health/ready")
+    async with running_gateway(nats.url, Gateway(drain_delay=2.0)) as gateway:
+        gateway.process.stop("the test says so")
+        ready = await gateway.ask("GET", "/health/ready")
         while ready.status != 503:
-            ready = await door.ask("GET", "/health/ready")
-        alive = await door.ask("GET", "/health/live")
-        asked = await door.ask("GET", "/rest/v1/echo")
+            ready = await gateway.ask("GET", "/health/ready")
+        alive = await gateway.ask("GET", "/health/live")
+        asked = await gateway.ask("GET", "/rest/v1/echo")
 
         assert b"leaving" in ready.body
         assert alive.status == asked.status == 200
         assert alive.header("connection") == asked.header("connection") == "close"
-        assert await door.ended() == OK
+        assert await gateway.ended() == OK
 
 
 async def test_a_request_in_flight_is_answered_before_the_end(nats: NatsServer, pool: Pool) -> None:
     id = fresh_id()
-    async with running_door(nats.url) as door, door.connect() as wire:
+    async with running_gateway(nats.url) as gateway, gateway.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
         await asyncio.wait_for(pool.arrived[id].wait(), 60)
-        door.process.stop("the test says so")
-        await closed(door.port)
+        gateway.process.stop("the test says so")
+        await closed(gateway.port)
         pool.let_go[id].set()
 
         assert (await wire.reply()).status == 200
         assert await wire.rest() == b""
-        assert await door.ended() == OK
+        assert await gateway.ended() == OK
 
 
 async def test_a_long_answer_in_flight_is_sent_to_its_end(nats: NatsServer, pool: Pool) -> None:
     id = fresh_id()
-    async with running_door(nats.url) as door, door.connect() as wire:
+    async with running_gateway(nats.url) as gateway, gateway.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/drip", [KEY, ("X-Request-Id", id)]))
         await wire.head()
         await wire.piece()
-        door.process.stop("the test says so")
-        await closed(door.port)
+        gateway.process.stop("the test says so")
+        await closed(gateway.port)
         pool.let_go[id].set()
 
         assert (await wire.piece(), await wire.piece()) == (b"last", b"")
-        assert await door.ended() == OK
+        assert await gateway.ended() == OK
 
 
 async def test_a_connection_that_was_just_accepted_is_answered_before_the_end(
@@ -99,7 +99,7 @@ async def test_a_connection_that_was_just_accepted_is_answered_before_the_end(
 ) -> None:
     del pool
     monkeypatch.setattr("services.listening._FIRST_HEAD_S", 60.0)  # the client may be slow here
-    async with running_door(nats.url, drain_timeout=100.0) as edge, edge.connect() as wire:
+    async with running_gateway(nats.url, drain_timeout=100.0) as edge, edge.connect() as wire:
         await edge.ask("GET", "/health/live")  # connections are accepted in their order
         edge.process.stop("the test ends it")
         await closed(edge.port)
@@ -112,26 +112,26 @@ async def test_a_connection_that_was_just_accepted_is_answered_before_the_end(
 
 async def test_connections_at_rest_do_not_hinder_the_end(nats: NatsServer, pool: Pool) -> None:
     async with (
-        running_door(nats.url, drain_timeout=100.0) as door,  # `ended` gives up long before that
-        door.connect() as used,
-        door.connect() as fresh,
+        running_gateway(nats.url, drain_timeout=100.0) as gateway,  # `ended` gives up long before that
+        gateway.connect() as used,
+        gateway.connect() as fresh,
     ):
         await used.send(head_of("GET", "/rest/v1/items", [KEY]))
         await used.reply()
-        door.process.stop("the test says so")
+        gateway.process.stop("the test says so")
 
-        assert await door.ended() == OK
+        assert await gateway.ended() == OK
         assert (await used.rest(), await fresh.rest()) == (b"", b"")
 
 
 async def test_a_request_that_takes_too_long_is_given_up_at_the_end(nats: NatsServer, pool: Pool) -> None:
     id = fresh_id()
-    async with running_door(nats.url, drain_timeout=4.0) as door, door.connect() as wire:
+    async with running_gateway(nats.url, drain_timeout=4.0) as gateway, gateway.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/hang", [KEY, ("X-Request-Id", id)]))
         await asyncio.wait_for(pool.arrived[id].wait(), 60)
-        door.process.stop("the test says so")
+        gateway.process.stop("the test says so")
 
-        assert await door.ended() == OK
+        assert await gateway.ended() == OK
         assert await wire.rest() == b""
         await asyncio.wait_for(pool.cancelled[id].wait(), 60)
 
@@ -224,7 +224,7 @@ def test_later_steps_of_the_drain_have_time(drain_s: float, wait_s: float) -> No
 
 async def run(settings: Settings) -> int:
     """Run the edges until they end by themselves; give the exit code."""
-    process = Watched(settings)
+    process = ObservedProcess(settings)
     running = start(process)
     try:
         return await asyncio.wait_for(asyncio.shield(running), 60)

@@ -32,12 +32,14 @@ from tests.broker.server import NatsServer, running_server
 from tests.workers.database.connections import Database, until, value, work
 from tests.workers.database.introspection_fixtures import fresh_database
 from tests.workers.database.own_server import OwnServer
+from workers import observed_pool
 from workers import resources as module
 from workers.database.connection_pool.open_connections import PoolTimes
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.database.errors import Disconnected
 from workers.database.schema_cache.cache import SchemaCache
-from workers.resources import ConnectionDropped, ConnectionLost, Resources, open_resources, run_pools
+from workers.observed_pool import ConnectionDropped, ConnectionLost, PoolObserver
+from workers.resources import Resources, open_resources, run_pools
 from workers.settings.live_settings import LiveSettings
 
 POOL = Subject("resources.request", "resources")
@@ -62,7 +64,8 @@ async def database(server: OwnServer) -> AsyncIterator[str]:
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Struct]:
     """What is observed by the resources, the pool's and the schema cache's events included."""
     observed: list[Struct] = []
-    monkeypatch.setattr(module, "observe", observed.append)
+    for observing in (module, observed_pool):
+        monkeypatch.setattr(observing, "observe", observed.append)
     return observed
 
 
@@ -335,8 +338,8 @@ async def test_a_lost_database_is_observed_and_told_as_health_and_so_is_its_retu
 
     assert not {ConnectionLost, DatabaseLost, DatabaseBack} & {*before}
     lost = [each for each in seen if isinstance(each, ConnectionLost)]
-    assert len(lost) == 1
-    assert "terminating connection" in lost[0].reason
+    assert lost  # one for each connection that was open: a slow read may have opened another one
+    assert all("terminating connection" in each.reason for each in lost)
     reasons = " ".join(each.reason for each in seen if isinstance(each, DatabaseLost))
     assert "not currently accepting connections" in reasons
     assert "tester:" not in f"{seen}"
@@ -374,9 +377,7 @@ async def test_a_connection_that_breaks_while_others_can_be_made_is_observed(
 
 
 async def test_a_connection_that_does_not_settle_is_observed(database: str, seen: list[Struct]) -> None:
-    pool = await ConnectionPool.open(
-        database, 1, times=PoolTimes(settle=0.1), on_event=module._PoolObserver()
-    )
+    pool = await ConnectionPool.open(database, 1, times=PoolTimes(settle=0.1), on_event=PoolObserver())
     try:
         process_id = int(await value(pool, "select pg_backend_pid()", role="tester") or 0)
         sleeping = asyncio.ensure_future(pool.run(work("select pg_sleep(60)", role="tester")))

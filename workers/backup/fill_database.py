@@ -29,7 +29,8 @@ from workers.backup.manifest import DATABASE, ROLES, BackupError, BackupManifest
 from workers.backup.postgres_tools import list_entries, run_tool, script_for
 from workers.backup.save import STATEMENTS
 from workers.database.migrations.migrate import migrate, read_migrations
-from workers.database.sessions.superuser import login_as, login_url_as, superuser_options
+from workers.database.sessions.superuser import superuser_options
+from workers.database.sessions.throwaway_logins import login_as, login_url_as
 from workers.project.project_connection import OWNER, open_as_superuser
 from workers.project.sql_splitter import split
 from workers.sql import compose

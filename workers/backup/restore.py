@@ -24,7 +24,7 @@ from workers.backup.manifest import DATABASE, BackupError, BackupManifest, read_
 from workers.backup.postgres_tools import extensions_in, list_entries
 from workers.backup.save import STATEMENTS
 from workers.database.migrations.migrate import migrate, read_migrations
-from workers.database.sessions.superuser import login_as
+from workers.database.sessions.throwaway_logins import login_as
 from workers.project.carried_rows import carry_rows
 from workers.project.project_connection import OWNER, open_as_superuser
 from workers.project.replace_database import recover, replace_beside

@@ -35,7 +35,8 @@ from workers.backup.manifest import (
     write_safely,
 )
 from workers.backup.postgres_tools import run_tool
-from workers.database.sessions.superuser import login_as, superuser_options
+from workers.database.sessions.superuser import superuser_options
+from workers.database.sessions.throwaway_logins import login_as
 from workers.project.project_connection import OWNER, open_as_superuser
 from workers.sql.files import read_statements
 

@@ -9,7 +9,7 @@ import asyncpg
 
 from schemas.branches import CheckedDatabase, CountedRows
 from workers.branches.prepare_copy import EMPTIED
-from workers.database.sessions.superuser import login_as
+from workers.database.sessions.throwaway_logins import login_as
 from workers.project.project_connection import OWNER, open_as_superuser
 from workers.sql.files import read_statements
 

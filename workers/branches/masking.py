@@ -18,7 +18,7 @@ import asyncpg
 from schemas.branch_masks import InvalidMask, MaskRule, read_rules
 from schemas.branches import Masking
 from workers.branches.errors import BranchRejected
-from workers.database.sessions.superuser import login_as
+from workers.database.sessions.throwaway_logins import login_as
 from workers.project.project_connection import OWNER
 from workers.sql.compose import Sql, concat, ident, join, literal, qualified, raw, render
 from workers.sql.files import read_statements

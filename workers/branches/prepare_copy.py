@@ -4,7 +4,7 @@ Emptied: sessions and everything with which one could begin (refresh tokens, cod
 audit, key pairs of S3, uploads in progress, events that wait, secrets of the vault, secrets of custom providers, subscriptions. Sealed anew with
 the branch's key: secrets of authenticator apps, and the stored settings that a branch takes over. Users keep their passwords.
 
-Rows of tables on which a tenant can create triggers are deleted in a session of the tables' owner (workers/database/sessions/superuser.py).
+Rows of tables on which a tenant can create triggers are deleted in a session of the tables' owner (workers/database/sessions/throwaway_logins.py).
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from workers.auth.model.vault import CannotOpen, SealPurpose, is_sealed, read_va
 from workers.branches.base_schema import read_schema
 from workers.branches.masking import mask_copy
 from workers.database.sessions.passwords import STOP_LOGGING, verifier
-from workers.database.sessions.superuser import UnknownRole, login_as
+from workers.database.sessions.throwaway_logins import UnknownRole, login_as
 from workers.project.project_connection import OWNER, open_as_superuser
 from workers.settings.sealed_values import CannotOpenSettings, SettingsSealer, StoredSettings
 from workers.sql.files import read_statements

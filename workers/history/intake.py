@@ -13,6 +13,7 @@ from broker import subjects
 from broker.backoff import Backoff
 from broker.codec import MessageDecoder
 from broker.jetstream.errors import JetStreamError
+from broker.jetstream.interruptible_reader import InterruptibleReader
 from broker.jetstream.ordered_reader import MessagesLost, StoredMessage, StreamReader
 from broker.jetstream.streams import StreamHead, last_up_to, stream_head
 from broker.nats.connection import NatsConnection
@@ -52,8 +53,7 @@ class HistoryIntake:
         self._believed = BelievedCauses()
         self._changed = asyncio.Event()
         self._changed.set()
-        self._reader: StreamReader | None = None
-        self._reading: asyncio.Task[list[StoredMessage]] | None = None
+        self._reader: InterruptibleReader | None = None
         self._stream = ""
         self._lsn = self._kept_seq = self._schema_lsn = 0
         self._kept_at = 0.0
@@ -95,7 +95,7 @@ class HistoryIntake:
                 continue
             if self._reader is None:
                 self._reader = await self._open_reader()
-            messages = await self._next(self._reader)
+            messages = await self._reader.next(self._changed)
             backoff.reset()
             if messages and await self._take(messages):
                 await asyncio.sleep(_GATHER_S)
@@ -105,29 +105,12 @@ class HistoryIntake:
         """Return whether all changes of tables whose history is off are read."""
         return all(self._lsn >= table.since_lsn for table in self._tables.by_relation.values())
 
-    async def _next(self, reader: StreamReader) -> list[StoredMessage]:
-        """Wait for messages, or until the schema changes; a read that goes on is waited for the next time."""
-        self._reading = self._reading or asyncio.ensure_future(reader.next())
-        changing = asyncio.ensure_future(self._changed.wait())
-        try:
-            await asyncio.wait((self._reading, changing), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            changing.cancel()
-        if not self._reading.done():
-            return []
-        done, self._reading = self._reading, None
-        return done.result()
-
     async def _close_reader(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
-            self._reading = None
         if self._reader is not None:
             await self._reader.close()
             self._reader = None
 
-    async def _open_reader(self) -> StreamReader:
+    async def _open_reader(self) -> InterruptibleReader:
         """Begin where the last leader ended, or else where the first table was switched on."""
         head = await stream_head(self._connection, subjects.CHANGES_STREAM)
         rows = await self._leadership.ask(SQL["place"])
@@ -142,7 +125,7 @@ class HistoryIntake:
         self._stream = head.created
         await self._leadership.ask(SQL["keep_place"], self._stream, after, self._lsn)
         self._kept_seq, self._kept_at = after, asyncio.get_running_loop().time()
-        return StreamReader(self._connection, subjects.CHANGES_STREAM, _SUBJECTS, after)
+        return InterruptibleReader(StreamReader(self._connection, subjects.CHANGES_STREAM, _SUBJECTS, after))
 
     async def _first_place(self, head: StreamHead) -> int:
         """Return up to where the stream has nothing of a table's history."""

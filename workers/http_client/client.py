@@ -2,25 +2,23 @@
 
 Every response has a time limit and a size limit, and redirects are followed only on request. Requests whose URL comes from an
 untrusted source (an administrator's form, an identity provider's metadata, SQL) can be limited to public addresses. Addresses
-are checked when the client connects, so that DNS rebinding cannot bypass the check (workers/http_client/address_guard.py); each
+are checked when the client connects, so that DNS rebinding cannot bypass the check (workers/http_client/guarded_resolver.py); each
 step of a redirect is checked, too.
 """
 
 import asyncio
 import json
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from broker.observability.spans import Tracing
 from broker.observability.tracing import STATE
-from workers.http_client.address_guard import PRIVATE, AddressGuard, read_address
+from workers.http_client.address_guard import PRIVATE, AddressGuard
+from workers.http_client.guarded_resolver import GuardedResolver, PrivateAddressError
 
 TIMEOUT_S = 10.0
 MOST_BYTES = 1024 * 1024
@@ -182,7 +180,7 @@ class HttpClient:
     def _session(self, *, only_public: bool) -> aiohttp.ClientSession:
         if only_public:
             if self._guarded is None:
-                self._guarded = _client(aiohttp.TCPConnector(resolver=_GuardedResolver(self._guard)))
+                self._guarded = _client(aiohttp.TCPConnector(resolver=GuardedResolver(self._guard)))
             return self._guarded
         if self._open is None:
             self._open = _client(aiohttp.TCPConnector())
@@ -219,34 +217,6 @@ class _OutgoingRequest:
 
 _PER_ORIGIN_HEADERS = frozenset({"authorization", "cookie", "apikey", "host", "proxy-authorization"})
 """Headers that are not sent to another origin."""
-
-
-class _GuardedResolver(AbstractResolver):
-    """Resolves host names and returns only addresses that the guard allows."""
-
-    def __init__(self, guard: AddressGuard) -> None:
-        self._guard = guard
-        self._resolver = ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        results = await self._resolver.resolve(host, port, family)
-        allowed = [result for result in results if self._allows(host, port, result["host"])]
-        if not allowed:
-            raise PrivateAddressError
-        return allowed
-
-    async def close(self) -> None:
-        await self._resolver.close()
-
-    def _allows(self, host: str, port: int, address: str) -> bool:
-        parsed = read_address(address)
-        return parsed is not None and self._guard.allows(host, port, parsed)
-
-
-class PrivateAddressError(OSError):
-    """A host name has only addresses that the guard does not allow."""
 
 
 def reject_private_address(url: str) -> None:

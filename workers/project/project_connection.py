@@ -2,7 +2,7 @@
 
 A project's files never run in a superuser's session, because any of them could say `reset role`. If the URL is a superuser's (an
 outside database, the shadow of a comparison), the files run in a session of a throwaway login that is a member of role
-postgres only (workers/database/sessions/superuser.py: login_as).
+postgres only (workers/database/sessions/throwaway_logins.py: login_as).
 """
 
 import contextlib
@@ -12,7 +12,8 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import asyncpg
 
-from workers.database.sessions.superuser import NotSuperuser, UnknownRole, connect_as_superuser, login_as
+from workers.database.sessions.superuser import NotSuperuser, connect_as_superuser
+from workers.database.sessions.throwaway_logins import UnknownRole, login_as
 from workers.project.errors import ProjectRejected
 from workers.project.script_runner import ProjectConnection
 

@@ -54,6 +54,8 @@ class StreamFollower:
         self._task: asyncio.Task[None] | None = None
         self._saving: asyncio.Task[None] | None = None
         self._reader: StreamReader | None = None
+        self._held: list[StoredMessage] = []
+        """Messages that were read and not applied: their transaction goes on. They outlive a loss of the broker, which does not send them again."""
         self.fingerprint = b""
 
     async def start(self) -> bool:
@@ -104,6 +106,7 @@ class StreamFollower:
             try:
                 await self._read(reader, backoff)
             except MessagesLost:
+                self._held.clear()
                 self._registry.end_all("changes left the stream before they were read")
                 self._registry.seq = reader.after
                 continue
@@ -112,24 +115,24 @@ class StreamFollower:
                     observe(SyncWaits(str(error)))
             except Exception as error:  # no other task would report it
                 observe(SyncCrashed(traceback_of(error)))
+                self._held.clear()
                 self._registry.end_all("the pool failed")
             await backoff.wait()
             await self._connection.connected()
 
     async def _read(self, reader: StreamReader, backoff: Backoff) -> None:
-        held: list[StoredMessage] = []
         reading: asyncio.Task[list[StoredMessage]] | None = None
         try:
             while True:
                 reading = reading or asyncio.get_running_loop().create_task(reader.next())
-                done, _ = await asyncio.wait({reading}, timeout=_HELD_S if held else None)
+                done, _ = await asyncio.wait({reading}, timeout=_HELD_S if self._held else None)
                 if done:
-                    held += reading.result()
-                    reading = None
+                    finished, reading = reading, None
+                    self._held += finished.result()
                     backoff.reset()
-                    if held and not _ends(held[-1]) and len(held) < 10_000:
+                    if self._held and not _ends(self._held[-1]) and len(self._held) < 10_000:
                         continue
-                messages, held = held, []
+                messages, self._held = self._held, []
                 self._take(messages, reader)
         finally:
             if reading is not None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from broker.backoff import Backoff
 from broker.jetstream.errors import JetStreamError
-from broker.nats.connection import NoResponders
 from broker.observability.observe import observe, traceback_of
 from broker.requests.handler import RequestBody
 from broker.requests.serve import serve
@@ -60,10 +59,10 @@ async def serve_pool(resources: Resources) -> None:
 class SyncPool:
     """Leads or stands by from `start` to `close`."""
 
-    def __init__(self, resources: Resources, folder: Path) -> None:
+    def __init__(self, resources: Resources, folder: Path, backoff: Backoff | None = None) -> None:
         self._resources, self._folder = resources, folder
         self._task: asyncio.Task[None] | None = None
-        self._backoff = Backoff(0.1, 5.0)
+        self._backoff = backoff or Backoff(0.1, 5.0)
         self._metrics = SyncMetrics()
         self._identities: tuple[Api, IdentityResolver] | None = None
         self.is_leader = False
@@ -94,7 +93,11 @@ class SyncPool:
                 await lead(
                     self._resources.url, _LOCK, self._lead, self._on_waiting, name=_NAME, settings=_SETTINGS
                 )
-            except (Unavailable, NoResponders, JetStreamError, LeadershipLost, Disconnected, PoolTimeout, DatabaseError, OSError) as error:  # fmt: skip
+            except (Unavailable, JetStreamError) as error:
+                # At a first start the stream is created a moment later, by the pool that reads the log of Postgres.
+                if self._resources.connection.is_connected and self._backoff.is_longest:
+                    observe(SyncWaits(str(error)))
+            except (LeadershipLost, Disconnected, PoolTimeout, DatabaseError, OSError) as error:
                 observe(SyncWaits(str(error) or type(error).__name__))
             except (
                 Exception

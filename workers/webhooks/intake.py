@@ -13,6 +13,7 @@ from broker import subjects
 from broker.backoff import Backoff
 from broker.codec import MessageDecoder
 from broker.jetstream.errors import JetStreamError
+from broker.jetstream.interruptible_reader import InterruptibleReader
 from broker.jetstream.ordered_reader import MessagesLost, StoredMessage, StreamReader
 from broker.jetstream.streams import StreamHead, last_up_to, stream_head
 from broker.nats.connection import NatsConnection
@@ -39,8 +40,7 @@ class ChangeIntake:
         self._connection, self._leadership, self._webhooks = connection, leadership, webhooks
         self._changed = asyncio.Event()
         self._stored = asyncio.Event()
-        self._reader: StreamReader | None = None
-        self._reading: asyncio.Task[list[StoredMessage]] | None = None
+        self._reader: InterruptibleReader | None = None
         self._stream = ""
         self._lsn = self._kept_seq = self._schema_lsn = 0
         self._kept_at = 0.0
@@ -80,30 +80,13 @@ class ChangeIntake:
                 continue
             await self._take_in_new()
             assert self._reader is not None
-            messages = await self._next(self._reader)
+            messages = await self._reader.next(self._changed)
             backoff.reset()
             if messages:
                 await self._take(messages)
             await self._keep_place()
 
-    async def _next(self, reader: StreamReader) -> list[StoredMessage]:
-        """Wait for messages, or until the webhooks change; a read that goes on is waited for the next time."""
-        self._reading = self._reading or asyncio.ensure_future(reader.next())
-        changing = asyncio.ensure_future(self._changed.wait())
-        try:
-            await asyncio.wait((self._reading, changing), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            changing.cancel()
-        if not self._reading.done():
-            return []
-        done, self._reading = self._reading, None
-        return done.result()
-
     async def _close_reader(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
-            self._reading = None
         if self._reader is not None:
             await self._reader.close()
             self._reader = None
@@ -125,7 +108,9 @@ class ChangeIntake:
             after = made if after is None else min(after, made)
         if self._reader is None or after != self._reader.after:
             await self._close_reader()
-            self._reader = StreamReader(self._connection, subjects.CHANGES_STREAM, _SUBJECTS, after or 0)
+            self._reader = InterruptibleReader(
+                StreamReader(self._connection, subjects.CHANGES_STREAM, _SUBJECTS, after or 0)
+            )
         self._stream = head.created
         if new:
             await self._leadership.ask(SQL["followed"], [webhook.id for webhook in new])

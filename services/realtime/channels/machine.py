@@ -273,7 +273,7 @@ class ChannelMachine:
         if isinstance(push, UserPush):
             form = PayloadForm.JSON if push.is_json else PayloadForm.BINARY
             return TopicMessage(self.name, self.join.is_private, push.event, push.payload, form)
-        return TopicMessage(self.name, self.join.is_private, "", push.payload, PayloadForm.WHOLE)
+        return TopicMessage(self.name, self.join.is_private, "", push.payload, PayloadForm.CLIENT_TEXT)
 
     def _acknowledge(self, push: Push | UserPush, status: str, response: bytes) -> list[Action]:
         """Reply to a broadcast if the join asked for acknowledgements."""

@@ -18,14 +18,16 @@ EDGE_SIZE = 16
 """Characters of an edge's name."""
 
 _PART = 512 * 1024
+"""Bytes of a packet, without its head."""
 _MOST_PARTS = 16
 _MOST_OPEN = 64
+"""Incomplete messages of other edges that are stored at once."""
 
 
 class PayloadForm(IntEnum):
     """Form of the payload of a message."""
 
-    WHOLE = 0
+    CLIENT_TEXT = 0
     """JSON text of the complete payload of a `broadcast`, as a client sent it in the text form."""
     JSON = 1
     """JSON text of the user's payload."""
@@ -48,7 +50,7 @@ class TopicMessage(Struct, frozen=True, array_like=True):
 
     def frame(self, vsn: Vsn) -> bytes | None:
         """Return the frame for clients of this version; None if the version cannot carry the payload."""
-        if self.form is PayloadForm.WHOLE:
+        if self.form is PayloadForm.CLIENT_TEXT:
             return frames.fanout(vsn, TOPIC_PREFIX + self.topic, "broadcast", self.payload)
         return frames.user_broadcast(
             vsn,
@@ -78,6 +80,7 @@ class _Part(Struct, frozen=True, array_like=True):
 _decode_message = MessageDecoder(TopicMessage)
 _decode_part = MessageDecoder(_Part)
 _WHOLE, _PIECE = b"w", b"p"
+"""Kinds of packets: a message, or a part of one."""
 
 
 def packets(edge: str, number: int, message: TopicMessage) -> list[bytes]:
@@ -93,14 +96,14 @@ def packets(edge: str, number: int, message: TopicMessage) -> list[bytes]:
 
 
 class MessageAssembler:
-    """Decodes the packets of other edges. An incomplete message is dropped when more than `_MOST_OPEN` are open."""
+    """Decodes the packets of other edges. The oldest incomplete message is dropped when there are more than `_MOST_OPEN`."""
 
     def __init__(self, edge: str) -> None:
         self._edge = edge.encode()
         self._open: BoundedCache[tuple[bytes, int], list[bytes]] = BoundedCache(_MOST_OPEN)
 
     def take(self, packet: bytes) -> TopicMessage | None:
-        """Return the message that a packet completes, if it completes one. Raises: Undecodable."""
+        """Return the message that a packet completes, if it completes one. Raises: InvalidMessage."""
         edge, kind, data = packet[:EDGE_SIZE], packet[EDGE_SIZE : EDGE_SIZE + 1], packet[EDGE_SIZE + 1 :]
         if edge == self._edge:
             return None

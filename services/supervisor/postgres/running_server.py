@@ -101,5 +101,5 @@ def log_text(cluster: Cluster) -> str:
 
 def _reason(cluster: Cluster) -> str:
     """Return the last line of the log that is an error, else the last line."""
-    lines = log_text(cluster).strip().splitlines() or ["it said nothing"]
+    lines = log_text(cluster).strip().splitlines() or ["it wrote nothing"]
     return next((line for line in reversed(lines) if re.search(r" (FATAL|PANIC|ERROR): ", line)), lines[-1])

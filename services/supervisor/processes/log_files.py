@@ -10,11 +10,12 @@ from pathlib import Path
 
 LIMIT = 10 * 1024 * 1024
 """Bytes after which a log file is rotated."""
-KEPT = 3
+OLDER_FILES = 3
 """Number of older files: NAME.log.1 is the newest."""
 
 _LONGEST_LINE = 16 * 1024
 _TAIL = 60
+"""Lines that are kept in memory."""
 
 _POSTGRES = re.compile(rb"(WARNING|FATAL|PANIC):\s+(.*)")
 _POSTGRES_ROUTINE = re.compile(
@@ -25,6 +26,7 @@ _NATS = re.compile(
 )  # only the platform's user can read the file
 _LEVELS = frozenset({"warning", "error", "critical"})
 _REFUSAL = "! "
+"""With this a child's lines begin that are for the user: why it does not start."""
 _FIELDS = (
     "pool", "part", "stream", "subject", "function", "hook", "status", "sqlstate", "id", "request", "error", "reason",
     "message", "hint", "repeated",
@@ -35,12 +37,12 @@ _FIELDS = (
 class LogFile:
     """Log file of one child. Keeps the last 60 lines in memory: they contain the reason when a child does not start."""
 
-    def __init__(self, path: Path, *, limit: int = LIMIT, older_files: int = KEPT) -> None:
+    def __init__(self, path: Path, *, limit: int = LIMIT, older_files: int = OLDER_FILES) -> None:
         self.path = path
         self.tail: deque[str] = deque(maxlen=_TAIL)
         self._limit = limit
         self._older_files = older_files
-        self._rest = b""
+        self._incomplete_line = b""
         self._file = _opened(path)
 
     def write(self, data: bytes) -> list[bytes]:
@@ -50,10 +52,10 @@ class LogFile:
                 with contextlib.suppress(OSError):  # without room for another file this one grows
                     self._rotate()
             self._file.write(data)
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > _LONGEST_LINE:
-            lines.append(self._rest)
-            self._rest = b""
+        *lines, self._incomplete_line = (self._incomplete_line + data).split(b"\n")
+        if len(self._incomplete_line) > _LONGEST_LINE:
+            lines.append(self._incomplete_line)
+            self._incomplete_line = b""
         self.tail.extend(line.decode(errors="replace") for line in lines if line.strip())
         return lines
 
@@ -62,17 +64,17 @@ class LogFile:
         self._file.close()
 
     def _rotate(self) -> None:
-        following = self.path.with_name(f"{self.path.name}.next")
-        file = _opened(following)  # first: a disk without room must not push the older files out
+        new_file = self.path.with_name(f"{self.path.name}.next")
+        file = _opened(new_file)  # first: a disk without room must not push the older files out
         try:
             for number in range(self._older_files, 0, -1):
                 older = log_name(self.path, number - 1)
                 if older.exists():
                     older.rename(log_name(self.path, number))
-            following.rename(self.path)
+            new_file.rename(self.path)
         except OSError:
             file.close()
-            following.unlink(missing_ok=True)
+            new_file.unlink(missing_ok=True)
             raise
         self._file.close()
         self._file = file
@@ -111,7 +113,7 @@ def reason_in(tail: Iterable[str]) -> str:
     for line in reversed(lines):
         if warning := warning_in(line.encode()):
             return warning
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it wrote nothing"
 
 
 def is_nats_warning(line: bytes) -> bool:

@@ -13,7 +13,7 @@ from broker.jetstream.nats_py import ConnectionClosed, JetStreamClient
 from broker.jetstream.streams import ensure_stream
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import exposition
-from broker.subject_rights import authorization
+from broker.subject_rights import EDGE_USER, authorization
 from schemas.errors import Unavailable
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.conftest import Open
@@ -193,8 +193,8 @@ async def test_a_token_lets_in(connect: Open) -> None:
 
 async def test_what_is_not_allowed_is_unavailable_and_observed(connect: Open) -> None:
     complaints = _seen("BrokerComplained")
-    async with running_server(authorization({"door": "secret-word"})) as server:
-        connection = await connect(server.url_of("door", "secret-word"))
+    async with running_server(authorization({EDGE_USER: "secret-word"})) as server:
+        connection = await connect(server.url_of(EDGE_USER, "secret-word"))
 
         with pytest.raises(Unavailable) as caught:
             await publish(connection, "events.kept", b"", timeout=0.5)

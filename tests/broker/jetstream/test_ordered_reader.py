@@ -19,7 +19,7 @@ from broker.jetstream.streams import (
     stream_head,
 )
 from broker.nats.connection import NatsConnection
-from broker.subject_rights import authorization
+from broker.subject_rights import EDGE_USER, authorization
 from tests.broker.server import NatsServer, running_server
 
 STREAM = "CHANGES"
@@ -28,14 +28,16 @@ LIMITS = StreamLimits(STREAM, ["changes.>", "gaps.>"], 900.0, 64 << 20)
 
 @pytest_asyncio.fixture
 async def server() -> AsyncIterator[NatsServer]:
-    """A broker that asks for passwords, with the rights of the wings."""
-    async with running_server(authorization({wing: wing for wing in ("door", "changes", "platform")})) as one:
+    """A broker that asks for passwords, with the rights of its users."""
+    async with running_server(
+        authorization({user: user for user in (EDGE_USER, "changes", "platform")})
+    ) as one:
         yield one
 
 
 @pytest_asyncio.fixture
 async def pool(server: NatsServer) -> AsyncIterator[NatsConnection]:
-    """Who writes the stream, and purges it, which no process may."""
+    """A connection that writes the stream and purges it, which no process of the platform may."""
     connection = await NatsConnection.open(server.url_of("platform", "platform"), name="writer")
     await create_stream(connection, LIMITS, {})
     yield connection
@@ -43,10 +45,10 @@ async def pool(server: NatsServer) -> AsyncIterator[NatsConnection]:
 
 
 @pytest_asyncio.fixture
-async def door(server: NatsServer, pool: NatsConnection) -> AsyncIterator[NatsConnection]:
-    """Who reads it."""
+async def edge(server: NatsServer, pool: NatsConnection) -> AsyncIterator[NatsConnection]:
+    """A connection that reads it."""
     del pool
-    connection = await NatsConnection.open(server.url_of("door", "door"), name="reader")
+    connection = await NatsConnection.open(server.url_of(EDGE_USER, EDGE_USER), name="reader")
     yield connection
     await connection.close()
 
@@ -64,10 +66,10 @@ async def read(reader: StreamReader, count: int) -> list[int]:
 
 
 async def test_what_is_there_and_what_comes_is_read_in_order(
-    pool: NatsConnection, door: NatsConnection
+    pool: NatsConnection, edge: NatsConnection
 ) -> None:
     await write(pool, range(3 * WINDOW))
-    reader = StreamReader(door, STREAM, ["changes.>"], 5)
+    reader = StreamReader(edge, STREAM, ["changes.>"], 5)
 
     first = await read(reader, 3 * WINDOW - 5)
     await write(pool, range(3 * WINDOW, 3 * WINDOW + 10))
@@ -78,10 +80,10 @@ async def test_what_is_there_and_what_comes_is_read_in_order(
     assert second == list(range(3 * WINDOW + 1, 3 * WINDOW + 11))
 
 
-async def test_the_rest_ends_where_the_stream_ends(pool: NatsConnection, door: NatsConnection) -> None:
+async def test_the_rest_ends_where_the_stream_ends(pool: NatsConnection, edge: NatsConnection) -> None:
     await write(pool, range(700))
     await write(pool, range(700, 720), "changes.public.other")
-    reader = StreamReader(door, STREAM, ["changes.public.t"], 0)
+    reader = StreamReader(edge, STREAM, ["changes.public.t"], 0)
 
     found: list[int] = []
     while taken := await reader.rest():
@@ -92,10 +94,10 @@ async def test_the_rest_ends_where_the_stream_ends(pool: NatsConnection, door: N
 
 
 async def test_other_subjects_are_read_from_where_it_stands(
-    pool: NatsConnection, door: NatsConnection
+    pool: NatsConnection, edge: NatsConnection
 ) -> None:
     await write(pool, range(5))
-    reader = StreamReader(door, STREAM, ["changes.public.t"], 0)
+    reader = StreamReader(edge, STREAM, ["changes.public.t"], 0)
     first = await read(reader, 5)
     await write(pool, range(5, 8), "changes.public.other")
 
@@ -107,12 +109,12 @@ async def test_other_subjects_are_read_from_where_it_stands(
 
 
 async def test_subjects_that_change_while_it_begins_are_read_at_once(
-    pool: NatsConnection, door: NatsConnection, monkeypatch: pytest.MonkeyPatch
+    pool: NatsConnection, edge: NatsConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ordered_reader, "_HEARTBEAT_S", 100.0)  # nothing else would wake it
     monkeypatch.setattr(ordered_reader, "_EXPIRES_S", 300.0)
     await write(pool, range(5))
-    reader = StreamReader(door, STREAM, ["changes.public.other"], 0)
+    reader = StreamReader(edge, STREAM, ["changes.public.other"], 0)
 
     reading = asyncio.create_task(read(reader, 5))
     await asyncio.sleep(0)
@@ -124,16 +126,16 @@ async def test_subjects_that_change_while_it_begins_are_read_at_once(
 
 
 async def test_a_consumer_that_is_gone_is_made_anew(
-    server: NatsServer, pool: NatsConnection, door: NatsConnection
+    server: NatsServer, pool: NatsConnection, edge: NatsConnection
 ) -> None:
-    reader = StreamReader(door, STREAM, ["changes.>"], 0)
+    reader = StreamReader(edge, STREAM, ["changes.>"], 0)
     await write(pool, range(3))
     first = await read(reader, 3)
 
     server.kill()
     await server.start()
     await pool.connected()
-    await door.connected()
+    await edge.connected()
     await write(pool, range(3, 6))
     second = await read(reader, 3)
     await reader.close()
@@ -142,11 +144,11 @@ async def test_a_consumer_that_is_gone_is_made_anew(
 
 
 async def test_messages_that_left_before_the_first_look_are_lost(
-    pool: NatsConnection, door: NatsConnection
+    pool: NatsConnection, edge: NatsConnection
 ) -> None:
     await write(pool, range(10))
     await pool.request(f"$JS.API.STREAM.PURGE.{STREAM}", b'{"keep":2}')
-    reader = StreamReader(door, STREAM, ["changes.>"], 3)
+    reader = StreamReader(edge, STREAM, ["changes.>"], 3)
 
     with pytest.raises(MessagesLost) as lost:
         await reader.next()
@@ -157,9 +159,9 @@ async def test_messages_that_left_before_the_first_look_are_lost(
     assert found == [9, 10]
 
 
-async def test_another_stream_of_that_name_is_noticed(pool: NatsConnection, door: NatsConnection) -> None:
+async def test_another_stream_of_that_name_is_noticed(pool: NatsConnection, edge: NatsConnection) -> None:
     await write(pool, range(3))
-    reader = StreamReader(door, STREAM, ["changes.>"], 0)
+    reader = StreamReader(edge, STREAM, ["changes.>"], 0)
     await read(reader, 3)
 
     await delete_stream(pool, STREAM)
@@ -174,31 +176,31 @@ async def test_another_stream_of_that_name_is_noticed(pool: NatsConnection, door
     assert found == [1, 2, 3, 4]
 
 
-async def test_the_last_message_up_to_an_id_is_found(pool: NatsConnection, door: NatsConnection) -> None:
+async def test_the_last_message_up_to_an_id_is_found(pool: NatsConnection, edge: NatsConnection) -> None:
     for number in range(0, 40, 2):
         await publish(pool, "changes.public.t", b"", id=f"{number:x}-0")
     await pool.request(f"$JS.API.STREAM.PURGE.{STREAM}", b'{"seq":4}')
-    head = await stream_head(door, STREAM)
+    head = await stream_head(edge, STREAM)
 
     def order(id: str) -> int:
         return int(id.split("-")[0], 16)
 
-    found = [await last_up_to(door, STREAM, head, order, most) for most in (0, 6, 7, 38, 99)]
+    found = [await last_up_to(edge, STREAM, head, order, most) for most in (0, 6, 7, 38, 99)]
 
     assert (head.first_seq, head.last_seq) == (4, 20)
     assert found == [3, 4, 4, 20, 20]
-    assert await next_id(door, STREAM, 1) == (4, "6-0")
-    assert await next_id(door, STREAM, 21) is None
+    assert await next_id(edge, STREAM, 1) == (4, "6-0")
+    assert await next_id(edge, STREAM, 21) is None
 
 
 async def test_in_silence_it_moves_on_to_the_end_of_the_stream(
-    pool: NatsConnection, door: NatsConnection, monkeypatch: pytest.MonkeyPatch
+    pool: NatsConnection, edge: NatsConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ordered_reader, "_EXPIRES_S", 0.3)
     monkeypatch.setattr(ordered_reader, "_HEARTBEAT_S", 0.1)
     await write(pool, range(3))
     await write(pool, range(3, 9), "changes.public.other")
-    reader = StreamReader(door, STREAM, ["changes.public.t"], 0)
+    reader = StreamReader(edge, STREAM, ["changes.public.t"], 0)
     await read(reader, 3)
 
     nothing = await reader.next()
@@ -209,7 +211,7 @@ async def test_in_silence_it_moves_on_to_the_end_of_the_stream(
 
 
 async def test_without_a_stream_nothing_is_read(server: NatsServer) -> None:
-    connection = await NatsConnection.open(server.url_of("door", "door"), name="reader")
+    connection = await NatsConnection.open(server.url_of(EDGE_USER, EDGE_USER), name="reader")
     reader = StreamReader(connection, STREAM, ["changes.>"], 0)
 
     with pytest.raises(JetStreamError):

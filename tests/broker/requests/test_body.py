@@ -44,7 +44,7 @@ async def digest(source: AsyncIterator[bytes]) -> tuple[int, str]:
     return size, seen.hexdigest()
 
 
-class Ends:
+class BodyTransfer:
     """Two connections, a sender at one and a receiver at the other."""
 
     def __init__(self, left: NatsConnection, right: NatsConnection) -> None:
@@ -53,8 +53,8 @@ class Ends:
         self.stream = BodyStream(self.sender.subject)
 
 
-async def make_ends(url: str, connect: Open) -> Ends:
-    return Ends(await connect(url), await connect(url))
+async def make_ends(url: str, connect: Open) -> BodyTransfer:
+    return BodyTransfer(await connect(url), await connect(url))
 
 
 async def make_pool(url: str, name: str, connect: Open) -> tuple[Calls, Subject, PoolMember]:

@@ -49,14 +49,14 @@ class Pool:
 
 async def make_pool(url: str, name: str, connect: Open, max_in_flight: int = 1024) -> Pool:
     subject = Subject(f"{name}.request", name)
-    door, worker = await connect(url), await connect(url)
+    edge, worker = await connect(url), await connect(url)
     pool: Pool
 
     async def answer(request: Request, body: RequestBody) -> Response:
         return await pool.answer(request, body)
 
     serving = await serve(worker, subject, answer, concurrency=4, queue=4)
-    pool = Pool(subject, Calls(door, max_in_flight=max_in_flight), door, serving)
+    pool = Pool(subject, Calls(edge, max_in_flight=max_in_flight), edge, serving)
     return pool
 
 
@@ -432,7 +432,7 @@ async def _answer_id(request: Request, _: RequestBody) -> Response:
 async def test_a_broken_request_body_fails_the_call_with_its_own_error(
     nats: NatsServer, connect: Open
 ) -> None:
-    door, worker = await connect(nats.url), await connect(nats.url)
+    edge, worker = await connect(nats.url), await connect(nats.url)
     subject = Subject("broken.request", "broken")
     cancelled = asyncio.Event()
 
@@ -448,7 +448,7 @@ async def test_a_broken_request_body_fails_the_call_with_its_own_error(
 
     serving = await serve(worker, subject, answer, concurrency=1, queue=1)
     with pytest.raises(ConnectionResetError, match="the client left"):
-        await Calls(door).call(subject, Request("1", "POST", "/"), body=source())
+        await Calls(edge).call(subject, Request("1", "POST", "/"), body=source())
 
     await asyncio.wait_for(cancelled.wait(), 20)
     await serving.stop()

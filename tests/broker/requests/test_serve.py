@@ -81,7 +81,7 @@ class Scene:
 
 
 async def make_scene(url: str, name: str, connect: Open, concurrency: int = 1, queue: int = 1) -> Scene:
-    door, worker = await connect(url), await connect(url)
+    edge, worker = await connect(url), await connect(url)
     subject = Subject(f"serve-{name}.request", f"serve-{name}")
     scenes: list[Scene] = []
 
@@ -89,7 +89,7 @@ async def make_scene(url: str, name: str, connect: Open, concurrency: int = 1, q
         return await scenes[0].answer(request, body)
 
     serving = await serve(worker, subject, answer, concurrency=concurrency, queue=queue)
-    scenes.append(Scene(Calls(door), subject, worker, serving))
+    scenes.append(Scene(Calls(edge), subject, worker, serving))
     return scenes[0]
 
 

@@ -69,7 +69,7 @@ def test_authorize_leads_to_the_provider(seed_platform: SeedPlatform, provider: 
     assert wanted <= set(re.split("[ ,]", asked_for["scope"][0]))
 
 
-def test_magiclink_sends_a_letter_that_leads_back(seed_platform: SeedPlatform) -> None:
+def test_magiclink_sends_an_email_that_leads_back(seed_platform: SeedPlatform) -> None:
     email = f"{uuid4()}@example.com"
 
     answer = seed_platform.anon.ask(
@@ -79,8 +79,8 @@ def test_magiclink_sends_a_letter_that_leads_back(seed_platform: SeedPlatform) -
     assert answer.status_code == 200
     catcher = f"{seed_platform.platform.values['MAILPIT_URL']}/api/v1"
     found = emails_to(seed_platform.platform.values["MAILPIT_URL"], email)
-    letter = httpx.get(f"{catcher}/message/{found[0]['ID']}").json()
-    link = next(each for each in re.findall(r"https?://[^\s\"<>)]+", letter["Text"]) if "/verify" in each)
+    message = httpx.get(f"{catcher}/message/{found[0]['ID']}").json()
+    link = next(each for each in re.findall(r"https?://[^\s\"<>)]+", message["Text"]) if "/verify" in each)
     followed = httpx.get(link)
     assert followed.headers["location"].startswith(f"{SITE}/inside#access_token=")
 

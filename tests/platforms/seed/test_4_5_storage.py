@@ -44,7 +44,7 @@ def test_buckets_are_made_changed_emptied_and_deleted(service: Caller) -> None:
 
 
 @pytest.fixture(scope="module")
-def shelf(service: Caller) -> str:
+def bucket(service: Caller) -> str:
     """A private bucket with some files."""
     service.result("POST", "/storage/v1/bucket", {"name": "shelf"})
     for name in ("docs/a.txt", "docs/b.txt", "docs/deep/c.txt", "z.txt"):
@@ -56,7 +56,7 @@ def upload(caller: Caller, key: str, data: bytes = b"words", **headers: str) -> 
     return caller.ask("POST", f"/storage/v1/object/{key}", data, **{"content_type": "text/plain", **headers})
 
 
-def test_a_file_is_uploaded_once_unless_it_may_be_overwritten(service: Caller, shelf: str) -> None:
+def test_a_file_is_uploaded_once_unless_it_may_be_overwritten(service: Caller, bucket: str) -> None:
     first = upload(service, "shelf/in/one.txt", b"first", cache_control="60")
     refused = upload(service, "shelf/in/one.txt", b"second")
     kept = service.ask("GET", "/storage/v1/object/shelf/in/one.txt")
@@ -97,7 +97,7 @@ def test_what_a_bucket_does_not_take_is_refused(service: Caller) -> None:
 
 
 def test_a_public_file_needs_no_credentials_and_a_private_one_does(
-    seed_platform: SeedPlatform, shelf: str
+    seed_platform: SeedPlatform, bucket: str
 ) -> None:
     seed_platform.service.result("POST", "/storage/v1/bucket", {"name": "open", "public": True})
     upload(seed_platform.service, "open/a b.txt", b"for all")
@@ -114,7 +114,7 @@ def test_a_public_file_needs_no_credentials_and_a_private_one_does(
     assert seed_platform.service.ask("GET", "/storage/v1/object/shelf/z.txt").content == b"z.txt"
 
 
-def test_a_listing_has_the_entries_of_2_5(service: Caller, shelf: str) -> None:
+def test_a_listing_has_the_entries_of_2_5(service: Caller, bucket: str) -> None:
     def names(**options: object) -> list[str]:
         return [each["name"] for each in service.result("POST", "/storage/v1/object/list/shelf", options)]
 
@@ -141,7 +141,7 @@ def test_a_listing_has_the_entries_of_2_5(service: Caller, shelf: str) -> None:
         }
 
 
-def test_a_list_has_a_hundred_entries_unless_told_otherwise(seed_platform: SeedPlatform, shelf: str) -> None:
+def test_a_list_has_a_hundred_entries_unless_told_otherwise(seed_platform: SeedPlatform, bucket: str) -> None:
     seed_platform.platform.psql(
         "insert into storage.objects (bucket_id, name) select 'shelf', 'many/' || to_char(n, '000') from generate_series(1, 105) n"
     )
@@ -151,7 +151,7 @@ def test_a_list_has_a_hundred_entries_unless_told_otherwise(seed_platform: SeedP
     assert len(listed) == 100
 
 
-def test_files_are_moved_copied_and_deleted(service: Caller, shelf: str) -> None:
+def test_files_are_moved_copied_and_deleted(service: Caller, bucket: str) -> None:
     upload(service, "shelf/from.txt", b"moved")
 
     moved = service.ask(
@@ -177,7 +177,7 @@ def test_files_are_moved_copied_and_deleted(service: Caller, shelf: str) -> None
 
 
 def test_a_signed_url_serves_a_private_file_for_seven_days_at_most(
-    seed_platform: SeedPlatform, shelf: str
+    seed_platform: SeedPlatform, bucket: str
 ) -> None:
     at = "/storage/v1/object/sign/shelf/z.txt"
     signed = seed_platform.service.result("POST", at, {"expiresIn": 604800})["signedURL"]
@@ -189,7 +189,7 @@ def test_a_signed_url_serves_a_private_file_for_seven_days_at_most(
         assert seed_platform.service.ask("POST", at, wrong).status_code == 400, wrong
 
 
-def test_a_signed_upload_url_takes_a_file(seed_platform: SeedPlatform, shelf: str) -> None:
+def test_a_signed_upload_url_takes_a_file(seed_platform: SeedPlatform, bucket: str) -> None:
     signed = seed_platform.service.result(
         "POST", "/storage/v1/object/upload/sign/shelf/signed.txt", {"expiresIn": 600}
     )
@@ -204,7 +204,7 @@ def test_a_signed_upload_url_takes_a_file(seed_platform: SeedPlatform, shelf: st
 
 @pytest.mark.parametrize("form", ["webp", "jpeg", "png", "avif"])
 @pytest.mark.parametrize("resize", ["cover", "contain", "fill"])
-def test_an_image_is_rendered(seed_platform: SeedPlatform, shelf: str, form: str, resize: str) -> None:
+def test_an_image_is_rendered(seed_platform: SeedPlatform, bucket: str, form: str, resize: str) -> None:
     from tests.workers.images.samples import opened, quarters, written
 
     upload(
@@ -227,7 +227,7 @@ def test_an_image_is_rendered(seed_platform: SeedPlatform, shelf: str, form: str
 
 
 @pytest.mark.parametrize("query", ["quality=0", "quality=101", "resize=other", "width=x", "format=other"])
-def test_an_image_cannot_be_had_otherwise(service: Caller, shelf: str, query: str) -> None:
+def test_an_image_cannot_be_had_otherwise(service: Caller, bucket: str, query: str) -> None:
     answer = service.ask("GET", f"/storage/v1/render/image/authenticated/shelf/picture.png?{query}")
 
     assert answer.status_code == 400

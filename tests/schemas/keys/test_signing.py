@@ -82,7 +82,7 @@ def test_a_secret_as_short_as_the_settings_allow_signs_without_a_warning():
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_a_token_of_each_kind_of_key_is_verified_by_the_door(name: str):
+def test_a_token_of_each_kind_of_key_is_verified_by_the_gateway(name: str):
     text = keys({**KEYS[name], "kid": "mine"})
     token = sign(CLAIMS, read_signing_key(text))
 

@@ -22,7 +22,7 @@ from services.certificates.model import IssuedCertificate
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.self_signed_process import ensure_certificate
 from tests.services.certificates.pebble import Pebble, names_of
-from tests.services.gateway.door import Door, running_door
+from tests.services.gateway.running_gateway import RunningGateway, running_gateway
 
 DOMAIN = "api.example.org"
 PATIENCE_S = 60.0
@@ -51,7 +51,7 @@ async def running_edge(
     pebble: Pebble,
     *,
     realtime: RealtimeSettings | None = None,
-) -> AsyncIterator[Door]:
+) -> AsyncIterator[RunningGateway]:
     """Start a gateway on the ports that the authority connects to."""
     folder = DataFolder(data)
     folder.tls.mkdir(parents=True, exist_ok=True)
@@ -60,15 +60,15 @@ async def running_edge(
     async with contextlib.AsyncExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("HEADWATER_DATA", str(data))
-            door = await stack.enter_async_context(
-                running_door(
+            gateway = await stack.enter_async_context(
+                running_gateway(
                     nats_url,
                     api={"port": pebble.tls_port, "tls": tls},
                     certificates=certificates,
                     realtime=realtime,
                 )
             )
-        yield door
+        yield gateway
 
 
 async def served(port: int, host: str = DOMAIN, context: ssl.SSLContext | None = None) -> bytes:

@@ -28,10 +28,10 @@ from tests.services.certificates.pebble import Pebble, running_pebble
 async def test_a_certificate_is_issued_by_each_kind_of_challenge(
     kind: str, broker: NatsServer, pebble: Pebble, tmp_path: Path
 ) -> None:
-    async with running_edge(broker.url, tmp_path, settings_for(pebble, kind), pebble) as door:
+    async with running_edge(broker.url, tmp_path, settings_for(pebble, kind), pebble) as gateway:
         assert await issued_names(pebble) == [DOMAIN]
         async with aiohttp.ClientSession() as client:
-            url = f"https://{DOMAIN}:{door.port}/health/live"
+            url = f"https://{DOMAIN}:{gateway.port}/health/live"
             connector = {"ssl": pebble.trusting(), "server_hostname": DOMAIN}
             async with client.get(url.replace(DOMAIN, "127.0.0.1"), **connector) as reply:  # type: ignore[arg-type]  # options by name
                 assert reply.status == 200

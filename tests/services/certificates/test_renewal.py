@@ -36,7 +36,7 @@ from tests.services.certificates.edges import (
     write_old_certificate,
 )
 from tests.services.certificates.pebble import Pebble
-from tests.services.gateway.door import KEYS
+from tests.services.gateway.running_gateway import KEYS
 
 _STREAMS, _KEPT = 3, 4
 _NEVER = OrderHistory(1, 4e9, "a test holds it back")
@@ -59,19 +59,19 @@ async def test_renewal_drops_no_connection(broker: NatsServer, pebble: Pebble, t
     async with (
         running_edge(
             broker.url, tmp_path, settings_for(pebble, TLS_ALPN), pebble, realtime=RealtimeSettings()
-        ) as door,
+        ) as gateway,
         asyncio.timeout(PATIENCE_S),
     ):
-        first = await served(door.port)
-        address = f"wss://127.0.0.1:{door.port}/realtime/v1/websocket?vsn=1.0.0&apikey={KEYS.anon_key}"
+        first = await served(gateway.port)
+        address = f"wss://127.0.0.1:{gateway.port}/realtime/v1/websocket?vsn=1.0.0&apikey={KEYS.anon_key}"
         async with websockets.connect(address, ssl=unverified, proxy=None) as socket:
-            kept = await asyncio.open_connection("127.0.0.1", door.port, ssl=unverified)
+            kept = await asyncio.open_connection("127.0.0.1", gateway.port, ssl=unverified)
             assert await _ask(*kept) == b"HTTP/1.1 200 OK"
             new_ones = [
-                asyncio.create_task(_connect_until_changed(door.port, first)) for _ in range(_STREAMS)
+                asyncio.create_task(_connect_until_changed(gateway.port, first)) for _ in range(_STREAMS)
             ]
             is_renewed = asyncio.Event()
-            on_kept = [asyncio.create_task(_ask_until(is_renewed, door.port)) for _ in range(_KEPT)]
+            on_kept = [asyncio.create_task(_ask_until(is_renewed, gateway.port)) for _ in range(_KEPT)]
             async with _shared(broker.url) as shared:
                 while await shared.history() != _NEVER:  # the edge has shared its own
                     await asyncio.sleep(0.02)
@@ -169,10 +169,10 @@ async def test_a_failed_challenge_waits_and_says_why(
 ) -> None:
     settings = settings_for(pebble, TLS_ALPN, HTTP, domains=("missing.example.org",))
     folder = CertificateFolder(tmp_path)
-    async with running_edge(broker.url, tmp_path, settings, pebble) as door, asyncio.timeout(PATIENCE_S):
+    async with running_edge(broker.url, tmp_path, settings, pebble) as gateway, asyncio.timeout(PATIENCE_S):
         while "missing" not in (history := folder.read_history()).error:
             await asyncio.sleep(0.05)
-        assert await served(door.port), "the self-signed certificate serves meanwhile"
+        assert await served(gateway.port), "the self-signed certificate serves meanwhile"
     assert history.failures == 1
     assert history.next_at - history.failed_at == 60
     assert "missing.example.org by tls-alpn-01" in history.error
@@ -325,7 +325,7 @@ async def test_an_order_that_was_interrupted_counts_as_failed(
         await connection.close()
 
 
-class _Broken(SharedCertificates):
+class _FailingCertificates(SharedCertificates):
     """Raises an error that nothing expects, once."""
 
     looks = 0
@@ -339,7 +339,7 @@ class _Broken(SharedCertificates):
 
 async def test_an_unexpected_error_does_not_end_the_looks(broker: NatsServer, tmp_path: Path) -> None:
     connection = await NatsConnection.open(broker.url, name="test")
-    shared = _Broken(connection, Auth().jwt_secret)
+    shared = _FailingCertificates(connection, Auth().jwt_secret)
     CertificateFolder(tmp_path).write_history(_NEVER)
     settings = Certificates(domains=[DOMAIN], accept_terms=True)
     holder = CertificateHolder(settings, CertificateFolder(tmp_path), shared, lambda: None)

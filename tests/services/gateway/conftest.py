@@ -10,10 +10,10 @@ from schemas.settings.tree import Gateway
 from services.gateway.connections import listener
 from tests.broker.server import NatsServer, running_server
 from tests.services.gateway.direct.direct_counts import Counts, watch
-from tests.services.gateway.door import Door, running_door
 from tests.services.gateway.pool import Pool, running_pool
+from tests.services.gateway.running_gateway import RunningGateway, running_gateway
 
-OpenDoor = Callable[..., AbstractAsyncContextManager[Door]]
+OpenGateway = Callable[..., AbstractAsyncContextManager[RunningGateway]]
 
 
 @pytest_asyncio.fixture(scope="package")
@@ -38,30 +38,30 @@ async def pool(nats: NatsServer) -> AsyncIterator[Pool]:
 
 
 @pytest_asyncio.fixture(scope="package")
-async def door(nats: NatsServer, pool: Pool) -> AsyncIterator[Door]:
+async def gateway(nats: NatsServer, pool: Pool) -> AsyncIterator[RunningGateway]:
     """A gateway with the default settings."""
     del pool
-    async with running_door(nats.url) as one:
+    async with running_gateway(nats.url) as one:
         yield one
 
 
 @pytest_asyncio.fixture(scope="package")
-async def strict(nats: NatsServer, pool: Pool) -> AsyncIterator[Door]:
+async def strict(nats: NatsServer, pool: Pool) -> AsyncIterator[RunningGateway]:
     """A gateway with narrow limits and little patience for bodies and for what comes behind a refusal."""
     del pool
     limits = Gateway(max_url=1000, max_headers=2000, max_body=600 * 1024, body_timeout=0.2)
     async with AsyncExitStack() as stack:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(listener, "_LINGER_S", 1.0)
-            one = await stack.enter_async_context(running_door(nats.url, limits))
+            one = await stack.enter_async_context(running_gateway(nats.url, limits))
         yield one
 
 
 @pytest_asyncio.fixture
-async def lonely(lonely_nats: NatsServer) -> AsyncIterator[Door]:
+async def lonely(lonely_nats: NatsServer) -> AsyncIterator[RunningGateway]:
     """A gateway without a pool."""
     async with AsyncExitStack() as stack:
-        yield await stack.enter_async_context(running_door(lonely_nats.url))
+        yield await stack.enter_async_context(running_gateway(lonely_nats.url))
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ LARGE = b"".join(hashlib.sha256(bytes([number % 256, number >> 8])).digest() * 5
 MOST = 100 << 20
 
 
-class Said(msgspec.Struct):
+class SayRequest(msgspec.Struct):
     """What `/say` answers."""
 
     status: int = 200
@@ -64,7 +64,7 @@ class Pool:
         self.arrived[request.id].set()
         match request.path:
             case "/say":
-                said = msgspec.json.decode(await body.read(MOST), type=Said)
+                said = msgspec.json.decode(await body.read(MOST), type=SayRequest)
                 return Response(said.status, said.headers, said.body.encode(), said.reason)
             case "/hang":
                 return await self._hang(request.id)

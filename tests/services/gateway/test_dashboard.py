@@ -6,19 +6,19 @@ from schemas.settings.dashboard import Dashboard
 from schemas.settings.management import Management
 from schemas.settings.tree import Settings
 from services.gateway.requests.routes import areas_off
-from tests.services.gateway.door import Door
+from tests.services.gateway.running_gateway import RunningGateway
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_a_path_without_its_slash_leads_to_the_page(door: Door, method: str) -> None:
-    answer = await door.ask(method, "/_", key=None)
+async def test_a_path_without_its_slash_leads_to_the_page(gateway: RunningGateway, method: str) -> None:
+    answer = await gateway.ask(method, "/_", key=None)
 
     assert (answer.status, answer.header("location")) == (308, "_/")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-async def test_nothing_is_written_there(door: Door, method: str) -> None:
-    answer = await door.ask(method, "/_/", key=None)
+async def test_nothing_is_written_there(gateway: RunningGateway, method: str) -> None:
+    answer = await gateway.ask(method, "/_/", key=None)
 
     assert (answer.status, answer.header("allow")) == (405, "GET, HEAD, OPTIONS")
 

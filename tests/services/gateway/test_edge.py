@@ -12,9 +12,9 @@ from schemas.settings.auth import AuthRateLimits
 from schemas.settings.management import Management
 from schemas.settings.tree import Gateway, RateLimit
 from tests.broker.server import NatsServer
-from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
 from tests.services.gateway.pool import Pool
 from tests.services.gateway.requests.test_forward import said
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, fresh_id, running_gateway
 from tests.services.gateway.wire import Reply, head_of
 
 KEY = ("apikey", KEYS.anon_key)
@@ -36,20 +36,20 @@ def is_marked(reply: Reply) -> bool:
 @pytest.mark.parametrize("path", ["/rest", "/rest/v2/items", "/rest/v1x", "//rest/v1/items", "/favicon.ico"])
 @pytest.mark.parametrize("key", [KEYS.anon_key, None])
 async def test_a_path_of_no_area_is_not_found_with_or_without_a_key(
-    door: Door, path: str, key: str | None
+    gateway: RunningGateway, path: str, key: str | None
 ) -> None:
-    reply = await door.ask("GET", path, key=key)
+    reply = await gateway.ask("GET", path, key=key)
 
     assert reply.status == 404
     assert reply.json()["message"].startswith(f"There is nothing at {path}. ")
     assert is_marked(reply)
 
 
-async def test_the_root_is_a_page_for_browsers_and_json_for_others(door: Door) -> None:
+async def test_the_root_is_a_page_for_browsers_and_json_for_others(gateway: RunningGateway) -> None:
     browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-    page = await door.ask("GET", "/", {"Accept": browser}, key=None)
-    head = await door.ask("HEAD", "/", {"Accept": browser}, key=None)
-    listing = await door.ask("GET", "/", {"Accept": "*/*"}, key=None)
+    page = await gateway.ask("GET", "/", {"Accept": browser}, key=None)
+    head = await gateway.ask("HEAD", "/", {"Accept": browser}, key=None)
+    listing = await gateway.ask("GET", "/", {"Accept": "*/*"}, key=None)
 
     assert (page.status, page.header("content-type")) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in str(page.header("content-security-policy"))
@@ -65,8 +65,8 @@ async def test_the_root_is_a_page_for_browsers_and_json_for_others(door: Door) -
     ]
 
 
-async def test_options_of_the_whole_server_finds_nothing_and_harms_nothing(door: Door) -> None:
-    assert (await door.ask("OPTIONS", "*")).status == 404
+async def test_options_of_the_whole_server_finds_nothing_and_harms_nothing(gateway: RunningGateway) -> None:
+    assert (await gateway.ask("OPTIONS", "*")).status == 404
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ async def test_options_of_the_whole_server_finds_nothing_and_harms_nothing(door:
 )
 @pytest.mark.parametrize("key", [KEYS.anon_key, None])
 async def test_an_area_that_is_not_built_says_so_in_its_shape(
-    door: Door, path: str, shape: set[str], key: str | None
+    gateway: RunningGateway, path: str, shape: set[str], key: str | None
 ) -> None:
-    reply = await door.ask("POST", path, key=key)
+    reply = await gateway.ask("POST", path, key=key)
 
     assert (reply.status, set(reply.json())) == (501, shape)
     assert is_marked(reply)
@@ -93,8 +93,8 @@ async def test_an_area_that_is_not_built_says_so_in_its_shape(
 
 
 @pytest.mark.parametrize("sent", [{}, {"Authorization": f"Bearer {KEYS.service_role_key}"}, {"apikey": ""}])
-async def test_a_request_without_a_key_is_refused(door: Door, sent: dict[str, str]) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", sent, key=None)
+async def test_a_request_without_a_key_is_refused(gateway: RunningGateway, sent: dict[str, str]) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", sent, key=None)
 
     assert reply.status == 401
     assert reply.json() == {
@@ -107,18 +107,18 @@ async def test_a_request_without_a_key_is_refused(door: Door, sent: dict[str, st
 
 
 @pytest.mark.parametrize("key", ["nonsense", "sb_secret_nonsense", "clé", "\udcff", "x" * 10_000])
-async def test_an_unknown_key_is_refused_and_not_repeated(door: Door, key: str) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", key=key)
+async def test_an_unknown_key_is_refused_and_not_repeated(gateway: RunningGateway, key: str) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", key=key)
 
     assert (reply.status, reply.json()["message"]) == (401, "Invalid API key")
     assert b"nonsense" not in reply.body
     assert is_marked(reply)
 
 
-async def test_a_refused_request_reaches_no_worker(door: Door, pool: Pool) -> None:
+async def test_a_refused_request_reaches_no_worker(gateway: RunningGateway, pool: Pool) -> None:
     id = fresh_id()
-    await door.ask("GET", "/rest/v1/items", {"X-Request-Id": id}, key="nonsense")
-    await door.ask("GET", "/rest/v1/items")
+    await gateway.ask("GET", "/rest/v1/items", {"X-Request-Id": id}, key="nonsense")
+    await gateway.ask("GET", "/rest/v1/items")
 
     assert not pool.arrived[id].is_set()
 
@@ -134,12 +134,12 @@ async def test_a_refused_request_reaches_no_worker(door: Door, pool: Pool) -> No
 )
 @pytest.mark.parametrize("place", ["header", "query"])
 async def test_a_key_says_who_calls_from_the_header_or_the_query(
-    door: Door, key: str, kind: str, place: str
+    gateway: RunningGateway, key: str, kind: str, place: str
 ) -> None:
     if place == "header":
-        reply = await door.ask("GET", "/rest/v1/items", key=key)
+        reply = await gateway.ask("GET", "/rest/v1/items", key=key)
     else:
-        reply = await door.ask("GET", f"/rest/v1/items?select=a&apikey={key}", key=None)
+        reply = await gateway.ask("GET", f"/rest/v1/items?select=a&apikey={key}", key=None)
 
     assert (reply.status, reply.json()["caller"]) == (200, {"type": kind})
 
@@ -158,16 +158,16 @@ async def test_a_key_says_who_calls_from_the_header_or_the_query(
     ],
 )
 async def test_a_key_in_the_query_stands_in_for_the_header(
-    door: Door, query: str, header: str | None, status: int
+    gateway: RunningGateway, query: str, header: str | None, status: int
 ) -> None:
-    assert (await door.ask("GET", f"/rest/v1/items?{query}", key=header)).status == status
+    assert (await gateway.ask("GET", f"/rest/v1/items?{query}", key=header)).status == status
 
 
-async def test_a_key_in_the_query_is_no_filter_of_the_data_interfaces(door: Door) -> None:
+async def test_a_key_in_the_query_is_no_filter_of_the_data_interfaces(gateway: RunningGateway) -> None:
     key = KEYS.anon_key
-    by_query = await door.ask("GET", f"/rest/v1/items?select=a&apikey={key}&b=eq.1", key=None)
-    alone = await door.ask("GET", f"/rest/v1/items?apikey={key}", key=None)
-    of_a_column = await door.ask("GET", "/rest/v1/items?apikey=eq.1", key=key)
+    by_query = await gateway.ask("GET", f"/rest/v1/items?select=a&apikey={key}&b=eq.1", key=None)
+    alone = await gateway.ask("GET", f"/rest/v1/items?apikey={key}", key=None)
+    of_a_column = await gateway.ask("GET", "/rest/v1/items?apikey=eq.1", key=key)
 
     queries = [each.json()["query"] for each in (by_query, alone, of_a_column)]
     assert queries == ["select=a&b=eq.1", "", "apikey=eq.1"]
@@ -183,11 +183,11 @@ async def test_a_key_in_the_query_is_no_filter_of_the_data_interfaces(door: Door
     ids=["good", "expired", "foreign"],
 )
 async def test_a_token_is_verified_and_a_bad_one_told_to_the_worker(
-    door: Door, claims: dict[str, object], secret: str, kind: str
+    gateway: RunningGateway, claims: dict[str, object], secret: str, kind: str
 ) -> None:
     token = jwt.encode(claims, secret, algorithm="HS256")
 
-    reply = await door.ask("GET", "/rest/v1/items", {"Authorization": f"Bearer {token}"})
+    reply = await gateway.ask("GET", "/rest/v1/items", {"Authorization": f"Bearer {token}"})
 
     assert reply.json()["caller"]["type"] == kind
 
@@ -198,14 +198,16 @@ async def test_a_token_is_verified_and_a_bad_one_told_to_the_worker(
 @pytest.mark.parametrize(
     "path", ["/rest/v1/items", "/auth/v1/token", "/storage/v1/bucket", "/nowhere", "/health/live"]
 )
-async def test_a_preflight_is_answered_on_every_path_without_a_key(door: Door, path: str) -> None:
+async def test_a_preflight_is_answered_on_every_path_without_a_key(
+    gateway: RunningGateway, path: str
+) -> None:
     asked = {
         "Origin": PAGE,
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "apikey, content-type",
     }
 
-    reply = await door.ask("OPTIONS", path, asked, key=None)
+    reply = await gateway.ask("OPTIONS", path, asked, key=None)
 
     assert (reply.status, reply.body, reply.header("content-length")) == (200, b"", "0")
     assert reply.all("access-control-allow-origin") == ["*"]
@@ -219,8 +221,10 @@ async def test_a_preflight_is_answered_on_every_path_without_a_key(door: Door, p
     [{}, {"Origin": PAGE}, {"Access-Control-Request-Method": "POST"}],
     ids=["plain", "origin", "method"],
 )
-async def test_options_that_are_no_preflight_go_to_the_worker(door: Door, sent: dict[str, str]) -> None:
-    reply = await door.ask("OPTIONS", "/rest/v1/items", sent)
+async def test_options_that_are_no_preflight_go_to_the_worker(
+    gateway: RunningGateway, sent: dict[str, str]
+) -> None:
+    reply = await gateway.ask("OPTIONS", "/rest/v1/items", sent)
 
     assert (reply.status, reply.json()["method"]) == (200, "OPTIONS")
 
@@ -240,9 +244,9 @@ async def test_options_that_are_no_preflight_go_to_the_worker(door: Door, sent: 
     ],
 )
 async def test_pages_may_read_answers_and_refusals(
-    door: Door, path: str, key: str | None, status: int
+    gateway: RunningGateway, path: str, key: str | None, status: int
 ) -> None:
-    reply = await door.ask("GET", path, {"Origin": PAGE}, key=key)
+    reply = await gateway.ask("GET", path, {"Origin": PAGE}, key=key)
 
     assert (reply.status, reply.all("access-control-allow-origin")) == (status, ["*"])
     reference, added = reply.all("access-control-expose-headers")
@@ -253,10 +257,10 @@ async def test_pages_may_read_answers_and_refusals(
 
 
 async def test_only_listed_origins_get_permission(nats: NatsServer, pool: Pool) -> None:
-    async with running_door(nats.url, api={"cors_allowed_origins": [PAGE]}) as door:
-        listed = await door.ask("GET", "/rest/v1/items", {"Origin": PAGE})
-        other = await door.ask("GET", "/rest/v1/items", {"Origin": "https://other.example"})
-        refused = await door.ask("GET", "/rest/v1/items", {"Origin": PAGE}, key=None)
+    async with running_gateway(nats.url, api={"cors_allowed_origins": [PAGE]}) as gateway:
+        listed = await gateway.ask("GET", "/rest/v1/items", {"Origin": PAGE})
+        other = await gateway.ask("GET", "/rest/v1/items", {"Origin": "https://other.example"})
+        refused = await gateway.ask("GET", "/rest/v1/items", {"Origin": PAGE}, key=None)
 
     assert (listed.status, listed.header("access-control-allow-origin")) == (200, PAGE)
     assert listed.header("access-control-allow-credentials") == "true"
@@ -284,9 +288,9 @@ async def test_pages_may_sign_in_as_agents_and_call_mcp_where_they_are_named(
     nats: NatsServer, pool: Pool, path: str, origin: str, allowed: str | None
 ) -> None:
     asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
-    async with running_door(nats.url, management=Management(mcp_origins=[PAGE])) as door:
-        preflight = await door.ask("OPTIONS", path, asked, key=None)
-        answer = await door.ask("POST", path, {"Origin": origin}, key=None)
+    async with running_gateway(nats.url, management=Management(mcp_origins=[PAGE])) as gateway:
+        preflight = await gateway.ask("OPTIONS", path, asked, key=None)
+        answer = await gateway.ask("POST", path, {"Origin": origin}, key=None)
 
     assert (preflight.header("access-control-allow-origin"), preflight.status) == (allowed, 200)
     assert answer.header("access-control-allow-origin") == allowed
@@ -294,14 +298,14 @@ async def test_pages_may_sign_in_as_agents_and_call_mcp_where_they_are_named(
         assert "Mcp-Session-Id" in str(answer.all("access-control-expose-headers"))
 
 
-async def test_headers_of_the_worker_win_over_those_of_the_door(door: Door) -> None:
+async def test_headers_of_the_worker_win_over_those_of_the_gateway(gateway: RunningGateway) -> None:
     own = [
         ["access-control-allow-origin", "https://chosen.example"],
         ["access-control-expose-headers", "x-own"],
         ["x-request-id", "of-the-worker"],
     ]
 
-    reply = await door.ask("POST", "/rest/v1/say", {"Origin": PAGE}, said(headers=own, body="x"))
+    reply = await gateway.ask("POST", "/rest/v1/say", {"Origin": PAGE}, said(headers=own, body="x"))
 
     assert [pair for pair in map(list, reply.headers) if pair[0] in {name for name, _ in own}] == own
 
@@ -309,15 +313,15 @@ async def test_headers_of_the_worker_win_over_those_of_the_door(door: Door) -> N
 # Request id
 
 
-async def test_a_sane_request_id_is_kept_and_told_to_the_worker(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", {"X-Request-Id": "of/the:client-7"})
+async def test_a_sane_request_id_is_kept_and_told_to_the_worker(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", {"X-Request-Id": "of/the:client-7"})
 
     assert (reply.header("x-request-id"), reply.json()["id"]) == ("of/the:client-7", "of/the:client-7")
 
 
 @pytest.mark.parametrize("sent", [None, "", "with blanks", "x" * 129, "ключ"])
-async def test_another_request_id_is_replaced(door: Door, sent: str | None) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", {} if sent is None else {"X-Request-Id": sent})
+async def test_another_request_id_is_replaced(gateway: RunningGateway, sent: str | None) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", {} if sent is None else {"X-Request-Id": sent})
 
     assert MADE_ID.fullmatch(str(reply.header("x-request-id")))
     assert reply.all("x-request-id") == [reply.json()["id"]]
@@ -330,11 +334,11 @@ async def test_an_address_with_too_many_requests_is_told_when_to_come_back(
     nats: NatsServer, pool: Pool
 ) -> None:
     limits = Gateway(rate_limit=RateLimit(per_address=0.01, per_address_burst=2))
-    async with running_door(nats.url, limits) as door:
-        replies = [await door.ask("GET", "/rest/v1/items") for _ in range(3)]
-        live = await door.ask("GET", "/health/live", key=None)
+    async with running_gateway(nats.url, limits) as gateway:
+        replies = [await gateway.ask("GET", "/rest/v1/items") for _ in range(3)]
+        live = await gateway.ask("GET", "/health/live", key=None)
         asked = {"Origin": PAGE, "Access-Control-Request-Method": "GET"}
-        preflight = await door.ask("OPTIONS", "/rest/v1/items", asked)
+        preflight = await gateway.ask("OPTIONS", "/rest/v1/items", asked)
 
     assert [reply.status for reply in replies] == [200, 200, 429]
     assert 90 <= int(replies[2].header("retry-after") or 0) <= 101
@@ -347,9 +351,9 @@ async def test_a_key_with_too_many_requests_is_refused_and_others_are_not(
     nats: NatsServer, pool: Pool
 ) -> None:
     limits = Gateway(rate_limit=RateLimit(per_key=0.01, per_key_burst=1))
-    async with running_door(nats.url, limits) as door:
+    async with running_gateway(nats.url, limits) as gateway:
         keys = [KEYS.anon_key, KEYS.anon_key, KEYS.secret_key]
-        replies = [await door.ask("GET", "/rest/v1/items", key=key) for key in keys]
+        replies = [await gateway.ask("GET", "/rest/v1/items", key=key) for key in keys]
 
     assert [reply.status for reply in replies] == [200, 429, 200]
 
@@ -371,30 +375,30 @@ async def test_the_client_behind_a_trusted_proxy_is_limited_and_not_the_proxy(
     nats: NatsServer, pool: Pool, trusted_proxies: list[str], forwarded: list[list[str]], statuses: list[int]
 ) -> None:
     limits = Gateway(trusted_proxies=trusted_proxies, rate_limit=BY_ADDRESS)
-    async with running_door(nats.url, limits) as door:
+    async with running_gateway(nats.url, limits) as gateway:
         replies = [
-            await door.ask("GET", "/rest/v1/items", [("X-Forwarded-For", line) for line in lines])
+            await gateway.ask("GET", "/rest/v1/items", [("X-Forwarded-For", line) for line in lines])
             for lines in forwarded
         ]
 
     assert [reply.status for reply in replies] == statuses
 
 
-async def is_limited(door: Door, *lines: tuple[str, str], path: str = "/auth/v1/user") -> bool:
+async def is_limited(gateway: RunningGateway, *lines: tuple[str, str], path: str = "/auth/v1/user") -> bool:
     """Send a request with header lines; return whether the limit of its client's address was reached."""
-    return (await door.ask("GET", path, list(lines))).status == 429
+    return (await gateway.ask("GET", path, list(lines))).status == 429
 
 
 async def test_headers_that_auth_names_have_the_client_s_address(nats: NatsServer, pool: Pool) -> None:
     limits = Gateway(trusted_proxies=["127.0.0.0/8"], rate_limit=BY_ADDRESS)
     first, second, third = ("198.51.100.1", "198.51.100.2", "198.51.100.3")
-    async with running_door(nats.url, limits, auth=NAMED) as door:
-        assert not await is_limited(door, ("X-Real-IP", first), ("X-Forwarded-For", second))
-        assert await is_limited(door, ("X-Real-IP", first), ("X-Forwarded-For", third))
-        assert not await is_limited(door, ("X-Forwarded-For", second))
-        assert await is_limited(door, ("Sb-Forwarded-For", second), ("X-Real-IP", third))
-        assert not await is_limited(door, ("Sb-Forwarded-For", "unknown"), ("X-Real-IP", third))
-        assert await is_limited(door, ("X-Real-IP", "127.0.0.5"), ("X-Forwarded-For", third))
+    async with running_gateway(nats.url, limits, auth=NAMED) as gateway:
+        assert not await is_limited(gateway, ("X-Real-IP", first), ("X-Forwarded-For", second))
+        assert await is_limited(gateway, ("X-Real-IP", first), ("X-Forwarded-For", third))
+        assert not await is_limited(gateway, ("X-Forwarded-For", second))
+        assert await is_limited(gateway, ("Sb-Forwarded-For", second), ("X-Real-IP", third))
+        assert not await is_limited(gateway, ("Sb-Forwarded-For", "unknown"), ("X-Real-IP", third))
+        assert await is_limited(gateway, ("X-Real-IP", "127.0.0.5"), ("X-Forwarded-For", third))
 
 
 @pytest.mark.parametrize(
@@ -411,9 +415,9 @@ async def test_headers_that_auth_names_count_for_auth_alone_and_from_trusted_pro
     nats: NatsServer, pool: Pool, path: str, trusted: list[str], header: str
 ) -> None:
     limits = Gateway(trusted_proxies=trusted, rate_limit=BY_ADDRESS)
-    async with running_door(nats.url, limits, auth=NAMED) as door:
-        assert not await is_limited(door, (header, FIRST), path=path)
-        assert await is_limited(door, (header, SECOND), path=path)
+    async with running_gateway(nats.url, limits, auth=NAMED) as gateway:
+        assert not await is_limited(gateway, (header, FIRST), path=path)
+        assert await is_limited(gateway, (header, SECOND), path=path)
 
 
 async def test_one_address_does_not_use_up_the_key_of_all(nats: NatsServer, pool: Pool) -> None:
@@ -421,10 +425,10 @@ async def test_one_address_does_not_use_up_the_key_of_all(nats: NatsServer, pool
         trusted_proxies=["127.0.0.0/8"],
         rate_limit=RateLimit(per_address=0.01, per_address_burst=1, per_key=0.01, per_key_burst=3),
     )
-    async with running_door(nats.url, limits) as door:
+    async with running_gateway(nats.url, limits) as gateway:
         for _ in range(5):
-            await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": "198.51.100.1"})
-        reply = await door.ask("GET", "/rest/v1/items", {"X-Forwarded-For": "198.51.100.2"})
+            await gateway.ask("GET", "/rest/v1/items", {"X-Forwarded-For": "198.51.100.1"})
+        reply = await gateway.ask("GET", "/rest/v1/items", {"X-Forwarded-For": "198.51.100.2"})
 
     assert reply.status == 200
 
@@ -459,8 +463,10 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-async def test_what_is_no_good_http_is_refused_and_the_connection_ended(door: Door, name: str) -> None:
-    async with door.connect() as wire:
+async def test_what_is_no_good_http_is_refused_and_the_connection_ended(
+    gateway: RunningGateway, name: str
+) -> None:
+    async with gateway.connect() as wire:
         await wire.send(MALFORMED[name])
         received = await wire.rest()
 
@@ -469,21 +475,21 @@ async def test_what_is_no_good_http_is_refused_and_the_connection_ended(door: Do
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-async def test_a_head_without_end_ends_the_connection(door: Door, name: str) -> None:
-    async with door.connect() as wire:
+async def test_a_head_without_end_ends_the_connection(gateway: RunningGateway, name: str) -> None:
+    async with gateway.connect() as wire:
         with suppress(ConnectionError):  # it ends before all is sent
             await wire.send(ENDLESS[name])
         received = await wire.rest()
 
     assert received == b"" or re.match(rb"HTTP/1\.[01] 4", received)  # nothing: when it was reset first
-    assert (await door.ask("GET", "/rest/v1/items")).status == 200
+    assert (await gateway.ask("GET", "/rest/v1/items")).status == 200
 
 
 async def test_a_malformed_request_is_rejected_in_json_and_neither_logged_nor_repeated(
-    door: Door, caplog: pytest.LogCaptureFixture
+    gateway: RunningGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = KEYS.secret_key.encode()
-    reply = await door.send(b"GET / HTTP/1.1\r\nHost: x\r\napikey: " + secret + b"\x01\r\n\r\n")
+    reply = await gateway.send(b"GET / HTTP/1.1\r\nHost: x\r\napikey: " + secret + b"\x01\r\n\r\n")
 
     assert (reply.status, reply.header("content-type")) == (400, "application/json; charset=utf-8")
     assert reply.json()["message"]
@@ -508,7 +514,7 @@ async def test_a_malformed_request_is_rejected_in_json_and_neither_logged_nor_re
     ids=["path", "query", "path+1", "query+1", "far", "header", "value", "name", "many"],
 )
 async def test_urls_and_headers_as_long_as_may_be_pass_and_longer_ones_do_not(
-    strict: Door, target: str, headers: list[tuple[str, str]], status: int
+    strict: RunningGateway, target: str, headers: list[tuple[str, str]], status: int
 ) -> None:
     reply = await strict.ask("GET", target, headers)
 
@@ -519,9 +525,9 @@ async def test_urls_and_headers_as_long_as_may_be_pass_and_longer_ones_do_not(
         assert reply.json()["message"]
 
 
-async def test_answers_name_our_server_once_and_no_library(door: Door) -> None:
+async def test_answers_name_our_server_once_and_no_library(gateway: RunningGateway) -> None:
     replies = [
-        await door.ask("GET", path)
+        await gateway.ask("GET", path)
         for path in ("/rest/v1/items", "/rest/v1/stream", "/nowhere", "/health/live")
     ]
 
@@ -529,7 +535,7 @@ async def test_answers_name_our_server_once_and_no_library(door: Door) -> None:
 
 
 async def test_a_head_that_does_not_arrive_ends_the_connection(nats: NatsServer, pool: Pool) -> None:
-    async with running_door(nats.url, Gateway(header_timeout=0.1)) as door, door.connect() as wire:
+    async with running_gateway(nats.url, Gateway(header_timeout=0.1)) as gateway, gateway.connect() as wire:
         await wire.send(b"GET /rest/v1/items HTTP/1.1\r\nHost: ")
         rest = asyncio.ensure_future(wire.rest())
         done, _ = await asyncio.wait({rest}, timeout=3)
@@ -538,8 +544,8 @@ async def test_a_head_that_does_not_arrive_ends_the_connection(nats: NatsServer,
     assert done
 
 
-async def test_connections_are_kept_for_further_requests(door: Door) -> None:
-    async with door.connect() as wire:
+async def test_connections_are_kept_for_further_requests(gateway: RunningGateway) -> None:
+    async with gateway.connect() as wire:
         statuses = []
         for path, key in (("items", "nonsense"), ("items", KEYS.anon_key), ("refuse", KEYS.anon_key)):
             await wire.send(head_of("GET", f"/rest/v1/{path}", {"apikey": key}))
@@ -548,9 +554,12 @@ async def test_connections_are_kept_for_further_requests(door: Door) -> None:
     assert statuses == [401, 200, 418]
 
 
-async def test_many_clients_at_once_get_their_own_answers(door: Door) -> None:
+async def test_many_clients_at_once_get_their_own_answers(gateway: RunningGateway) -> None:
     replies = await asyncio.gather(
-        *(door.ask("GET", f"/rest/v1/{number}", {"X-Request-Id": f"many-{number}"}) for number in range(100))
+        *(
+            gateway.ask("GET", f"/rest/v1/{number}", {"X-Request-Id": f"many-{number}"})
+            for number in range(100)
+        )
     )
 
     assert [(reply.json()["path"], reply.header("x-request-id")) for reply in replies] == [

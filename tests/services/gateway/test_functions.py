@@ -1,5 +1,5 @@
 from services.gateway.functions import forwarded_headers
-from tests.services.gateway.door import Door
+from tests.services.gateway.running_gateway import RunningGateway
 
 CLIENT = [
     ("host", "api.example:8000"),
@@ -30,7 +30,9 @@ def test_a_known_proxy_is_believed() -> None:
     assert (told["x-forwarded-proto"], told["x-forwarded-host"]) == ("https", "public.example")
 
 
-async def test_where_nobody_answers_for_functions_they_are_not_said_to_be_well(lonely: Door) -> None:
+async def test_where_nobody_answers_for_functions_they_are_not_said_to_be_well(
+    lonely: RunningGateway,
+) -> None:
     reply = await lonely.ask("GET", "/functions/v1/_internal/health")
 
     assert (reply.status, reply.json()["message"]) == (503, "no functions worker is running")

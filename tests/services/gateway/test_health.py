@@ -15,28 +15,28 @@ from schemas.keys.secret import Secret
 from services.gateway.health import Health
 from services.supervisor.binaries import headwater_version
 from tests.broker.server import NatsServer, running_server
-from tests.services.gateway.door import KEYS, Door, running_door
 from tests.services.gateway.pool import Pool, running_pool
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, running_gateway
 
 TOKEN = "a token for the metrics"
 
 
-async def test_a_gateway_lives_whatever_stands_behind_it(lonely: Door) -> None:
+async def test_a_gateway_lives_whatever_stands_behind_it(lonely: RunningGateway) -> None:
     reply = await lonely.ask("GET", "/health/live", key=None)
 
     assert (reply.status, reply.json()) == (200, {"status": "alive"})
 
 
-async def test_health_is_read_by_get_and_head(door: Door) -> None:
-    head = await door.ask("HEAD", "/health/live", key=None)
-    post = await door.ask("POST", "/health/live", key=None)
+async def test_health_is_read_by_get_and_head(gateway: RunningGateway) -> None:
+    head = await gateway.ask("HEAD", "/health/live", key=None)
+    post = await gateway.ask("POST", "/health/live", key=None)
 
     assert (head.status, head.body) == (200, b"")
     assert (post.status, post.header("allow")) == (405, "GET, HEAD, OPTIONS")
 
 
-async def test_the_platform_is_ready_when_its_pools_are(door: Door) -> None:
-    reply = await door.ask("GET", "/health/ready", key=None)
+async def test_the_platform_is_ready_when_its_pools_are(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/health/ready", key=None)
 
     assert reply.status == 200
     assert reply.json() == {
@@ -46,7 +46,7 @@ async def test_the_platform_is_ready_when_its_pools_are(door: Door) -> None:
     }
 
 
-async def test_proxies_are_told_of_the_gateway_alone(lonely: Door, lonely_nats: NatsServer) -> None:
+async def test_proxies_are_told_of_the_gateway_alone(lonely: RunningGateway, lonely_nats: NatsServer) -> None:
     reporting = await NatsConnection.open(lonely_nats.url, name="reporting")
     try:
         reporting.publish(
@@ -69,7 +69,7 @@ async def test_proxies_are_told_of_the_gateway_alone(lonely: Door, lonely_nats: 
     assert (gateway.status, gateway.json()) == (200, {"status": "serving"})
 
 
-async def test_without_a_pool_the_platform_is_not_ready(lonely: Door) -> None:
+async def test_without_a_pool_the_platform_is_not_ready(lonely: RunningGateway) -> None:
     reply = await lonely.ask("GET", "/health/ready", key=None)
 
     assert reply.status == 503
@@ -86,7 +86,7 @@ async def test_without_a_pool_the_platform_is_not_ready(lonely: Door) -> None:
     ],
 )
 async def test_a_pool_that_is_not_ready_says_why(
-    lonely: Door, lonely_nats: NatsServer, health: Response, shown: str
+    lonely: RunningGateway, lonely_nats: NatsServer, health: Response, shown: str
 ) -> None:
     async with running_pool(lonely_nats.url) as pool:
         pool.health = health
@@ -96,12 +96,12 @@ async def test_a_pool_that_is_not_ready_says_why(
 
 
 async def test_without_a_broker_the_gateway_lives_and_is_not_ready() -> None:
-    async with running_server() as nats, running_door(nats.url) as door:
+    async with running_server() as nats, running_gateway(nats.url) as gateway:
         nats.kill()
-        live = await door.ask("GET", "/health/live", key=None)
-        ready = await door.ask("GET", "/health/ready", key=None)
-        metrics = await door.ask("GET", "/metrics", key=KEYS.secret_key)
-        rest = await door.ask("GET", "/rest/v1/items")
+        live = await gateway.ask("GET", "/health/live", key=None)
+        ready = await gateway.ask("GET", "/health/ready", key=None)
+        metrics = await gateway.ask("GET", "/metrics", key=KEYS.secret_key)
+        rest = await gateway.ask("GET", "/rest/v1/items")
 
     assert live.status == 200
     assert (ready.status, ready.json()["parts"]["broker"]) == (503, "not connected")
@@ -111,7 +111,7 @@ async def test_without_a_broker_the_gateway_lives_and_is_not_ready() -> None:
 
 
 async def test_the_interface_s_own_health_is_told_by_its_status(
-    lonely: Door, lonely_nats: NatsServer
+    lonely: RunningGateway, lonely_nats: NatsServer
 ) -> None:
     live = await lonely.ask("GET", "/rest-admin/v1/live", key=None)
     alone = await lonely.ask("GET", "/rest-admin/v1/ready", key=None)
@@ -122,8 +122,8 @@ async def test_the_interface_s_own_health_is_told_by_its_status(
 
 
 @pytest.mark.parametrize("path", ["/rest-admin/v1/live", "/rest-admin/v1/ready"])
-async def test_the_interface_s_own_health_is_for_this_machine(door: Door, path: str) -> None:
-    reply = await door.ask("GET", path, {"X-Forwarded-For": "198.51.100.1"}, key=None)
+async def test_the_interface_s_own_health_is_for_this_machine(gateway: RunningGateway, path: str) -> None:
+    reply = await gateway.ask("GET", path, {"X-Forwarded-For": "198.51.100.1"}, key=None)
 
     assert reply.status == 403
 
@@ -141,9 +141,9 @@ async def test_the_interface_s_own_health_is_for_this_machine(door: Door, path: 
     ],
 )
 async def test_metrics_are_for_the_secret_key_also_from_this_machine(
-    door: Door, headers: dict[str, str], status: int
+    gateway: RunningGateway, headers: dict[str, str], status: int
 ) -> None:
-    reply = await door.ask("GET", "/metrics", headers, key=None)
+    reply = await gateway.ask("GET", "/metrics", headers, key=None)
 
     assert reply.status == status
     assert (b"# TYPE headwater_calls_in_flight gauge" in reply.body) == (status == 200)
@@ -169,10 +169,10 @@ def _basic(password: str, name: str = "service_role") -> str:
     ],
 )
 async def test_scrapers_of_hosted_projects_find_the_metrics_where_they_look(
-    door: Door, authorization: str | None, status: int
+    gateway: RunningGateway, authorization: str | None, status: int
 ) -> None:
     headers = {} if authorization is None else {"authorization": authorization}
-    reply = await door.ask("GET", "/customer/v1/privileged/metrics", headers, key=None)
+    reply = await gateway.ask("GET", "/customer/v1/privileged/metrics", headers, key=None)
 
     assert reply.status == status
     assert (b"# TYPE headwater_calls_in_flight gauge" in reply.body) == (status == 200)
@@ -211,5 +211,5 @@ async def test_metrics_are_for_the_token_of_the_settings_alone(
 @pytest.mark.parametrize(
     "path", ["/health", "/health/", "/health/live/", "/health/livex", "/metrics/", "/Metrics"]
 )
-async def test_other_paths_beside_them_are_not_found(door: Door, path: str) -> None:
-    assert (await door.ask("GET", path, key=None)).status == 404
+async def test_other_paths_beside_them_are_not_found(gateway: RunningGateway, path: str) -> None:
+    assert (await gateway.ask("GET", path, key=None)).status == 404

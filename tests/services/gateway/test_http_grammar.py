@@ -2,17 +2,17 @@
 
 import pytest
 
-from tests.services.gateway.door import KEYS, Door, fresh_id
 from tests.services.gateway.pool import Pool
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, fresh_id
 from tests.services.gateway.wire import connected
 
 _KEY = f"apikey: {KEYS.anon_key}\r\n".encode()
 _LINE = b"GET /rest/v1/items HTTP/1.1\r\n"
 
 
-async def status_of(door: Door, data: bytes) -> tuple[int, bytes]:
+async def status_of(gateway: RunningGateway, data: bytes) -> tuple[int, bytes]:
     """Send bytes; return the status of the answer and all that came until the server closed the connection."""
-    async with connected(door.port) as wire:
+    async with connected(gateway.port) as wire:
         await wire.send(data)
         received = await wire.rest()
     assert received.startswith(b"HTTP/1.1 "), received[:40]
@@ -39,18 +39,18 @@ async def status_of(door: Door, data: bytes) -> tuple[int, bytes]:
         "\\",
     ],
 )
-async def test_a_host_that_is_none_is_rejected(door: Door, host: str) -> None:
-    status, received = await status_of(door, _LINE + f"Host: {host}\r\n".encode() + _KEY + b"\r\n")
+async def test_a_host_that_is_none_is_rejected(gateway: RunningGateway, host: str) -> None:
+    status, received = await status_of(gateway, _LINE + f"Host: {host}\r\n".encode() + _KEY + b"\r\n")
 
     assert status == 400
     assert b"The Host header is not a host" in received
 
 
 @pytest.mark.parametrize("host", ["", "a", "a:", "a.b:80", "[::1]", "[::1]:80", "1.2.3.4", "a_b", "%41"])
-async def test_any_valid_host_is_taken(door: Door, host: str) -> None:
+async def test_any_valid_host_is_taken(gateway: RunningGateway, host: str) -> None:
     lines = f"Host: {host}\r\nConnection: close\r\n".encode()
 
-    assert (await status_of(door, _LINE + lines + _KEY + b"\r\n"))[0] == 200
+    assert (await status_of(gateway, _LINE + lines + _KEY + b"\r\n"))[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,21 @@ async def test_any_valid_host_is_taken(door: Door, host: str) -> None:
     ],
 )
 async def test_a_request_line_that_is_not_ours_is_rejected_by_its_fault(
-    door: Door, line: bytes, status: int
+    gateway: RunningGateway, line: bytes, status: int
 ) -> None:
-    answer, _ = await status_of(door, line + b"\r\nHost: gateway.test\r\n" + _KEY + b"\r\n")
+    answer, _ = await status_of(gateway, line + b"\r\nHost: gateway.test\r\n" + _KEY + b"\r\n")
 
     assert answer == status
 
 
 @pytest.mark.parametrize(("version", "interim"), [(b"1.1", 1), (b"1.0", 0)])
-async def test_only_http_1_1_gets_an_interim_answer(door: Door, version: bytes, interim: int) -> None:
+async def test_only_http_1_1_gets_an_interim_answer(
+    gateway: RunningGateway, version: bytes, interim: int
+) -> None:
     head = (
         b"POST /rest/v1/items HTTP/%s\r\nHost: a\r\nExpect: 100-continue\r\nConnection: close\r\n" % version
     )
-    async with connected(door.port) as wire:
+    async with connected(gateway.port) as wire:
         await wire.send(head + _KEY + b"Content-Length: 2\r\n\r\n")
         await wire.send(b"{}")
         received = await wire.rest()
@@ -94,29 +96,31 @@ async def test_only_http_1_1_gets_an_interim_answer(door: Door, version: bytes, 
 
 @pytest.mark.parametrize("path", ["/", "/health/live", "/metrics", "/nowhere"])
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PROPFIND", "TRACE"])
-async def test_paths_of_no_area_take_only_reads(door: Door, path: str, method: str) -> None:
-    reply = await door.ask(method, path, key=None)
+async def test_paths_of_no_area_take_only_reads(gateway: RunningGateway, path: str, method: str) -> None:
+    reply = await gateway.ask(method, path, key=None)
 
     expected = (404, None) if path == "/nowhere" else (405, "GET, HEAD, OPTIONS")
     assert (reply.status, reply.header("allow")) == expected
 
 
-async def test_options_on_a_path_of_no_area_name_its_methods(door: Door) -> None:
-    reply = await door.ask("OPTIONS", "/health/live", key=None)
+async def test_options_on_a_path_of_no_area_name_its_methods(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("OPTIONS", "/health/live", key=None)
 
     assert (reply.status, reply.header("allow")) == (204, "GET, HEAD, OPTIONS")
 
 
-async def test_conditions_on_several_lines_reach_the_worker_as_they_came(door: Door, pool: Pool) -> None:
+async def test_conditions_on_several_lines_reach_the_worker_as_they_came(
+    gateway: RunningGateway, pool: Pool
+) -> None:
     sent = [("If-None-Match", '"a"'), ("If-None-Match", '"b"'), ("X-Request-Id", fresh_id())]
 
-    reply = await door.ask("GET", "/rest/v1/items", sent)
+    reply = await gateway.ask("GET", "/rest/v1/items", sent)
 
     assert [value for name, value in reply.json()["headers"] if name == "if-none-match"] == ['"a"', '"b"']
 
 
 @pytest.mark.parametrize("path", ["/rest/v1/items", "/rest/v1/"])
-async def test_an_error_of_a_missing_key_has_a_challenge(door: Door, path: str) -> None:
-    reply = await door.ask("GET", path, key=None)
+async def test_an_error_of_a_missing_key_has_a_challenge(gateway: RunningGateway, path: str) -> None:
+    reply = await gateway.ask("GET", path, key=None)
 
     assert (reply.status, reply.header("www-authenticate")) == (401, "Bearer")

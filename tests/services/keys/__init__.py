@@ -1,1 +1,1 @@
-"""The keys at the door."""
+"""Keys that the gateway verifies."""

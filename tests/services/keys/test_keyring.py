@@ -1,4 +1,4 @@
-"""Keys that change while the door is open: ours by the file, foreign ones by their issuer. Real broker, real issuer."""
+"""Keys that change while the gateway runs: its own by the file, those of issuers by their address. Real broker, real issuer."""
 
 import asyncio
 import base64
@@ -47,7 +47,7 @@ async def nats() -> AsyncIterator[NatsServer]:
 
 
 @asynccontextmanager
-async def door(
+async def running_keyring(
     nats: NatsServer, *, places: dict[str, IssuerTemplate] | None = None, **auth: Any
 ) -> AsyncIterator[tuple[Authenticator, GatewayKeyring]]:
     """Return an authenticator whose keys are kept up to date."""
@@ -94,7 +94,7 @@ async def test_the_data_interfaces_take_a_foreign_token_and_the_accounts_do_not(
     nats: NatsServer, issuer: Issuer
 ) -> None:
     token = issuer.token()
-    async with door(nats, **trusting(issuer)) as (keeper, _):
+    async with running_keyring(nats, **trusting(issuer)) as (keeper, _):
         for path in (REST, "/graphql/v1", "/storage/v1/object/x", "/realtime/v1/api"):
             found = await ask(keeper, path, token)
             assert isinstance(found, UserCaller)
@@ -104,14 +104,14 @@ async def test_the_data_interfaces_take_a_foreign_token_and_the_accounts_do_not(
 
 
 async def test_a_foreign_token_is_no_api_key(nats: NatsServer, issuer: Issuer) -> None:
-    async with door(nats, **trusting(issuer)) as (keeper, _):
+    async with running_keyring(nats, **trusting(issuer)) as (keeper, _):
         assert keeper.keys.holder(issuer.token(role="service_role"), time.time()) is None
 
 
 async def test_firebase_tokens_must_be_for_the_project(nats: NatsServer, issuer: Issuer) -> None:
     places = {"firebase": IssuerTemplate(issuer.url + "/{project_id}", issuer.url + KEYS, "{project_id}")}
     settings = {"third_party": ThirdParty(firebase=Firebase(True, "mine"))}
-    async with door(nats, places=places, **settings) as (keeper, _):
+    async with running_keyring(nats, places=places, **settings) as (keeper, _):
         mine = issuer.url + "/mine"
 
         assert isinstance(await ask(keeper, REST, issuer.token(iss=mine, aud="mine")), UserCaller)
@@ -154,7 +154,7 @@ async def test_no_issuer_speaks_for_another_nor_for_us(nats: NatsServer, issuer:
                 issuer, f'{{"iss":"{issuer.url}","exp":9999999999,"iss":"{claims["iss"]}","aud":"mine"}}'
             ),
         }
-        async with door(nats, places=places, third_party=trusted) as (keeper, _):
+        async with running_keyring(nats, places=places, third_party=trusted) as (keeper, _):
             assert isinstance(await ask(keeper, REST, victim.token(**claims)), UserCaller)
             for path in (REST, "/graphql/v1", "/storage/v1/object/x", "/realtime/v1/api"):
                 answers = {name: await ask(keeper, path, token) for name, token in forged.items()}
@@ -178,7 +178,7 @@ def _signed_text(issuer: Issuer, claims: str) -> str:
 async def test_a_key_that_the_issuer_has_just_begun_to_use_is_learnt_by_the_first_request(
     nats: NatsServer, issuer: Issuer
 ) -> None:
-    async with door(nats, **trusting(issuer)) as (keeper, _):
+    async with running_keyring(nats, **trusting(issuer)) as (keeper, _):
         old, issuer.key = issuer.key, pair("two", "RS256")
         issuer.publish(old.public, issuer.key.public)
 
@@ -191,7 +191,7 @@ async def test_a_key_that_the_issuer_dropped_is_refused_though_its_token_was_kep
     nats: NatsServer, issuer: Issuer
 ) -> None:
     token = issuer.token()
-    async with door(nats, **trusting(issuer)) as (keeper, keyring):
+    async with running_keyring(nats, **trusting(issuer)) as (keeper, keyring):
         assert isinstance(await ask(keeper, REST, token), UserCaller)
         issuer.publish(pair("two").public)
         await keyring.learn(issuer.url)
@@ -200,7 +200,7 @@ async def test_a_key_that_the_issuer_dropped_is_refused_though_its_token_was_kep
 
 
 async def test_made_up_keys_do_not_make_us_ask_often(nats: NatsServer, issuer: Issuer) -> None:
-    async with door(nats, **trusting(issuer)) as (keeper, _):
+    async with running_keyring(nats, **trusting(issuer)) as (keeper, _):
         for number in range(30):
             forged = pair(f"made-up-{number % 3}").token(iss=issuer.url)
             assert isinstance(await ask(keeper, REST, forged), RejectedCaller)
@@ -209,7 +209,7 @@ async def test_made_up_keys_do_not_make_us_ask_often(nats: NatsServer, issuer: I
 
 
 async def test_a_well_known_key_with_a_wrong_signature_asks_nobody(nats: NatsServer, issuer: Issuer) -> None:
-    async with door(nats, **trusting(issuer)) as (keeper, _):
+    async with running_keyring(nats, **trusting(issuer)) as (keeper, _):
         assert isinstance(await ask(keeper, REST, pair("one").token(iss=issuer.url)), RejectedCaller)
         assert isinstance(await ask(keeper, REST, issuer.token(exp=1)), RejectedCaller)
 
@@ -220,7 +220,7 @@ async def test_an_issuer_that_was_away_at_the_start_is_asked_when_its_token_come
     nats: NatsServer, issuer: Issuer
 ) -> None:
     del issuer.documents[KEYS]
-    async with door(nats, **trusting(issuer)) as (keeper, _):
+    async with running_keyring(nats, **trusting(issuer)) as (keeper, _):
         issuer.publish()
 
         assert isinstance(await ask(keeper, REST, issuer.token()), UserCaller)
@@ -232,7 +232,7 @@ async def test_our_own_tokens_hold_beside_foreign_ones(
     file = tmp_path / "keys.json"
     file.write_text(new_list())
     own = sign({"exp": int(time.time()) + 60, "iss": "ours"}, read_signing_key(file.read_text()))
-    async with door(nats, signing_keys_path=str(file), **trusting(issuer)) as (keeper, _):
+    async with running_keyring(nats, signing_keys_path=str(file), **trusting(issuer)) as (keeper, _):
         assert isinstance(await ask(keeper, REST, own), UserCaller)
         assert isinstance(await ask(keeper, REST, OWN.anon_key), UserCaller)
 
@@ -258,7 +258,7 @@ def file(tmp_path: Path) -> Path:
 async def test_a_token_of_a_new_key_is_taken_at_once_without_waiting_for_the_next_look(
     nats: NatsServer, file: Path
 ) -> None:
-    async with door(nats, signing_keys_path=str(file)) as (keeper, _):
+    async with running_keyring(nats, signing_keys_path=str(file)) as (keeper, _):
         step(file)
         step(file)
 
@@ -269,7 +269,7 @@ async def test_a_token_of_a_new_key_is_taken_at_once_without_waiting_for_the_nex
 async def test_through_a_whole_rotation_old_and_new_tokens_hold_as_they_should(
     nats: NatsServer, file: Path
 ) -> None:
-    async with door(nats, signing_keys_path=str(file)) as (keeper, keyring):
+    async with running_keyring(nats, signing_keys_path=str(file)) as (keeper, keyring):
         old = token_of(file)
         step(file)
         assert keyring.reload_if_changed()
@@ -289,7 +289,7 @@ async def test_through_a_whole_rotation_old_and_new_tokens_hold_as_they_should(
 
 
 async def test_the_accounts_event_has_dropped_keys_refused_at_once(nats: NatsServer, file: Path) -> None:
-    async with door(nats, signing_keys_path=str(file)) as (keeper, _):
+    async with running_keyring(nats, signing_keys_path=str(file)) as (keeper, _):
         old = token_of(file)
         assert isinstance(await ask(keeper, REST, old), UserCaller)
         for _ in range(3):
@@ -308,7 +308,7 @@ async def test_the_accounts_event_has_dropped_keys_refused_at_once(nats: NatsSer
 
 
 async def test_a_broken_file_harms_nobody(nats: NatsServer, file: Path) -> None:
-    async with door(nats, signing_keys_path=str(file)) as (keeper, keyring):
+    async with running_keyring(nats, signing_keys_path=str(file)) as (keeper, keyring):
         token = token_of(file)
         file.write_text("[")
 

@@ -17,7 +17,7 @@ from tests.services.keys.issuer import KEYS, Issuer, pair
 
 
 @dataclass
-class Held:
+class ForeignKeys:
     """Foreign keys at work, what they told last, and a clock that the test moves."""
 
     foreign: ThirdPartyKeys
@@ -29,13 +29,13 @@ class Held:
 
 
 @asynccontextmanager
-async def held(*issuers: Issuer, audience: str | None = None) -> AsyncIterator[Held]:
+async def held(*issuers: Issuer, audience: str | None = None) -> AsyncIterator[ForeignKeys]:
     publications = KeyClient()
     named = [
         ThirdPartyIssuer(f"n{number}", each.url, each.url + KEYS, audience)
         for number, each in enumerate(issuers)
     ]
-    made = Held(
+    made = ForeignKeys(
         ThirdPartyKeys(
             named,
             publications.keys,

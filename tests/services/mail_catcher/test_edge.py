@@ -22,7 +22,7 @@ def basic(login: str) -> dict[str, str]:
     return {"authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
 
 
-async def test_letter_sent_is_found_by_its_address(
+async def test_email_sent_is_found_by_its_address(
     catcher: MailCatcher, session: aiohttp.ClientSession
 ) -> None:
     await asyncio.to_thread(send, catcher.smtp_port)

@@ -1,4 +1,4 @@
-"""Letters read from the bytes of messages."""
+"""Emails read from the bytes of messages."""
 
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -16,7 +16,7 @@ def read(raw: bytes, *recipients: str) -> CaughtEmail:
     return parse_email("id1", raw, "from@example.org", recipients, NOW)
 
 
-def test_letter_has_its_parts_and_addresses() -> None:
+def test_email_has_its_parts_and_addresses() -> None:
     message = EmailMessage()
     message["From"] = '"Jürgen, der Große" <j@example.org>'
     message["To"] = "Ann <ann@example.org>, bob@example.org"
@@ -27,17 +27,17 @@ def test_letter_has_its_parts_and_addresses() -> None:
     message.add_alternative("<p>ü</p>", subtype="html")
     message.add_attachment(b"\x00\x01", maintype="application", subtype="pdf", filename="Añ.pdf")
 
-    letter = read(message.as_bytes(), "ann@example.org", "bob@example.org", "hidden@example.org")
+    email = read(message.as_bytes(), "ann@example.org", "bob@example.org", "hidden@example.org")
 
-    assert letter.source == (Mailbox("Jürgen, der Große", "j@example.org"),)
-    assert letter.to == (Mailbox("Ann", "ann@example.org"), Mailbox("", "bob@example.org"))
-    assert letter.bcc == (Mailbox("", "hidden@example.org"),)
-    assert (letter.subject, letter.message_id) == ("Grüße", "m1@example.org")
-    assert letter.date == datetime(2026, 11, 20, 9, tzinfo=UTC)
-    assert (letter.text, letter.html.strip(), letter.snippet) == ("Text ü\nmore\n", "<p>ü</p>", "Text ü more")
-    [part] = letter.attachments
+    assert email.source == (Mailbox("Jürgen, der Große", "j@example.org"),)
+    assert email.to == (Mailbox("Ann", "ann@example.org"), Mailbox("", "bob@example.org"))
+    assert email.bcc == (Mailbox("", "hidden@example.org"),)
+    assert (email.subject, email.message_id) == ("Grüße", "m1@example.org")
+    assert email.date == datetime(2026, 11, 20, 9, tzinfo=UTC)
+    assert (email.text, email.html.strip(), email.snippet) == ("Text ü\nmore\n", "<p>ü</p>", "Text ü more")
+    [part] = email.attachments
     assert (part.file_name, part.content_type, part.size_bytes) == ("Añ.pdf", "application/pdf", 2)
-    assert part_content(letter, part) == b"\x00\x01"
+    assert part_content(email, part) == b"\x00\x01"
 
 
 def test_picture_of_the_html_is_no_attachment() -> None:
@@ -46,10 +46,10 @@ def test_picture_of_the_html_is_no_attachment() -> None:
         b"--b\nContent-Type: image/png\nContent-ID: <x>\nContent-Disposition: inline; filename=x.png\n\nPNG\n--b--\n"
     )
 
-    letter = read(raw)
+    email = read(raw)
 
-    assert letter.attachments == ()
-    assert [part.content_id for part in letter.parts] == ["x"]
+    assert email.attachments == ()
+    assert [part.content_id for part in email.parts] == ["x"]
 
 
 def test_bytes_beyond_ascii_in_headers_are_read_as_utf8() -> None:
@@ -57,11 +57,11 @@ def test_bytes_beyond_ascii_in_headers_are_read_as_utf8() -> None:
 
 
 def test_what_is_missing_is_empty() -> None:
-    letter = read(b"")
+    email = read(b"")
 
-    assert (letter.subject, letter.text, letter.html, letter.to) == ("", "", "", ())
-    assert letter.source == (Mailbox("", "from@example.org"),)
-    assert letter.date == NOW
+    assert (email.subject, email.text, email.html, email.to) == ("", "", "", ())
+    assert email.source == (Mailbox("", "from@example.org"),)
+    assert email.date == NOW
 
 
 LINES = st.sampled_from([
@@ -82,12 +82,12 @@ NESTED = b"".join(
 @example(b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\n" * 1000, "")
 @example(NESTED, "")
 @example(b"Date: Fri, 31 Dec 9999 23:59:59 -2300", "")
-def test_any_bytes_are_a_letter(raw: bytes, recipient: str) -> None:
-    letter = read(raw, recipient)
+def test_any_bytes_are_an_email(raw: bytes, recipient: str) -> None:
+    email = read(raw, recipient)
 
-    for text in (letter.text, letter.html, letter.subject, letter.snippet, letter.message_id):
+    for text in (email.text, email.html, email.subject, email.snippet, email.message_id):
         text.encode()
-    assert email_json(letter)["ID"] == "id1"
-    assert isinstance(headers_json(letter), dict)
-    for part in letter.parts:
-        assert len(part_content(letter, part)) == part.size_bytes
+    assert email_json(email)["ID"] == "id1"
+    assert isinstance(headers_json(email), dict)
+    for part in email.parts:
+        assert len(part_content(email, part)) == part.size_bytes

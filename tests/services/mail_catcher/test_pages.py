@@ -2,7 +2,7 @@
 
 from services.mail_catcher.mailbox import CaughtMail
 from services.mail_catcher.pages import STYLE, email_page, list_page
-from tests.services.mail_catcher.sample_emails import letter
+from tests.services.mail_catcher.sample_emails import email
 
 
 def test_list_tells_that_it_is_empty() -> None:
@@ -10,9 +10,9 @@ def test_list_tells_that_it_is_empty() -> None:
     assert "Nothing was found." in list_page(CaughtMail(), [], "to:x")
 
 
-def test_list_links_to_its_letters() -> None:
+def test_list_links_to_its_emails() -> None:
     mail = CaughtMail()
-    mail.add(letter("a b/c", subject=""))
+    mail.add(email("a b/c", subject=""))
 
     page = list_page(mail, mail.newest_first(), "")
 
@@ -20,8 +20,8 @@ def test_list_links_to_its_letters() -> None:
     assert '<tr class="new">' in page
 
 
-def test_letter_without_html_has_no_frame() -> None:
-    page = email_page(letter("a", text="1 < 2 {brackets}"))
+def test_email_without_html_has_no_frame() -> None:
+    page = email_page(email("a", text="1 < 2 {brackets}"))
 
     assert "<iframe" not in page
     assert "<pre>1 &lt; 2 {brackets}</pre>" in page

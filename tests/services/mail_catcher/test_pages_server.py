@@ -8,7 +8,7 @@ import pytest
 
 from services.mail_catcher.edge import MailCatcher
 from services.mail_catcher.emails import parse_email
-from tests.services.mail_catcher.sample_emails import letter
+from tests.services.mail_catcher.sample_emails import email
 
 
 async def get(session: aiohttp.ClientSession, path: str) -> dict[str, object]:
@@ -27,8 +27,8 @@ async def text(session: aiohttp.ClientSession, method: str, path: str, **options
 async def test_list_has_the_shape_that_tools_read(
     catcher: MailCatcher, session: aiohttp.ClientSession
 ) -> None:
-    catcher.mail.add(letter("a"))
-    catcher.mail.add(letter("b", subject="Second"))
+    catcher.mail.add(email("a"))
+    catcher.mail.add(email("b", subject="Second"))
     catcher.mail.mark(["a"], is_read=True)
 
     listed = await get(session, "/api/v1/messages")
@@ -48,7 +48,7 @@ async def test_list_has_the_shape_that_tools_read(
 
 async def test_list_comes_in_pages(catcher: MailCatcher, session: aiohttp.ClientSession) -> None:
     for id in "abcde":
-        catcher.mail.add(letter(id))
+        catcher.mail.add(email(id))
 
     page = await get(session, "/api/v1/messages?start=1&limit=2")
     odd = await get(session, "/api/v1/messages?start=-1&limit=x")
@@ -58,11 +58,11 @@ async def test_list_comes_in_pages(catcher: MailCatcher, session: aiohttp.Client
     assert odd["count"] == 5
 
 
-async def test_search_finds_letters_to_an_address(
+async def test_search_finds_emails_to_an_address(
     catcher: MailCatcher, session: aiohttp.ClientSession
 ) -> None:
-    catcher.mail.add(letter("a", to="bob@example.org"))
-    catcher.mail.add(letter("b"))
+    catcher.mail.add(email("a", to="bob@example.org"))
+    catcher.mail.add(email("b"))
 
     found = await get(session, "/api/v1/search?query=to:bob%40example.org")
 
@@ -71,10 +71,10 @@ async def test_search_finds_letters_to_an_address(
 
 
 @pytest.mark.parametrize("id", ["a", "latest"])
-async def test_letter_is_given_whole_and_counts_as_read(
+async def test_email_is_given_whole_and_counts_as_read(
     catcher: MailCatcher, session: aiohttp.ClientSession, id: str
 ) -> None:
-    catcher.mail.add(letter("a"))
+    catcher.mail.add(email("a"))
 
     one = await get(session, f"/api/v1/message/{id}")
 
@@ -87,7 +87,7 @@ async def test_letter_is_given_whole_and_counts_as_read(
 
 
 async def test_headers_source_and_views(catcher: MailCatcher, session: aiohttp.ClientSession) -> None:
-    catcher.mail.add(letter("a"))
+    catcher.mail.add(email("a"))
 
     headers = await get(session, "/api/v1/message/a/headers")
     raw = await text(session, "GET", "/api/v1/message/a/raw")
@@ -117,11 +117,11 @@ async def test_attachment_is_saved_and_never_shown(
     assert (await text(session, "GET", "/api/v1/message/a/part/99"))[0] == 404
 
 
-async def test_letters_are_deleted_by_id_by_search_or_all(
+async def test_emails_are_deleted_by_id_by_search_or_all(
     catcher: MailCatcher, session: aiohttp.ClientSession
 ) -> None:
     for id in "abcd":
-        catcher.mail.add(letter(id, subject=f"S{id}"))
+        catcher.mail.add(email(id, subject=f"S{id}"))
 
     assert await text(session, "DELETE", "/api/v1/messages", json={"IDs": ["a"]}) == (200, "ok")
     assert await text(session, "DELETE", "/api/v1/search?query=subject:sb") == (200, "ok")
@@ -131,9 +131,9 @@ async def test_letters_are_deleted_by_id_by_search_or_all(
     assert len(catcher.mail) == 0
 
 
-async def test_letters_are_marked(catcher: MailCatcher, session: aiohttp.ClientSession) -> None:
-    catcher.mail.add(letter("a"))
-    catcher.mail.add(letter("b"))
+async def test_emails_are_marked(catcher: MailCatcher, session: aiohttp.ClientSession) -> None:
+    catcher.mail.add(email("a"))
+    catcher.mail.add(email("b"))
 
     await text(session, "PUT", "/api/v1/messages", json={"Read": True, "IDs": ["a"]})
     assert catcher.mail.unread == 1
@@ -169,7 +169,7 @@ async def test_state_of_the_server(session: aiohttp.ClientSession) -> None:
     assert (await get(session, "/api/v1/info"))["Messages"] == 0
 
 
-async def test_pages_show_letters_without_their_markup(
+async def test_pages_show_emails_without_their_markup(
     catcher: MailCatcher, session: aiohttp.ClientSession
 ) -> None:
     raw = b"Subject: <script>s</script>\nTo: <img>@x\nContent-Type: text/html\n\n<h1>Hi</h1><script>alert(1)</script>"
@@ -185,7 +185,7 @@ async def test_pages_show_letters_without_their_markup(
         assert "<i>" not in page
 
 
-async def test_html_of_a_letter_stands_in_a_sandbox(
+async def test_html_of_an_email_stands_in_a_sandbox(
     catcher: MailCatcher, session: aiohttp.ClientSession
 ) -> None:
     catcher.mail.add(parse_email("a", b"Content-Type: text/html\n\n<h1>Hi</h1>", "", (), datetime.now(UTC)))
@@ -205,7 +205,7 @@ async def test_html_of_a_letter_stands_in_a_sandbox(
 
 
 async def test_button_deletes_all(catcher: MailCatcher, session: aiohttp.ClientSession) -> None:
-    catcher.mail.add(letter("a"))
+    catcher.mail.add(email("a"))
 
     status, _ = await text(session, "POST", "/delete", headers={"origin": f"http://127.0.0.1:{catcher.port}"})
 
@@ -219,7 +219,7 @@ async def test_button_deletes_all(catcher: MailCatcher, session: aiohttp.ClientS
 async def test_other_sites_change_nothing(
     catcher: MailCatcher, session: aiohttp.ClientSession, method: str, path: str
 ) -> None:
-    catcher.mail.add(letter("a"))
+    catcher.mail.add(email("a"))
 
     for origin in ("https://evil.example", "null"):
         status, _ = await text(session, method, path, headers={"origin": origin})

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from services.mail_catcher.search import read_query
 from tests.fuzz.mutate import near_text
-from tests.services.mail_catcher.sample_emails import letter
+from tests.services.mail_catcher.sample_emails import email
 
-LETTER = letter("a", to="Ann Smith <ann@example.org>", subject="Your code", text="It is 123456")
+EMAIL = email("a", to="Ann Smith <ann@example.org>", subject="Your code", text="It is 123456")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ LETTER = letter("a", to="Ann Smith <ann@example.org>", subject="Your code", text
     ],
 )
 def test_query_finds_what_it_says(query: str, finds: bool) -> None:
-    assert read_query(query).matches(LETTER, is_read=False) is finds
+    assert read_query(query).matches(EMAIL, is_read=False) is finds
 
 
 QUERIES = [
@@ -59,4 +59,4 @@ QUERIES = [
 )
 @settings(max_examples=300)
 def test_any_text_is_a_query(text: str) -> None:
-    assert read_query(text).matches(LETTER, is_read=True) in (True, False)
+    assert read_query(text).matches(EMAIL, is_read=True) in (True, False)

@@ -1,4 +1,4 @@
-"""Letters handed over by the standard library's client."""
+"""Emails handed over by the standard library's client."""
 
 import asyncio
 import smtplib
@@ -25,7 +25,7 @@ def send(catcher: MailCatcher, *messages: EmailMessage, login: bool = False) -> 
             client.send_message(one)
 
 
-async def test_letters_are_caught(catcher: MailCatcher) -> None:
+async def test_emails_are_caught(catcher: MailCatcher) -> None:
     await asyncio.to_thread(send, catcher, message(), message(subject="Second"))
 
     second, first = catcher.mail.newest_first()
@@ -46,7 +46,7 @@ async def test_address_beyond_ascii_is_taken(catcher: MailCatcher) -> None:
     assert catcher.mail.newest_first()[0].recipients == ("jürgen@example.org",)
 
 
-async def test_oldest_letters_make_room(catcher: MailCatcher) -> None:
+async def test_oldest_emails_make_room(catcher: MailCatcher) -> None:
     await asyncio.to_thread(send, catcher, *(message(subject=str(number)) for number in range(25)))
 
     assert [one.subject for one in catcher.mail.newest_first()] == [
@@ -54,7 +54,7 @@ async def test_oldest_letters_make_room(catcher: MailCatcher) -> None:
     ]
 
 
-async def test_letter_beyond_the_limit_is_refused(catcher: MailCatcher) -> None:
+async def test_email_beyond_the_limit_is_refused(catcher: MailCatcher) -> None:
     def too_long() -> tuple[int, bytes]:
         with smtplib.SMTP("127.0.0.1", catcher.smtp_port, timeout=60) as client:
             client.ehlo()

@@ -1,4 +1,4 @@
-"""Refusals of the door in the shape of each area."""
+"""Errors of the gateway in the shape of each area."""
 
 import json
 

@@ -19,7 +19,7 @@ from schemas.settings.storage import Storage
 from schemas.settings.tree import Api, Auth, Broker, Pools, Settings
 from services.supervisor.api_keys import keys_of
 from tests.broker.server import free_port
-from tests.services.gateway.door import Watched, start
+from tests.services.gateway.running_gateway import ObservedProcess, start
 
 AUTH = Auth(enabled=False)
 KEYS = keys_of(AUTH)
@@ -194,7 +194,7 @@ class RealtimeEdges:
     """A running gateway with its realtime edge."""
 
     port: int
-    process: Watched
+    process: ObservedProcess
     session: aiohttp.ClientSession
 
     @property
@@ -240,7 +240,7 @@ async def running_edge(
         realtime=realtime or RealtimeSettings(),
         pools=Pools(drain_timeout=10.0),
     )
-    process = Watched(settings)
+    process = ObservedProcess(settings)
     running = start(process)
     up = asyncio.ensure_future(process.is_up.wait())
     await asyncio.wait({running, up}, return_when=asyncio.FIRST_COMPLETED, timeout=60)

@@ -3,6 +3,7 @@ from dataclasses import asdict
 
 import pytest
 
+from broker.subject_rights import EDGE_USER
 from schemas.settings.environment import own_name
 from schemas.settings.forms import KINDS
 from schemas.settings.reading import load_settings
@@ -127,7 +128,7 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
         "functions",
         "edges",
     ]
-    assert passwords["door"] in children["edges"].environment["HEADWATER_BROKER_URL"]
+    assert passwords[EDGE_USER] in children["edges"].environment["HEADWATER_BROKER_URL"]
     assert passwords["pool"] in children["pools"].environment["HEADWATER_BROKER_URL"]
     assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]
     assert passwords["database"] not in str(children["pools"].environment)

@@ -78,7 +78,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Signed:
+class SignedInUser:
     """A user who is signed in: the session as the endpoint answered it."""
 
     body: dict[str, Any]
@@ -186,27 +186,27 @@ class AuthPool:
         assert response.status >= 400, response
         return response.status, shown["code"], shown["message"]
 
-    async def sign_up(self, email: str | None = None, **more: object) -> Signed:
+    async def sign_up(self, email: str | None = None, **more: object) -> SignedInUser:
         """Sign a new user up."""
         body = {"email": email or address(), "password": PASSWORD, **more}
         return self.signed(await self.ok("POST", "/signup", body))
 
-    async def sign_in(self, email: str, password: str = PASSWORD) -> Signed:
+    async def sign_in(self, email: str, password: str = PASSWORD) -> SignedInUser:
         body = {"email": email, "password": password}
         return self.signed(await self.ok("POST", "/token?grant_type=password", body))
 
-    async def refresh(self, token: str) -> Signed:
+    async def refresh(self, token: str) -> SignedInUser:
         return self.signed(await self.ok("POST", "/token?grant_type=refresh_token", {"refresh_token": token}))
 
     async def refresh_refused(self, token: str) -> tuple[int, str, str]:
         return await self.refused("POST", "/token?grant_type=refresh_token", {"refresh_token": token})
 
-    def signed(self, body: dict[str, Any]) -> Signed:
+    def signed(self, body: dict[str, Any]) -> SignedInUser:
         """Read a session as a client does: its access token is verified as the gateway does."""
         verifier = Verifier(read_keys(self.context.settings.jwt_secret.reveal()))
         caller = verifier.verify(body["access_token"], self.clock())
         claims_of(caller)
-        return Signed(body, caller)
+        return SignedInUser(body, caller)
 
     async def value(self, sql: str, *arguments: object) -> Any:
         return await self.admin.fetchval(sql, *arguments)

@@ -44,11 +44,11 @@ class Office:
     transport: MailTransport
 
     def to(self, address: str) -> list[CaughtEmail]:
-        """Return the letters to an address, the newest first."""
+        """Return the emails to an address, the newest first."""
         return [each for each in self.caught.newest_first() if each.recipients == (address,)]
 
     def link(self, address: str) -> str:
-        """Return the link of the newest letter to an address."""
+        """Return the link of the newest email to an address."""
         found = _LINK.search(unescape(self.to(address)[0].text))
         assert found is not None
         return found[0]
@@ -63,7 +63,7 @@ class Office:
         return parse_qs(urlsplit(self.link(address)).query)["token"][0]
 
     def code(self, address: str) -> str:
-        """Return the code of the newest letter to an address."""
+        """Return the code of the newest email to an address."""
         found = re.search(r"\b\d{6,10}\b", _LINK.sub("", self.to(address)[0].text))
         assert found is not None
         return found[0]

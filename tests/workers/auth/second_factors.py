@@ -6,7 +6,7 @@ from typing import Any
 
 import pyotp
 
-from tests.workers.auth.auth_pool import AuthPool, Signed
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser
 
 OPEN_FACTORS: dict[str, object] = {
     "mfa__rate_limit_challenge_and_verify": 0.0,
@@ -38,12 +38,12 @@ class App:
         right = {self.code(steps) for steps in range(-2, 3)}
         return next(code for number in range(10) if (code := f"{number:06d}") not in right)
 
-    async def challenge(self, signed: Signed) -> str:
+    async def challenge(self, signed: SignedInUser) -> str:
         return str(
             (await self.auth_pool.ok("POST", f"/factors/{self.id}/challenge", None, signed.caller))["id"]
         )
 
-    async def verify(self, signed: Signed, code: str | None = None) -> Signed:
+    async def verify(self, signed: SignedInUser, code: str | None = None) -> SignedInUser:
         """Take the whole way: a challenge, and the right answer."""
         body = {"challenge_id": await self.challenge(signed), "code": code or self.code()}
         return self.auth_pool.signed(
@@ -51,7 +51,7 @@ class App:
         )
 
     async def refused(
-        self, signed: Signed, code: str, challenge: str | None = None, **headers: str
+        self, signed: SignedInUser, code: str, challenge: str | None = None, **headers: str
     ) -> tuple[int, str, str]:
         """Return a wrong answer to a challenge; to a new one, if none is given."""
         body = {"challenge_id": challenge or await self.challenge(signed), "code": code}
@@ -60,13 +60,13 @@ class App:
         )
 
 
-async def enroll_app(auth_pool: AuthPool, signed: Signed, **more: object) -> App:
+async def enroll_app(auth_pool: AuthPool, signed: SignedInUser, **more: object) -> App:
     """Begin a factor of type totp."""
     made = await auth_pool.ok("POST", "/factors", {"factor_type": "totp", **more}, signed.caller)
     return App(auth_pool, made["id"], made["totp"]["secret"])
 
 
-async def with_app(auth_pool: AuthPool) -> tuple[Signed, App]:
+async def with_app(auth_pool: AuthPool) -> tuple[SignedInUser, App]:
     """Sign somebody up who sets an app up; the session is at aal2, and the step of the clock is used."""
     signed = await auth_pool.sign_up()
     app = await enroll_app(auth_pool, signed)
@@ -84,7 +84,7 @@ def next_step(auth_pool: AuthPool) -> None:
     auth_pool.clock.forward(seconds=30)
 
 
-async def factors_of(auth_pool: AuthPool, signed: Signed) -> list[dict[str, Any]]:
+async def factors_of(auth_pool: AuthPool, signed: SignedInUser) -> list[dict[str, Any]]:
     """Return the factors that the user object shows."""
     shown = await auth_pool.ok("GET", "/user", None, signed.caller)
     return list(shown.get("factors", []))

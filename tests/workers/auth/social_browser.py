@@ -10,7 +10,7 @@ from schemas.caller import Caller
 from schemas.http import Response
 from schemas.keys.secret import Secret
 from schemas.settings.auth_providers import ProviderSettings as Settings
-from tests.workers.auth.auth_pool import AuthPool, Signed, told
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, told
 from tests.workers.auth.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider
 
 SITE = "http://127.0.0.1:3000"
@@ -90,30 +90,30 @@ async def goes(auth_pool: AuthPool, **query: str) -> Landed:
     return await returns(auth_pool, await visits(await departs(auth_pool, **query)))
 
 
-async def enters(auth_pool: AuthPool, **query: str) -> Signed:
+async def enters(auth_pool: AuthPool, **query: str) -> SignedInUser:
     """Sign in by the provider, all the way, with success."""
     return signed(auth_pool, await goes(auth_pool, **query))
 
 
-def signed(auth_pool: AuthPool, place: Landed) -> Signed:
+def signed(auth_pool: AuthPool, place: Landed) -> SignedInUser:
     """Read the session of an implicit flow as a client does: the token says who it is."""
     assert "access_token" in place.fragment, place
     body: dict[str, Any] = dict(place.fragment)
     made = auth_pool.signed({**body, "user": {}})
     claims = made.caller.decoded()  # type: ignore[union-attr]  # fails the test if the token was refused
     user = {"id": claims["sub"], "email": claims["email"]}
-    return Signed({**body, "user": user}, made.caller)
+    return SignedInUser({**body, "user": user}, made.caller)
 
 
-async def user_of(auth_pool: AuthPool, who: Caller | Signed) -> dict[str, Any]:
+async def user_of(auth_pool: AuthPool, who: Caller | SignedInUser) -> dict[str, Any]:
     """Return the account of somebody who is signed in."""
     found: dict[str, Any] = await auth_pool.ok(
-        "GET", "/user", caller=who.caller if isinstance(who, Signed) else who
+        "GET", "/user", caller=who.caller if isinstance(who, SignedInUser) else who
     )
     return found
 
 
-async def links(auth_pool: AuthPool, who: Signed, **query: str) -> Landed:
+async def links(auth_pool: AuthPool, who: SignedInUser, **query: str) -> Landed:
     """Link the provider's identity to an account, all the way."""
     asked = urlencode({"provider": "keycloak", "skip_http_redirect": "true", **query})
     address = (await auth_pool.ok("GET", f"/user/identities/authorize?{asked}", caller=who.caller))["url"]

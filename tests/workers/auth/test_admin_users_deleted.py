@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, number
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, SignedInUser, number
 from tests.workers.auth.second_factors import OPEN_FACTORS, settle, with_app
 from tests.workers.auth.test_admin_users import NOT_FOUND, changed, made, seen, sign_in_refused
 
@@ -35,7 +35,7 @@ def hidden(id: str, value: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256((id + value).encode()).digest()).decode().rstrip("=")
 
 
-async def softly_deleted(auth_pool: AuthPool) -> tuple[Signed, str]:
+async def softly_deleted(auth_pool: AuthPool) -> tuple[SignedInUser, str]:
     """Delete somebody softly who had everything that an account can have."""
     auth_pool = settle(auth_pool.having(**OPEN_FACTORS))
     signed, _ = await with_app(auth_pool)

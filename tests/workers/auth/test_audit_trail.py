@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
-from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address, number
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, SignedInUser, address, number
 from tests.workers.auth.federation.oauth_server.flow import ON as OAUTH_SERVER
 from tests.workers.auth.federation.oauth_server.flow import Flow
 from tests.workers.auth.federation.saml.conftest import known
@@ -411,7 +411,7 @@ async def test_what_admins_do(mailed: AuthPool, office: Office):
     assert {each["traits"]["user_email"] for each in found if each["actor_id"] == admin.id} == {email}
 
 
-async def signed_admin(auth_pool: AuthPool) -> Signed:
+async def signed_admin(auth_pool: AuthPool) -> SignedInUser:
     """Return somebody with an account whose role may administer."""
     body = {"email": address(), "password": PASSWORD, "email_confirm": True, "role": "service_role"}
     made = await auth_pool.ok("POST", "/admin/users", body, ADMIN)

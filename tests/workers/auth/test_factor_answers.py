@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of, number
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, claims_of, number
 from tests.workers.auth.second_factors import (
     OPEN_FACTORS,
     WRONG_TOTP,
@@ -27,7 +27,7 @@ def auth_pool(plain: AuthPool) -> AuthPool:
     return settle(plain.having(**OPEN_FACTORS, enable_anonymous_sign_ins=True))
 
 
-def counter(signed: Signed) -> int:
+def counter(signed: SignedInUser) -> int:
     found = read_token(signed.refresh_token)
     assert found is not None
     return found.counter

@@ -38,8 +38,8 @@ async def test_who_is_invited_has_an_account_that_waits(inviting: AuthPool, offi
     (identity,) = user["identities"]
     assert (identity["provider"], identity["email"]) == ("email", email)
     assert identity["identity_data"]["email_verified"] is False
-    (letter,) = office.to(email)
-    assert letter.subject == "You've been invited"
+    (message,) = office.to(email)
+    assert message.subject == "You've been invited"
     assert parse_qs(urlsplit(office.link(email)).query)["type"] == ["invite"]
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from schemas.caller import UserCaller
-from tests.workers.auth.auth_pool import AuthPool, Signed
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser
 
 GONE = (403, "session_not_found", "Session from session_id claim in JWT does not exist")
 
 
-async def three(auth_pool: AuthPool) -> list[Signed]:
+async def three(auth_pool: AuthPool) -> list[SignedInUser]:
     """Sign one user in three times."""
     first = await auth_pool.sign_up()
     return [first, await auth_pool.sign_in(first.email), await auth_pool.sign_in(first.email)]
@@ -25,13 +25,13 @@ async def three(auth_pool: AuthPool) -> list[Signed]:
     ],
 )
 async def test_a_scope_says_which_sessions_end(plain: AuthPool, query: str, left: list[int]):
-    signed, stranger = await three(plain), await plain.sign_up()
+    signed, other_user = await three(plain), await plain.sign_up()
 
     response = await plain.send("POST", f"/logout{query}", None, signed[0].caller)
 
     assert (response.status, response.body) == (204, b"")
     assert await plain.sessions_of(signed[0].id) == {signed[at].session_id for at in left}
-    assert await plain.sessions_of(stranger.id) == {stranger.session_id}
+    assert await plain.sessions_of(other_user.id) == {other_user.session_id}
 
 
 async def test_tokens_of_an_ended_session_fail_from_then_on(plain: AuthPool):

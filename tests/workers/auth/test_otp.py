@@ -28,8 +28,8 @@ async def test_a_known_address_gets_a_magic_link_with_a_code(mailed: AuthPool, o
 
     assert await mailed.ok("POST", "/otp", {"email": signed.email}) == {}
 
-    (letter,) = office.to(signed.email)
-    assert letter.subject == "Your sign-in link"
+    (email,) = office.to(signed.email)
+    assert email.subject == "Your sign-in link"
     assert "type=magiclink" in office.link(signed.email)
     verified = await mailed.ok(
         "POST", "/verify", {"type": "email", "email": signed.email, "token": office.code(signed.email)}

@@ -85,8 +85,8 @@ async def test_the_code_of_one_flow_is_not_exchanged_with_the_verifier_of_anothe
     mailed: AuthPool, office: Office
 ):
     other = {"code_challenge": s256("w" * 43), "code_challenge_method": "s256"}
-    email, stranger = await waiting(mailed, **CHALLENGE), await waiting(mailed, **other)
-    codes = [landed(await mailed.send("GET", office.path(each)))[1]["code"] for each in (email, stranger)]
+    email, other_email = await waiting(mailed, **CHALLENGE), await waiting(mailed, **other)
+    codes = [landed(await mailed.send("GET", office.path(each)))[1]["code"] for each in (email, other_email)]
 
     crossed = {"auth_code": codes[0], "code_verifier": "w" * 43}
     straight = {"auth_code": codes[0], "code_verifier": VERIFIER}

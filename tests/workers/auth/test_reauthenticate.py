@@ -4,14 +4,14 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.auth_pool import PASSWORD, AuthPool, Signed, address, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, SignedInUser, address, number
 from tests.workers.auth.delivery.sms.provider import Provider
 from tests.workers.auth.office import Office, Phones
 
 PATH = "/reauthenticate"
 
 
-async def signed_up(auth_pool: AuthPool, **more: object) -> Signed:
+async def signed_up(auth_pool: AuthPool, **more: object) -> SignedInUser:
     at_once = auth_pool.having(email__enable_confirmations=False, sms__enable_confirmations=False)
     body = {"password": PASSWORD, **(more or {"email": address()})}
     return at_once.signed(await at_once.ok("POST", "/signup", body))
@@ -22,8 +22,8 @@ async def test_the_code_goes_to_the_address(mailed: AuthPool, office: Office):
 
     assert await mailed.ok("GET", PATH, None, signed.caller) == {}
 
-    (letter,) = office.to(signed.email)
-    assert letter.subject == f"{office.code(signed.email)} is your verification code"
+    (email,) = office.to(signed.email)
+    assert email.subject == f"{office.code(signed.email)} is your verification code"
     user = await mailed.ok("GET", "/user", None, signed.caller)
     assert user["reauthentication_sent_at"]
 

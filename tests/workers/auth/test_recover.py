@@ -34,7 +34,7 @@ async def test_a_known_address_gets_a_link_by_which_a_password_is_set(mailed: Au
     await mailed.sign_in(email, "a new password")
 
 
-async def test_an_unknown_address_gets_the_same_answer_and_no_letter(mailed: AuthPool, office: Office):
+async def test_an_unknown_address_gets_the_same_answer_and_no_email(mailed: AuthPool, office: Office):
     email = address()
 
     assert await mailed.ok("POST", "/recover", {"email": email}) == {}

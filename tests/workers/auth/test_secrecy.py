@@ -29,7 +29,7 @@ from tests.workers.auth.auth_pool import (
     UNLIMITED,
     AuthPool,
     Clock,
-    Signed,
+    SignedInUser,
     address,
     number,
     open_auth_pool,
@@ -95,10 +95,10 @@ class Walk:
         return self.keep("password", f"pass {secrets.token_urlsafe(12)}")
 
     def mailed(self, email: str) -> tuple[str, str]:
-        """Return code and link token of the newest letter."""
+        """Return code and link token of the newest email."""
         return self.keep("code", self.office.code(email)), self.keep("link token", self.office.token(email))
 
-    def session(self, body: dict[str, Any]) -> Signed:
+    def session(self, body: dict[str, Any]) -> SignedInUser:
         """Note the tokens of a session."""
         signed = self.auth_pool.signed(body if "user" in body else {**body, "user": {}})
         token = self.keep("access token", body["access_token"])
@@ -109,7 +109,7 @@ class Walk:
                 self.keep(name, body[name])
         return signed
 
-    async def enter(self, target: str, body: object, caller: Any = None) -> Signed:
+    async def enter(self, target: str, body: object, caller: Any = None) -> SignedInUser:
         """Send what is answered with a session."""
         given = {} if caller is None else {"caller": caller}
         return self.session(await self.auth_pool.ok("POST", target, body, **given))
@@ -343,7 +343,7 @@ async def with_factors(walk: Walk) -> None:
     await enroll_app(auth_pool, raised)
 
 
-async def typed(walk: Walk, app: App, who: Signed) -> Signed:
+async def typed(walk: Walk, app: App, who: SignedInUser) -> SignedInUser:
     """Answer with what the app shows."""
     code = walk.keep("TOTP code", app.code())
     body = {"challenge_id": await app.challenge(who), "code": code}
@@ -421,7 +421,7 @@ def keep_exchanged(walk: Walk, realm: OidcProvider) -> None:
         walk.keep("code verifier", form["code_verifier"])
 
 
-async def signed_up(walk: Walk) -> Signed:
+async def signed_up(walk: Walk) -> SignedInUser:
     email = address()
     await walk.auth_pool.ok("POST", "/signup", {"email": email, "password": walk.password()})
     code, _ = walk.mailed(email)

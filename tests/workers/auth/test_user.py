@@ -12,7 +12,7 @@ from tests.workers.auth.auth_pool import (
     ADMIN,
     ANYBODY,
     AuthPool,
-    Signed,
+    SignedInUser,
     address,
     claims_of,
     number,
@@ -25,12 +25,12 @@ NO_AAL2 = (401, "insufficient_aal", "AAL2 session is required to update email, p
 NO_BEARER = (401, "no_authorization", "This endpoint requires a valid Bearer token")
 
 
-def with_claims(signed: Signed, **claims: object) -> Caller:
+def with_claims(signed: SignedInUser, **claims: object) -> Caller:
     """Return somebody's token as it would be with other claims."""
     return UserCaller(json.dumps(claims_of(signed.caller) | claims).encode())
 
 
-async def metadata(auth_pool: AuthPool, signed: Signed) -> dict[str, Any]:
+async def metadata(auth_pool: AuthPool, signed: SignedInUser) -> dict[str, Any]:
     shown = await auth_pool.ok("GET", "/user", None, signed.caller)
     return dict(shown["user_metadata"])
 

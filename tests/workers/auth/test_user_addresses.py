@@ -16,7 +16,7 @@ from tests.workers.auth.auth_pool import (
     ANYBODY,
     PASSWORD,
     AuthPool,
-    Signed,
+    SignedInUser,
     address,
     claims_of,
     number,
@@ -44,21 +44,21 @@ def secure(mailed: AuthPool) -> AuthPool:
     return mailed.having(email__double_confirm_changes=True)
 
 
-async def signed_up(auth_pool: AuthPool, **more: object) -> Signed:
+async def signed_up(auth_pool: AuthPool, **more: object) -> SignedInUser:
     """Sign somebody up whose address is confirmed."""
     at_once = auth_pool.having(email__enable_confirmations=False, sms__enable_confirmations=False)
     return await at_once.sign_up(**more)  # type: ignore[arg-type]  # as a test gives them
 
 
-async def anonymous(auth_pool: AuthPool) -> Signed:
+async def anonymous(auth_pool: AuthPool) -> SignedInUser:
     return auth_pool.signed(await auth_pool.ok("POST", "/signup", {"data": {"theme": "dark"}}))
 
 
-async def put(auth_pool: AuthPool, signed: Signed, query: str = "", **body: object) -> Any:
+async def put(auth_pool: AuthPool, signed: SignedInUser, query: str = "", **body: object) -> Any:
     return await auth_pool.ok("PUT", f"/user{query}", body, signed.caller)
 
 
-async def refused(auth_pool: AuthPool, signed: Signed, **body: object) -> tuple[int, str, str]:
+async def refused(auth_pool: AuthPool, signed: SignedInUser, **body: object) -> tuple[int, str, str]:
     return await auth_pool.refused("PUT", "/user", body, signed.caller)
 
 
@@ -74,7 +74,7 @@ async def test_a_new_address_waits_and_both_are_written_to(secure: AuthPool, off
 
     assert (shown["email"], shown["new_email"]) == (signed.email, new)
     assert shown["email_change_sent_at"]
-    assert [letter.recipients for letter in office.caught.newest_first()] == [(new,), (signed.email,)]
+    assert [email.recipients for email in office.caught.newest_first()] == [(new,), (signed.email,)]
     assert {each.subject for each in office.caught.newest_first()} == {"Confirm your new email address"}
     assert office.token(new) != office.token(signed.email)
     await auth_pool.sign_in(signed.email)
@@ -88,7 +88,7 @@ async def test_without_secure_changes_only_the_new_address_is_written_to(mailed:
 
     await put(mailed, signed, email=new)
 
-    assert [letter.recipients for letter in office.caught.newest_first()] == [(new,)]
+    assert [email.recipients for email in office.caught.newest_first()] == [(new,)]
     entered = mailed.signed(
         await mailed.ok("POST", "/verify", {"type": "email_change", "token_hash": office.token(new)})
     )
@@ -106,7 +106,7 @@ async def test_who_has_only_a_phone_confirms_the_new_address_alone(secure: AuthP
     shown = await put(secure, signed, email=new)
 
     assert (shown["email"], shown["new_email"]) == ("", new)
-    assert [letter.recipients for letter in office.caught.newest_first()] == [(new,)]
+    assert [email.recipients for email in office.caught.newest_first()] == [(new,)]
     await secure.send("GET", office.path(new))
     user = await secure.ok("GET", "/user", None, signed.caller)
     assert user["email"] == new
@@ -409,8 +409,8 @@ async def test_the_old_address_is_told_when_the_new_one_is_confirmed(mailed: Aut
 
     await auth_pool.send("GET", office.path(new))
 
-    (letter,) = office.to(signed.email)
-    assert letter.subject == "Your email address was changed"
+    (email,) = office.to(signed.email)
+    assert email.subject == "Your email address was changed"
     assert len(office.to(new)) == 1
 
 

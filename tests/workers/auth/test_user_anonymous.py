@@ -45,7 +45,7 @@ async def test_where_addresses_are_confirmed_somebody_anonymous_stays_so_until_t
 
     assert (user["email"], user["new_email"], user["is_anonymous"]) == ("", email, True)
     assert user["app_metadata"] == {}
-    assert [letter.recipients for letter in office.caught.newest_first()] == [(email,)]
+    assert [message.recipients for message in office.caught.newest_first()] == [(email,)]
     await auth_pool.send("GET", office.path(email))
     permanent = await auth_pool.ok("GET", "/user", None, signed.caller)
     assert (permanent["email"], permanent["is_anonymous"]) == (email, False)

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, address, number
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, SignedInUser, address, number
 from tests.workers.auth.office import Office, Phones, with_office
 from tests.workers.auth.test_user import with_claims
 
@@ -27,14 +27,14 @@ def asking(auth_pool: AuthPool, office: Office) -> AuthPool:
     return with_office(auth_pool, office).having(email__secure_password_change=True, email__max_frequency=0.0)
 
 
-async def old_session(auth_pool: AuthPool) -> Signed:
+async def old_session(auth_pool: AuthPool) -> SignedInUser:
     """Sign somebody up, and let a day pass."""
     signed = await auth_pool.sign_up()
     auth_pool.clock.forward(hours=25)
     return signed
 
 
-async def nonce_of(auth_pool: AuthPool, office: Office, signed: Signed) -> str:
+async def nonce_of(auth_pool: AuthPool, office: Office, signed: SignedInUser) -> str:
     assert await auth_pool.ok("GET", "/reauthenticate", None, signed.caller) == {}
     return office.code(signed.email)
 
@@ -340,9 +340,9 @@ async def test_the_user_is_told_where_the_project_wants_it(auth_pool: AuthPool, 
     assert len(office.caught) == 0
     await telling.ok("PUT", "/user", {"password": NEW}, signed.caller)
 
-    (letter,) = office.to(signed.email)
-    assert letter.subject == "Your password was changed"
-    assert NEW not in letter.text
+    (email,) = office.to(signed.email)
+    assert email.subject == "Your password was changed"
+    assert NEW not in email.text
 
 
 async def test_nobody_is_told_unless_the_project_wants_it(auth_pool: AuthPool, office: Office):

@@ -130,6 +130,6 @@ async def test_of_a_new_number_the_address_is_told(
         body = {"type": "phone_change", "phone": phone, "token": phones.code(phone)}
         await auth_pool.ok("POST", "/verify", body)
 
-    (letter,) = office.to(signed.email)
-    assert letter.subject == "Your phone number was changed"
-    assert phone in letter.text
+    (email,) = office.to(signed.email)
+    assert email.subject == "Your phone number was changed"
+    assert phone in email.text

@@ -41,7 +41,7 @@ def test_other_changes_of_the_same_object_are_named():
 
     assert merge_schemas(BASE, branch, parent).conflicts == [
         "column a.text: the branch changed it, and the parent dropped it",
-        "column c.id: the branch added it, and the parent added it otherwise",
+        "column c.id: the branch added it, and the parent added it differently",
     ]
 
 

@@ -46,7 +46,7 @@ def cose_key(key: Key, **more: Any) -> dict[Any, Any]:
 
 
 @dataclass
-class Held:
+class StoredCredential:
     """A credential that an authenticator holds."""
 
     rp_id: str
@@ -72,12 +72,12 @@ class Authenticator:
     public_key: bytes | None = None
     attestation: dict[str, Any] | None = None
     transports: list[Any] = field(default_factory=lambda: ["internal", "hybrid"])
-    held: list[Held] = field(default_factory=list)
+    held: list[StoredCredential] = field(default_factory=list)
 
     def create(self, options: dict[str, Any], *, id: bytes | None = None) -> dict[str, Any]:
         """Make a credential."""
         rp_id = self.rp_id or options["rp"]["id"]
-        held = Held(rp_id, unbase64url(options["user"]["id"]))
+        held = StoredCredential(rp_id, unbase64url(options["user"]["id"]))
         held.id = id or held.id
         held.count = int(self.counts)
         self.held.append(held)
@@ -92,7 +92,7 @@ class Authenticator:
         }
         return self._credential(held, response)
 
-    def get(self, options: dict[str, Any], held: Held | None = None) -> dict[str, Any]:
+    def get(self, options: dict[str, Any], held: StoredCredential | None = None) -> dict[str, Any]:
         """Use a credential: the allowed one, or the newest of the party."""
         allowed = {unbase64url(each["id"]) for each in options.get("allowCredentials", [])}
         fitting = [each for each in self.held if not allowed or each.id in allowed]
@@ -125,7 +125,7 @@ class Authenticator:
         return hashlib.sha256(rp_id.encode()).digest() + bytes([flags]) + struct.pack(">I", count)
 
     @staticmethod
-    def _credential(held: Held, response: dict[str, Any]) -> dict[str, Any]:
+    def _credential(held: StoredCredential, response: dict[str, Any]) -> dict[str, Any]:
         return {
             "id": base64url(held.id),
             "rawId": base64url(held.id),

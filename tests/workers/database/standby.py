@@ -25,7 +25,7 @@ class Address:
     def __init__(self) -> None:
         self.port = 0
         self.to: int | None = None
-        self.ends: set[_End] = set()
+        self.ends: set[_RelayEnd] = set()
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
@@ -48,10 +48,10 @@ class Address:
         await self._server.wait_closed()
 
 
-class _End(asyncio.Protocol):
+class _RelayEnd(asyncio.Protocol):
     """One end of a connection through the address; what comes here goes out at the other."""
 
-    def __init__(self, address: Address, other: "_End | None" = None) -> None:
+    def __init__(self, address: Address, other: "_RelayEnd | None" = None) -> None:
         self._address, self.other = address, other
         self.transport: asyncio.Transport | None = None
 
@@ -74,7 +74,7 @@ class _End(asyncio.Protocol):
             self.transport.abort()
 
 
-class _Caller(_End):
+class _Caller(_RelayEnd):
     """The end of who calls: it is read when the server is reached."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -90,7 +90,7 @@ class _Caller(_End):
         assert self.transport is not None
         try:
             _, self.other = await asyncio.get_running_loop().create_connection(
-                lambda: _End(self._address, self), "127.0.0.1", port
+                lambda: _RelayEnd(self._address, self), "127.0.0.1", port
             )
         except OSError:
             self.cut()

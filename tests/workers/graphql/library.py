@@ -10,7 +10,7 @@ from workers.graphql.reflect.build import build
 from workers.graphql.reflect.read import read
 from workers.graphql.reflect.rows import CatalogSnapshot
 
-LOGIN, READER, EDITOR, MEMBER, STRANGER = (
+LOGIN, READER, EDITOR, MEMBER, UNPRIVILEGED = (
     "gql_login",
     "gql_reader",
     "gql_editor",
@@ -153,7 +153,7 @@ grant {EDITOR} to {MEMBER};
 @contextlib.asynccontextmanager
 async def library(server_url: str, *more: str) -> AsyncIterator[ConnectionPool]:
     """Return connections of the login role to a database with the library and what other scripts add."""
-    roles = login_role(LOGIN, READER, EDITOR, MEMBER, STRANGER)
+    roles = login_role(LOGIN, READER, EDITOR, MEMBER, UNPRIVILEGED)
     async with fresh_database(server_url, roles, LIBRARY, GRANTS, *more) as url:
         pool = await ConnectionPool.open(as_role(url, LOGIN), 1)
         yield pool

@@ -56,7 +56,7 @@ async def links(project_server: Server, platform_copies: Copies) -> AsyncIterato
 
 
 @pytest.fixture
-async def door(links: ProjectUrls) -> AsyncIterator[ProjectConnection]:
+async def project(links: ProjectUrls) -> AsyncIterator[ProjectConnection]:
     """A connection as role postgres."""
     async with open_project_connection(links.project) as one:
         yield one

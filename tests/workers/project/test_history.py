@@ -46,26 +46,26 @@ def test_a_late_migration_is_told_unless_all_are_wanted():
     assert disagreement(found, include_all=True) is None
 
 
-async def test_a_database_without_history_has_applied_nothing(door):
-    assert await history.applied_versions(door.connection) == []
-    assert await history.applied_names(door.connection) == {}
-    assert await history.seed_hashes(door.connection) == {}
+async def test_a_database_without_history_has_applied_nothing(project):
+    assert await history.applied_versions(project.connection) == []
+    assert await history.applied_names(project.connection) == {}
+    assert await history.seed_hashes(project.connection) == {}
 
 
-async def test_a_history_of_an_older_tool_gets_the_columns_it_lacks(door):
-    await door.connection.execute(
+async def test_a_history_of_an_older_tool_gets_the_columns_it_lacks(project):
+    await project.connection.execute(
         "create table supabase_migrations.schema_migrations (version text not null primary key);"
         "insert into supabase_migrations.schema_migrations values ('1')"
     )
 
-    assert await history.applied_names(door.connection) == {"1": ""}
-    await history.make_history(door.connection)
-    await history.record(door.connection, local("2")[0], ["select 1"])
+    assert await history.applied_names(project.connection) == {"1": ""}
+    await history.make_history(project.connection)
+    await history.record(project.connection, local("2")[0], ["select 1"])
 
-    assert await history.applied_names(door.connection) == {"1": "", "2": "x"}
+    assert await history.applied_names(project.connection) == {"1": "", "2": "x"}
 
 
-class _Waiting:
+class _LockedConnection:
     """A connection on which another session holds the lock."""
 
     async def execute(self, *_, timeout):
@@ -74,7 +74,7 @@ class _Waiting:
 
 async def test_a_lock_that_another_command_holds_is_named():
     with pytest.raises(TimeoutError, match="another command has been applying"):
-        await history.lock(_Waiting())
+        await history.lock(_LockedConnection())
 
 
 @pytest.mark.parametrize("text", ["", "gone"])

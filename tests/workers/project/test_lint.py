@@ -3,9 +3,9 @@ import pytest
 from workers.project.lint import LintFinding, as_text, at_least, lint
 
 
-async def found(door, sql):
-    await door.connection.execute(sql)
-    return {each.rule: each for each in await lint(door, ["public"], ["public"])}
+async def found(project, sql):
+    await project.connection.execute(sql)
+    return {each.rule: each for each in await lint(project, ["public"], ["public"])}
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ async def found(door, sql):
         ),
     ],
 )
-async def test_a_fault_is_found_with_its_cure(door, sql, rule, level):
-    findings = await found(door, sql)
+async def test_a_fault_is_found_with_its_cure(project, sql, rule, level):
+    findings = await found(project, sql)
 
     assert findings[rule].level == level
     assert findings[rule].cure
 
 
-async def test_a_sound_schema_has_no_findings(door):
+async def test_a_sound_schema_has_no_findings(project):
     findings = await found(
-        door,
+        project,
         "create table a (id uuid primary key, b uuid references a); create index on a (b);"
         "alter table a enable row level security; create policy p on a using (id = (select auth.uid()));"
         "create view v with (security_invoker = on) as select * from a;"
@@ -84,10 +84,10 @@ async def test_a_sound_schema_has_no_findings(door):
     assert findings == {}
 
 
-async def test_looking_changes_nothing(door):
-    await found(door, "create function f() returns int language sql as 'select 1'")
+async def test_looking_changes_nothing(project):
+    await found(project, "create function f() returns int language sql as 'select 1'")
 
-    assert await door.connection.fetchval("select current_setting('plpgsql.extra_warnings')") == "none"
+    assert await project.connection.fetchval("select current_setting('plpgsql.extra_warnings')") == "none"
 
 
 def test_findings_are_kept_by_level_and_shown_with_their_cure():

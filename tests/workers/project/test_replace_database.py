@@ -11,7 +11,7 @@ from services.supervisor.project.work import with_recovery
 from tests.workers.database.server import Server, connected
 from tests.workers.project.conftest import value
 from tests.workers.project.killing import die, kill_before_statement, run_until_killed
-from workers.database.sessions.superuser import login_as
+from workers.database.sessions.throwaway_logins import login_as
 from workers.project.errors import ProjectRejected
 from workers.project.project_connection import in_database, open_as_superuser
 from workers.project.replace_database import (

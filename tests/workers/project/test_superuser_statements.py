@@ -37,8 +37,8 @@ create event trigger escapes on ddl_command_end execute function public.escape()
 """
 
 
-async def log(door):
-    return [tuple(row) for row in await door.connection.fetch("select * from public.log")]
+async def log(project):
+    return [tuple(row) for row in await project.connection.fetch("select * from public.log")]
 
 
 async def is_no_superuser(links):
@@ -74,71 +74,71 @@ def test_what_is_lent_is_told_by_its_spelling(sql, expected):
     assert parse_superuser_statement(split(sql)[0]) == expected
 
 
-async def test_a_publication_of_all_tables_belongs_to_role_postgres(door, links):
+async def test_a_publication_of_all_tables_belongs_to_role_postgres(project, links):
     await run(
-        door,
+        project,
         "begin; drop publication if exists supabase_realtime;"
         "create publication supabase_realtime for all tables with (publish = 'insert, delete'); commit;"
         "create table public.a (id int primary key);",
     )
 
-    row = await door.connection.fetchrow(
+    row = await project.connection.fetchrow(
         "select puballtables, pubinsert, pubupdate, pubdelete, pubowner::regrole::text from pg_publication"
         " where pubname = 'supabase_realtime'"
     )
     assert tuple(row) == (True, True, False, True, "postgres")
     assert await is_no_superuser(links)
-    await run(door, "drop publication supabase_realtime; create publication supabase_realtime;")
+    await run(project, "drop publication supabase_realtime; create publication supabase_realtime;")
 
 
-async def test_a_publication_that_is_there_is_refused_as_ever(door):
+async def test_a_publication_that_is_there_is_refused_as_ever(project):
     with pytest.raises(ScriptFailed, match="already exists"):
-        await run(door, "create table a (); create publication supabase_realtime for all tables;")
+        await run(project, "create table a (); create publication supabase_realtime for all tables;")
 
-    assert await tables(door) == []
+    assert await tables(project) == []
 
 
-async def test_an_event_trigger_runs_with_the_rights_of_whoever_is_at_work(door, links):
-    await run(door, LOG + TRIGGER + "create table a (); drop table a;")
+async def test_an_event_trigger_runs_with_the_rights_of_whoever_is_at_work(project, links):
+    await run(project, LOG + TRIGGER + "create table a (); drop table a;")
 
-    assert await log(door) == [("CREATE TABLE", "postgres"), ("DROP TABLE", "postgres")]
+    assert await log(project) == [("CREATE TABLE", "postgres"), ("DROP TABLE", "postgres")]
     assert await is_no_superuser(links)
     async with connected(links.owner) as superuser:
         await superuser.execute("create table public.by_superuser ()")
-    assert len(await log(door)) == 2
-    await run(door, "alter event trigger tells disable; create table b (); drop event trigger tells;")
-    assert len(await log(door)) == 2
+    assert len(await log(project)) == 2
+    await run(project, "alter event trigger tells disable; create table b (); drop event trigger tells;")
+    assert len(await log(project)) == 2
 
 
-async def test_an_event_trigger_is_told_of_what_it_asked_for(door):
+async def test_an_event_trigger_is_told_of_what_it_asked_for(project):
     await run(
-        door,
+        project,
         LOG.replace("end;\n", "end -- the last of it\n")
         + "create event trigger tells on ddl_command_start when tag in ('CREATE VIEW') execute procedure told();"
         "create table a (); create view b as select 1 as one;",
     )
 
-    assert await log(door) == [("CREATE VIEW", "postgres")]
+    assert await log(project) == [("CREATE VIEW", "postgres")]
 
 
-async def test_an_event_trigger_follows_its_function(door):
-    await run(door, LOG + TRIGGER)
+async def test_an_event_trigger_follows_its_function(project):
+    await run(project, LOG + TRIGGER)
     await run(
-        door,
+        project,
         LOG.partition(";")[2]
         .replace("create function", "create or replace function")
         .replace("tg_tag", "'new'"),
     )
-    await door.connection.execute("delete from public.log")
+    await project.connection.execute("delete from public.log")
 
-    await run(door, "create table a ();")
+    await run(project, "create table a ();")
 
-    assert await log(door) == [("new", "postgres")]
+    assert await log(project) == [("new", "postgres")]
 
 
-async def test_options_and_paths_of_a_function_hold_in_its_trigger(door):
+async def test_options_and_paths_of_a_function_hold_in_its_trigger(project):
     await run(
-        door,
+        project,
         """create schema "Odd"; create table "Odd".seen (said text);
         create function public.sees() returns event_trigger language plpgsql set search_path = "Odd", pg_temp as $$
         #variable_conflict use_column
@@ -152,15 +152,15 @@ async def test_options_and_paths_of_a_function_hold_in_its_trigger(door):
         create table public.a ();""",
     )
 
-    assert await door.connection.fetchval('select array_agg(said) from "Odd".seen') == ["column"]
+    assert await project.connection.fetchval('select array_agg(said) from "Odd".seen') == ["column"]
 
 
-async def test_an_event_trigger_gains_nothing_from_superusers_and_trusted_extensions(door, links):
-    await run(door, ESCAPE + "create extension if not exists hstore; create publication p for all tables;")
+async def test_an_event_trigger_gains_nothing_from_superusers_and_trusted_extensions(project, links):
+    await run(project, ESCAPE + "create extension if not exists hstore; create publication p for all tables;")
     async with connected(links.owner) as superuser:
         await superuser.execute("create table public.by_superuser ()")
     await run(
-        door,
+        project,
         "create event trigger again on sql_drop execute function escape(); create table a (); drop table a;",
     )
 
@@ -178,7 +178,7 @@ async def test_an_event_trigger_gains_nothing_from_superusers_and_trusted_extens
         "/* begin end",
     ],
 )
-async def test_a_body_cannot_reach_out_of_its_block(door, links, body):
+async def test_a_body_cannot_reach_out_of_its_block(project, links, body):
     sql = f"""create function public.climb() returns int language plpgsql as $$ begin alter role anon superuser; return 1; end $$;
     set check_function_bodies = off;
     create function public.sly() returns event_trigger language plpgsql as $$ {body} $$;
@@ -186,14 +186,14 @@ async def test_a_body_cannot_reach_out_of_its_block(door, links, body):
     create extension if not exists citext;"""
 
     with pytest.raises(ScriptFailed):
-        await run(door, sql)
+        await run(project, sql)
 
     assert await is_no_superuser(links)
 
 
-async def test_names_of_the_sessions_own_mean_nothing_to_what_lends(door, links):
+async def test_names_of_the_sessions_own_mean_nothing_to_what_lends(project, links):
     await run(
-        door,
+        project,
         """create function public.climb(x pg_catalog.text) returns bool language plpgsql as
           $$ begin if (select rolsuper from pg_roles where rolname = current_user) then alter role anon superuser; end if; return true; end $$;
         create domain pg_temp.text as pg_catalog.text check (public.climb(value));
@@ -210,14 +210,14 @@ async def test_names_of_the_sessions_own_mean_nothing_to_what_lends(door, links)
     assert await is_no_superuser(links)
 
 
-async def test_a_trigger_cannot_be_given_other_functions(door):
-    await run(door, LOG + TRIGGER)
-    copy = await door.connection.fetchval(
+async def test_a_trigger_cannot_be_given_other_functions(project):
+    await run(project, LOG + TRIGGER)
+    copy = await project.connection.fetchval(
         "select evtfoid::regproc::text from pg_event_trigger where evtname = 'tells'"
     )
 
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await door.connection.execute(f"alter function {copy}() security definer")
+        await project.connection.execute(f"alter function {copy}() security definer")
 
 
 @pytest.mark.parametrize(
@@ -237,11 +237,11 @@ async def test_a_trigger_cannot_be_given_other_functions(door):
         ("set role service_role; create publication p for all tables", "(permission denied|superuser)"),
     ],
 )
-async def test_what_is_not_lent_is_refused_with_its_reason(door, links, sql, reason):
-    await run(door, LOG + "create function plain() returns void language sql as '';")
+async def test_what_is_not_lent_is_refused_with_its_reason(project, links, sql, reason):
+    await run(project, LOG + "create function plain() returns void language sql as '';")
 
     with pytest.raises(ScriptFailed, match=reason):
-        await run(door, sql)
+        await run(project, sql)
 
     assert await is_no_superuser(links)
 
@@ -263,29 +263,29 @@ async def test_nobody_else_may_call_what_lends(links):
     assert [await value(links.owner, asked, name) for name in names] == [False] * len(names)
 
 
-async def test_where_the_schemas_are_not_ours_the_servers_words_stand(door, links):
+async def test_where_the_schemas_are_not_ours_the_servers_words_stand(project, links):
     async with connected(links.owner) as superuser:
         await superuser.execute("drop function headwater.publish_all_tables(text, text[])")
 
     with pytest.raises(ScriptFailed, match="must be superuser to create FOR ALL TABLES publication"):
-        await run_script(door, Script("x.sql", "create publication p for all tables"), nothing)
+        await run_script(project, Script("x.sql", "create publication p for all tables"), nothing)
 
 
-async def _schema_of(door, extension):
+async def _schema_of(project, extension):
     sql = "select extnamespace::regnamespace::text from pg_extension where extname = $1"
-    return await door.connection.fetchval(sql, extension)
+    return await project.connection.fetchval(sql, extension)
 
 
-async def test_an_extension_of_role_postgres_moves_to_another_schema(door):
+async def test_an_extension_of_role_postgres_moves_to_another_schema(project):
     await run(
-        door,
+        project,
         "create extension pg_trgm schema public; create table a (t text); create index on a using gin (t gin_trgm_ops);"
         'ALTER EXTENSION "pg_trgm" SET SCHEMA extensions;',
     )
 
-    assert await _schema_of(door, "pg_trgm") == "extensions"
-    assert await door.connection.fetchval("select extensions.similarity('a', 'a')") == 1
-    await run(door, "drop extension pg_trgm cascade; drop table a;")
+    assert await _schema_of(project, "pg_trgm") == "extensions"
+    assert await project.connection.fetchval("select extensions.similarity('a', 'a')") == 1
+    await run(project, "drop extension pg_trgm cascade; drop table a;")
 
 
 @pytest.mark.parametrize(
@@ -307,25 +307,25 @@ async def test_an_extension_of_role_postgres_moves_to_another_schema(door):
         ("alter extension nothing set schema public", 'extension "nothing" does not exist'),
     ],
 )
-async def test_an_extension_does_not_move_where_role_postgres_has_no_right(door, sql, message):
+async def test_an_extension_does_not_move_where_role_postgres_has_no_right(project, sql, message):
     with pytest.raises(ScriptFailed, match=message):
-        await run(door, sql)
+        await run(project, sql)
 
 
 @pytest.mark.parametrize(
     ("extension", "schema"), [("pgmq", "pgmq"), ("pgsodium", "pgsodium"), ("pg_tle", "pgtle")]
 )
 async def test_the_schema_that_the_hosted_platform_has_ready_is_created_for_its_extension(
-    door, extension, schema
+    project, extension, schema
 ):
-    await run(door, f'CREATE EXTENSION IF NOT EXISTS "{extension}" WITH SCHEMA "{schema}";')
+    await run(project, f'CREATE EXTENSION IF NOT EXISTS "{extension}" WITH SCHEMA "{schema}";')
 
-    assert await _schema_of(door, extension) == schema
-    await run(door, f"drop extension {extension}; drop schema {schema};")
+    assert await _schema_of(project, extension) == schema
+    await run(project, f"drop extension {extension}; drop schema {schema};")
 
 
-async def test_no_schema_is_created_for_another_extension(door):
+async def test_no_schema_is_created_for_another_extension(project):
     with pytest.raises(ScriptFailed, match='schema "my_pgmq" does not exist'):
-        await run(door, "create extension pg_trgm with schema my_pgmq; -- not schema pgmq")
+        await run(project, "create extension pg_trgm with schema my_pgmq; -- not schema pgmq")
 
-    assert not await door.connection.fetchval("select to_regnamespace('pgmq') is not null")
+    assert not await project.connection.fetchval("select to_regnamespace('pgmq') is not null")

@@ -35,12 +35,12 @@ class _Message(msgspec.Struct):
     data: str = ""
 
 
-class _Found(msgspec.Struct):
+class _StoredMessageReply(msgspec.Struct):
     message: _Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StreamMessage:
     """A message of the stream."""
 
     seq: int
@@ -116,18 +116,18 @@ class ReplicationPool:
             for column, value in zip(batch.columns, row, strict=True)
         }
 
-    async def stored(self) -> list[Stored]:
+    async def stored(self) -> list[StreamMessage]:
         """Give all messages of the stream that tell of something, oldest first."""
         return [each for each in await self.everything() if not isinstance(each.kept, Tick)]
 
-    async def everything(self) -> list[Stored]:
+    async def everything(self) -> list[StreamMessage]:
         """Give all messages of the stream, oldest first."""
-        found: list[Stored] = []
+        found: list[StreamMessage] = []
         seq = 1
         while True:
             asked = msgspec.json.encode({"seq": seq, "next_by_subj": ">"})
             reply = await self.broker.request(f"$JS.API.STREAM.MSG.GET.{CHANGES_STREAM}", asked)
-            message = msgspec.json.decode(reply.payload, type=_Found).message
+            message = msgspec.json.decode(reply.payload, type=_StoredMessageReply).message
             if message is None:
                 return found
             found.append(_stored(message))
@@ -153,13 +153,13 @@ class ReplicationPool:
                 await asyncio.sleep(0.02)
 
 
-def _stored(message: _Message) -> Stored:
+def _stored(message: _Message) -> StreamMessage:
     heads = dict(
         line.split(": ", 1)
         for line in base64.b64decode(message.hdrs).decode().split("\r\n")[1:]
         if ": " in line
     )
-    return Stored(
+    return StreamMessage(
         message.seq, message.subject, heads.get("Nats-Msg-Id", ""), _DECODE(base64.b64decode(message.data))
     )
 

@@ -241,7 +241,7 @@ def request_of(
     path, _, query = target.partition("?")
     sent: Headers = [(name.replace("_", "-"), value) for name, value in headers.items()]
     if is_known:
-        sent.append(("authorization", "Bearer verified-at-the-door"))
+        sent.append(("authorization", "Bearer verified-at-the-gateway"))
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     return Request("req-1", method, path, query, sent, caller, body=data)
 

@@ -99,12 +99,12 @@ class MailQueue:
         if self.watch is not None:
             self.watch.stored()
 
-    async def _send(self, letter: QueuedEmail) -> None:
-        if self.clock() >= letter.until:
+    async def _send(self, queued: QueuedEmail) -> None:
+        if self.clock() >= queued.until:
             observe(EmailDropped("its code is void; the mail server took too long"))
             return
         try:
-            message = _message(self.vault, letter)
+            message = _message(self.vault, queued)
         except (CannotOpen, ValueError):
             observe(EmailDropped("it was sealed with another key"))
             return
@@ -141,6 +141,6 @@ def _not_stored(why: str) -> DeliveryFailed:
     return DeliveryFailed(DeliveryCause.QUEUE, f"the queue of mails {why}", is_permanent=False)
 
 
-def _message(vault: Vault, letter: QueuedEmail) -> EmailMessage:
-    data = base64.b64decode(vault.open(letter.sealed, UUID(letter.id), SealPurpose.EMAIL))
+def _message(vault: Vault, queued: QueuedEmail) -> EmailMessage:
+    data = base64.b64decode(vault.open(queued.sealed, UUID(queued.id), SealPurpose.EMAIL))
     return message_from_bytes(data, policy=SMTPUTF8)

@@ -59,7 +59,7 @@ Html = tuple[Node, ...]
 """A parsed body."""
 
 _NOTIFICATION = "_notification"
-_FRAME_MARK = "<!-- letter -->"
+_FRAME_MARK = "<!-- email -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def read_templates(sources: Mapping[str, TemplateSource], folders: Sequence[Path
     """
     for name in sources:
         if name not in {*EmailKind}:
-            raise SettingsError(f"auth.email.template.{name}: there is no such letter")
+            raise SettingsError(f"auth.email.template.{name}: there is no such email")
     defaults = {kind: _default(kind) for kind in EmailKind}
     chosen = {kind: _chosen(kind, sources.get(kind), defaults[kind], folders) for kind in EmailKind}
     return EmailTemplates(chosen, defaults)
@@ -220,7 +220,7 @@ def _file(path: str, folders: Sequence[Path], key: str) -> str:
         raise SettingsError(f"{key}: there is no file {path}")
     try:
         if file.stat().st_size > 4 * LONGEST:
-            raise SettingsError(f"{key}: {path} is too long for a letter")
+            raise SettingsError(f"{key}: {path} is too long for an email")
         return file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SettingsError(f"{key}: {path} cannot be read: {error.strerror}") from None

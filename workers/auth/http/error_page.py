@@ -13,13 +13,17 @@ _OPENED_BY_BROWSERS = frozenset({
     "/authorize", "/authorize/continue", "/callback", "/oauth/authorize", "/sso/saml/acs", "/verify",
 })  # fmt: skip
 _REPLACED = frozenset({"content-type", "content-length"})
-_HEADERS = [
+PAGE_HEADERS = [
     ("content-type", "text/html; charset=utf-8"),
     ("cache-control", "no-store"),
+    # No form-action: browsers apply it to the redirect that follows as well.
     ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"),
+    ("x-frame-options", "DENY"),
     ("x-content-type-options", "nosniff"),
+    ("x-robots-tag", "noindex"),
     ("referrer-policy", "no-referrer"),
 ]  # fmt: skip
+"""Headers of every page of auth: it is not stored, framed, indexed or named to others, and loads nothing."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -55,5 +59,5 @@ def as_page(response: Response, code: str, message: str) -> Response:
     headers = [(name, value) for name, value in response.headers if name.lower() not in _REPLACED]
     body = _PAGE.format(message=escape(message), status=response.status, code=escape(code))
     return msgspec.structs.replace(
-        response, headers=[*headers, *_HEADERS], body=body.encode("utf-8", "replace")
+        response, headers=[*headers, *PAGE_HEADERS], body=body.encode("utf-8", "replace")
     )

@@ -47,7 +47,7 @@ from workers.backup.continuous.retention import apply_retention, delete_old_arch
 from workers.backup.continuous.slots import KeptLog, OpenArchive, open_archive, server_facts, slot_state
 from workers.backup.continuous.wal_stream import NAME, WalStream
 from workers.database.sessions.replication import StreamLost, connect, row
-from workers.database.sessions.superuser import UnknownRole, login_as
+from workers.database.sessions.throwaway_logins import UnknownRole, login_as
 from workers.project.errors import ProjectRejected
 from workers.project.project_connection import OWNER, open_as_superuser
 

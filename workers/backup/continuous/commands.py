@@ -36,7 +36,7 @@ from workers.backup.continuous.object_restore import restore_functions, restore_
 from workers.backup.continuous.recovery_files import check_room, fetch_files
 from workers.backup.continuous.recovery_plan import plan_recovery
 from workers.backup.continuous.row_statements import STATEMENTS
-from workers.database.sessions.superuser import UnknownRole, login_as
+from workers.database.sessions.throwaway_logins import UnknownRole, login_as
 from workers.project.errors import ProjectRejected
 from workers.project.project_connection import OWNER, open_as_superuser
 

@@ -2,7 +2,7 @@
 
 A line `-- as: <role>` begins a part. `superuser` stands for the superuser of the run; it is used in the series `roles` and
 `platform` and for statements that no other role may run, and such a part must touch nothing that runs code of a tenant
-(sessions/superuser.py). With any other name, the part runs in a session that is logged in for that role only. Each part is a
+(sessions/superuser.py). With any other name, the part runs in a session that is logged in for that role only (sessions/throwaway_logins.py). Each part is a
 transaction of its own, and a file is run again after an interruption, so every part must be safe to run twice.
 """
 

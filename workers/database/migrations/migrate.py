@@ -43,14 +43,8 @@ from workers.database.migrations.settings_state import (
     record_decision,
     warnings_of,
 )
-from workers.database.sessions.superuser import (
-    FIXED,
-    NotSuperuser,
-    UnknownRole,
-    connect_as_superuser,
-    drop_leftover_logins,
-    login_as,
-)
+from workers.database.sessions.superuser import FIXED, NotSuperuser, connect_as_superuser
+from workers.database.sessions.throwaway_logins import UnknownRole, drop_leftover_logins, login_as
 from workers.sql.files import read_statements
 
 __all__ = ["SERIES", "MigrationError", "SystemMigration", "migrate", "read_migrations"]

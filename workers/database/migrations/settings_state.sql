@@ -7,7 +7,7 @@
 -- called a procedure without a search path of its own (http--1.6.1--1.6.2.sql), and the table
 -- of supabase_vault 0.3.1 was the superuser's, so no table could refer to it (supabase_vault--0.3.1--0.3.2.sql). A table and a
 -- function distinguish ours from compiled ones of these names. The applied migrations, and logins that a killed process may have left
--- behind (sessions/superuser.py), are read by the same statement, so that a start with nothing to do needs one query (migrate.py).
+-- behind (sessions/throwaway_logins.py), are read by the same statement, so that a start with nothing to do needs one query (migrate.py).
 select 'password' as kind, rolname::text as name, rolpassword as value
 from pg_catalog.pg_authid
 where rolname = any($1::text[])

@@ -34,7 +34,7 @@ from workers.database.migrations.migrate import (
 )
 from workers.database.migrations.platform_claim import claim_database
 from workers.database.migrations.settings_state import SettingsChange, find_changes, make_changes
-from workers.database.sessions.superuser import UnknownRole
+from workers.database.sessions.throwaway_logins import UnknownRole
 from workers.sql.files import read_statements
 
 DONE, FAILED, REFUSED = 0, 1, 2

@@ -19,8 +19,12 @@ SYNC = b"S\0\0\0\4"
 TERMINATE = b"X\0\0\0\4"
 
 _EXECUTE = b"E\0\0\0\x09\0\0\0\0\0"
+"""Execute of the unnamed portal without a limit of rows."""
 _NULL = b"\xff\xff\xff\xff"
 _ALL_TEXT = b"\0\0"
+"""Result formats of Bind: a count of zero, which means text for all columns."""
+_TEXT, _BINARY = b"\0\0", b"\0\1"
+"""Format codes of one column."""
 _MAX_PARAMETERS = 65535
 _SHORT = 64
 """Characters of a setting up to which its bytes are cached: names of roles, paths and methods come again."""
@@ -30,7 +34,7 @@ _pack_count = Struct("!H").pack
 
 
 def parse(name: bytes, text: str) -> bytes:
-    """Return Parse, which prepares `text` under a name (b"" is the unnamed statement). Raises: as `encoded`."""
+    """Return Parse, which prepares `text` under a name (b"" is the unnamed statement), without types of parameters. Raises: as `encoded`."""
     return _message(b"P", b"%b\0%b\0\0\0" % (name, encoded(text)))
 
 
@@ -55,7 +59,7 @@ def bind_head(name: bytes) -> bytes:
 
 
 def run(head: bytes, params: Sequence[bytes | None], formats: bytes = _ALL_TEXT) -> bytes:
-    """Return Bind and Execute for a prepared statement and its parameters.
+    """Return Bind and Execute for a prepared statement and its parameters. `head`: its `bind_head`.
 
     Raises: DatabaseError if a parameter contains a NUL byte or there are more than 65535 of them.
     """
@@ -97,9 +101,7 @@ def _sized(text: str) -> bytes:
 @lru_cache(maxsize=256)
 def result_formats(columns: int, binary: frozenset[int]) -> bytes:
     """Return the result formats of Bind: binary for the columns in `binary`, text for all others."""
-    return _pack_count(columns) + b"".join(
-        b"\0\1" if index in binary else _ALL_TEXT for index in range(columns)
-    )
+    return _pack_count(columns) + b"".join(_BINARY if index in binary else _TEXT for index in range(columns))
 
 
 def encoded(text: str) -> bytes:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from graphql.language import FieldNode, OperationDefinitionNode
 
 from workers.graphql.errors import GraphQLFailure, QueryTooComplex
-from workers.graphql.model import Entity, ResultShape, RoleSchema, RootField, RootKind
+from workers.graphql.model import Entity, RoleSchema, RootField, RootKind
 from workers.graphql.parse.document import Document, is_mutation
 from workers.graphql.parse.limits import OperationLimits
-from workers.graphql.plan import calls, ids
+from workers.graphql.plan import ids
 from workers.graphql.plan.conditions import ColumnComparison, Conjunction
 from workers.graphql.plan.connection import plan_connection
 from workers.graphql.plan.filters import single_operand
 from workers.graphql.plan.inputs import ABSENT_ARGUMENT, Inputs, PlanDependencies, SlotReader
-from workers.graphql.plan.rows import row_fields
+from workers.graphql.plan.rows import plan_call_result, row_fields
 from workers.graphql.plan.selection import (
     TYPE_NAME,
     PlanContext,
@@ -27,7 +27,7 @@ from workers.graphql.plan.selection import (
     required,
     select,
 )
-from workers.graphql.plan.tree import ComputedValue, FieldPlans, RootPlan, RowPlan, TableRows
+from workers.graphql.plan.tree import FieldPlans, RootPlan, RowPlan, TableRows
 from workers.graphql.plan.writes import plan_delete, plan_insert, plan_update
 
 INTROSPECTION = ("__schema", "__type")
@@ -162,13 +162,4 @@ def _plan_node(planning: PlanContext, selected: SelectedField) -> RowPlan:
 def _plan_call(planning: PlanContext, selected: SelectedField, field: RootField) -> RootPlan:
     function = field.function
     assert function is not None
-    values = calls.function_arguments(planning, selected, function)
-    call = calls.plan_call(planning, function, values)
-    if function.shape is ResultShape.VALUE:
-        assert function.type is not None
-        return ComputedValue(call, function.type)
-    assert function.target is not None
-    target = planning.schema.entities[function.target]
-    if function.shape is ResultShape.ROWS:
-        return plan_connection(planning, selected, target, call, row_fields, values)
-    return RowPlan(call, row_fields(planning, selected.sets, target))
+    return plan_call_result(planning, selected, function)

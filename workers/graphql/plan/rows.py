@@ -13,6 +13,7 @@ from workers.graphql.plan.selection import TYPE_NAME, PlanContext, SelectedField
 from workers.graphql.plan.tree import (
     ColumnValue,
     ComputedValue,
+    ConnectionPlan,
     FieldPlan,
     FieldPlans,
     NodeId,
@@ -44,7 +45,7 @@ def row_field(planning: PlanContext, selected: SelectedField, entity: Entity, qu
     function = entity.functions.get(name)
     relation = entity.relations.get(name)
     if function is not None:
-        return _plan_function(planning, selected, function)
+        return plan_call_result(planning, selected, function, takes_row=True)
     if relation is not None:
         return _plan_relation(planning, selected, relation)
     if column is not None and column.is_selectable:
@@ -69,9 +70,12 @@ def _plan_relation(planning: PlanContext, selected: SelectedField, relation: Rel
     return RowPlan(source, row_fields(planning, selected.sets, target))
 
 
-def _plan_function(planning: PlanContext, selected: SelectedField, function: FunctionField) -> FieldPlan:
+def plan_call_result(
+    planning: PlanContext, selected: SelectedField, function: FunctionField, *, takes_row: bool = False
+) -> ComputedValue | ConnectionPlan | RowPlan:
+    """Plan a call and what is selected of its result: a value, a row, or a connection of rows. Raises: GraphQLFailure."""
     values = calls.function_arguments(planning, selected, function)
-    call = calls.plan_call(planning, function, values, takes_row=True)
+    call = calls.plan_call(planning, function, values, takes_row=takes_row)
     if function.shape is ResultShape.VALUE:
         assert function.type is not None
         return ComputedValue(call, function.type)

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 from workers.sync.names import DEFAULT_SCHEMA
 from workers.sync.where.pieces import ColumnRef, ParamRef, Piece, Pieces, Subquery, Value, Word
+from workers.sync.where.token_reader import TokenReader
 from workers.sync.where.tokens import ExpressionRejected, Token, TokenKind, rejected, tokenize, unexpected
 from workers.sync.where.words import (
     COMPARISONS,
     FUNCTIONS,
-    LONG_TYPES,
     OF_THE_GRAMMAR,
     OPERATOR_FUNCTIONS,
     OPERATORS,
@@ -46,9 +46,9 @@ _OR, _AND, _NOT, _IS_LEVEL, _RANGE, _AT, _SIGN, _CAST = 1, 2, 3, 4, 6, 11, 12, 1
 
 def parse_where(text: str, *, allows_subqueries: bool) -> Pieces:
     """Parse an expression. Raises: ExpressionRejected."""
-    parser = _Parser(tokenize(text), allows_subqueries)
-    pieces = parser.expression(0)
-    parser.end()
+    reader = TokenReader(tokenize(text))
+    pieces = _Parser(reader, allows_subqueries).expression(0)
+    reader.end()
     return pieces
 
 
@@ -60,20 +60,11 @@ def _typed(pieces: Pieces) -> Iterator[Piece]:
 
 
 class _Parser:
-    """Reads tokens from left to right."""
+    """Parses operators and their operands from left to right."""
 
-    def __init__(self, tokens: list[Token], allows_subqueries: bool) -> None:
-        self._tokens, self._at, self._depth = tokens, 0, 0
+    def __init__(self, reader: TokenReader, allows_subqueries: bool) -> None:
+        self._reader, self._depth = reader, 0
         self._allows_subqueries = allows_subqueries
-
-    @property
-    def _token(self) -> Token:
-        return self._tokens[self._at]
-
-    def end(self) -> None:
-        """Reject what is left."""
-        if self._token.kind is not TokenKind.END:
-            raise unexpected(self._token)
 
     def expression(self, least: int) -> Pieces:
         """Parse operands and the operators between them that bind more strongly than `least`."""
@@ -88,7 +79,7 @@ class _Parser:
 
     def _continued(self, left: Pieces, least: int) -> Pieces | None:
         """Return the operation whose left operand was read, or None at its end."""
-        token = self._token
+        token = self._reader.token
         if token.kind is TokenKind.OPERATOR:
             level = OPERATORS.get(token.value)
             if level is None:
@@ -96,8 +87,8 @@ class _Parser:
             return self._binary(left, level, least)
         if token.kind is TokenKind.MARK:
             if token.value == "::" and least < _CAST:
-                self._at += 1
-                return (_OPEN, *left, Word(f"::{self._type()})"))
+                self._reader.take()
+                return (_OPEN, *left, Word(f"::{self._reader.type()})"))
             if token.value == "[" and least < _CAST:
                 return self._subscript(left)
             return None
@@ -109,8 +100,8 @@ class _Parser:
         """Return `((left and a) and b)` for all operands that a word joins: made at once, as each step would copy what is before it."""
         rest: list[Piece] = []
         count = 0
-        while self._token.kind is TokenKind.NAME and self._token.value == word:
-            self._at += 1
+        while self._reader.is_word(word):
+            self._reader.take()
             rest += (Word(f" {word} "), *self.expression(level), _CLOSE)
             count += 1
         return (*(_OPEN,) * count, *left, *rest)
@@ -122,10 +113,10 @@ class _Parser:
             case "and" if least < _AND:
                 return self._chain(left, "and", _AND)
             case "is" if least < _IS_LEVEL:
-                self._at += 1
+                self._reader.take()
                 return self._is(left)
             case "at" if least < _AT:
-                self._take("at", "time", "zone")
+                self._reader.take_words("at", "time", "zone")
                 return (_OPEN, *left, Word(" at time zone "), *self.expression(_AT), _CLOSE)
             case "in" | "between" | "like" | "ilike" | "not" if least < _RANGE:
                 return self._range(left)
@@ -134,51 +125,51 @@ class _Parser:
     def _binary(self, left: Pieces, level: int, least: int) -> Pieces | None:
         if level <= least:
             return None
-        token = self._token
-        self._at += 1
-        if token.value in COMPARISONS and self._is_word("any", "all", "some"):
-            word = self._token.value
-            self._at += 1
-            self._mark("(")
-            if self._is_word("select"):
-                raise rejected(self._token.place, "subqueries are supported in IN alone")
+        token = self._reader.take()
+        if token.value in COMPARISONS and self._reader.is_word("any", "all", "some"):
+            word = self._reader.token.value
+            self._reader.take()
+            self._reader.take_mark("(")
+            if self._reader.is_word("select"):
+                raise rejected(self._reader.token.place, "subqueries are supported in IN alone")
             array = self.expression(0)
-            self._mark(")")
+            self._reader.take_mark(")")
             return (_OPEN, *left, Word(f" {token.value} {word}("), *array, Word("))"))
         right = self.expression(level)
         return (_OPEN, *left, Word(f" {token.value} "), *right, _CLOSE)
 
     def _is(self, left: Pieces) -> Pieces:
         words: tuple[str, ...] = ()
-        if self._is_word("not"):
-            self._at += 1
+        if self._reader.is_word("not"):
+            self._reader.take()
             words = ("not",)
-        if self._is_word("distinct"):
-            self._take("distinct", "from")
+        if self._reader.is_word("distinct"):
+            self._reader.take_words("distinct", "from")
             text = f" is {'not ' if words else ''}distinct from "
             return (_OPEN, *left, Word(text), *self.expression(_IS_LEVEL), _CLOSE)
-        token = self._token
+        token = self._reader.token
         text = _IS.get((*words, token.value), "") if token.kind is TokenKind.NAME else ""
         if not text:
             raise unexpected(token)
-        self._at += 1
+        self._reader.take()
         return (_OPEN, *left, Word(text), _CLOSE)
 
     def _range(self, left: Pieces) -> Pieces:
-        is_negated = self._is_word("not")
+        is_negated = self._reader.is_word("not")
         if is_negated:
-            self._at += 1
+            self._reader.take()
         negation = " not" if is_negated else ""
-        token = self._token
+        token = self._reader.token
         if token.kind is not TokenKind.NAME or token.value not in ("in", "between", "like", "ilike"):
             raise unexpected(token)
-        self._at += 1
+        self._reader.take()
         match token.value:
             case "between":
-                symmetric = " symmetric" if self._is_word("symmetric") else ""
-                self._at += bool(symmetric)
+                symmetric = " symmetric" if self._reader.is_word("symmetric") else ""
+                if symmetric:
+                    self._reader.take()
                 low = self.expression(_RANGE)
-                self._take("and")
+                self._reader.take_words("and")
                 high = self.expression(_RANGE)
                 return (
                     _OPEN,
@@ -190,27 +181,26 @@ class _Parser:
                     _CLOSE,
                 )
             case "in":
-                self._mark("(")
-                inner = self._select(is_negated) if self._is_word("select") else self._list()
-                self._mark(")")
+                self._reader.take_mark("(")
+                inner = self._select(is_negated) if self._reader.is_word("select") else self._list()
+                self._reader.take_mark(")")
                 return (_OPEN, *left, Word(f"{negation} in ("), *inner, Word("))"))
         return (_OPEN, *left, Word(f"{negation} {token.value} "), *self.expression(_RANGE), _CLOSE)
 
     def _prefixed(self) -> Pieces:
-        token = self._token
+        token = self._reader.token
         if token.kind is TokenKind.OPERATOR:
             if token.value not in PREFIXES:
                 raise unexpected(token)
-            self._at += 1
+            self._reader.take()
             return (Word(f"({token.value} "), *self.expression(_SIGN), _CLOSE)
         if token.kind is TokenKind.NAME and token.value == "not":
-            self._at += 1
+            self._reader.take()
             return (Word("(not "), *self.expression(_NOT), _CLOSE)
         return self._operand()
 
     def _operand(self) -> Pieces:
-        token = self._token
-        self._at += 1
+        token = self._reader.take()
         match token.kind:
             case TokenKind.NUMBER:
                 return (Word(token.value),)
@@ -228,27 +218,27 @@ class _Parser:
 
     def _named(self, token: Token) -> Pieces:
         word = token.value
-        is_call = self._token.kind is TokenKind.MARK and self._token.value == "("
+        is_call = self._reader.is_mark("(")
         match word:
             case "true" | "false" | "null":
                 return (Word(word),)
-            case "array" if self._token.value == "[":
-                self._mark("[")
-                inner = () if self._token.value == "]" else self._list()
-                self._mark("]")
+            case "array" if self._reader.token.value == "[":
+                self._reader.take_mark("[")
+                inner = () if self._reader.token.value == "]" else self._list()
+                self._reader.take_mark("]")
                 return (Word("array["), *inner, Word("]"))
             case "cast" if is_call:
-                self._mark("(")
+                self._reader.take_mark("(")
                 value = self.expression(0)
-                self._take("as")
-                kind = self._type()
-                self._mark(")")
+                self._reader.take_words("as")
+                kind = self._reader.type()
+                self._reader.take_mark(")")
                 return (_OPEN, *value, Word(f"::{kind})"))
         if is_call:
             return self._call(token)
-        if self._token.kind is TokenKind.TEXT and (word in TYPES):
-            text = self._token.value
-            self._at += 1
+        if self._reader.token.kind is TokenKind.TEXT and (word in TYPES):
+            text = self._reader.token.value
+            self._reader.take()
             return (_OPEN, Value(text), Word(f"::{TYPES[word]})"))
         if word in RESERVED:
             raise unexpected(token)
@@ -258,9 +248,9 @@ class _Parser:
         name = token.value
         if name not in FUNCTIONS:
             raise rejected(token.place, f"unknown function {token.text}")
-        self._mark("(")
-        arguments = () if self._token.value == ")" else self._list()
-        self._mark(")")
+        self._reader.take_mark("(")
+        arguments = () if self._reader.token.value == ")" else self._list()
+        self._reader.take_mark(")")
         if name in OPERATOR_FUNCTIONS:
             if arguments.count(_COMMA) != 1:
                 raise rejected(token.place, f"{name} takes two arguments")
@@ -273,130 +263,55 @@ class _Parser:
         return (Word(f"{prefix}{name}("), *arguments, _CLOSE)
 
     def _parenthesized(self) -> Pieces:
-        if self._is_word("select"):
-            raise rejected(self._token.place, "subqueries are supported in IN alone")
+        if self._reader.is_word("select"):
+            raise rejected(self._reader.token.place, "subqueries are supported in IN alone")
         inner = self._list()
-        self._mark(")")
+        self._reader.take_mark(")")
         return (_OPEN, *inner, _CLOSE)
 
     def _list(self) -> Pieces:
         pieces = [*self.expression(0)]
-        while self._token.kind is TokenKind.MARK and self._token.value == ",":
-            self._at += 1
+        while self._reader.is_mark(","):
+            self._reader.take()
             pieces += [_COMMA, *self.expression(0)]
         return tuple(pieces)
 
     def _subscript(self, left: Pieces) -> Pieces:
-        self._mark("[")
-        inner = () if self._token.value == ":" else self.expression(0)
-        if self._token.value == ":":
-            self._at += 1
-            upper = () if self._token.value == "]" else self.expression(0)
+        self._reader.take_mark("[")
+        inner = () if self._reader.token.value == ":" else self.expression(0)
+        if self._reader.token.value == ":":
+            self._reader.take()
+            upper = () if self._reader.token.value == "]" else self.expression(0)
             inner = (*inner, Word(":"), *upper)
-        self._mark("]")
+        self._reader.take_mark("]")
         return (Word("(("), *left, Word(")["), *inner, Word("])"))
 
     def _select(self, is_negated: bool) -> Pieces:
         """Parse a SELECT inside of IN."""
-        start = self._token
+        start = self._reader.token
         if not self._allows_subqueries:
             raise rejected(start.place, "Subqueries are not supported here")
-        self._at += 1
+        self._reader.take()
         columns = [self._column_ref()]
-        while self._token.value == "," and self._token.kind is TokenKind.MARK:
-            self._at += 1
+        while self._reader.is_mark(","):
+            self._reader.take()
             columns.append(self._column_ref())
-        self._take("from")
-        names = self._dotted()
+        self._reader.take_words("from")
+        names = self._reader.dotted()
         table = (names[0], names[1]) if len(names) == 2 else (DEFAULT_SCHEMA, names[0])
         if len(names) > 2:
             raise rejected(start.place, "a table is named as schema.table")
         where: Pieces = ()
-        if self._is_word("where"):
-            self._at += 1
+        if self._reader.is_word("where"):
+            self._reader.take()
             where = self.expression(0)
         return (Subquery(tuple(columns), table, where, is_negated),)
 
     def _column_ref(self) -> ColumnRef:
-        (piece,) = self._column(self._name_token())
+        (piece,) = self._column(self._reader.name())
         assert isinstance(piece, ColumnRef)
         return piece
 
     def _column(self, token: Token) -> Pieces:
-        names = [token.value, *self._more_names()]
+        names = [token.value, *self._reader.more_names()]
         return (ColumnRef(names[-1], tuple(names[:-1]), token.place),)
-
-    def _dotted(self) -> list[str]:
-        return [self._name_token().value, *self._more_names()]
-
-    def _more_names(self) -> list[str]:
-        names = []
-        while self._token.kind is TokenKind.MARK and self._token.value == ".":
-            self._at += 1
-            names.append(self._name_token(is_behind_dot=True).value)
-        return names
-
-    def _name_token(self, *, is_behind_dot: bool = False) -> Token:
-        token = self._token
-        is_name = token.kind is TokenKind.NAME and (is_behind_dot or token.value not in RESERVED)
-        if not (is_name or token.kind is TokenKind.QUOTED):
-            raise unexpected(token)
-        self._at += 1
-        return token
-
-    def _type(self) -> str:
-        """Parse the name of a type, which is written as `words.py` has it."""
-        start = self._token
-        words: list[str] = []
-        while self._token.kind is TokenKind.NAME and len(words) < 4:
-            words.append(self._token.value)
-            long = LONG_TYPES.get(tuple(words))
-            self._at += 1
-            if long is not None:
-                return long + self._modifier()
-            if not any(name[: len(words)] == tuple(words) for name in LONG_TYPES) or (
-                self._token.value not in ("precision", "varying", "with", "without", "time", "zone")
-            ):
-                break
-        kind = TYPES.get(words[0]) if len(words) == 1 else None
-        if kind is None:
-            raise rejected(start.place, f'type "{start.text}" is not supported')
-        return kind + self._modifier()
-
-    def _modifier(self) -> str:
-        """Parse `(n)`, `(n,m)` and `[]` behind a type."""
-        text = ""
-        if self._token.kind is TokenKind.MARK and self._token.value == "(":
-            self._at += 1
-            numbers = [self._whole_number()]
-            while self._token.value == ",":
-                self._at += 1
-                numbers.append(self._whole_number())
-            self._mark(")")
-            text = f"({','.join(numbers)})"
-        while self._token.kind is TokenKind.MARK and self._token.value == "[":
-            self._at += 1
-            self._mark("]")
-            text += "[]"
-        return text
-
-    def _whole_number(self) -> str:
-        token = self._token
-        if token.kind is not TokenKind.NUMBER or not token.value.isdigit():
-            raise unexpected(token)
-        self._at += 1
-        return token.value
-
-    def _is_word(self, *words: str) -> bool:
-        return self._token.kind is TokenKind.NAME and self._token.value in words
-
-    def _take(self, *words: str) -> None:
-        for word in words:
-            if not self._is_word(word):
-                raise unexpected(self._token)
-            self._at += 1
-
-    def _mark(self, mark: str) -> None:
-        if self._token.kind is not TokenKind.MARK or self._token.value != mark:
-            raise unexpected(self._token)
-        self._at += 1

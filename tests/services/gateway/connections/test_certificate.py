@@ -1,4 +1,4 @@
-"""TLS at the door: a certificate from files, renewed without a restart, refused with a reason."""
+"""TLS at the gateway: a certificate from files, renewed without a restart, rejected with a reason."""
 
 import asyncio
 import shutil
@@ -13,7 +13,7 @@ from schemas.settings.tree import Settings, SettingsError, Tls
 from services.gateway.connections.certificate import Certificate
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.server import NatsServer
-from tests.services.gateway.door import running_door
+from tests.services.gateway.running_gateway import running_gateway
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ async def _served_at(port: int, trusted: Path | None = None) -> bytes:
 
 async def test_gateway_answers_over_tls_and_over_nothing_else(nats: NatsServer, pair: Tls) -> None:
     context = ssl.create_default_context(cafile=pair.cert_path)
-    async with running_door(nats.url, api={"tls": pair}) as door:
-        reader, writer = await asyncio.open_connection("127.0.0.1", door.port, ssl=context)
+    async with running_gateway(nats.url, api={"tls": pair}) as gateway:
+        reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port, ssl=context)
         writer.write(b"GET /health/live HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         said = await reader.read()
         version = writer.get_extra_info("ssl_object").version()
         writer.close()
-        plain_reader, plain_writer = await asyncio.open_connection("127.0.0.1", door.port)
+        plain_reader, plain_writer = await asyncio.open_connection("127.0.0.1", gateway.port)
         plain_writer.write(b"GET /health/live HTTP/1.1\r\nHost: h\r\n\r\n")
         plainly = await plain_reader.read()
         plain_writer.close()

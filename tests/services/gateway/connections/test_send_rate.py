@@ -9,19 +9,19 @@ import pytest
 from schemas.settings.tree import Gateway
 from services.gateway.connections.send_rate import taken_bytes
 from tests.broker.server import NatsServer
-from tests.services.gateway.door import KEYS, Door, running_door
 from tests.services.gateway.pool import Pool
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, running_gateway
 from tests.services.gateway.wire import head_of
 
 _SIZE = 32 * 1024 * 1024
 _STRICT = Gateway(body_rate=1000, body_rate_window=0.3)
 
 
-async def _connected(door: Door) -> socket.socket:
+async def _connected(gateway: RunningGateway) -> socket.socket:
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", door.port))
+    await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", gateway.port))
     return client
 
 
@@ -30,8 +30,8 @@ async def _connected(door: Door) -> socket.socket:
 async def test_a_client_that_reads_nothing_is_disconnected(
     nats: NatsServer, pool: Pool, target: str, connection: str
 ) -> None:
-    async with running_door(nats.url, _STRICT) as door:
-        client = await _connected(door)
+    async with running_gateway(nats.url, _STRICT) as gateway:
+        client = await _connected(gateway)
         request = head_of("GET", target, {"apikey": KEYS.anon_key, "connection": connection})
         await asyncio.get_running_loop().sock_sendall(client, request)
 

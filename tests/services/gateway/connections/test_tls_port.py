@@ -16,7 +16,7 @@ from services.gateway.connections.certificate import Certificate
 from tests.broker.certificate import certificate_for_loopback
 from tests.broker.server import NatsServer
 from tests.ports import free_port
-from tests.services.gateway.door import Door, running_door
+from tests.services.gateway.running_gateway import RunningGateway, running_gateway
 from tests.services.gateway.wire import connected
 
 PATIENCE_S = 60.0
@@ -34,9 +34,9 @@ def unverified() -> ssl.SSLContext:
 
 
 @contextlib.asynccontextmanager
-async def bounded(nats: NatsServer, pair: Tls, **limits: float) -> AsyncIterator[Door]:
-    async with running_door(nats.url, Gateway(**limits), api={"tls": pair}) as door:  # type: ignore[arg-type]
-        yield door
+async def bounded(nats: NatsServer, pair: Tls, **limits: float) -> AsyncIterator[RunningGateway]:
+    async with running_gateway(nats.url, Gateway(**limits), api={"tls": pair}) as gateway:  # type: ignore[arg-type]
+        yield gateway
 
 
 async def alive(port: int) -> bytes:
@@ -53,14 +53,14 @@ async def alive(port: int) -> bytes:
 
 
 async def test_a_stalled_handshake_is_closed(nats: NatsServer, pair: Tls) -> None:
-    async with bounded(nats, pair, handshake_timeout=0.2) as door, asyncio.timeout(PATIENCE_S):
+    async with bounded(nats, pair, handshake_timeout=0.2) as gateway, asyncio.timeout(PATIENCE_S):
         for first in (b"", b"\x16", b"\x16\x03\x01\x02\x00\x01"):
-            reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+            reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
             writer.write(first)
             with contextlib.suppress(ConnectionError):
                 assert await reader.read() == b""
             writer.close()
-        assert await alive(door.port) == b"HTTP/1.1 200 OK"
+        assert await alive(gateway.port) == b"HTTP/1.1 200 OK"
 
 
 async def test_a_handshake_under_way_is_finished_before_the_end(
@@ -71,7 +71,7 @@ async def test_a_handshake_under_way_is_finished_before_the_end(
     )  # the client may be slow here
     monkeypatch.setattr("services.listening._FIRST_HEAD_S", 60.0)
     async with (
-        running_door(nats.url, api={"tls": pair}, drain_timeout=100.0) as edge,
+        running_gateway(nats.url, api={"tls": pair}, drain_timeout=100.0) as edge,
         asyncio.timeout(PATIENCE_S),
     ):
         reader, writer = await asyncio.open_connection("127.0.0.1", edge.port)
@@ -92,25 +92,25 @@ async def test_a_handshake_under_way_is_finished_before_the_end(
 
 async def test_connections_without_a_handshake_count(nats: NatsServer, pair: Tls) -> None:
     """Before, a connection counted only after its handshake: a flood of silent ones had no bound."""
-    async with bounded(nats, pair, max_connections_per_address=3) as door, asyncio.timeout(PATIENCE_S):
-        silent = [await asyncio.open_connection("127.0.0.1", door.port) for _ in range(3)]
-        assert await alive(door.port) == b"", "the fourth is one too many"
+    async with bounded(nats, pair, max_connections_per_address=3) as gateway, asyncio.timeout(PATIENCE_S):
+        silent = [await asyncio.open_connection("127.0.0.1", gateway.port) for _ in range(3)]
+        assert await alive(gateway.port) == b"", "the fourth is one too many"
         silent[0][1].close()
-        while await alive(door.port) != b"HTTP/1.1 200 OK":
+        while await alive(gateway.port) != b"HTTP/1.1 200 OK":
             await asyncio.sleep(0.02)
         for _, writer in silent[1:]:
             writer.close()
 
 
 async def test_a_failed_handshake_gives_its_place_back(nats: NatsServer, pair: Tls) -> None:
-    async with bounded(nats, pair, max_connections_per_address=2) as door, asyncio.timeout(PATIENCE_S):
+    async with bounded(nats, pair, max_connections_per_address=2) as gateway, asyncio.timeout(PATIENCE_S):
         for _ in range(6):
-            reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+            reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
             writer.write(b"GET / HTTP/1.1\r\n\r\n")
             with contextlib.suppress(ConnectionError):
                 await reader.read()
             writer.close()
-        while await alive(door.port) != b"HTTP/1.1 200 OK":
+        while await alive(gateway.port) != b"HTTP/1.1 200 OK":
             await asyncio.sleep(0.02)
         assert b"headwater_tls_handshakes_failed" in exposition()
 
@@ -131,16 +131,16 @@ async def test_old_protocols_and_ciphers_are_refused(
         context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
         with pytest.warns(DeprecationWarning, match="TLSv1_1"):
             context.maximum_version = ssl.TLSVersion.TLSv1_1
-    async with bounded(nats, pair) as door:
+    async with bounded(nats, pair) as gateway:
         with pytest.raises((ssl.SSLError, ConnectionError)):
-            await asyncio.open_connection("127.0.0.1", door.port, ssl=context)
+            await asyncio.open_connection("127.0.0.1", gateway.port, ssl=context)
 
 
 async def test_http_11_is_agreed_and_hsts_is_sent(nats: NatsServer, pair: Tls) -> None:
     context = unverified()
     context.set_alpn_protocols(["h2", "http/1.1"])
-    async with bounded(nats, pair) as door:
-        reader, writer = await asyncio.open_connection("127.0.0.1", door.port, ssl=context)
+    async with bounded(nats, pair) as gateway:
+        reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port, ssl=context)
         agreed = writer.get_extra_info("ssl_object").selected_alpn_protocol()
         writer.write(b"GET /health/live HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         head = (await reader.read()).partition(b"\r\n\r\n")[0].lower()
@@ -189,7 +189,7 @@ async def test_the_first_pair_that_can_be_used_is_served(tmp_path: Path) -> None
 
 
 async def test_http_is_sent_to_https(nats: NatsServer, pair: Tls) -> None:
-    async with bounded(nats, pair) as door:
+    async with bounded(nats, pair) as gateway:
         replies = []
         for host, target in (
             ("127.0.0.1", "/rest/v1/items?select=a&b=%20"),
@@ -201,7 +201,7 @@ async def test_http_is_sent_to_https(nats: NatsServer, pair: Tls) -> None:
             async with connected(pair.http_port or 0) as wire:
                 await wire.send(f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
                 replies.append(await wire.reply("GET"))
-        port = door.port
+        port = gateway.port
 
     assert [reply.status for reply in replies] == [308, 308, 421, 308, 308]
     assert replies[0].header("location") == f"https://127.0.0.1:{port}/rest/v1/items?select=a&b=%20"

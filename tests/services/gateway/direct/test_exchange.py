@@ -19,8 +19,8 @@ from services.gateway.direct import connection as direct_connection
 from services.middleware.caller_key import CallerKeys
 from tests.broker.server import NatsServer
 from tests.services.gateway.direct.direct_counts import Counts
-from tests.services.gateway.door import KEYS, Door, running_door
-from tests.services.gateway.pool import LARGE, Pool, Said, echo
+from tests.services.gateway.pool import LARGE, Pool, SayRequest, echo
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, running_gateway
 from tests.services.gateway.wire import Reply, Wire, connected, head_of
 
 KEY = {"apikey": KEYS.anon_key}
@@ -34,7 +34,7 @@ def get(path: str, **headers: str) -> bytes:
     return head_of("GET", f"/rest/v1{path}", {**KEY, **headers})
 
 
-def say(response: Said, **headers: str) -> bytes:
+def say(response: SayRequest, **headers: str) -> bytes:
     """Return a request that the pool answers with this response."""
     body = msgspec.json.encode(response)
     pairs = {**KEY, "Content-Length": str(len(body)), **headers}
@@ -54,23 +54,27 @@ async def settled(wire: Wire) -> None:
 @pytest.mark.parametrize(
     "response",
     [
-        Said(200, [("content-type", "application/json")], "[]"),
-        Said(200, [], "no type"),
-        Said(200, [("content-type", "text/plain"), ("content-length", "7"), ("connection", "close")], "text"),
-        Said(200, [("set-cookie", "a=1"), ("set-cookie", "b=2")], ""),
-        Said(201, [("location", "/items?id=eq.1"), ("vary", "Accept")], ""),
-        Said(204, [("content-range", "*/*")], ""),
-        Said(304, [("etag", '"a"')], ""),
-        Said(404, [("content-type", "application/json"), ("date", "Thu, 01 Jan 1970 00:00:00 GMT")], "{}"),
-        Said(299, [("x-request-id", "of the pool"), ("x-odd", "a\r\nb")], "odd", "Something\nElse"),
-        Said(200, [("content-type", "text/plain")], "long " * 1000),
+        SayRequest(200, [("content-type", "application/json")], "[]"),
+        SayRequest(200, [], "no type"),
+        SayRequest(
+            200, [("content-type", "text/plain"), ("content-length", "7"), ("connection", "close")], "text"
+        ),
+        SayRequest(200, [("set-cookie", "a=1"), ("set-cookie", "b=2")], ""),
+        SayRequest(201, [("location", "/items?id=eq.1"), ("vary", "Accept")], ""),
+        SayRequest(204, [("content-range", "*/*")], ""),
+        SayRequest(304, [("etag", '"a"')], ""),
+        SayRequest(
+            404, [("content-type", "application/json"), ("date", "Thu, 01 Jan 1970 00:00:00 GMT")], "{}"
+        ),
+        SayRequest(299, [("x-request-id", "of the pool"), ("x-odd", "a\r\nb")], "odd", "Something\nElse"),
+        SayRequest(200, [("content-type", "text/plain")], "long " * 1000),
     ],
 )
 async def test_a_response_has_the_head_that_aiohttp_makes_of_it(
-    door: Door, counts: Counts, response: Said
+    gateway: RunningGateway, counts: Counts, response: SayRequest
 ) -> None:
     sent = {"x-request-id": "r-1", "accept-encoding": "gzip", "if-none-match": 'W/"a"'}
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await settled(wire)
         direct = await asked(wire, say(response, **sent))
         began = counts.direct
@@ -85,8 +89,8 @@ def _without_time(headers: Headers) -> Headers:
     return sorted((name, "" if name == "date" else value) for name, value in headers)
 
 
-async def test_known_headers_are_read_again_when_they_change(door: Door, counts: Counts) -> None:
-    async with door.connect() as wire:
+async def test_known_headers_are_read_again_when_they_change(gateway: RunningGateway, counts: Counts) -> None:
+    async with gateway.connect() as wire:
         await settled(wire)
         replies = [await asked(wire, get(f"/a?id=eq.{number}", Prefer="count=exact")) for number in range(3)]
         other = await asked(wire, get("/a?id=eq.9", Prefer="count=none"))
@@ -105,15 +109,15 @@ async def test_known_headers_are_read_again_when_they_change(door: Door, counts:
     "first", [b"POST /rest/v1/b HTTP/1.1\r\nX-Rest: ", b"GET /rest/v1/b HTTP/1.1\r\nX-Rest: "]
 )
 async def test_bytes_like_a_known_request_inside_of_a_head_are_no_request(
-    door: Door, counts: Counts, first: bytes
+    gateway: RunningGateway, counts: Counts, first: bytes
 ) -> None:
     """A request line that continues an earlier head is the value of a header, whatever the connection has seen before."""
     known = get("/a")
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await settled(wire)
         await asked(wire, known)
         await wire.send(first)
-        await _taken(door)
+        await _taken(gateway)
         await wire.send(known)
         reply = await wire.reply()
         again = await asked(wire, get("/c"))
@@ -124,20 +128,20 @@ async def test_bytes_like_a_known_request_inside_of_a_head_are_no_request(
     assert "x-rest" not in [name for name, _ in again.json()["headers"]]
 
 
-async def _taken(door: Door) -> None:
+async def _taken(gateway: RunningGateway) -> None:
     """Return when the gateway has read what was sent before: it has answered another connection since."""
     for _ in range(3):
-        assert (await door.ask("GET", "/rest/v1/echo")).status == 200
+        assert (await gateway.ask("GET", "/rest/v1/echo")).status == 200
 
 
-async def test_the_body_of_a_request_is_no_request(door: Door, counts: Counts) -> None:
+async def test_the_body_of_a_request_is_no_request(gateway: RunningGateway, counts: Counts) -> None:
     known = get("/a")
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await settled(wire)
         await asked(wire, known)
         pairs = {**KEY, "Content-Length": str(len(known))}
         await wire.send(head_of("POST", "/rest/v1/echo", pairs))
-        await _taken(door)
+        await _taken(gateway)
         reply = await asked(wire, known)
         again = await asked(wire, known)
 
@@ -154,9 +158,11 @@ def length_in(reply: Reply) -> str:
     return str(dict(reply.json()["headers"])["content-length"])
 
 
-async def test_a_known_post_is_read_with_its_own_body_and_length(door: Door, counts: Counts) -> None:
+async def test_a_known_post_is_read_with_its_own_body_and_length(
+    gateway: RunningGateway, counts: Counts
+) -> None:
     bodies = [b"one", b"three", b"a body of some bytes", b"x" * 5000, b"\r\n\r\n"]
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await settled(wire)
         replies = [await asked(wire, post(body)) for body in bodies]
         other = await asked(wire, post(b"other", Prefer="count=none"))
@@ -170,14 +176,14 @@ async def test_a_known_post_is_read_with_its_own_body_and_length(door: Door, cou
 
 
 async def test_a_known_post_whose_body_comes_later_or_is_followed_by_a_request_is_parsed(
-    door: Door, counts: Counts
+    gateway: RunningGateway, counts: Counts
 ) -> None:
     whole = post(b"body")
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await settled(wire)
         await asked(wire, whole)
         await wire.send(whole[:-2])
-        await _taken(door)
+        await _taken(gateway)
         late = await asked(wire, whole[-2:])
         await wire.send(whole + get("/a"))
         both = [await wire.reply(), await wire.reply()]
@@ -190,9 +196,11 @@ async def test_a_known_post_whose_body_comes_later_or_is_followed_by_a_request_i
 
 
 @pytest.mark.parametrize("further", ["Transfer-Encoding: chunked\r\n", "Content-Length: 4\r\n"])
-async def test_a_post_with_two_lengths_is_never_known(door: Door, counts: Counts, further: str) -> None:
+async def test_a_post_with_two_lengths_is_never_known(
+    gateway: RunningGateway, counts: Counts, further: str
+) -> None:
     doubled = post(b"body").replace(b"apikey", further.encode() + b"apikey", 1)
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await settled(wire)
         known = await asked(wire, post(b"body"))
         refused = await asked(wire, doubled)
@@ -200,8 +208,10 @@ async def test_a_post_with_two_lengths_is_never_known(door: Door, counts: Counts
     assert (known.status, refused.status, counts.known) == (200, 400, 0)
 
 
-async def test_the_answer_to_a_known_post_may_take_the_usual_way(door: Door, counts: Counts) -> None:
-    async with door.connect() as wire:
+async def test_the_answer_to_a_known_post_may_take_the_usual_way(
+    gateway: RunningGateway, counts: Counts
+) -> None:
+    async with gateway.connect() as wire:
         await settled(wire)
         for _ in range(2):
             request = head_of("POST", "/rest/v1/large", {**KEY, "Content-Length": "4"}) + b"body"
@@ -212,14 +222,16 @@ async def test_the_answer_to_a_known_post_may_take_the_usual_way(door: Door, cou
     assert after.json()["size"] == 5
 
 
-async def test_pipelined_requests_are_answered_in_their_order(door: Door, pool: Pool, counts: Counts) -> None:
-    async with door.connect() as wire:
+async def test_pipelined_requests_are_answered_in_their_order(
+    gateway: RunningGateway, pool: Pool, counts: Counts
+) -> None:
+    async with gateway.connect() as wire:
         await settled(wire)
         await wire.send(get("/hang", **{"x-request-id": "slow"}))
         async with asyncio.timeout(_WAITS_S):
             await pool.arrived["slow"].wait()
         await wire.send(get("/a") + get("/b", **_USUAL) + get("/large") + get("/c"))
-        await _taken(door)
+        await _taken(gateway)
         pool.let_go["slow"].set()
         replies = [await wire.reply() for _ in range(5)]
 
@@ -230,16 +242,16 @@ async def test_pipelined_requests_are_answered_in_their_order(door: Door, pool: 
 
 
 async def test_more_than_may_be_held_back_is_read_after_the_response(
-    door: Door, pool: Pool, counts: Counts, monkeypatch: pytest.MonkeyPatch
+    gateway: RunningGateway, pool: Pool, counts: Counts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(direct_connection, "_MOST_HELD_BACK", 100)
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await settled(wire)
         await wire.send(get("/hang", **{"x-request-id": "held"}))
         async with asyncio.timeout(_WAITS_S):
             await pool.arrived["held"].wait()
         await wire.send(get("/a"))
-        await _taken(door)
+        await _taken(gateway)
         await wire.send(get("/b"))
         pool.let_go["held"].set()
         replies = [await wire.reply() for _ in range(3)]
@@ -249,8 +261,10 @@ async def test_more_than_may_be_held_back_is_read_after_the_response(
 
 
 @pytest.mark.parametrize("path", ["/large", "/sized"])
-async def test_a_streamed_reply_is_sent_by_the_usual_way(door: Door, counts: Counts, path: str) -> None:
-    async with door.connect() as wire:
+async def test_a_streamed_reply_is_sent_by_the_usual_way(
+    gateway: RunningGateway, counts: Counts, path: str
+) -> None:
+    async with gateway.connect() as wire:
         await settled(wire)
         for _ in range(2):  # the second time the head is known
             reply = await asked(wire, get(path))
@@ -261,8 +275,10 @@ async def test_a_streamed_reply_is_sent_by_the_usual_way(door: Door, counts: Cou
     assert after.json()["path"] == "/a"
 
 
-async def test_a_client_that_goes_away_cancels_its_request(door: Door, pool: Pool, counts: Counts) -> None:
-    async with door.connect() as wire:
+async def test_a_client_that_goes_away_cancels_its_request(
+    gateway: RunningGateway, pool: Pool, counts: Counts
+) -> None:
+    async with gateway.connect() as wire:
         await settled(wire)
         await wire.send(get("/hang", **{"x-request-id": "gone"}))
         async with asyncio.timeout(_WAITS_S):
@@ -275,7 +291,7 @@ async def test_a_client_that_goes_away_cancels_its_request(door: Door, pool: Poo
     assert began == 1
 
 
-async def test_without_a_worker_the_answer_is_503(lonely: Door, counts: Counts) -> None:
+async def test_without_a_worker_the_answer_is_503(lonely: RunningGateway, counts: Counts) -> None:
     async with connected(lonely.port) as wire:
         first = await asked(wire, get("/a"))
         second = await asked(wire, get("/a"))
@@ -285,8 +301,8 @@ async def test_without_a_worker_the_answer_is_503(lonely: Door, counts: Counts) 
     assert counts.resumed == counts.direct
 
 
-async def test_an_error_of_the_worker_is_its_answer(door: Door, counts: Counts) -> None:
-    async with door.connect() as wire:
+async def test_an_error_of_the_worker_is_its_answer(gateway: RunningGateway, counts: Counts) -> None:
+    async with gateway.connect() as wire:
         await settled(wire)
         refused = await asked(wire, get("/refuse"))
         crashed = await asked(wire, get("/crash"))
@@ -295,13 +311,13 @@ async def test_an_error_of_the_worker_is_its_answer(door: Door, counts: Counts) 
 
 
 async def test_a_known_head_does_not_keep_the_position_of_an_earlier_write(
-    nats: NatsServer, door: Door, counts: Counts
+    nats: NatsServer, gateway: RunningGateway, counts: Counts
 ) -> None:
     keys = {"apikey": KEYS.secret_key}
     writer = CallerKeys().key_of(ServiceCaller(), KEYS.secret_key, lambda: "127.0.0.1")
     publisher = await NatsConnection.open(nats.url, name="worker")
     try:
-        async with asyncio.timeout(_WAITS_S), door.connect() as wire:
+        async with asyncio.timeout(_WAITS_S), gateway.connect() as wire:
             for token in ("aa.60000", "bb.60000"):
                 publisher.publish(POSITIONS.name, encode(CallerPosition(writer, token)))
                 positions: list[str] = []
@@ -317,28 +333,28 @@ async def test_a_known_head_does_not_keep_the_position_of_an_earlier_write(
     assert counts.known > 0
 
 
-async def test_a_body_that_comes_later_is_read(door: Door, counts: Counts) -> None:
-    async with door.connect() as wire:
+async def test_a_body_that_comes_later_is_read(gateway: RunningGateway, counts: Counts) -> None:
+    async with gateway.connect() as wire:
         await settled(wire)
         await wire.send(head_of("POST", "/rest/v1/echo", {**KEY, "Content-Length": "4"}))
-        await _taken(door)
+        await _taken(gateway)
         reply = await asked(wire, b"body")
 
     assert reply.json()["size"] == 4
 
 
 @pytest.fixture
-async def auth_door(nats: NatsServer) -> AsyncIterator[Door]:
+async def auth_gateway(nats: NatsServer) -> AsyncIterator[RunningGateway]:
     """A gateway behind a trusted proxy, with an auth pool that says what arrived."""
     connection = await NatsConnection.open(nats.url, name="auth pool")
     serving = await serve(connection, AUTH, echo, concurrency=4, queue=64)
-    gateway, auth = (
+    settings, auth = (
         Gateway(trusted_proxies=["127.0.0.0/8"]),
         {"enabled": True, "sb_forwarded_for_enabled": True},
     )
     try:
-        async with running_door(nats.url, gateway, auth=auth) as door:
-            yield door
+        async with running_gateway(nats.url, settings, auth=auth) as gateway:
+            yield gateway
     finally:
         await serving.stop()
         await connection.close()
@@ -354,7 +370,7 @@ async def auth_door(nats: NatsServer) -> AsyncIterator[Door]:
     ],
 )
 async def test_a_request_to_auth_arrives_as_in_the_usual_way(
-    auth_door: Door, counts: Counts, method: str, path: str, body: bytes
+    auth_gateway: RunningGateway, counts: Counts, method: str, path: str, body: bytes
 ) -> None:
     sent = {
         **KEY,
@@ -364,7 +380,7 @@ async def test_a_request_to_auth_arrives_as_in_the_usual_way(
         "x-forwarded-for": "198.51.100.7",
         "Content-Length": str(len(body)),
     }
-    async with auth_door.connect() as wire:
+    async with auth_gateway.connect() as wire:
         await asked(wire, head_of(method, path, sent | _USUAL) + body)
         direct = await asked(wire, head_of(method, path, sent) + body)
         began = counts.direct
@@ -387,15 +403,15 @@ def _arrived(reply: Reply) -> dict[str, object]:
 
 
 @pytest.fixture
-async def secret_door(nats: NatsServer) -> AsyncIterator[Door]:
+async def secret_gateway(nats: NatsServer) -> AsyncIterator[RunningGateway]:
     """A gateway that trusts whoever shows a secret, with an auth pool that says what arrived."""
     connection = await NatsConnection.open(nats.url, name="auth pool")
     serving = await serve(connection, AUTH, echo, concurrency=4, queue=64)
-    gateway = Gateway(trusted_proxies=["127.0.0.0/8"], proxy_secret=Secret("shown-by-the-front"))
+    settings = Gateway(trusted_proxies=["127.0.0.0/8"], proxy_secret=Secret("shown-by-the-front"))
     auth = {"enabled": True, "sb_forwarded_for_enabled": True}
     try:
-        async with running_door(nats.url, gateway, auth=auth) as door:
-            yield door
+        async with running_gateway(nats.url, settings, auth=auth) as gateway:
+            yield gateway
     finally:
         await serving.stop()
         await connection.close()
@@ -414,11 +430,11 @@ _FORGED = {"X-Forwarded-For": "198.51.100.7", "Sb-Forwarded-For": "203.0.113.9"}
     ],
 )
 async def test_a_program_on_this_machine_names_clients_only_if_it_shows_the_secret(
-    secret_door: Door, counts: Counts, shown: dict[str, str], client: str
+    secret_gateway: RunningGateway, counts: Counts, shown: dict[str, str], client: str
 ) -> None:
     """The usual way, directly, and by a head that the connection repeats; the pool never sees the secret."""
     request = head_of("GET", "/auth/v1/user", KEY | _FORGED | shown)
-    async with secret_door.connect() as wire:
+    async with secret_gateway.connect() as wire:
         replies = [
             await asked(wire, head_of("GET", "/auth/v1/user", KEY | _FORGED | shown | _USUAL)),
             await asked(wire, request),
@@ -443,10 +459,10 @@ async def test_a_program_on_this_machine_names_clients_only_if_it_shows_the_secr
     ],
 )
 async def test_the_session_of_an_administrator_reaches_no_code_of_the_project(
-    auth_door: Door, counts: Counts, cookies: str, arrived: list[str]
+    auth_gateway: RunningGateway, counts: Counts, cookies: str, arrived: list[str]
 ) -> None:
     sent = KEY | {"Cookie": cookies}
-    async with auth_door.connect() as wire:
+    async with auth_gateway.connect() as wire:
         usual = await asked(wire, head_of("GET", "/auth/v1/user", sent | _USUAL))
         direct = [await asked(wire, head_of("GET", "/auth/v1/user", sent)) for _ in range(2)]
 
@@ -456,16 +472,18 @@ async def test_the_session_of_an_administrator_reaches_no_code_of_the_project(
 
 
 @pytest.mark.parametrize("key", ["wrong", ""])
-async def test_a_request_to_auth_without_a_valid_key_is_rejected(auth_door: Door, key: str) -> None:
-    async with auth_door.connect() as wire:
+async def test_a_request_to_auth_without_a_valid_key_is_rejected(
+    auth_gateway: RunningGateway, key: str
+) -> None:
+    async with auth_gateway.connect() as wire:
         await asked(wire, head_of("GET", "/auth/v1/user", KEY | _USUAL))
         rejected = await asked(wire, head_of("GET", "/auth/v1/user", {"apikey": key}))
 
     assert rejected.status == 401
 
 
-async def test_known_headers_of_auth_are_recognized(auth_door: Door, counts: Counts) -> None:
-    async with auth_door.connect() as wire:
+async def test_known_headers_of_auth_are_recognized(auth_gateway: RunningGateway, counts: Counts) -> None:
+    async with auth_gateway.connect() as wire:
         await asked(wire, head_of("GET", "/auth/v1/user", KEY | _USUAL))
         paths = [(await asked(wire, head_of("GET", "/auth/v1/user", KEY))).json()["path"] for _ in range(3)]
 

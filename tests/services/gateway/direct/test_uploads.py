@@ -26,7 +26,7 @@ from services.gateway.direct import connection as direct_connection
 from services.gateway.objects import upload_body
 from tests.broker.server import NatsServer
 from tests.services.gateway.direct.direct_counts import Counts
-from tests.services.gateway.door import KEYS, Door, running_door
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, running_gateway
 from tests.services.gateway.wire import Reply, Wire, head_of
 
 KEY = {"apikey": KEYS.anon_key, "Authorization": f"Bearer {KEYS.anon_key}"}
@@ -63,8 +63,8 @@ class StoragePool:
 class Uploads:
     """A gateway with storage before such a pool."""
 
-    def __init__(self, door: Door, pool: StoragePool, folder: Path) -> None:
-        self.door, self.pool, self.folder = door, pool, folder
+    def __init__(self, gateway: RunningGateway, pool: StoragePool, folder: Path) -> None:
+        self.gateway, self.pool, self.folder = gateway, pool, folder
 
     def blobs(self) -> list[bytes]:
         """Return the contents of all blobs."""
@@ -88,9 +88,9 @@ async def uploads(nats: NatsServer, tmp_path_factory: pytest.TempPathFactory) ->
         pool = StoragePool(BlobStore.open(Storage(), folder))
         serving = await serve(connection, STORAGE, pool.answer, concurrency=4, queue=64)
         stack.push_async_callback(serving.stop)
-        gateway = Gateway(trusted_proxies=["127.0.0.0/8"])
-        door = await stack.enter_async_context(running_door(nats.url, gateway, storage=Storage()))
-        yield Uploads(door, pool, folder)
+        settings = Gateway(trusted_proxies=["127.0.0.0/8"])
+        gateway = await stack.enter_async_context(running_gateway(nats.url, settings, storage=Storage()))
+        yield Uploads(gateway, pool, folder)
 
 
 def upload(path: str, body: bytes, method: str = "POST", **headers: str) -> bytes:
@@ -158,7 +158,7 @@ async def test_an_upload_arrives_as_in_the_usual_way(
     uploads: Uploads, counts: Counts, method: str, path: str, body: bytes, headers: dict[str, str]
 ) -> None:
     sent = {"x-forwarded-for": "203.0.113.9", **headers}
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         direct = await asked(wire, upload(path, body, method, **sent))
         known = await asked(wire, upload(path, body, method, **sent))
@@ -172,7 +172,7 @@ async def test_an_upload_arrives_as_in_the_usual_way(
 
 
 async def test_known_uploads_have_a_name_and_a_length_of_their_own(uploads: Uploads, counts: Counts) -> None:
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         replies = [
             arrived(await asked(wire, upload(f"/object/b/{number}", b"x" * (5 + 4 * number), method)))
@@ -197,12 +197,12 @@ async def test_a_body_in_several_packets_is_waited_for(
     body = _FORMS["fields before"] if headers else b"in several packets"
     whole = upload("/object/b/a", body, **headers)
     start = len(whole) - len(body)
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         places = [0, *(start + cut for cut in cuts), len(whole)]
         for begin, end in itertools.pairwise(places):
             await wire.send(whole[begin:end])
-            await _read_by(uploads.door)
+            await _read_by(uploads.gateway)
         reply = await wire.reply()
         usual = await asked(wire, upload("/object/b/a", body, **headers, **_USUAL))
         after = await asked(wire, whole)
@@ -211,18 +211,18 @@ async def test_a_body_in_several_packets_is_waited_for(
     assert arrived(reply) == arrived(usual) == arrived(after)
 
 
-async def _read_by(door: Door) -> None:
+async def _read_by(gateway: RunningGateway) -> None:
     """Return when the gateway has read what was sent before: it has answered another connection since."""
     for _ in range(3):
-        assert (await door.ask("GET", "/health")).status < 600
+        assert (await gateway.ask("GET", "/health")).status < 600
 
 
 async def test_a_request_behind_a_late_body_is_answered_after_it(uploads: Uploads, counts: Counts) -> None:
     whole = upload("/object/b/a", b"late")
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         await wire.send(whole[:-2])
-        await _read_by(uploads.door)
+        await _read_by(uploads.gateway)
         await wire.send(whole[-2:] + upload("/object/b/second", b"next"))
         replies = [arrived(await wire.reply()), arrived(await wire.reply())]
 
@@ -235,10 +235,10 @@ async def test_an_upload_whose_body_does_not_come_soon_takes_the_usual_way(
     monkeypatch.setattr(direct_connection, "BODY_AT_ONCE_S", 0.0)
     monkeypatch.setattr(upload_body, "BODY_AT_ONCE_S", 0.0)
     whole = upload("/object/b/slow", b"slow body")
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         await wire.send(whole[:-4])
-        await _read_by(uploads.door)
+        await _read_by(uploads.gateway)
         slow = await asked(wire, whole[-4:])
         began = counts.direct
         after = await asked(wire, upload("/object/b/after", b"next"))
@@ -253,7 +253,7 @@ async def test_a_grant_is_obeyed_with_the_bytes_of_the_message(
 ) -> None:
     content = uuid.uuid4().hex
     body = form('name="cacheControl"\r\n\r\n60', _FILE, content=content) if headers else content.encode()
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         for number in (1, 2):  # the second head is known, where it is no form
             direct = await asked(wire, upload("/object/b/granted/a", body, **headers))
@@ -269,7 +269,7 @@ async def test_a_grant_is_obeyed_with_the_bytes_of_the_message(
 
 async def test_a_refused_commit_removes_the_blob(uploads: Uploads, counts: Counts) -> None:
     content = uuid.uuid4().hex.encode()
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         reply = await asked(wire, upload("/object/b/granted/refused/a", content))
 
@@ -278,7 +278,7 @@ async def test_a_refused_commit_removes_the_blob(uploads: Uploads, counts: Count
 
 
 async def test_bytes_beyond_the_grant_are_reported(uploads: Uploads, counts: Counts) -> None:
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         reply = await asked(wire, upload("/object/b/granted/long", b"x" * 50_001))
 
@@ -302,11 +302,11 @@ async def test_bytes_beyond_the_grant_are_reported(uploads: Uploads, counts: Cou
 async def test_what_is_not_short_or_not_valid_takes_the_usual_way(
     uploads: Uploads, counts: Counts, body: bytes, headers: dict[str, str]
 ) -> None:
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         first = await asked(wire, upload("/object/b/a", body, **headers))
         began = counts.direct
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         usual = await asked(wire, upload("/object/b/a", body, **headers, **_USUAL))
 
     assert began == 0
@@ -314,7 +314,7 @@ async def test_what_is_not_short_or_not_valid_takes_the_usual_way(
 
 
 async def test_an_upload_without_a_valid_key_is_rejected(uploads: Uploads, counts: Counts) -> None:
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         rejected = await asked(wire, upload("/object/b/a", b"bytes", apikey="wrong"))
 
@@ -323,19 +323,19 @@ async def test_an_upload_without_a_valid_key_is_rejected(uploads: Uploads, count
 
 async def test_a_client_that_leaves_cancels_its_upload(uploads: Uploads, counts: Counts) -> None:
     uploads.pool.arrived["gone"] = asyncio.Event()
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         await wire.send(upload("/object/b/a", b"bytes", **{"x-request-id": "gone"}))
         async with asyncio.timeout(_WAITS_S):
             await uploads.pool.arrived["gone"].wait()
         began = counts.direct
         wire.abort()
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
         await wire.send(upload("/object/b/a", b"bytes")[:-1])
-        await _read_by(uploads.door)
+        await _read_by(uploads.gateway)
         wire.abort()
-    async with uploads.door.connect() as wire:
+    async with uploads.gateway.connect() as wire:
         await settled(wire)
 
     assert began == 1
@@ -348,9 +348,12 @@ async def test_an_upload_takes_one_token_of_the_rate_limit_whatever_its_way(
     connection = await NatsConnection.open(nats.url, name="another storage pool")
     pool = StoragePool(BlobStore.open(Storage(), tmp_path))
     serving = await serve(connection, STORAGE, pool.answer, concurrency=4, queue=64)
-    gateway = Gateway(rate_limit=RateLimit(per_address=0.0001, per_address_burst=4))
+    settings = Gateway(rate_limit=RateLimit(per_address=0.0001, per_address_burst=4))
     try:
-        async with running_door(nats.url, gateway, storage=Storage()) as door, door.connect() as wire:
+        async with (
+            running_gateway(nats.url, settings, storage=Storage()) as gateway,
+            gateway.connect() as wire,
+        ):
             bodies = [b"short", b"x" * (SMALL_OBJECT + 1), b"short", b"short", b"short"]
             statuses = [(await asked(wire, upload("/object/b/a", body))).status for body in bodies]
     finally:

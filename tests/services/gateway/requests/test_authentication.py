@@ -23,8 +23,14 @@ from schemas.settings.auth_providers import Clerk, ThirdParty, WorkOs
 from schemas.settings.tree import Api, Auth, Broker, Settings
 from services.keys import third_party_keys
 from tests.broker.server import NatsServer
-from tests.services.gateway.door import KEYS, Door, Watched, running_door, start
 from tests.services.gateway.pool import Pool
+from tests.services.gateway.running_gateway import (
+    KEYS,
+    ObservedProcess,
+    RunningGateway,
+    running_gateway,
+    start,
+)
 from tests.services.keys.issuer import DISCOVERY, Issuer, pair, running_issuer
 
 
@@ -38,9 +44,9 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-async def caller_of(door: Door, token: str) -> dict[str, object]:
+async def caller_of(gateway: RunningGateway, token: str) -> dict[str, object]:
     """Return the caller that arrives at the pool."""
-    found: dict[str, object] = (await door.ask("GET", "/rest/v1/echo", bearer(token))).json()["caller"]
+    found: dict[str, object] = (await gateway.ask("GET", "/rest/v1/echo", bearer(token))).json()["caller"]
     return found
 
 
@@ -48,15 +54,15 @@ async def test_a_foreign_token_found_by_discovery_arrives_as_a_user(
     nats: NatsServer, pool: Pool, issuer: Issuer
 ) -> None:
     trusted = {"third_party": ThirdParty(workos=WorkOs(True, issuer.url))}
-    async with running_door(nats.url, auth=trusted) as door:
+    async with running_gateway(nats.url, auth=trusted) as gateway:
         assert issuer.asked[DISCOVERY] == 1
-        assert (await caller_of(door, issuer.token()))["type"] == "user"
-        assert (await caller_of(door, issuer.token(exp=1)))["type"] == "rejected"
-        assert (await caller_of(door, pair("one").token(iss=issuer.url)))["type"] == "rejected"
+        assert (await caller_of(gateway, issuer.token()))["type"] == "user"
+        assert (await caller_of(gateway, issuer.token(exp=1)))["type"] == "rejected"
+        assert (await caller_of(gateway, pair("one").token(iss=issuer.url)))["type"] == "rejected"
 
         issuer.key = pair("two", "RS256")
         issuer.publish()
-        assert (await caller_of(door, issuer.token()))["type"] == "user"
+        assert (await caller_of(gateway, issuer.token()))["type"] == "user"
 
 
 async def test_an_issuer_that_is_silent_does_not_keep_the_gateway_from_starting(
@@ -65,18 +71,18 @@ async def test_an_issuer_that_is_silent_does_not_keep_the_gateway_from_starting(
     issuer.gate = asyncio.Event()
     monkeypatch.setattr(third_party_keys, "WAIT_S", 0.02)
     trusted = {"third_party": ThirdParty(workos=WorkOs(True, issuer.url))}
-    async with running_door(nats.url, auth=trusted) as door:
+    async with running_gateway(nats.url, auth=trusted) as gateway:
         own = sign({"exp": int(time.time()) + 60}, read_signing_key(new_list()))
 
-        assert (await caller_of(door, KEYS.anon_key))["type"] == "user"
-        assert (await caller_of(door, own))["type"] == "rejected"
+        assert (await caller_of(gateway, KEYS.anon_key))["type"] == "user"
+        assert (await caller_of(gateway, own))["type"] == "rejected"
 
 
 async def test_an_issuer_that_cannot_be_one_ends_the_start_in_words(
     nats: NatsServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trusted = ThirdParty(clerk=Clerk(True, "evil.example/path"))
-    process = Watched(
+    process = ObservedProcess(
         Settings(broker=Broker(url=Secret(nats.url)), api=Api(port=0), auth=Auth(third_party=trusted))
     )
 
@@ -91,10 +97,10 @@ async def test_a_new_signing_key_holds_in_a_running_gateway(
 ) -> None:
     file = tmp_path / "keys.json"
     file.write_text(new_list())
-    async with running_door(nats.url, auth={"signing_keys_path": str(file)}) as door:
+    async with running_gateway(nats.url, auth={"signing_keys_path": str(file)}) as gateway:
         for _ in range(4):
             token = sign({"exp": int(time.time()) + 60}, read_signing_key(file.read_text()))
-            assert (await caller_of(door, token))["type"] == "user"
+            assert (await caller_of(gateway, token))["type"] == "user"
             file.write_text(rotate(file.read_text()).text)
 
 
@@ -112,10 +118,10 @@ async def test_several_opaque_keys_are_taken_side_by_side(nats: NatsServer, pool
         "secret_keys": Secret("sb_secret_0123456789abcdef"),
     }
 
-    async with running_door(nats.url, auth=more) as door:
+    async with running_gateway(nats.url, auth=more) as gateway:
 
         async def kind(key: str) -> object:
-            reply = await door.ask("GET", "/rest/v1/echo", key=key)
+            reply = await gateway.ask("GET", "/rest/v1/echo", key=key)
             return reply.json()["caller"]["type"] if reply.status == 200 else reply.status
 
         (made, value), (public, shown) = (

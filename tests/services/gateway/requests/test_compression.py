@@ -24,9 +24,9 @@ from services.gateway.requests.encoders import Encoders, zstd
 from services.gateway.requests.request import GatewayRequest
 from services.gateway.requests.routes import route_of
 from tests.broker.server import NatsServer
-from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
 from tests.services.gateway.pool import LARGE, Pool
 from tests.services.gateway.requests.test_forward import said
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, fresh_id, running_gateway
 from tests.services.gateway.wire import head_of
 
 LONG = json.dumps([{"id": number, "name": f"row {number}"} for number in range(200)])
@@ -172,13 +172,13 @@ def test_what_may_hold_a_secret_beside_a_foreign_text_is_not_compressed(
 
 
 @pytest.mark.parametrize("accept", ["zstd", "br", "gzip"])
-async def test_a_long_answer_arrives_compressed_and_whole(door: Door, accept: str) -> None:
+async def test_a_long_answer_arrives_compressed_and_whole(gateway: RunningGateway, accept: str) -> None:
     body = said(
         headers=[["content-type", "application/json"], ["etag", '"t"'], ["vary", "Accept"]], body=LONG
     )
 
-    plain = await door.ask("POST", "/rest/v1/say", {}, body)
-    coded = await door.ask("POST", "/rest/v1/say", {"Accept-Encoding": accept}, body)
+    plain = await gateway.ask("POST", "/rest/v1/say", {}, body)
+    coded = await gateway.ask("POST", "/rest/v1/say", {"Accept-Encoding": accept}, body)
 
     assert DECODE[accept](coded.body) == plain.body == LONG.encode()
     assert len(coded.body) < len(LONG) / 3
@@ -188,10 +188,10 @@ async def test_a_long_answer_arrives_compressed_and_whole(door: Door, accept: st
     assert coded.header("content-length") == str(len(coded.body))
 
 
-async def test_a_short_answer_is_sent_as_it_is(door: Door) -> None:
+async def test_a_short_answer_is_sent_as_it_is(gateway: RunningGateway) -> None:
     body = said(headers=[["content-type", "application/json"], ["etag", '"t"']], body="[]")
 
-    reply = await door.ask("POST", "/rest/v1/say", {"Accept-Encoding": BROWSER}, body)
+    reply = await gateway.ask("POST", "/rest/v1/say", {"Accept-Encoding": BROWSER}, body)
 
     assert (reply.body, reply.header("etag"), reply.all("vary")) == (b"[]", '"t"', [])
 
@@ -202,22 +202,24 @@ async def test_compression_can_be_switched_off_and_set(nats: NatsServer, pool: P
     off = Gateway(compression=CompressionSettings(enabled=False))
     late = Gateway(compression=CompressionSettings(threshold=10_000))
 
-    for gateway in (off, late):
-        async with running_door(nats.url, gateway=gateway) as door:
-            reply = await door.ask("POST", "/rest/v1/say", sent, body)
+    for settings in (off, late):
+        async with running_gateway(nats.url, gateway=settings) as gateway:
+            reply = await gateway.ask("POST", "/rest/v1/say", sent, body)
         assert (reply.header("content-encoding"), reply.all("vary"), len(reply.body)) == (None, [], 5000)
 
 
-async def test_a_stream_of_bytes_is_left_alone(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/stream", {"Accept-Encoding": BROWSER})
+async def test_a_stream_of_bytes_is_left_alone(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/stream", {"Accept-Encoding": BROWSER})
 
     assert (reply.header("content-encoding"), reply.body) == (None, LARGE)
 
 
 @pytest.mark.parametrize("accept", ["zstd", "br", "gzip"])
 @pytest.mark.parametrize("sized", ["", "-sized"])
-async def test_a_long_stream_of_text_is_compressed_as_it_comes(door: Door, accept: str, sized: str) -> None:
-    reply = await door.ask("GET", f"/rest/v1/text{sized}", {"Accept-Encoding": accept})
+async def test_a_long_stream_of_text_is_compressed_as_it_comes(
+    gateway: RunningGateway, accept: str, sized: str
+) -> None:
+    reply = await gateway.ask("GET", f"/rest/v1/text{sized}", {"Accept-Encoding": accept})
 
     assert (reply.header("content-encoding"), reply.header("content-length")) == (accept, None)
     assert DECODE[accept](reply.body) == LARGE.hex().encode()
@@ -225,14 +227,16 @@ async def test_a_long_stream_of_text_is_compressed_as_it_comes(door: Door, accep
 
 
 @pytest.mark.parametrize("accept", ["zstd", "br", "gzip"])
-async def test_a_stream_that_pauses_can_be_read_up_to_there(door: Door, pool: Pool, accept: str) -> None:
+async def test_a_stream_that_pauses_can_be_read_up_to_there(
+    gateway: RunningGateway, pool: Pool, accept: str
+) -> None:
     decoder = {
         "zstd": zstd.ZstdDecompressor().decompress,
         "br": brotli.Decompressor().process,
         "gzip": zlib.decompressobj(31).decompress,
     }[accept]
     id = fresh_id()
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         sent = {"Accept-Encoding": accept, "X-Request-Id": id, "apikey": KEYS.anon_key}
         await wire.send(head_of("GET", "/rest/v1/drip-text", sent))
         head = await wire.head()
@@ -245,10 +249,10 @@ async def test_a_stream_that_pauses_can_be_read_up_to_there(door: Door, pool: Po
     assert (head.header("content-encoding"), first, rest) == (accept, b"first", b"last")
 
 
-async def test_head_has_the_head_of_get_without_its_length(door: Door) -> None:
+async def test_head_has_the_head_of_get_without_its_length(gateway: RunningGateway) -> None:
     sent = {"Accept-Encoding": "gzip"}
 
-    page = await door.ask("HEAD", "/rest/v1/long-text", sent)
+    page = await gateway.ask("HEAD", "/rest/v1/long-text", sent)
 
     assert (page.status, page.body, page.header("content-length")) == (200, b"", None)
     assert (page.header("content-encoding"), page.all("vary")) == ("gzip", ["Accept-Encoding"])

@@ -11,8 +11,8 @@ import pytest
 from schemas.http import INLINE_LIMIT
 from schemas.settings.tree import Gateway
 from tests.broker.server import NatsServer
-from tests.services.gateway.door import KEYS, Door, fresh_id, running_door
 from tests.services.gateway.pool import LARGE, Pool, running_pool
+from tests.services.gateway.running_gateway import KEYS, RunningGateway, fresh_id, running_gateway
 from tests.services.gateway.wire import chunked, head_of
 
 KEY = ("apikey", KEYS.anon_key)
@@ -46,35 +46,37 @@ def said(**parts: object) -> bytes:
         ("http://elsewhere.test/rest/v1/items?a=1", "/items", "a=1"),
     ],
 )
-async def test_path_and_query_arrive_to_the_letter(door: Door, target: str, path: str, query: str) -> None:
-    reply = await door.ask("GET", target)
+async def test_path_and_query_arrive_to_the_letter(
+    gateway: RunningGateway, target: str, path: str, query: str
+) -> None:
+    reply = await gateway.ask("GET", target)
 
     assert (reply.status, reply.json()["path"], reply.json()["query"]) == (200, path, query)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "PROPFIND", "TRACE"])
-async def test_every_method_arrives(door: Door, method: str) -> None:
-    reply = await door.ask(method, "/rest/v1/items")
+async def test_every_method_arrives(gateway: RunningGateway, method: str) -> None:
+    reply = await gateway.ask(method, "/rest/v1/items")
 
     assert (reply.status, reply.json()["method"]) == (200, method)
 
 
-async def test_headers_arrive_in_order_repeated_and_in_utf_8(door: Door) -> None:
+async def test_headers_arrive_in_order_repeated_and_in_utf_8(gateway: RunningGateway) -> None:
     sent = [("Prefer", "count=exact"), ("X-Name", "Zoë, 鍵"), ("prefer", "return=minimal"), ("X-Empty", "")]
 
-    reply = await door.ask("GET", "/rest/v1/items", sent)
+    reply = await gateway.ask("GET", "/rest/v1/items", sent)
 
     got = [tuple(pair) for pair in reply.json()["headers"] if pair[0] in ("prefer", "x-name", "x-empty")]
     assert got == [(name.lower(), value) for name, value in sent]
 
 
-async def test_a_header_that_is_no_utf_8_is_marked(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", {"X-Name": "caf\udce9"})
+async def test_a_header_that_is_no_utf_8_is_marked(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", {"X-Name": "caf\udce9"})
 
     assert ["x-name", "caf\ufffd"] in reply.json()["headers"]
 
 
-async def test_headers_of_this_hop_do_not_travel(door: Door) -> None:
+async def test_headers_of_this_hop_do_not_travel(gateway: RunningGateway) -> None:
     hop = {
         "Connection": "keep-alive, X-Hop",
         "X-Hop": "1",
@@ -87,7 +89,7 @@ async def test_headers_of_this_hop_do_not_travel(door: Door) -> None:
         "Upgrade": "h2c",
     }
 
-    reply = await door.ask("GET", "/rest/v1/items", {**hop, "X-Kept": "1"})
+    reply = await gateway.ask("GET", "/rest/v1/items", {**hop, "X-Kept": "1"})
 
     names = {name for name, _ in reply.json()["headers"]}
     assert "x-kept" in names
@@ -95,22 +97,22 @@ async def test_headers_of_this_hop_do_not_travel(door: Door) -> None:
 
 
 @pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
-async def test_a_client_cannot_take_away_what_a_proxy_said_of_it(door: Door, name: str) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", {"Connection": f"close, {name}", name: "198.51.100.1"})
+async def test_a_client_cannot_take_away_what_a_proxy_said_of_it(gateway: RunningGateway, name: str) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", {"Connection": f"close, {name}", name: "198.51.100.1"})
 
     assert [name.lower(), "198.51.100.1"] in reply.json()["headers"]
 
 
-async def test_keys_and_tokens_travel_with_the_request(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", {"Authorization": "Basic eA=="})
+async def test_keys_and_tokens_travel_with_the_request(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", {"Authorization": "Basic eA=="})
 
     assert ["apikey", KEYS.anon_key] in reply.json()["headers"]
     assert ["authorization", "Basic eA=="] in reply.json()["headers"]
 
 
 async def test_the_worker_learns_the_budget_and_the_id(nats: NatsServer, pool: Pool) -> None:
-    async with running_door(nats.url, Gateway(request_timeout=12.5)) as door:
-        reply = await door.ask("GET", "/rest/v1/items", {"X-Request-Id": "mine"})
+    async with running_gateway(nats.url, Gateway(request_timeout=12.5)) as gateway:
+        reply = await gateway.ask("GET", "/rest/v1/items", {"X-Request-Id": "mine"})
 
     assert (reply.json()["budget_ms"], reply.json()["id"]) == (12500, "mine")
 
@@ -122,11 +124,11 @@ async def test_the_worker_learns_the_budget_and_the_id(nats: NatsServer, pool: P
     "size", [0, 1, 1000, INLINE_LIMIT - 1, INLINE_LIMIT, INLINE_LIMIT + 1, 3 * MIB, len(LARGE)]
 )
 async def test_a_body_that_fits_is_part_of_the_message_and_a_longer_one_is_streamed(
-    door: Door, size: int
+    gateway: RunningGateway, size: int
 ) -> None:
     body = LARGE[:size]
 
-    got = (await door.ask("POST", "/rest/v1/items", {}, body)).json()
+    got = (await gateway.ask("POST", "/rest/v1/items", {}, body)).json()
 
     assert (got["size"], got["sha256"]) == (size, hashlib.sha256(body).hexdigest())
     assert got["is_streamed"] is (size > INLINE_LIMIT)
@@ -137,17 +139,17 @@ async def test_a_body_that_fits_is_part_of_the_message_and_a_longer_one_is_strea
     [[], [b"x"], [b"a" * 1000] * 3, [LARGE[:INLINE_LIMIT]], [LARGE[:MIB], b"y", LARGE[MIB:]]],
     ids=["none", "one", "some", "a message", "large"],
 )
-async def test_a_chunked_body_of_unknown_length_arrives(door: Door, pieces: list[bytes]) -> None:
+async def test_a_chunked_body_of_unknown_length_arrives(gateway: RunningGateway, pieces: list[bytes]) -> None:
     head = head_of("POST", "/rest/v1/items", [KEY, ("Transfer-Encoding", "chunked")])
 
-    got = (await door.send(head + chunked(*pieces))).json()
+    got = (await gateway.send(head + chunked(*pieces))).json()
 
     assert got["sha256"] == hashlib.sha256(b"".join(pieces)).hexdigest()
     assert "transfer-encoding" not in {name for name, _ in got["headers"]}
 
 
-async def test_a_body_that_comes_in_drops_is_put_together(door: Door) -> None:
-    async with door.connect() as wire:
+async def test_a_body_that_comes_in_drops_is_put_together(gateway: RunningGateway) -> None:
+    async with gateway.connect() as wire:
         await wire.send(head_of("POST", "/rest/v1/items", [KEY, ("Content-Length", "5")]))
         for letter in b"drops":
             await wire.send(bytes([letter]))
@@ -156,14 +158,14 @@ async def test_a_body_that_comes_in_drops_is_put_together(door: Door) -> None:
     assert reply.json()["sha256"] == hashlib.sha256(b"drops").hexdigest()
 
 
-async def test_a_compressed_body_is_left_as_it_is(door: Door) -> None:
-    reply = await door.ask("POST", "/rest/v1/items", {"Content-Encoding": "gzip"}, b"not gzip at all")
+async def test_a_compressed_body_is_left_as_it_is(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("POST", "/rest/v1/items", {"Content-Encoding": "gzip"}, b"not gzip at all")
 
     assert reply.json()["sha256"] == hashlib.sha256(b"not gzip at all").hexdigest()
 
 
-async def test_requests_in_one_go_are_answered_in_their_order(door: Door) -> None:
-    async with door.connect() as wire:
+async def test_requests_in_one_go_are_answered_in_their_order(gateway: RunningGateway) -> None:
+    async with gateway.connect() as wire:
         bodies = [b"one", b"second", b""]
         heads = [
             head_of("POST", f"/rest/v1/{len(b)}", [KEY, ("Content-Length", str(len(b)))]) for b in bodies
@@ -178,20 +180,20 @@ async def test_requests_in_one_go_are_answered_in_their_order(door: Door) -> Non
     ]
 
 
-async def test_a_request_that_offers_http_2_is_answered_with_its_body(door: Door) -> None:
+async def test_a_request_that_offers_http_2_is_answered_with_its_body(gateway: RunningGateway) -> None:
     offer = {
         "Connection": "Upgrade, HTTP2-Settings",
         "Upgrade": "h2c",
         "HTTP2-Settings": "AAMAAABkAAQCAAAAAAIAAAAA",
     }
 
-    reply = await door.ask("POST", "/rest/v1/items", offer, b"body")
+    reply = await gateway.ask("POST", "/rest/v1/items", offer, b"body")
 
     assert (reply.status, reply.json()["size"]) == (200, 4)
 
 
-async def test_a_client_that_asks_whether_to_go_on_is_told_so(door: Door) -> None:
-    async with door.connect() as wire:
+async def test_a_client_that_asks_whether_to_go_on_is_told_so(gateway: RunningGateway) -> None:
+    async with gateway.connect() as wire:
         await wire.send(
             head_of("POST", "/rest/v1/items", [KEY, ("Content-Length", "4"), ("Expect", "100-continue")])
         )
@@ -209,7 +211,7 @@ async def test_a_client_that_asks_whether_to_go_on_is_told_so(door: Door) -> Non
 # Bodies that are refused
 
 
-async def test_a_body_that_is_too_long_is_refused_before_it_is_read(strict: Door) -> None:
+async def test_a_body_that_is_too_long_is_refused_before_it_is_read(strict: RunningGateway) -> None:
     reply = await strict.send(
         head_of("POST", "/rest/v1/items", [KEY, ("Content-Length", str(600 * 1024 + 1))])
     )
@@ -217,7 +219,7 @@ async def test_a_body_that_is_too_long_is_refused_before_it_is_read(strict: Door
     assert (reply.status, reply.json()["code"]) == (413, "413")
 
 
-async def test_a_chunked_body_is_refused_when_it_has_become_too_long(strict: Door) -> None:
+async def test_a_chunked_body_is_refused_when_it_has_become_too_long(strict: RunningGateway) -> None:
     async with strict.connect() as wire:
         await wire.send(head_of("POST", "/rest/v1/items", [KEY, ("Transfer-Encoding", "chunked")]))
         await wire.send(chunked(b"x" * 600 * 1024)[:-5])
@@ -227,7 +229,7 @@ async def test_a_chunked_body_is_refused_when_it_has_become_too_long(strict: Doo
     assert (reply.status, reply.json()["code"]) == (413, "413")
 
 
-async def test_a_body_as_long_as_may_be_passes(strict: Door) -> None:
+async def test_a_body_as_long_as_may_be_passes(strict: RunningGateway) -> None:
     reply = await strict.ask("POST", "/rest/v1/items", {}, b"x" * 600 * 1024)
 
     assert (reply.status, reply.json()["size"]) == (200, 600 * 1024)
@@ -238,7 +240,9 @@ async def test_a_body_as_long_as_may_be_passes(strict: Door) -> None:
     [("Content-Length", "10"), ("Content-Length", str(INLINE_LIMIT + 10)), ("Transfer-Encoding", "chunked")],
     ids=["inline", "streamed", "chunked"],
 )
-async def test_a_body_that_stops_arriving_is_refused(strict: Door, framing: tuple[str, str]) -> None:
+async def test_a_body_that_stops_arriving_is_refused(
+    strict: RunningGateway, framing: tuple[str, str]
+) -> None:
     part = b"5\r\nabcde\r\n" if framing[1] == "chunked" else b"abcde"
     async with strict.connect() as wire:
         await wire.send(head_of("POST", "/rest/v1/items", [KEY, framing]) + part)
@@ -264,7 +268,7 @@ async def test_a_body_that_drips_is_refused(
     del pool
     drop = b"1\r\nx\r\n" if framing[1] == "chunked" else b"x"
     patience = Gateway(body_timeout=60, body_rate=100_000, body_rate_window=0.3)
-    async with running_door(nats.url, patience) as door, door.connect() as wire:
+    async with running_gateway(nats.url, patience) as gateway, gateway.connect() as wire:
         await wire.send(head_of("POST", f"/{area}/v1/items", [KEY, framing]))
         answering = asyncio.ensure_future(wire.reply())
         while not (await asyncio.wait({answering}, timeout=0.02))[0]:
@@ -283,7 +287,7 @@ async def test_a_body_that_drips_is_refused(
 async def test_a_slow_body_passes_where_no_rate_is_asked_for(nats: NatsServer, pool: Pool) -> None:
     del pool
     patience = Gateway(body_timeout=60, body_rate=0, body_rate_window=0.01)
-    async with running_door(nats.url, patience) as door, door.connect() as wire:
+    async with running_gateway(nats.url, patience) as gateway, gateway.connect() as wire:
         await wire.send(head_of("POST", "/rest/v1/items", [KEY, ("Content-Length", "5")]))
         with pytest.raises(TimeoutError):  # nothing is said while the body is awaited
             await asyncio.wait_for(wire.rest(), 0.1)
@@ -293,13 +297,13 @@ async def test_a_slow_body_passes_where_no_rate_is_asked_for(nats: NatsServer, p
     assert (reply.status, reply.json()["size"]) == (200, 5)
 
 
-async def test_a_body_with_broken_chunks_is_refused(door: Door) -> None:
+async def test_a_body_with_broken_chunks_is_refused(gateway: RunningGateway) -> None:
     head = head_of("POST", "/rest/v1/items", [KEY, ("Transfer-Encoding", "chunked")])
 
-    assert (await door.send(head + b"zz\r\nabc\r\n")).status == 400
+    assert (await gateway.send(head + b"zz\r\nabc\r\n")).status == 400
 
 
-async def test_a_body_whose_chunks_break_on_the_way_is_refused(strict: Door, pool: Pool) -> None:
+async def test_a_body_whose_chunks_break_on_the_way_is_refused(strict: RunningGateway, pool: Pool) -> None:
     id = fresh_id()
     async with strict.connect() as wire:
         framing = ("Transfer-Encoding", "chunked")
@@ -315,9 +319,11 @@ async def test_a_body_whose_chunks_break_on_the_way_is_refused(strict: Door, poo
     )  # the HTTP parser does not tell the reader of the body: it hears no more
 
 
-async def test_a_body_shorter_than_its_length_never_reaches_a_worker_as_whole(door: Door, pool: Pool) -> None:
+async def test_a_body_shorter_than_its_length_never_reaches_a_worker_as_whole(
+    gateway: RunningGateway, pool: Pool
+) -> None:
     id = fresh_id()
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await wire.send(
             head_of("POST", "/rest/v1/items", [KEY, ("Content-Length", "10"), ("X-Request-Id", id)]) + b"abc"
         )
@@ -331,7 +337,7 @@ async def test_a_body_shorter_than_its_length_never_reaches_a_worker_as_whole(do
 # What a client gets
 
 
-async def test_status_headers_reason_and_body_come_as_the_worker_said(door: Door) -> None:
+async def test_status_headers_reason_and_body_come_as_the_worker_said(gateway: RunningGateway) -> None:
     headers = [
         ["content-range", "0-1/*"],
         ["x-twice", "1"],
@@ -341,7 +347,7 @@ async def test_status_headers_reason_and_body_come_as_the_worker_said(door: Door
     ]
     body = said(status=299, headers=headers, body="done", reason="Fine Enough")
 
-    reply = await door.ask("POST", "/rest/v1/say", {}, body)
+    reply = await gateway.ask("POST", "/rest/v1/say", {}, body)
 
     assert (reply.status, reply.reason, reply.body) == (299, "Fine Enough", b"done")
     assert reply.all("x-twice") == ["1", "2"]
@@ -351,9 +357,11 @@ async def test_status_headers_reason_and_body_come_as_the_worker_said(door: Door
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 206, 300, 304, 404, 409, 416, 500, 599])
-async def test_a_response_without_a_body_says_so_unless_its_status_does(door: Door, status: int) -> None:
+async def test_a_response_without_a_body_says_so_unless_its_status_does(
+    gateway: RunningGateway, status: int
+) -> None:
     lengths = {204: {None}, 304: {None, "0"}}.get(status, {"0"})
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         body = said(status=status)
         await wire.send(head_of("POST", "/rest/v1/say", [KEY, ("Content-Length", str(len(body)))]) + body)
         reply = await wire.reply()
@@ -366,8 +374,8 @@ async def test_a_response_without_a_body_says_so_unless_its_status_does(door: Do
 
 
 @pytest.mark.parametrize("path", ["/items", "/large", "/stream", "/sized", "/refuse", "/crash"])
-async def test_head_is_answered_without_a_body(door: Door, path: str) -> None:
-    async with door.connect() as wire:
+async def test_head_is_answered_without_a_body(gateway: RunningGateway, path: str) -> None:
+    async with gateway.connect() as wire:
         await wire.send(head_of("HEAD", f"/rest/v1{path}", [KEY]))
         reply = await wire.reply("HEAD")
         await wire.send(head_of("GET", "/rest/v1/next", [KEY]))
@@ -378,8 +386,8 @@ async def test_head_is_answered_without_a_body(door: Door, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/large", "/stream", "/sized"])
-async def test_a_long_answer_arrives_whole(door: Door, path: str) -> None:
-    reply = await door.ask("GET", f"/rest/v1{path}")
+async def test_a_long_answer_arrives_whole(gateway: RunningGateway, path: str) -> None:
+    reply = await gateway.ask("GET", f"/rest/v1{path}")
 
     assert hashlib.sha256(reply.body).digest() == hashlib.sha256(LARGE).digest()
     assert reply.header("content-type") == "application/octet-stream"
@@ -388,18 +396,18 @@ async def test_a_long_answer_arrives_whole(door: Door, path: str) -> None:
     assert reply.header("access-control-allow-origin") == "*"
 
 
-async def test_a_long_answer_is_sent_to_a_client_of_http_1_0(door: Door) -> None:
+async def test_a_long_answer_is_sent_to_a_client_of_http_1_0(gateway: RunningGateway) -> None:
     head = f"GET /rest/v1/stream HTTP/1.0\r\napikey: {KEYS.anon_key}\r\n\r\n".encode()
 
-    reply = await door.send(head)
+    reply = await gateway.send(head)
 
     assert reply.header("transfer-encoding") is None
     assert hashlib.sha256(reply.body).digest() == hashlib.sha256(LARGE).digest()
 
 
-async def test_pieces_are_sent_as_they_are_made(door: Door, pool: Pool) -> None:
+async def test_pieces_are_sent_as_they_are_made(gateway: RunningGateway, pool: Pool) -> None:
     id = fresh_id()
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/drip", [KEY, ("X-Request-Id", id)]))
         await wire.head()
 
@@ -408,8 +416,8 @@ async def test_pieces_are_sent_as_they_are_made(door: Door, pool: Pool) -> None:
         assert (await wire.piece(), await wire.piece()) == (b"last", b"")
 
 
-async def test_a_long_body_and_a_long_answer_pass_on_one_connection(door: Door) -> None:
-    async with door.connect() as wire:
+async def test_a_long_body_and_a_long_answer_pass_on_one_connection(gateway: RunningGateway) -> None:
+    async with gateway.connect() as wire:
         for _ in range(2):
             length = ("Content-Length", str(MIB))
             await wire.send(head_of("POST", "/rest/v1/items", [KEY, length]) + LARGE[:MIB])
@@ -418,15 +426,15 @@ async def test_a_long_body_and_a_long_answer_pass_on_one_connection(door: Door) 
             assert len((await wire.reply()).body) == len(LARGE)
 
 
-async def test_a_long_body_that_nobody_reads_does_not_hinder_the_answer(door: Door) -> None:
-    reply = await door.ask("POST", "/rest/v1/large", {}, LARGE[: INLINE_LIMIT + 1])
+async def test_a_long_body_that_nobody_reads_does_not_hinder_the_answer(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("POST", "/rest/v1/large", {}, LARGE[: INLINE_LIMIT + 1])
 
     assert len(reply.body) == len(LARGE)
 
 
 @pytest.mark.parametrize("path", ["/cut", "/cut-sized"])
-async def test_an_answer_that_breaks_off_ends_the_connection(door: Door, path: str) -> None:
-    async with door.connect() as wire:
+async def test_an_answer_that_breaks_off_ends_the_connection(gateway: RunningGateway, path: str) -> None:
+    async with gateway.connect() as wire:
         await wire.send(head_of("GET", f"/rest/v1{path}", [KEY]))
         received = await wire.rest(until=b" 503 ")
 
@@ -446,15 +454,17 @@ async def test_an_answer_that_breaks_off_ends_the_connection(door: Door, path: s
         ("a\x1bb", "a b"),
     ],
 )
-async def test_a_header_with_control_characters_stays_one_header(door: Door, value: str, shown: str) -> None:
-    reply = await door.ask("POST", "/rest/v1/say", {}, said(headers=[["x-note", value]]))
+async def test_a_header_with_control_characters_stays_one_header(
+    gateway: RunningGateway, value: str, shown: str
+) -> None:
+    reply = await gateway.ask("POST", "/rest/v1/say", {}, said(headers=[["x-note", value]]))
 
     assert (reply.status, reply.all("x-note"), reply.header("x-more")) == (200, [shown], None)
 
 
 @pytest.mark.parametrize("reason", ["two\nlines", "two\r\nlines"])
-async def test_a_reason_of_two_lines_is_sent_as_one(door: Door, reason: str) -> None:
-    reply = await door.ask("POST", "/rest/v1/say", {}, said(status=402, reason=reason, body="x"))
+async def test_a_reason_of_two_lines_is_sent_as_one(gateway: RunningGateway, reason: str) -> None:
+    reply = await gateway.ask("POST", "/rest/v1/say", {}, said(status=402, reason=reason, body="x"))
 
     assert reply.status == 402
     assert reply.reason.split() == ["two", "lines"]
@@ -470,8 +480,8 @@ async def test_a_reason_of_two_lines_is_sent_as_one(door: Door, reason: str) -> 
     ],
     ids=lambda header: header[1],
 )
-async def test_the_door_alone_frames_answers(door: Door, header: list[str]) -> None:
-    async with door.connect() as wire:
+async def test_only_the_gateway_frames_responses(gateway: RunningGateway, header: list[str]) -> None:
+    async with gateway.connect() as wire:
         body = said(headers=[header], body="whole")
         first = head_of("POST", "/rest/v1/say", [KEY, ("Content-Length", str(len(body)))])
         await wire.send(first + body + head_of("GET", "/rest/v1/next", [KEY, ("Connection", "close")]))
@@ -488,14 +498,14 @@ async def test_the_door_alone_frames_answers(door: Door, header: list[str]) -> N
 # Failures
 
 
-async def test_a_refusal_of_the_worker_passes(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/refuse")
+async def test_a_refusal_of_the_worker_passes(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/refuse")
 
     assert (reply.status, reply.json()) == (418, {"message": "short and stout"})
 
 
-async def test_a_crash_of_the_worker_shows_its_id_and_nothing_of_the_inside(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/crash", {"X-Request-Id": "crash-7"})
+async def test_a_crash_of_the_worker_shows_its_id_and_nothing_of_the_inside(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/crash", {"X-Request-Id": "crash-7"})
 
     assert (reply.status, reply.json()["request_id"], reply.header("x-request-id")) == (
         500,
@@ -505,7 +515,7 @@ async def test_a_crash_of_the_worker_shows_its_id_and_nothing_of_the_inside(door
     assert b"inside of the worker" not in reply.body
 
 
-async def test_without_a_worker_the_answer_is_503_with_a_time(lonely: Door) -> None:
+async def test_without_a_worker_the_answer_is_503_with_a_time(lonely: RunningGateway) -> None:
     reply = await lonely.ask("GET", "/rest/v1/items")
 
     assert (reply.status, reply.header("retry-after")) == (503, "1")
@@ -516,19 +526,19 @@ async def test_beyond_the_bound_of_the_gateway_the_answer_is_503_at_once(
     nats: NatsServer, pool: Pool
 ) -> None:
     id = fresh_id()
-    async with running_door(nats.url, Gateway(max_in_flight=1)) as door:
-        waiting = asyncio.ensure_future(door.ask("GET", "/rest/v1/hang", {"X-Request-Id": id}))
+    async with running_gateway(nats.url, Gateway(max_in_flight=1)) as gateway:
+        waiting = asyncio.ensure_future(gateway.ask("GET", "/rest/v1/hang", {"X-Request-Id": id}))
         await asyncio.wait_for(pool.arrived[id].wait(), 60)
-        reply = await door.ask("GET", "/rest/v1/items")
+        reply = await gateway.ask("GET", "/rest/v1/items")
         pool.let_go[id].set()
 
         assert (reply.status, reply.header("retry-after")) == (503, "1")
         assert (await waiting).status == 200
-        assert (await door.ask("GET", "/rest/v1/items")).status == 200
+        assert (await gateway.ask("GET", "/rest/v1/items")).status == 200
 
 
 async def test_beyond_the_queue_of_the_pool_the_answer_is_503_at_once(
-    lonely_nats: NatsServer, lonely: Door
+    lonely_nats: NatsServer, lonely: RunningGateway
 ) -> None:
     id = fresh_id()
     async with running_pool(lonely_nats.url, concurrency=1, queue=0) as pool:
@@ -543,8 +553,8 @@ async def test_beyond_the_queue_of_the_pool_the_answer_is_503_at_once(
 
 async def test_a_request_past_its_time_is_504_and_its_work_is_cancelled(nats: NatsServer, pool: Pool) -> None:
     id = fresh_id()
-    async with running_door(nats.url, Gateway(request_timeout=0.2)) as door:
-        reply = await door.ask("GET", "/rest/v1/hang", {"X-Request-Id": id})
+    async with running_gateway(nats.url, Gateway(request_timeout=0.2)) as gateway:
+        reply = await gateway.ask("GET", "/rest/v1/hang", {"X-Request-Id": id})
 
     assert (reply.status, reply.json()["code"], reply.header("x-request-id")) == (504, "504", id)
     await asyncio.wait_for(pool.cancelled[id].wait(), 60)
@@ -556,11 +566,11 @@ async def test_a_request_past_its_time_is_504_and_its_work_is_cancelled(nats: Na
     ids=["without a body", "with one", "amid its body"],
 )
 async def test_a_client_that_leaves_cancels_the_work(
-    door: Door, pool: Pool, length: int, body: bytes
+    gateway: RunningGateway, pool: Pool, length: int, body: bytes
 ) -> None:
     id = fresh_id()
     headers = [KEY, ("Content-Length", str(length)), ("X-Request-Id", id)]
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await wire.send(head_of("POST", "/rest/v1/hang", headers) + body)
         await asyncio.wait_for(pool.arrived[id].wait(), 60)
         wire.abort()
@@ -568,9 +578,11 @@ async def test_a_client_that_leaves_cancels_the_work(
         await asyncio.wait_for(pool.cancelled[id].wait(), 60)
 
 
-async def test_a_client_that_leaves_amid_an_answer_stops_its_source(door: Door, pool: Pool) -> None:
+async def test_a_client_that_leaves_amid_an_answer_stops_its_source(
+    gateway: RunningGateway, pool: Pool
+) -> None:
     id = fresh_id()
-    async with door.connect() as wire:
+    async with gateway.connect() as wire:
         await wire.send(head_of("GET", "/rest/v1/drip", [KEY, ("X-Request-Id", id)]))
         await wire.head()
         await wire.piece()
@@ -579,8 +591,8 @@ async def test_a_client_that_leaves_amid_an_answer_stops_its_source(door: Door, 
         await asyncio.wait_for(pool.closed[id].wait(), 60)
 
 
-async def test_claims_of_a_token_reach_the_worker(door: Door) -> None:
-    reply = await door.ask("GET", "/rest/v1/items", {"Authorization": f"Bearer {KEYS.anon_key}"})
+async def test_claims_of_a_token_reach_the_worker(gateway: RunningGateway) -> None:
+    reply = await gateway.ask("GET", "/rest/v1/items", {"Authorization": f"Bearer {KEYS.anon_key}"})
 
     caller = reply.json()["caller"]
     assert caller["type"] == "user"

@@ -13,8 +13,8 @@ from schemas.positions import POSITION, CallerPosition
 from services.gateway.requests.recent_writes import RecentWrites
 from services.middleware.caller_key import CallerKeys
 from tests.broker.server import NatsServer, running_server
-from tests.services.gateway.door import KEYS, Door
 from tests.services.gateway.pool import Pool
+from tests.services.gateway.running_gateway import KEYS, RunningGateway
 
 
 class Clock:
@@ -100,7 +100,7 @@ async def test_positions_arrive_from_workers_and_unreadable_messages_are_ignored
 
 
 async def test_an_edge_adds_the_position_to_reads_of_the_writer_alone(
-    nats: NatsServer, door: Door, pool: Pool
+    nats: NatsServer, gateway: RunningGateway, pool: Pool
 ) -> None:
     del pool
     keys = CallerKeys()
@@ -110,9 +110,9 @@ async def test_an_edge_adds_the_position_to_reads_of_the_writer_alone(
         publisher.publish(POSITIONS.name, encode(CallerPosition(writer, "ff.60000")))
         await publisher.flush()
         async with asyncio.timeout(60):
-            while POSITION not in (names := await _headers_behind(door, KEYS.secret_key)):
+            while POSITION not in (names := await _headers_behind(gateway, KEYS.secret_key)):
                 await asyncio.sleep(0.02)
-        others = await _headers_behind(door, KEYS.publishable_key)
+        others = await _headers_behind(gateway, KEYS.publishable_key)
     finally:
         await publisher.close()
 
@@ -120,7 +120,7 @@ async def test_an_edge_adds_the_position_to_reads_of_the_writer_alone(
     assert POSITION not in others
 
 
-async def _headers_behind(door: Door, key: str) -> dict[str, str]:
+async def _headers_behind(gateway: RunningGateway, key: str) -> dict[str, str]:
     """Return the headers of a request as the pool gets it."""
-    reply = await door.ask("GET", "/rest/v1/items", key=key)
+    reply = await gateway.ask("GET", "/rest/v1/items", key=key)
     return dict(reply.json()["headers"])

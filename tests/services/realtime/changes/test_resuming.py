@@ -295,7 +295,7 @@ async def test_a_position_is_fresh_though_nothing_happened_to_the_table(
     assert (later.ids, later.gaps, idle.gaps) == ([2], [], [])
 
 
-class Slow(Listener):
+class SlowListener(Listener):
     """A listener that reads a little at a time."""
 
     def __init__(self) -> None:
@@ -321,7 +321,7 @@ async def test_what_was_missed_is_sent_as_fast_as_it_is_read(
     since = await log.commit(inserted(0))
     for number in range(0, 3000, 10):
         await log.commit(*(inserted(each) for each in range(number, number + 10)))
-    slow, quick, asked, witness = Slow(), Listener(), Slow(), Listener()
+    slow, quick, asked, witness = SlowListener(), Listener(), SlowListener(), Listener()
     await feed.subscribe(witness, [ALL], [1], None)  # what the role may see is known from here on
     await log.commit(inserted(3000))
     await witness.heard(1)
@@ -343,7 +343,7 @@ async def test_who_never_reads_waits_alone_and_leaves_nothing_behind(feed: Chang
     since = await log.commit(inserted(0))
     for number in range(1, 400):
         await log.commit(inserted(number))
-    stuck, other = Slow(), Listener()
+    stuck, other = SlowListener(), Listener()
     never = asyncio.Event()
     stuck.caught_up = never.wait  # type: ignore[method-assign,assignment]  # it does not read
     waiting = asyncio.ensure_future(feed.subscribe(stuck, [ALL], [1], since))

@@ -30,7 +30,7 @@ class Progress:
     delivered: Position | None = None
 
 
-class Asked(ChannelQueries):
+class OnePositionQueries(ChannelQueries):
     """A pool that remembers one position."""
 
     def __init__(self, answer: PositionAnswer) -> None:
@@ -46,7 +46,7 @@ class Edge:
     """The positions of an edge, and what the pool hears of them."""
 
     def __init__(self, connection: NatsConnection, answer: PositionAnswer) -> None:
-        self.asked = Asked(answer)
+        self.asked = OnePositionQueries(answer)
         self.positions = EdgePositions(connection, "edge", self.asked, 60, lambda: ())
         self.reports: list[ClientPositions] = []
         self.heard = asyncio.Event()

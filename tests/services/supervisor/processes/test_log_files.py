@@ -35,7 +35,7 @@ def test_only_what_needs_a_look_reaches_the_terminal(line, shown):
 def test_the_reason_of_an_end_is_its_last_warning_else_its_last_words():
     assert reason_in(["[1] FATAL:  lock file exists", "HINT: look", ""]) == "lock file exists"
     assert reason_in(["one", "two", " "]) == "two"
-    assert reason_in([]) == "it said nothing"
+    assert reason_in([]) == "it wrote nothing"
 
 
 def test_lines_are_given_when_they_are_complete(tmp_path):

@@ -73,8 +73,8 @@ async def test_an_implicit_flow_has_no_challenge(auth_pool: AuthPool):
 async def test_a_link_completes_the_newest_flow_of_its_user_and_kind(auth_pool: AuthPool):
     user = uuid4()
     older, newer = (
-        NewFlowState("email", "magiclink", CodeChallenge(ChallengeMethod.PLAIN, letter * 43), user_id=user)
-        for letter in "ab"
+        NewFlowState("email", "magiclink", CodeChallenge(ChallengeMethod.PLAIN, email * 43), user_id=user)
+        for email in "ab"
     )
     other = NewFlowState("email", "recovery", CodeChallenge(ChallengeMethod.PLAIN, "c" * 43), user_id=user)
     for new in (older, newer, other):

@@ -48,6 +48,6 @@ def test_values_come_back_from_the_link(token: str, target: str) -> None:
     assert query == {"token": [token], "type": ["invite"], "redirect_to": [target]}
 
 
-def test_every_letter_with_a_link_has_a_type() -> None:
+def test_every_email_with_a_link_has_a_type() -> None:
     assert set(VERIFY_TYPES.values()) == {"invite", "signup", "recovery", "magiclink", "email_change"}
     assert EmailKind.REAUTHENTICATION not in VERIFY_TYPES

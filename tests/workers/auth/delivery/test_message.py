@@ -73,7 +73,7 @@ def test_subject_cannot_become_a_header_or_body(subject: str) -> None:
 
 
 @given(st.text(max_size=400), st.text(max_size=100), st.text(max_size=100))
-def test_any_letter_becomes_one_message(subject: str, text: str, html: str) -> None:
+def test_any_email_becomes_one_message(subject: str, text: str, html: str) -> None:
     message = made(subject, text, html)
 
     assert sorted(message.keys()) == sorted(

@@ -32,7 +32,7 @@ async def broker() -> AsyncIterator[NatsServer]:
 
 
 class Mailbox:
-    """A mail server that may be away; `caught` are the letters it took."""
+    """A mail server that may be away; `caught` are the emails that it received."""
 
     def __init__(self) -> None:
         self.caught: asyncio.Queue[Caught] = asyncio.Queue()
@@ -45,8 +45,8 @@ class Mailbox:
         self.port = self.smtp.port
 
     async def next_subject(self) -> str:
-        letter = await asyncio.wait_for(self.caught.get(), PATIENCE_S)
-        return letter.subject
+        email = await asyncio.wait_for(self.caught.get(), PATIENCE_S)
+        return email.subject
 
 
 async def close_all(consumers: list[EventSubscription]) -> None:
@@ -80,7 +80,7 @@ async def mailbox() -> AsyncIterator[Mailbox]:
     one.smtp.stop()
 
 
-def letter(subject: str) -> EmailMessage:
+def email(subject: str) -> EmailMessage:
     message = EmailMessage(policy=SMTPUTF8)
     message["From"], message["To"], message["Subject"] = "a@example.org", "b@example.org", subject
     message["Message-ID"] = f"<{subject}@example.org>"
@@ -88,46 +88,46 @@ def letter(subject: str) -> EmailMessage:
     return message
 
 
-async def test_a_letter_reaches_its_server(mailbox: Mailbox, broker: NatsServer):
+async def test_a_email_reaches_its_server(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker) as queue:
-        await queue.deliver(letter("first"))
+        await queue.deliver(email("first"))
 
         assert await mailbox.next_subject() == "first"
 
 
-async def test_letters_wait_for_a_server_that_is_away(mailbox: Mailbox, broker: NatsServer):
+async def test_emails_wait_for_a_server_that_is_away(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker) as queue:
         mailbox.smtp.stop()
-        await queue.deliver(letter("patient"))
+        await queue.deliver(email("patient"))
         await mailbox.start()
 
         assert await mailbox.next_subject() == "patient"
 
 
-async def test_letters_outlive_the_worker_that_took_them(mailbox: Mailbox, broker: NatsServer):
+async def test_emails_outlive_the_worker_that_took_them(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker, is_open=False) as queue:
-        await queue.deliver(letter("orphan"))
+        await queue.deliver(email("orphan"))
 
     async with queue_to(mailbox, broker):
         assert await mailbox.next_subject() == "orphan"
 
 
-async def test_a_letter_whose_code_is_void_is_not_sent(mailbox: Mailbox, broker: NatsServer):
+async def test_a_email_whose_code_is_void_is_not_sent(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker, lasts_s=-1) as queue:
-        await queue.deliver(letter("late"))
+        await queue.deliver(email("late"))
     async with queue_to(mailbox, broker) as queue:
-        await queue.deliver(letter("in time"))
+        await queue.deliver(email("in time"))
 
         assert await mailbox.next_subject() == "in time"
 
 
-async def test_two_workers_send_a_letter_once(mailbox: Mailbox, broker: NatsServer):
+async def test_two_workers_send_an_email_once(mailbox: Mailbox, broker: NatsServer):
     async with queue_to(mailbox, broker) as one, queue_to(mailbox, broker):
         for number in range(10):
-            await one.deliver(letter(f"letter {number}"))
+            await one.deliver(email(f"email {number}"))
         subjects = {await mailbox.next_subject() for _ in range(10)}
 
-    assert subjects == {f"letter {number}" for number in range(10)}
+    assert subjects == {f"email {number}" for number in range(10)}
     assert mailbox.caught.empty()
 
 
@@ -137,7 +137,7 @@ async def test_the_broker_keeps_no_code_in_clear(mailbox: Mailbox, broker: NatsS
         connection = await NatsConnection.open(broker.url, name="listener")
         connection.subscribe(EMAILS.name, lambda message: heard.append(message.payload))
         await connection.flush()
-        await queue.deliver(letter("sealed"))
+        await queue.deliver(email("sealed"))
         await mailbox.next_subject()
         await connection.flush()
         await connection.close()
@@ -147,22 +147,22 @@ async def test_the_broker_keeps_no_code_in_clear(mailbox: Mailbox, broker: NatsS
     assert not any(each in payload or base64.b64encode(each)[:6] in payload for each in hidden)
 
 
-async def test_without_a_broker_a_letter_is_refused_at_once():
+async def test_without_a_broker_an_email_is_refused_at_once():
     mailbox = Mailbox()
     async with running_server() as server, queue_to(mailbox, server, is_open=False) as queue:
         server.kill()
 
         with pytest.raises(DeliveryFailed, match="queue of mails"):
-            await queue.deliver(letter("lost"))
+            await queue.deliver(email("lost"))
 
 
 async def test_a_queue_that_vanished_is_made_again(mailbox: Mailbox, broker: NatsServer) -> None:
     async with queue_to(mailbox, broker) as queue:
-        await queue.deliver(letter("before"))
+        await queue.deliver(email("before"))
         assert await mailbox.next_subject() == "before"
         await delete_stream(queue.connection, EMAILS_STREAM)
 
-        await queue.deliver(letter("after"))
+        await queue.deliver(email("after"))
 
         assert await mailbox.next_subject() == "after"
 
@@ -171,7 +171,7 @@ async def accepted_until_full(queue: MailQueue) -> tuple[list[str], str]:
     accepted: list[str] = []
     while len(accepted) < 100:
         try:
-            await queue.deliver(letter(f"email {len(accepted)}"))
+            await queue.deliver(email(f"email {len(accepted)}"))
         except DeliveryFailed as error:
             return accepted, str(error)
         accepted.append(f"email {len(accepted)}")
@@ -195,7 +195,7 @@ async def test_a_full_queue_rejects_the_next_email_and_loses_none_that_it_accept
         async with asyncio.timeout(PATIENCE_S):
             while (state := await stream_state(queue.connection, EMAILS_STREAM)) and state.last_id:
                 await asyncio.sleep(0.02)
-        await queue.deliver(letter("after"))
+        await queue.deliver(email("after"))
         assert await mailbox.next_subject() == "after"
     monkeypatch.undo()
     async with queue_to(mailbox, broker):
@@ -205,7 +205,7 @@ async def test_a_full_queue_rejects_the_next_email_and_loses_none_that_it_accept
 async def test_emails_that_an_older_version_stored_are_sent(mailbox: Mailbox, broker: NatsServer) -> None:
     connection = await NatsConnection.open(broker.url, name="older")
     await ensure_stream(connection, FORMER_EMAILS_STREAM, [FORMER_EMAILS.name], max_age_s=3600)
-    await store_event(connection, FORMER_EMAILS, sealed_email(VAULT, letter("from before"), 2**40), id="x")
+    await store_event(connection, FORMER_EMAILS, sealed_email(VAULT, email("from before"), 2**40), id="x")
     await connection.close()
 
     async with queue_to(mailbox, broker) as queue:

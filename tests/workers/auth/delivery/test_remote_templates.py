@@ -77,7 +77,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[Observation]:
 
 
 async def html(remote: RemoteTemplates, kind: EmailKind = EmailKind.RECOVERY) -> str:
-    """Write a letter."""
+    """Write an email."""
     return BUILT_IN.write(kind, FACTS, await remote.get(kind)).html
 
 
@@ -86,10 +86,10 @@ def built_in(kind: EmailKind = EmailKind.RECOVERY) -> str:
 
 
 async def test_a_template_is_fetched_and_its_text_made_of_it(remote: RemoteTemplates, site: Site):
-    letter = BUILT_IN.write(EmailKind.RECOVERY, FACTS, await remote.get(EmailKind.RECOVERY))
+    message = BUILT_IN.write(EmailKind.RECOVERY, FACTS, await remote.get(EmailKind.RECOVERY))
 
-    assert (letter.html, letter.text.strip()) == ("<p>Ours: 123456</p>", "Ours: 123456")
-    assert letter.subject == "Reset your password"
+    assert (message.html, message.text.strip()) == ("<p>Ours: 123456</p>", "Ours: 123456")
+    assert message.subject == "Reset your password"
     assert site.asked == ["/recovery.html"]
 
 
@@ -109,7 +109,7 @@ async def test_a_template_is_kept_for_ten_minutes(remote: RemoteTemplates, site:
     assert len(site.asked) == 2
 
 
-async def test_letters_that_are_written_at_once_share_one_request(remote: RemoteTemplates, site: Site):
+async def test_emails_that_are_written_at_once_share_one_request(remote: RemoteTemplates, site: Site):
     written = await asyncio.gather(*(html(remote) for _ in range(20)))
 
     assert set(written) == {"<p>Ours: 123456</p>"}
@@ -165,7 +165,7 @@ async def test_where_nobody_listens_the_built_in_one_is_used(
     assert len(told) == 1
 
 
-async def test_no_letter_waits_long_and_what_comes_late_is_there_for_the_next(
+async def test_no_email_waits_long_and_what_comes_late_is_there_for_the_next(
     site: Site, outgoing: HttpClient, clock: Clock, told: list[Observation]
 ):
     remote = RemoteTemplates({EmailKind.RECOVERY: f"{site.url}/slow"}, outgoing, clock, wait_s=0.05)
@@ -193,7 +193,7 @@ async def test_a_server_that_never_answers_is_given_up(
     assert [each.reason for each in told] == ["no answer within 0.05 s"]  # type: ignore[attr-defined]  # of its kind
 
 
-async def test_who_gives_his_letter_up_takes_the_template_from_nobody(remote: RemoteTemplates, site: Site):
+async def test_who_gives_his_email_up_takes_the_template_from_nobody(remote: RemoteTemplates, site: Site):
     site.is_open.clear()
     first = asyncio.create_task(html(remote))
     second = asyncio.create_task(html(remote))
@@ -233,19 +233,19 @@ def test_addresses_are_those_of_the_settings_and_paths_lie_on_the_site():
     }
 
 
-async def test_letters_of_the_service_are_written_with_it(mailed: AuthPool, office: Office, site: Site):
+async def test_emails_of_the_service_are_written_with_it(mailed: AuthPool, office: Office, site: Site):
     own = Template(subject="Hi", url="/confirm.html")
     auth_pool, email = mailed.having(email__template__confirmation=own, site_url=site.url), address()
 
     await auth_pool.ok("POST", "/signup", {"email": email, "password": PASSWORD})
 
-    (letter,) = office.to(email)
-    assert letter.subject == "Hi"
-    assert letter.html.strip() == f"<p>Ours: {office.code(email)}</p>"
+    (message,) = office.to(email)
+    assert message.subject == "Hi"
+    assert message.html.strip() == f"<p>Ours: {office.code(email)}</p>"
     assert site.asked == ["/confirm.html"]
 
 
-async def test_letters_are_sent_though_the_template_cannot_be_had(
+async def test_emails_are_sent_though_the_template_cannot_be_had(
     mailed: AuthPool, office: Office, site: Site
 ):
     site.status = 404
@@ -257,5 +257,5 @@ async def test_letters_are_sent_though_the_template_cannot_be_had(
         EmailKind.RECOVERY, email, TemplateValues(email=email, token="123456")
     )
 
-    (letter,) = office.to(email)
-    assert "123456" in letter.text
+    (message,) = office.to(email)
+    assert "123456" in message.text

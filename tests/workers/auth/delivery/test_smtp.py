@@ -46,8 +46,8 @@ async def mailer_to(
 
 
 def message(to: str = "ann@example.org", subject: str = "Hello") -> EmailMessage:
-    letter = RenderedEmail(EmailKind.INVITE, subject, "Code 123456", "<p>Code 123456</p>")
-    return compose(letter, to, MailSender("no-reply@example.org", "Team"), now=NOW, unique="u1")
+    email = RenderedEmail(EmailKind.INVITE, subject, "Code 123456", "<p>Code 123456</p>")
+    return compose(email, to, MailSender("no-reply@example.org", "Team"), now=NOW, unique="u1")
 
 
 async def failure(mailer: Mailer, to: str = "ann@example.org") -> DeliveryFailed:
@@ -74,8 +74,8 @@ async def test_message_arrives_with_its_envelope() -> None:
 
 
 async def test_lines_that_begin_with_a_dot_stay_whole() -> None:
-    letter = RenderedEmail(EmailKind.INVITE, "S", "a\n.\n..b\nFrom c", "<p>")
-    made = compose(letter, "ann@example.org", MailSender("a@example.org"), now=NOW, unique="u")
+    email = RenderedEmail(EmailKind.INVITE, "S", "a\n.\n..b\nFrom c", "<p>")
+    made = compose(email, "ann@example.org", MailSender("a@example.org"), now=NOW, unique="u")
     async with mail_server() as server, mailer_to(server.port) as mailer:
         await mailer.send(made)
 

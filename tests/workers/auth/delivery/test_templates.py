@@ -1,4 +1,4 @@
-"""Letters: the defaults of every kind, and the project's own templates."""
+"""Emails: the defaults of every kind, and the project's own templates."""
 
 from pathlib import Path
 
@@ -56,32 +56,32 @@ def written(kind: EmailKind, source: TemplateSource, facts: TemplateValues = FAC
 
 
 @pytest.mark.parametrize("kind", list(EmailKind))
-def test_default_letter_of_every_kind_is_complete(kind: EmailKind) -> None:
-    letter = read_templates({}, []).write(kind, FACTS)
+def test_default_email_of_every_kind_is_complete(kind: EmailKind) -> None:
+    email = read_templates({}, []).write(kind, FACTS)
 
-    for body in (letter.html, letter.text):
+    for body in (email.html, email.text):
         assert "{{" not in body
-        assert "<!-- letter -->" not in body
+        assert "<!-- email -->" not in body
         for fact in TOLD.get(kind, []):
             assert fact in body
-    assert letter.subject.strip()
-    assert "{{" not in letter.subject
-    assert ("https://api.example/auth/v1/verify?token=ab&type=signup" in letter.text) is (kind in LINKED)
-    assert ("verify?token=ab&amp;type=signup" in letter.html) is (kind in LINKED)
-    assert ("123456" in letter.text) is (kind in LINKED or kind is EmailKind.REAUTHENTICATION)
+    assert email.subject.strip()
+    assert "{{" not in email.subject
+    assert ("https://api.example/auth/v1/verify?token=ab&type=signup" in email.text) is (kind in LINKED)
+    assert ("verify?token=ab&amp;type=signup" in email.html) is (kind in LINKED)
+    assert ("123456" in email.text) is (kind in LINKED or kind is EmailKind.REAUTHENTICATION)
 
 
 @pytest.mark.parametrize("kind", list(EmailKind))
-def test_default_letter_holds_without_any_facts(kind: EmailKind) -> None:
-    letter = read_templates({}, []).write(kind, TemplateValues())
+def test_default_email_holds_without_any_facts(kind: EmailKind) -> None:
+    email = read_templates({}, []).write(kind, TemplateValues())
 
-    assert letter.html.rstrip().endswith("</html>")
+    assert email.html.rstrip().endswith("</html>")
 
 
 def test_code_stands_in_the_subject_of_a_reauthentication() -> None:
-    letter = read_templates({}, []).write(EmailKind.REAUTHENTICATION, FACTS)
+    email = read_templates({}, []).write(EmailKind.REAUTHENTICATION, FACTS)
 
-    assert letter.subject == "123456 is your verification code"
+    assert email.subject == "123456 is your verification code"
 
 
 def test_own_template_in_the_settings_replaces_html_and_text() -> None:
@@ -90,18 +90,18 @@ def test_own_template_in_the_settings_replaces_html_and_text() -> None:
         content='<p>Go <a href="{{ .SiteURL }}/c?t={{ .TokenHash }}">on</a></p>',
     )
 
-    letter = written(EmailKind.CONFIRMATION, source)
+    email = written(EmailKind.CONFIRMATION, source)
 
-    assert letter.subject == "Hi Ann"
-    assert letter.html == '<p>Go <a href="https://app.example/c?t=ab">on</a></p>'
-    assert letter.text == "Go on (https://app.example/c?t=ab)\n"
+    assert email.subject == "Hi Ann"
+    assert email.html == '<p>Go <a href="https://app.example/c?t=ab">on</a></p>'
+    assert email.text == "Go on (https://app.example/c?t=ab)\n"
 
 
 def test_own_subject_keeps_the_default_bodies() -> None:
-    letter = written(EmailKind.RECOVERY, TemplateSource(subject="Pass & word"))
+    email = written(EmailKind.RECOVERY, TemplateSource(subject="Pass & word"))
 
-    assert letter.subject == "Pass & word"
-    assert "Or enter this code: 123456" in letter.text
+    assert email.subject == "Pass & word"
+    assert "Or enter this code: 123456" in email.text
 
 
 def test_file_is_sought_in_each_folder_in_turn(tmp_path: Path) -> None:
@@ -119,22 +119,22 @@ def test_file_is_sought_in_each_folder_in_turn(tmp_path: Path) -> None:
 def test_what_users_wrote_is_escaped_in_html_and_not_in_text() -> None:
     facts = TemplateValues(email="a@b.example", data={"name": "<img src=x onerror=alert(1)>"})
 
-    letter = written(EmailKind.INVITE, TemplateSource(content="<p>{{ .Data.name }}</p>"), facts)
+    email = written(EmailKind.INVITE, TemplateSource(content="<p>{{ .Data.name }}</p>"), facts)
 
-    assert letter.html == "<p>&lt;img src=x onerror=alert(1)&gt;</p>"
-    assert letter.text == "<img src=x onerror=alert(1)>\n"
+    assert email.html == "<p>&lt;img src=x onerror=alert(1)&gt;</p>"
+    assert email.text == "<img src=x onerror=alert(1)>\n"
 
 
-def test_endless_letter_is_written_with_the_default() -> None:
+def test_endless_email_is_written_with_the_default() -> None:
     source = TemplateSource(
         content="{{ range .Data.l }}{{ range $.Data.l }}{{ range $.Data.l }}{{ . }}{{ end }}{{ end }}{{ end }}"
     )
     facts = TemplateValues(token="123456", data={"l": list(range(100))})
 
-    letter = written(EmailKind.MAGIC_LINK, source, facts)
+    email = written(EmailKind.MAGIC_LINK, source, facts)
 
-    assert "123456" in letter.html
-    assert letter.subject == "Your sign-in link"
+    assert "123456" in email.html
+    assert email.subject == "Your sign-in link"
 
 
 @pytest.mark.parametrize(
@@ -158,13 +158,13 @@ def test_endless_letter_is_written_with_the_default() -> None:
         ("invite", TemplateSource(content_path="folder"), "there is no file folder"),
         ("invite", TemplateSource(content_path="latin.html"), "latin.html is not UTF-8"),
         ("invite", TemplateSource(content_path="broken.html"), r"content_path: broken\.html: line 2: "),
-        ("invite", TemplateSource(content_path="long.html"), "too long for a letter"),
+        ("invite", TemplateSource(content_path="long.html"), "too long for an email"),
         (
             "password_changed_notification",
             TemplateSource(subject="{{"),
             r"auth\.email\.notification\.password_changed\.subject",
         ),
-        ("welcome", TemplateSource(), "template.welcome: there is no such letter"),
+        ("welcome", TemplateSource(), "template.welcome: there is no such email"),
     ],
 )
 def test_template_that_cannot_be_used_is_refused_in_words(
@@ -197,8 +197,8 @@ def test_default_template_can_be_shown_to_start_from() -> None:
     assert "{{ .ConfirmationURL }}" in default_html(EmailKind.INVITE)
 
 
-def test_secrets_of_a_letter_are_not_shown() -> None:
-    letter = read_templates({}, []).write(EmailKind.REAUTHENTICATION, FACTS)
+def test_secrets_of_an_email_are_not_shown() -> None:
+    email = read_templates({}, []).write(EmailKind.REAUTHENTICATION, FACTS)
 
-    assert "123456" not in repr(FACTS) + repr(letter)
+    assert "123456" not in repr(FACTS) + repr(email)
     assert "token=" not in repr(FACTS)

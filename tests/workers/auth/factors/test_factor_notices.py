@@ -38,10 +38,8 @@ def at(plain: AuthPool, port: int, **more: object) -> AuthPool:
 
 
 def told(mail: CaughtMail) -> list[tuple[list[str], str]]:
-    """Return to whom letters went, and their subjects, oldest first."""
-    return [
-        ([each.address for each in letter.to], letter.subject) for letter in reversed(mail.newest_first())
-    ]
+    """Return to whom emails went, and their subjects, oldest first."""
+    return [([each.address for each in email.to], email.subject) for email in reversed(mail.newest_first())]
 
 
 async def test_a_user_is_told_of_factors_that_come_and_go(plain: AuthPool, caught: tuple[CaughtMail, int]):

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.caller import UserCaller
 from schemas.settings.types import Duration
-from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, claims_of
 from tests.workers.auth.second_factors import (
     NOT_FOUND,
     OPEN_FACTORS,
@@ -300,7 +300,7 @@ async def test_a_new_level_is_asked_of_sessions_that_stay_low_too_long(auth_pool
 
 
 async def test_many_users_enroll_at_once(auth_pool: AuthPool):
-    async def one() -> tuple[Signed, App]:
+    async def one() -> tuple[SignedInUser, App]:
         return await with_app(auth_pool)
 
     both = await asyncio.gather(*(one() for _ in range(8)))

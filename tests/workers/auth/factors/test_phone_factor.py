@@ -12,7 +12,7 @@ import pytest
 
 from schemas.keys.secret import Secret
 from schemas.settings.auth_delivery import Messagebird, TwilioVerifySettings
-from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, claims_of, number, told
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, SignedInUser, claims_of, number, told
 from tests.workers.auth.delivery.sms.provider import Provider, running_provider
 from tests.workers.auth.second_factors import OPEN_FACTORS, factors_of, settle
 from workers.auth.delivery.sms import messagebird, twilio_verify
@@ -48,20 +48,20 @@ class Phones:
         sender = messagebird.MessageBirdSender(account, self.session, base_url=self.provider.url)
         return self.by(sender, **settings)
 
-    async def enroll(self, signed: Signed, phone: str | None = None, **more: object) -> str:
+    async def enroll(self, signed: SignedInUser, phone: str | None = None, **more: object) -> str:
         body = {"factor_type": "phone", "phone": phone or number(), **more}
         return str((await self.auth_pool.ok("POST", "/factors", body, signed.caller))["id"])
 
-    async def challenge(self, signed: Signed, id: str, **body: object) -> str:
+    async def challenge(self, signed: SignedInUser, id: str, **body: object) -> str:
         made = await self.auth_pool.ok("POST", f"/factors/{id}/challenge", body, signed.caller)
         return str(made["id"])
 
-    async def verify(self, signed: Signed, id: str, challenge: str, code: str) -> Signed:
+    async def verify(self, signed: SignedInUser, id: str, challenge: str, code: str) -> SignedInUser:
         body = {"challenge_id": challenge, "code": code}
         answer = await self.auth_pool.ok("POST", f"/factors/{id}/verify", body, signed.caller)
         return self.auth_pool.signed(answer)
 
-    async def refused(self, signed: Signed, id: str, challenge: str, code: str) -> tuple[int, str, str]:
+    async def refused(self, signed: SignedInUser, id: str, challenge: str, code: str) -> tuple[int, str, str]:
         body = {"challenge_id": challenge, "code": code}
         return await self.auth_pool.refused("POST", f"/factors/{id}/verify", body, signed.caller)
 

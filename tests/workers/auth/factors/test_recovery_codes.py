@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.settings.types import Duration
-from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of, told
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, claims_of, told
 from tests.workers.auth.second_factors import (
     NOT_FOUND,
     OPEN_FACTORS,
@@ -30,19 +30,19 @@ def auth_pool(plain: AuthPool) -> AuthPool:
     return settle(plain.having(**OPEN_FACTORS))
 
 
-async def with_codes(auth_pool: AuthPool, **body: object) -> tuple[Signed, dict[str, Any], str]:
+async def with_codes(auth_pool: AuthPool, **body: object) -> tuple[SignedInUser, dict[str, Any], str]:
     """Sign somebody up who has an app and codes; give his session, the codes, and the id of the app."""
     high, app = await with_app(auth_pool)
     return high, await auth_pool.ok("POST", CODES, body, high.caller), app.id
 
 
-async def enter(auth_pool: AuthPool, email: str, code: str) -> Signed:
+async def enter(auth_pool: AuthPool, email: str, code: str) -> SignedInUser:
     """Sign in, and reach aal2 by a code."""
     low = await auth_pool.sign_in(email)
     return auth_pool.signed(await auth_pool.ok("POST", f"{CODES}/verify", {"code": code}, low.caller))
 
 
-async def refused(auth_pool: AuthPool, signed: Signed, code: str) -> tuple[int, str, str]:
+async def refused(auth_pool: AuthPool, signed: SignedInUser, code: str) -> tuple[int, str, str]:
     return await auth_pool.refused("POST", f"{CODES}/verify", {"code": code}, signed.caller)
 
 

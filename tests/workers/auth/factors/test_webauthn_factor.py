@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, claims_of
 from tests.workers.auth.passkey_user import (
     MISBEHAVED,
     PASSKEYS,
@@ -41,7 +41,7 @@ def keyed(auth_pool: AuthPool) -> AuthPool:
     return auth_pool.having(**PASSKEYS)
 
 
-async def refused(auth_pool: AuthPool, signed: Signed, id: str, answer: object) -> tuple[int, str, str]:
+async def refused(auth_pool: AuthPool, signed: SignedInUser, id: str, answer: object) -> tuple[int, str, str]:
     return await auth_pool.refused("POST", f"/factors/{id}/verify", answer, signed.caller)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.workers.auth.auth_pool import AuthPool, Signed
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser
 
 OFF: list[tuple[str, str, object, Mapping[str, object], tuple[int, str]]] = [
     ("POST", "/signup", b"no json", {"enable_signup": False}, (422, "signup_disabled")),
@@ -63,14 +63,16 @@ ROW = "update auth.users set banned_until = now() + interval '1 day' where id = 
 
 
 @pytest.fixture
-async def banned(auth_pool: AuthPool) -> Signed:
+async def banned(auth_pool: AuthPool) -> SignedInUser:
     """A user who is banned after the sign-in."""
     signed = await auth_pool.sign_up()
     await auth_pool.admin.execute(ROW, signed.id)
     return signed
 
 
-async def test_a_banned_user_gets_400_of_every_grant_and_403_elsewhere(auth_pool: AuthPool, banned: Signed):
+async def test_a_banned_user_gets_400_of_every_grant_and_403_elsewhere(
+    auth_pool: AuthPool, banned: SignedInUser
+):
     grants = (
         ("password", {"email": banned.email, "password": "correct horse"}),
         ("refresh_token", {"refresh_token": banned.refresh_token}),

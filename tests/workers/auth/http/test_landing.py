@@ -86,7 +86,7 @@ def test_the_status_gives_the_name_of_the_error(status: int, name: str):
     assert landing.error_name(status) == name
 
 
-def test_a_closed_door_is_access_denied_whatever_its_status():
+def test_disabled_sign_up_is_access_denied_whatever_its_status():
     _, fragment = parts(
         landing.error_url(TARGET, AuthError(ErrorCode.SIGNUP_DISABLED, "no", 422), in_query=False)
     )

@@ -35,7 +35,7 @@ _PROGRAM = str(find_postgres() / "pg_combinebackup")
 
 
 @dataclass(frozen=True)
-class Stored:
+class IncrementalArchive:
     """An archive with a full base backup and two incremental ones, and the rows that the server had at the end."""
 
     settings: Backup
@@ -66,11 +66,11 @@ async def _prepare(server: Server) -> None:
 
 
 @pytest.fixture(scope="module")
-def stored(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Stored:
+def stored(server: Server, tmp_path_factory: pytest.TempPathFactory) -> IncrementalArchive:
     return asyncio.run(_store(server, tmp_path_factory.mktemp("incremental")))
 
 
-async def _store(server: Server, folder: Path) -> Stored:
+async def _store(server: Server, folder: Path) -> IncrementalArchive:
     settings = replace(SETTINGS, path=str(folder / "archive"))
     async with archiving(server, settings, folder) as archiver, connected(server.url()) as session:
         archive = await has_base(archiver, folder)
@@ -84,7 +84,7 @@ async def _store(server: Server, folder: Path) -> Stored:
         await session.execute("insert into public.later values (1000)")
         await stores_up_to(session, archive)
         rows = await _rows(session)
-    return Stored(settings, archive, rows)
+    return IncrementalArchive(settings, archive, rows)
 
 
 async def _make_base(archiver: Archiver, archive: Archive, server: Server) -> BaseInfo:
@@ -107,7 +107,7 @@ async def _rows(session: asyncpg.Connection) -> str:
 
 
 async def test_a_combined_base_backup_with_the_log_has_every_row(
-    stored: Stored, tmp_path_factory: pytest.TempPathFactory
+    stored: IncrementalArchive, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("restored") / "data"
     folder.mkdir(mode=0o700)
@@ -171,7 +171,7 @@ async def _connect(process: "subprocess.Popen[bytes]", url: str) -> asyncpg.Conn
             await asyncio.sleep(0.1)
 
 
-async def test_without_the_program_nothing_is_written(stored: Stored, tmp_path: Path) -> None:
+async def test_without_the_program_nothing_is_written(stored: IncrementalArchive, tmp_path: Path) -> None:
     files = await plan_recovery(stored.archive.store, KEYS, "latest", "")
 
     with pytest.raises(MomentRejected, match="pg_combinebackup of Postgres 18 is missing"):
@@ -180,7 +180,9 @@ async def test_without_the_program_nothing_is_written(stored: Stored, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
-async def test_a_damaged_link_is_named_with_what_is_built_on_it(stored: Stored, tmp_path: Path) -> None:
+async def test_a_damaged_link_is_named_with_what_is_built_on_it(
+    stored: IncrementalArchive, tmp_path: Path
+) -> None:
     copy = tmp_path / "archive"
     shutil.copytree(stored.settings.path, copy)
     store = open_archive_store(replace(stored.settings, path=str(copy)))
@@ -207,7 +209,7 @@ async def test_a_damaged_link_is_named_with_what_is_built_on_it(stored: Stored, 
 
 
 async def test_a_server_that_lacks_the_changes_refuses_and_a_damaged_manifest_is_not_sent(
-    server: Server, stored: Stored, tmp_path: Path
+    server: Server, stored: IncrementalArchive, tmp_path: Path
 ) -> None:
     async def at_once(_: int) -> None: ...
 

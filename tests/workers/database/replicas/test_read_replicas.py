@@ -263,9 +263,9 @@ async def test_reads_are_spread_and_a_server_that_is_none_of_ours_is_left_out(
 ):
     observed: list[object] = []
     monkeypatch.setattr("workers.database.replicas.replica.observe", observed.append)
-    async with own_server() as stranger:
+    async with own_server() as other_server:
         primary_port = int(database.rpartition(":")[2].partition("/")[0])
-        async with replicated(own_nats, database, [stranger, primary_port, standby]) as pools:
+        async with replicated(own_nats, database, [other_server, primary_port, standby]) as pools:
             await pools.until_fresh()
             assert pools.resources.replicas is not None
             faults = {}
@@ -278,7 +278,7 @@ async def test_reads_are_spread_and_a_server_that_is_none_of_ours_is_left_out(
     assert faults[f"127.0.0.1:{primary_port}"] == (
         "it is not a replica (any more): it was promoted, or it is the primary itself"
     )
-    assert faults[f"127.0.0.1:{stranger.port}"]
+    assert faults[f"127.0.0.1:{other_server.port}"]
     assert not [one for one in observed if isinstance(one, ReplicaUnusable)]
 
 

@@ -33,7 +33,7 @@ create function public.fail() returns void language plpgsql as $$ begin raise 'n
 """
 
 
-class Watched:
+class ObservedCache:
     """A cache with what it told: each new catalog and configuration as an event to await."""
 
     def __init__(self, url, **options):
@@ -89,7 +89,7 @@ async def database(server):
 
 @contextlib.asynccontextmanager
 async def loaded(url, **options):
-    watched = Watched(as_role(url, LOGIN), **options)
+    watched = ObservedCache(as_role(url, LOGIN), **options)
     await within(watched.cache.load())
     try:
         yield watched
@@ -103,7 +103,7 @@ async def execute(url, sql):
 
 
 async def test_loading_gives_the_first_catalog(database):
-    watched = Watched(as_role(database, LOGIN))
+    watched = ObservedCache(as_role(database, LOGIN))
     assert not watched.cache.is_loaded
     assert watched.cache.catalog.version == 0
 
@@ -319,7 +319,7 @@ async def test_the_session_that_read_is_replaced_when_it_is_idle_and_notices_sti
 async def test_loading_waits_for_a_database_that_is_not_there_yet(server):
     name = "cache_that_comes_late"
     await execute(server.url, login_role(LOGIN))
-    watched = Watched(as_role(in_database(server.url, name), LOGIN))
+    watched = ObservedCache(as_role(in_database(server.url, name), LOGIN))
     loading = asyncio.create_task(watched.cache.load())
     try:
         lost = await watched.until_told(DatabaseLost)
@@ -338,7 +338,7 @@ async def test_loading_waits_for_a_database_that_is_not_there_yet(server):
 
 
 async def test_giving_up_while_loading_leaves_nothing_behind(server):
-    watched = Watched(as_role(in_database(server.url, "cache_of_nothing"), LOGIN))
+    watched = ObservedCache(as_role(in_database(server.url, "cache_of_nothing"), LOGIN))
     loading = asyncio.create_task(watched.cache.load())
     await watched.until_told(DatabaseLost)
 
@@ -373,7 +373,7 @@ async def test_a_request_that_comes_during_a_failing_attempt_shortens_the_pause_
     parts = urlsplit(server.url)
     url = parts._replace(netloc=parts.netloc.replace(f":{parts.port}", f":{address.port}")).geturl()
     address.point(listener.sockets[0].getsockname()[1])
-    watched = Watched(url)
+    watched = ObservedCache(url)
     watched.cache._backoff = Backoff(3600, 3600)
     loading = asyncio.ensure_future(watched.cache.load())
     try:

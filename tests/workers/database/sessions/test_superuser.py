@@ -8,15 +8,17 @@ import pytest
 
 from tests.workers.database.server import OUTSIDE, SESSION_ENDED, connected, temporary_server
 from workers.database.sessions.superuser import (
-    LOGIN_PREFIX,
     NotSuperuser,
-    UnknownRole,
     connect_as_superuser,
     connect_with_fixed_settings,
+    superuser_options,
+)
+from workers.database.sessions.throwaway_logins import (
+    LOGIN_PREFIX,
+    UnknownRole,
     drop_leftover_logins,
     login_as,
     login_url_as,
-    superuser_options,
 )
 from workers.database.sessions.urls import login_url, startup_options
 

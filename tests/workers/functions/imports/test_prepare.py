@@ -25,7 +25,7 @@ class Net:
         return host in self.up
 
 
-class Place:
+class ImportFolder:
     def __init__(self, folder: Path, net: Net) -> None:
         self.root, self.cache, self.net = folder / "supabase" / "functions", folder / "cache", net
         self.cache.mkdir()
@@ -40,7 +40,7 @@ class Place:
         reach = ReachableHosts(self.cache / "hosts.json", self.net)
         return prepare_imports(self.root / name, settings, self.cache, offline=offline, reach=reach)
 
-    def imports(self, made: PreparedImports) -> dict[str, str]:
+    def import_map(self, made: PreparedImports) -> dict[str, str]:
         assert made.import_map_path is not None
         found: dict[str, str] = json.loads(made.import_map_path.read_bytes())["imports"]
         return found
@@ -59,30 +59,30 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path, Net())
+def imports(tmp_path: Path) -> ImportFolder:
+    return ImportFolder(tmp_path, Net())
 
 
-def test_a_function_without_external_imports_starts_no_process(place: Place) -> None:
-    place.write("_shared/b.ts", "export const b = 1;")
-    place.write("a/index.ts", 'import { b } from "../_shared/b.ts"; import "node:fs"; Deno.serve(() => b);')
+def test_a_function_without_external_imports_starts_no_process(imports: ImportFolder) -> None:
+    imports.write("_shared/b.ts", "export const b = 1;")
+    imports.write("a/index.ts", 'import { b } from "../_shared/b.ts"; import "node:fs"; Deno.serve(() => b);')
 
-    made = place.prepare()
+    made = imports.prepare()
 
     assert made == PreparedImports(is_cached=True)
-    assert place.net.asked == []
-    assert not (place.cache / "headwater" / "fetched").exists()
+    assert imports.net.asked == []
+    assert not (imports.cache / "headwater" / "fetched").exists()
 
 
-def test_modules_of_all_kinds_run_with_npm_alone(place: Place) -> None:
-    place.write(
+def test_modules_of_all_kinds_run_with_npm_alone(imports: ImportFolder) -> None:
+    imports.write(
         "_shared/base.ts", 'export { encode } from "https://deno.land/std@0.177.0/encoding/base64.ts";'
     )
-    place.write(
+    imports.write(
         "a/deno.json",
         '{"imports": {"hono": "npm:hono@4", "@std/encoding": "jsr:@std/encoding@1", "zod/": "https://esm.sh/zod@3/"}}',
     )
-    place.write(
+    imports.write(
         "a/index.ts",
         """
         import "jsr:@supabase/functions-js/edge-runtime.d.ts";
@@ -98,80 +98,80 @@ def test_modules_of_all_kinds_run_with_npm_alone(place: Place) -> None:
         """,
     )
 
-    made = place.prepare()
+    made = imports.prepare()
 
     assert (made.warnings, made.failure, made.is_cached) == ((), "", True)
-    assert place.run(made) == "function function function 61 function aGk= 120000"
-    assert sorted(place.net.asked) == sorted({"esm.sh", "deno.land", "unpkg.com", *place.net.asked})
+    assert imports.run(made) == "function function function 61 function aGk= 120000"
+    assert sorted(imports.net.asked) == sorted({"esm.sh", "deno.land", "unpkg.com", *imports.net.asked})
 
 
-def test_a_second_preparation_fetches_nothing(place: Place) -> None:
-    place.write("a/index.ts", 'import ms from "npm:ms@2"; console.log(ms("1m"));')
-    first = place.prepare()
-    marks = list((place.cache / "headwater" / "fetched").iterdir())
+def test_a_second_preparation_fetches_nothing(imports: ImportFolder) -> None:
+    imports.write("a/index.ts", 'import ms from "npm:ms@2"; console.log(ms("1m"));')
+    first = imports.prepare()
+    marks = list((imports.cache / "headwater" / "fetched").iterdir())
 
-    second = place.prepare()
+    second = imports.prepare()
 
     assert first == second
-    assert list((place.cache / "headwater" / "fetched").iterdir()) == marks
-    assert place.net.asked == []
+    assert list((imports.cache / "headwater" / "fetched").iterdir()) == marks
+    assert imports.net.asked == []
 
 
-def test_addresses_on_reachable_hosts_are_not_rewritten(place: Place) -> None:
-    place.net.up = ("esm.sh",)
-    place.write(
+def test_addresses_on_reachable_hosts_are_not_rewritten(imports: ImportFolder) -> None:
+    imports.net.up = ("esm.sh",)
+    imports.write(
         "a/index.ts",
         'import "https://esm.sh/ms@2"; import { serve } from "https://deno.land/std/http/server.ts";',
     )
 
-    made = place.prepare()
+    made = imports.prepare()
 
-    assert place.net.asked == ["esm.sh"]
+    assert imports.net.asked == ["esm.sh"]
     assert made.failure == ""  # it answered, and gave nothing: rewritten after all
-    assert place.imports(made)["https://esm.sh/ms@2"] == "npm:ms@2"
-    assert place.imports(made)["https://deno.land/std/http/server.ts"].endswith("http_server.ts")
+    assert imports.import_map(made)["https://esm.sh/ms@2"] == "npm:ms@2"
+    assert imports.import_map(made)["https://deno.land/std/http/server.ts"].endswith("http_server.ts")
 
 
-def test_offline_contacts_no_host(place: Place) -> None:
-    place.net.up = ("esm.sh",)
-    place.write("a/index.ts", 'import "https://esm.sh/ms@2";')
+def test_offline_contacts_no_host(imports: ImportFolder) -> None:
+    imports.net.up = ("esm.sh",)
+    imports.write("a/index.ts", 'import "https://esm.sh/ms@2";')
 
-    made = place.prepare(offline=True)
+    made = imports.prepare(offline=True)
 
-    assert place.net.asked == []
-    assert place.imports(made) == {"https://esm.sh/ms@2": "npm:ms@2"}
+    assert imports.net.asked == []
+    assert imports.import_map(made) == {"https://esm.sh/ms@2": "npm:ms@2"}
 
 
-def test_modules_that_cannot_be_loaded_cause_warnings(place: Place) -> None:
-    place.write("a/index.ts", 'import "https://nowhere.example/x.ts"; import "bare"; import "npm:ms@2";')
+def test_modules_that_cannot_be_loaded_cause_warnings(imports: ImportFolder) -> None:
+    imports.write("a/index.ts", 'import "https://nowhere.example/x.ts"; import "bare"; import "npm:ms@2";')
 
-    made = place.prepare()
+    made = imports.prepare()
 
     assert any("https://nowhere.example/x.ts" in each for each in made.warnings)
     assert any("'bare'" in each for each in made.warnings)
     assert not made.is_cached
 
 
-def test_a_module_that_is_not_there_is_a_failure(place: Place) -> None:
-    place.write("a/index.ts", 'import "./missing.ts";')
+def test_a_module_that_is_not_there_is_a_failure(imports: ImportFolder) -> None:
+    imports.write("a/index.ts", 'import "./missing.ts";')
 
-    assert "missing.ts" in place.prepare().failure
+    assert "missing.ts" in imports.prepare().failure
 
 
-def test_a_package_that_is_not_there_is_a_failure(place: Place) -> None:
-    place.write("a/index.ts", 'import "npm:ms@99999";')
+def test_a_package_that_is_not_there_is_a_failure(imports: ImportFolder) -> None:
+    imports.write("a/index.ts", 'import "npm:ms@99999";')
 
-    made = place.prepare()
+    made = imports.prepare()
 
     assert "ms" in made.failure
     assert not made.is_cached
 
 
-def test_a_computed_import_includes_all_sources(place: Place) -> None:
-    place.write("a/index.ts", "const one = `./${Deno.args[0]}.ts`; await import(one);")
-    place.write("a/plugin.ts", 'import ms from "https://esm.sh/ms@2";')
+def test_a_computed_import_includes_all_sources(imports: ImportFolder) -> None:
+    imports.write("a/index.ts", "const one = `./${Deno.args[0]}.ts`; await import(one);")
+    imports.write("a/plugin.ts", 'import ms from "https://esm.sh/ms@2";')
 
-    assert place.imports(place.prepare())["https://esm.sh/ms@2"] == "npm:ms@2"
+    assert imports.import_map(imports.prepare())["https://esm.sh/ms@2"] == "npm:ms@2"
 
 
 SHIMS = {
@@ -196,14 +196,14 @@ SHIMS = {
 }  # fmt: skip
 
 
-def test_replacements_of_standard_library_modules_behave_alike(place: Place) -> None:
+def test_replacements_of_standard_library_modules_behave_alike(imports: ImportFolder) -> None:
     lines = [
         f'{{ const m: any = await import("https://deno.land/std@0.200.0/{path}"); console.log(String({code})); }}'
         for path, (code, _) in SHIMS.items()
     ]
-    place.write("a/index.ts", "\n".join(lines))
+    imports.write("a/index.ts", "\n".join(lines))
 
-    made = place.prepare()
+    made = imports.prepare()
 
     assert (made.warnings, made.failure) == ((), "")
-    assert place.run(made).splitlines() == [expected for _, expected in SHIMS.values()]
+    assert imports.run(made).splitlines() == [expected for _, expected in SHIMS.values()]

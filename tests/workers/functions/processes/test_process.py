@@ -17,7 +17,7 @@ Deno.serve(async (req) => { let n = 0; if (!req.body) return new Response("old")
   return new Response("old " + n); });"""
 
 
-class Held:
+class HeldBody:
     """A body whose pieces are sent when the test releases them."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ def instance_of(place: Site, name: str) -> Instance:
     return next(each for each in place.worker.instances if each.function.name == name)
 
 
-async def send(place: Site, path: str, held: Held) -> asyncio.Task[Reply]:
+async def send(place: Site, path: str, held: HeldBody) -> asyncio.Task[Reply]:
     """Start a request whose body is held back after its first piece."""
     asked = asyncio.ensure_future(place.ask(path, method="POST", pieces=held.pieces()))
     held.queue.put_nowait(b"x" * 1000)
@@ -42,7 +42,7 @@ async def send(place: Site, path: str, held: Held) -> asyncio.Task[Reply]:
 async def test_bodies_that_still_arrive_are_finished_by_the_version_that_accepted_them(place: Site) -> None:
     await place.add("reads", READS)
     await place.ask("/reads")
-    bodies = [Held() for _ in range(3)]
+    bodies = [HeldBody() for _ in range(3)]
     asked = [await send(place, "/reads", held) for held in bodies]
     await until(lambda: place.said("reads").count("got 1000") == 3)
 
@@ -85,7 +85,7 @@ async def test_a_stream_and_a_socket_outlive_a_change(place: Site) -> None:
                .pipeThrough(new TextEncoderStream())); });""",
     )
     stream = await place.open("/stays")
-    said = Held()
+    said = HeldBody()
     wanted = {
         "upgrade": "websocket", "connection": "Upgrade", "sec-websocket-version": "13", "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
     }  # fmt: skip

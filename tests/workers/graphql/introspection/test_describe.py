@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.workers.graphql.library import READER, STRANGER, schema_for
+from tests.workers.graphql.library import READER, UNPRIVILEGED, schema_for
 from workers.graphql.introspection.describe import describe
 from workers.graphql.introspection.types import TypeKind, Wrapped
 
@@ -174,13 +174,16 @@ def test_enums_show_the_values_that_can_be_spelled(snapshot, described):
 
 
 def test_roles_see_what_they_may_do(snapshot):
-    reader, stranger = describe(schema_for(snapshot, READER)), describe(schema_for(snapshot, STRANGER))
+    reader, unprivileged = (
+        describe(schema_for(snapshot, READER)),
+        describe(schema_for(snapshot, UNPRIVILEGED)),
+    )
 
     assert "BookCopyInsertInput" in reader.types
     assert not {"BookCopyUpdateInput", "BookCopyDeleteResponse", "WriterInsertInput"} & reader.types.keys()
     assert "Sheet" not in reader.types["Node"].possible
-    assert stranger.mutation is None
-    assert list(_members(stranger, "Query")) == ["node"]
+    assert unprivileged.mutation is None
+    assert list(_members(unprivileged, "Query")) == ["node"]
 
 
 def test_node_is_what_every_row_with_an_id_has(described):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.workers.graphql.library import EDITOR, MEMBER, READER, STRANGER, entity, schema_for
+from tests.workers.graphql.library import EDITOR, MEMBER, READER, UNPRIVILEGED, entity, schema_for
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def test_tables_without_a_key_or_a_name_do_not_appear(seen):
 
 
 def test_a_role_without_privileges_sees_nothing(snapshot):
-    schema = schema_for(snapshot, STRANGER)
+    schema = schema_for(snapshot, UNPRIVILEGED)
 
     assert (schema.entities, list(schema.query), schema.mutation, schema.enums) == ({}, ["node"], {}, {})
 

@@ -8,7 +8,7 @@ from tests.workers.graphql.library import (
     LOGIN,
     MEMBER,
     READER,
-    STRANGER,
+    UNPRIVILEGED,
     library_snapshot,
 )
 from workers.database.connection_pool.pool import ConnectionPool
@@ -30,13 +30,13 @@ revoke all on library.sheet from current_user;
 grant usage on type library.secret_mark to gql_member;
 """
 _ROLES = (
-    READER, EDITOR, MEMBER, STRANGER, LOGIN, 'gql odd="name', "gql_all_reader", "gql_all_writer", "gql_aloof", "tester",
+    READER, EDITOR, MEMBER, UNPRIVILEGED, LOGIN, 'gql odd="name', "gql_all_reader", "gql_all_writer", "gql_aloof", "tester",
 )  # fmt: skip
 _KINDS = {"SELECT": SELECT, "INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE}
 
 
 async def test_rights_are_those_that_postgres_tells(server):
-    roles = login_role(LOGIN, READER, EDITOR, MEMBER, STRANGER)
+    roles = login_role(LOGIN, READER, EDITOR, MEMBER, UNPRIVILEGED)
     async with fresh_database(server.url, roles, LIBRARY, GRANTS, _MORE) as url, connected(url) as connection:
         pool = await ConnectionPool.open(url, 1)
         snapshot = await read(pool, ["library", "archive"])

@@ -1,6 +1,6 @@
 """Rows of the catalogs."""
 
-from tests.workers.graphql.library import STRANGER, schema_for
+from tests.workers.graphql.library import UNPRIVILEGED, schema_for
 from workers.graphql.reflect.rows import ReflectedFunction
 
 
@@ -31,4 +31,4 @@ def test_column_numbers_lead_to_names(snapshot):
 
 
 def test_a_snapshot_serves_every_role(snapshot):
-    assert schema_for(snapshot).entities != schema_for(snapshot, STRANGER).entities
+    assert schema_for(snapshot).entities != schema_for(snapshot, UNPRIVILEGED).entities

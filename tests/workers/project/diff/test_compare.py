@@ -10,7 +10,7 @@ from workers.project.script_runner import ProjectConnection
 
 
 @dataclass
-class Sides:
+class ComparedDatabases:
     """Databases of one project: `base` never changes, the others get a change each. `is_base_again`: both were changed back."""
 
     base: ProjectConnection
@@ -22,13 +22,17 @@ class Sides:
 @pytest.fixture(scope="module")
 async def reusable(new_side):
     """Sides that no test has left changed: a copy of a database costs more than a comparison."""
-    return [Sides(await new_side(), await new_side(), await new_side())]
+    return [ComparedDatabases(await new_side(), await new_side(), await new_side())]
 
 
 @pytest.fixture
 async def sides(new_side, reusable):
     """Databases that are equal."""
-    taken = reusable.pop() if reusable else Sides(await new_side(), await new_side(), await new_side())
+    taken = (
+        reusable.pop()
+        if reusable
+        else ComparedDatabases(await new_side(), await new_side(), await new_side())
+    )
     taken.is_base_again = False
     yield taken
     if taken.is_base_again:

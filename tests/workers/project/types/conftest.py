@@ -8,7 +8,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture
-async def described(door):
+async def described(project):
     """The schemas of schema.sql, as they are read for types."""
-    await door.connection.execute((HERE / "schema.sql").read_text())
-    return await read_database(door.connection, ["public", "api"])
+    await project.connection.execute((HERE / "schema.sql").read_text())
+    return await read_database(project.connection, ["public", "api"])

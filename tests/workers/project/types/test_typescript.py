@@ -142,14 +142,14 @@ async def test_labels_are_quoted_with_the_fewest_escapes(described):
     assert 'mood: "sad" | "ok" | \'very "happy"\'' in part(typescript(described), "public", "Enums")
 
 
-async def test_a_schema_without_anything_is_whole(door):
-    await door.connection.execute("create schema bare")
+async def test_a_schema_without_anything_is_whole(project):
+    await project.connection.execute("create schema bare")
 
-    text = typescript(await read_database(door.connection, ["bare"]))
+    text = typescript(await read_database(project.connection, ["bare"]))
 
     assert part(text, "bare", "Tables") == ["Tables: {", "[_ in never]: never", "}"]
 
 
-async def test_a_schema_that_is_not_there_is_refused(door):
+async def test_a_schema_that_is_not_there_is_refused(project):
     with pytest.raises(ProjectRejected, match="no schema nowhere"):
-        await read_database(door.connection, ["public", "nowhere"])
+        await read_database(project.connection, ["public", "nowhere"])

@@ -30,7 +30,7 @@ _WITH_BODY = frozenset({RequestAction.CREATE, RequestAction.UPDATE, RequestActio
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlannedRequest:
     """A plan with what each request brings to it: the values left out of its shape, and its body."""
 
     plan: RestPlan
@@ -38,7 +38,9 @@ class Asked:
     payload: Payload | None
 
 
-def ask(method: str, target: str, body: str | None = None, /, **headers: str | bool | int | None) -> Asked:
+def ask(
+    method: str, target: str, body: str | None = None, /, **headers: str | bool | int | None
+) -> PlannedRequest:
     """Plan a request; keyword arguments are headers (`content_type`), or options where an option has that name.
 
     Raises: RestError.
@@ -55,7 +57,7 @@ def ask(method: str, target: str, body: str | None = None, /, **headers: str | b
         payload = parse_rows(asked.content_type, data, asked.query.columns)
     elif asked.action is RequestAction.CALL and method == "POST":
         payload = parse_arguments(asked.content_type, data, asked.query.columns)
-    return Asked(make_plan(asked, payload, CATALOG, options), tuple(values), payload)
+    return PlannedRequest(make_plan(asked, payload, CATALOG, options), tuple(values), payload)
 
 
 def plan(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.workers.rest.plan.asking import Asked, ask
+from tests.workers.rest.plan.asking import PlannedRequest, ask
 from workers.rest.model import WritePlan
 from workers.rest.query.query import query_for
 from workers.rest.query.read import read_sql
@@ -47,6 +47,6 @@ def change(method: str, target: str, body: str | None = None, /, **headers: str)
     return render(write_sql(plan.write))[0]
 
 
-def whole(asked: Asked) -> str:
+def whole(asked: PlannedRequest) -> str:
     """Return the whole statement."""
     return query_for(asked.plan).text

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from tests.workers.rest.plan.catalogs import CATALOG
-from tests.workers.rest.query.requests import Sent
+from tests.workers.rest.query.requests import RestArguments
 from workers.database.schema_cache.catalog import CatalogRelation, ComputedRelationship
 
 _TEXTS, _NUMBERS = ("text", "character varying"), ("integer", "bigint", "numeric")
@@ -102,7 +102,7 @@ def _selects(draw: st.DrawFn, relation: CatalogRelation, depth: int, path: str, 
 
 
 @st.composite
-def requests(draw: st.DrawFn) -> Sent:
+def requests(draw: st.DrawFn) -> RestArguments:
     """Draw a read, change or deletion of some relation, with whatever may be selected and asked of it."""
     relation = draw(st.sampled_from(list(CATALOG.relations.values())))
     parameters: list[str] = []
@@ -115,7 +115,7 @@ def requests(draw: st.DrawFn) -> Sent:
     body = "{" + ",".join(f'{_json(each.name)}:"x"' for each in writable) + "}" if method == "PATCH" else None
     prefer = draw(st.sampled_from(["", "count=exact", "count=estimated", "return=representation"]))
     accept = draw(st.sampled_from(["*/*", "*/*", "text/csv", "application/vnd.pgrst.object+json"]))
-    return Sent(method, target, body, (("prefer", prefer), ("accept", accept)))
+    return RestArguments(method, target, body, (("prefer", prefer), ("accept", accept)))
 
 
 def _json(text: str) -> str:

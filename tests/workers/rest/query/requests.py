@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Sent(NamedTuple):
+class RestArguments(NamedTuple):
     """What a client sends: the arguments of `ask`."""
 
     method: str
@@ -15,8 +15,8 @@ class Sent(NamedTuple):
         return f"{self.method} {self.target}" + "".join(f" {name}:{value}" for name, value in self.headers)
 
 
-def _sent(method: str, target: str, body: str | None = None, **headers: str) -> Sent:
-    return Sent(method, target, body, tuple(headers.items()))
+def _sent(method: str, target: str, body: str | None = None, **headers: str) -> RestArguments:
+    return RestArguments(method, target, body, tuple(headers.items()))
 
 
 _SELECTS = (
@@ -113,7 +113,7 @@ _OUTPUTS = (
     _sent("GET", "/clients?name=eq.x", accept='application/vnd.pgrst.plan; for="text/csv"'), _sent("DELETE", "/clients?id=eq.1", accept="application/vnd.pgrst.plan"),
 )  # fmt: skip
 
-REQUESTS: tuple[Sent, ...] = (
+REQUESTS: tuple[RestArguments, ...] = (
     *(_sent("GET", target) for target in (*_SELECTS, *_FILTERS, *_EMBEDS, *_AGGREGATES)),
     *_CALLS,
     *_WRITES,

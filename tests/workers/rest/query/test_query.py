@@ -17,7 +17,7 @@ from tests.workers.rest.plan.asking import ask
 from tests.workers.rest.plan.test_catalogs import SCHEMA
 from tests.workers.rest.query.fragments import bind
 from tests.workers.rest.query.making import requests
-from tests.workers.rest.query.requests import REQUESTS, Sent
+from tests.workers.rest.query.requests import REQUESTS, RestArguments
 from workers.rest.errors.base import RestError
 from workers.rest.model import PAYLOAD, OutputColumn, RestStatement
 from workers.rest.query.query import query_for
@@ -27,7 +27,7 @@ from workers.sql.compose import ParameterSlot
 _PLACEHOLDER = re.compile(r"\$\d+")
 
 
-def statements(sent: Sent) -> list[RestStatement]:
+def statements(sent: RestArguments) -> list[RestStatement]:
     """Return the statement of a request, and those beside it."""
     plan = ask(sent.method, sent.target, sent.body, **dict(sent.headers)).plan
     prepared, by_rows = query_for(plan), rows_query_for(plan)
@@ -51,7 +51,7 @@ def is_understood(text: str) -> bool:
 
 
 @pytest.mark.parametrize("sent", REQUESTS, ids=str)
-def test_every_statement_is_understood_and_numbers_its_parameters(sent: Sent) -> None:
+def test_every_statement_is_understood_and_numbers_its_parameters(sent: RestArguments) -> None:
     for prepared in statements(sent):
         numbers = [int(each[1:]) for each in _PLACEHOLDER.findall(prepared.text)]
 
@@ -111,7 +111,7 @@ MADE = settings(max_examples=120, deadline=None, suppress_health_check=list(Heal
 @MADE
 @given(requests())
 async def test_postgres_prepares_statements_made_at_random(
-    connection: asyncpg.Connection, sent: Sent
+    connection: asyncpg.Connection, sent: RestArguments
 ) -> None:
     for prepared in statements(sent):
         assert await refusal(connection, prepared.text) is None, prepared.text
@@ -119,7 +119,7 @@ async def test_postgres_prepares_statements_made_at_random(
 
 @MADE
 @given(requests())
-def test_statements_made_at_random_are_understood(sent: Sent) -> None:
+def test_statements_made_at_random_are_understood(sent: RestArguments) -> None:
     for prepared in statements(sent):
         assert is_understood(prepared.text), prepared.text
 

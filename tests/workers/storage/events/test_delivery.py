@@ -1,4 +1,4 @@
-"""The whole storage pool tells its events: over a real broker with the rights of its wing, to a webhook, with its numbers."""
+"""The whole storage pool tells its events: over a real broker with the rights of its user, to a webhook, with its numbers."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from broker.nats.connection import NatsConnection
 from broker.observability.metrics import collect
 from broker.processes.lifecycle import ManagedProcess
 from broker.requests.call import Calls
-from broker.subject_rights import authorization
+from broker.subject_rights import EDGE_USER, authorization
 from broker.subjects import STORAGE
 from schemas.keys.secret import Secret
 from schemas.settings.storage import Storage
@@ -25,12 +25,12 @@ from tests.workers.storage.storage_pool import StoragePool, request_of
 from workers.resources import open_resources
 from workers.storage.pool import serve_pool
 
-PASSWORDS = {"door": "d", "pool": "p", "platform": "x"}
+PASSWORDS = {EDGE_USER: "d", "pool": "p", "platform": "x"}
 
 
 @pytest.fixture
 async def guarded() -> AsyncIterator[NatsServer]:
-    """A broker that lets each wing do what it may, and no more."""
+    """A broker with the rights of the platform."""
     async with running_server(authorization(PASSWORDS)) as one:
         yield one
 

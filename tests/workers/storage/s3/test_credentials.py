@@ -1,4 +1,4 @@
-"""Stored keys, public keys, the public address: whom a signature stands for, without a door."""
+"""Stored keys, public keys, the public address: the caller of a signature, without a gateway."""
 
 import hashlib
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Multipart uploads of a test, without a door and without signatures: operations are called as a verified request would."""
+"""Multipart uploads of a test, without a gateway and without signatures: operations are called as a verified request would."""
 
 from dataclasses import dataclass, field
 from uuid import uuid4

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from workers.auth.federation.saml import xml
 from workers.auth.federation.saml.xml_times import BadTime, read_duration, read_time
+from workers.untrusted_xml import BadXml
 
 _LEAST_RSA_BITS = 2048
 _MOST_CERTIFICATES = 10
@@ -44,7 +45,7 @@ def read_metadata(data: bytes) -> IdentityProvider:
     """Parse the metadata of one identity provider. Raises: BadMetadata."""
     try:
         entity = _entity(xml.parse(data))
-    except xml.BadXml as error:
+    except BadXml as error:
         raise BadMetadata(f"SAML Metadata XML cannot be read: {error}") from None
     entity_id = xml.attribute(entity, "entityID").strip()
     if not 0 < len(entity_id) <= _MOST_ENTITY_ID:

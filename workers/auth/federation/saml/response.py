@@ -25,6 +25,7 @@ from workers.auth.federation.saml.metadata import IdentityProvider
 from workers.auth.federation.saml.service_provider import ServiceProvider
 from workers.auth.federation.saml.signature import NotSigned, signature_of, verify_element
 from workers.auth.federation.saml.xml_times import BadTime, read_time
+from workers.untrusted_xml import BadXml
 
 _SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 _IDS = frozenset({"id", "assertionid"})
@@ -56,7 +57,7 @@ def parse_response(text: str) -> SamlResponse:
         raise BadResponse("it is no base64") from None
     try:
         root = xml.parse(data, _MOST_BYTES)
-    except xml.BadXml as error:
+    except BadXml as error:
         raise BadResponse(str(error)) from None
     if root.tag != xml.qualified_name(xml.PROTOCOL, "Response") or xml.attribute(root, "Version") != "2.0":
         raise BadResponse("it is no response of SAML 2.0")

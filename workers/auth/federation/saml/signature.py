@@ -17,6 +17,7 @@ from signxml.exceptions import SignXMLException
 from signxml.verifier import SignatureConfiguration, VerifyResult, XMLVerifier
 
 from workers.auth.federation.saml import xml
+from workers.untrusted_xml import untrusted_parser
 
 _METHODS = frozenset(
     {
@@ -77,7 +78,7 @@ def _verified(data: bytes, certificate: x509.Certificate, now: datetime) -> xml.
     )
     try:
         result = XMLVerifier().verify(
-            data, x509_cert=certificate, parser=xml.parser(), id_attribute="ID", expect_config=expected
+            data, x509_cert=certificate, parser=untrusted_parser(), id_attribute="ID", expect_config=expected
         )
     # The library also raises errors of decoders on malformed input: bad base64, missing values.
     except (SignXMLException, InvalidSignature, UnsupportedAlgorithm, LxmlError, ValueError, TypeError):

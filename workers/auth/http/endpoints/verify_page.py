@@ -7,19 +7,10 @@ not, and reads nothing. Source: docs/reference/auth.md, sections 5.7 and 28.
 from html import escape
 
 from schemas.http import Response
+from workers.auth.http.error_page import PAGE_HEADERS
 from workers.auth.model.request import AuthRequest
 
 _FIELDS = ("token", "type", "redirect_to")
-_HEADERS = [
-    ("content-type", "text/html; charset=utf-8"),
-    ("cache-control", "no-store"),
-    # No form-action: browsers apply it to the redirect that follows as well.
-    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"),
-    ("x-frame-options", "DENY"),
-    ("x-content-type-options", "nosniff"),
-    ("x-robots-tag", "noindex"),
-    ("referrer-policy", "no-referrer"),
-]  # fmt: skip
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -55,4 +46,4 @@ def page(request: AuthRequest) -> Response:
         f'<input type="hidden" name="{name}" value="{escape(value)}">' for name, value in values.items()
     )
     body = _PAGE.format(fields=fields).encode("utf-8", "replace")
-    return Response(200, list(_HEADERS), body)
+    return Response(200, list(PAGE_HEADERS), body)

@@ -1,4 +1,7 @@
-"""Changes of who may do what: row security, policies, grants, publications. Pure."""
+"""Changes of access as SQL: row security, policies, grants, publications. Pure.
+
+The functions of `text_checks.py` quote names (`name`, `names`, `qualified`) and reject texts that would end their place in a statement.
+"""
 
 from typing import Literal
 
@@ -19,7 +22,7 @@ def _roles(roles: list[str]) -> str:
 
 
 class SetRowSecurity(TableChange, frozen=True, tag="set_row_security"):
-    """Switch row security on or off; `forced`: also for the table's owner. What is null stays."""
+    """Switch row security on or off; `forced`: also for the table's owner. What is null is not changed."""
 
     enabled: bool | None = None
     forced: bool | None = None
@@ -67,7 +70,7 @@ class CreatePolicy(TableChange, frozen=True, tag="create_policy"):
 
 
 class AlterPolicy(TableChange, frozen=True, tag="alter_policy"):
-    """Change a policy; what is null stays. Its command and whether it is permissive cannot change: drop it and create another."""
+    """Change a policy; what is null is not changed. Its command and whether it is permissive cannot change: drop it and create another."""
 
     name: str
     to: str | None = None
@@ -126,10 +129,11 @@ class ChangeGrants(SchemaChange, frozen=True, tag="change_grants"):
             raise invalid_arguments("`columns` belong to a table")
         columns = f" ({names(self.columns)})" if self.columns else ""
         privileges = ", ".join(privilege + columns for privilege in self.privileges)
-        verb, word = ("revoke", "from") if self.revoke else ("grant", "to")
-        return [f"{verb} {privileges} on {self._object()} {word} {_roles(self.roles)}"]
+        verb, preposition = ("revoke", "from") if self.revoke else ("grant", "to")
+        return [f"{verb} {privileges} on {self._object()} {preposition} {_roles(self.roles)}"]
 
     def _object(self) -> str:
+        """Return what the privileges are on; a `routine` is a function or a procedure."""
         if self.on == "schema":
             return f"schema {name(self.schema)}"
         target = qualified(self.schema, self.name)

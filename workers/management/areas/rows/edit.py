@@ -47,6 +47,11 @@ def returned_columns(table: DescribedTable) -> Sql:
 
 def select_row(table: DescribedTable, key: Key, *, locks: bool = False) -> Statement:
     """Return the statement that reads a row by key, and locks it."""
+    return _select(table, key_condition(table, key), _lock(table) if locks else EMPTY)
+
+
+def _select(table: DescribedTable, condition: Sql, *ends: Sql) -> Statement:
+    """Return a query for the rows of a condition; `ends` follow it."""
     return statement_of(
         concat(
             raw("select "),
@@ -54,8 +59,8 @@ def select_row(table: DescribedTable, key: Key, *, locks: bool = False) -> State
             raw(" from "),
             table.sql,
             raw(" as r where "),
-            key_condition(table, key),
-            _lock(table) if locks else EMPTY,
+            condition,
+            *ends,
         )
     )
 
@@ -152,19 +157,7 @@ def delete_where(table: DescribedTable, condition: Sql) -> Statement:
 
 def lock_where(table: DescribedTable, condition: Sql, limit: Sql) -> Statement:
     """Return the statement that reads rows by a condition, and locks them."""
-    return statement_of(
-        concat(
-            raw("select "),
-            returned_columns(table),
-            raw(" from "),
-            table.sql,
-            raw(" as r where "),
-            condition,
-            raw(" limit "),
-            limit,
-            _lock(table),
-        )
-    )
+    return _select(table, condition, raw(" limit "), limit, _lock(table))
 
 
 def row_values(table: DescribedTable, row: Row) -> tuple[dict[str, str | None], str | None]:

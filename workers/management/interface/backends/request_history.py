@@ -7,16 +7,16 @@ bucket of the histogram in which they fall, as Prometheus' `histogram_quantile` 
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workers.management.interface.backends.metrics_text import MetricSamples
 
 REQUESTS, DURATIONS = "headwater_requests_total", "headwater_request_duration_seconds_bucket"
-_MOST_SAMPLES = 75
 LEAST_S = 50.0
-"""Least seconds between two samples: so many samples are an hour, whoever takes them."""
+"""Least seconds between two samples, so that `_MOST_SAMPLES` of them last an hour, however many callers take samples."""
+_MOST_SAMPLES = 75
 
 
 class PoolCounters(NamedTuple):
@@ -38,7 +38,7 @@ class PoolFigures(NamedTuple):
 
 
 class IntervalFigures(NamedTuple):
-    """What was answered between two samples: `ended` by the clock of the samples, `seconds` between them."""
+    """What was answered between two samples. `ended`: time of the later one, by the clock of the samples; `seconds` between them."""
 
     ended: float
     seconds: float
@@ -61,9 +61,9 @@ class RequestHistory:
             self._samples.append((at, sample))
 
     def since(self, now: float, sample: Sample, span_s: float) -> tuple[dict[str, PoolFigures], float | None]:
-        """Return the figures by pool between an older sample and this one, and the seconds between them.
+        """Return the figures by pool between the oldest sample of the span and this one, and the seconds between them.
 
-        It is the oldest sample of the span. Without one the figures count since the processes started, and the seconds are None.
+        Without an older sample the figures count since the processes started, and the seconds are None.
         """
         for at, before in self._samples:
             if 0 < now - at <= span_s:
@@ -83,7 +83,7 @@ class RequestHistory:
         present = dict(first)
         for at, after in [*samples[1:], (now, sample)]:
             latest = present | dict(after)
-            intervals.append(IntervalFigures(at, at - began, _sum(present, latest, pool)))
+            intervals.append(IntervalFigures(at, at - began, _total(present, latest, pool)))
             began, present = at, latest
         return intervals
 
@@ -109,31 +109,29 @@ def sample_of(metrics: MetricSamples) -> dict[tuple[str, str], PoolCounters]:
     return sample
 
 
-def _sum(before: Sample, after: Sample, pool: str) -> PoolFigures:
-    """Return the figures of one pool, or of all of them together."""
-    answered, errors, buckets = 0.0, 0.0, dict[float, float]()
-    for key, counters in after.items():
-        if pool and key[1] != pool:
-            continue
-        difference = _difference(before.get(key), counters)
-        answered, errors = answered + difference.answered, errors + difference.errors
-        for bound, count in zip(difference.bounds, difference.buckets, strict=True):
-            buckets[bound] = buckets.get(bound, 0.0) + count
-    return PoolFigures(round(answered), round(errors), quantile(buckets, 0.5), quantile(buckets, 0.99))
+def _total(before: Sample, after: Sample, pool: str) -> PoolFigures:
+    """Return the figures of one pool, or with an empty name of all pools together."""
+    counters = [(key, value) for key, value in after.items() if not pool or key[1] == pool]
+    return _figures_of([_difference(before.get(key), value) for key, value in counters])
 
 
 def _figures(before: Sample, after: Sample) -> dict[str, PoolFigures]:
-    totals: dict[str, tuple[float, float, dict[float, float]]] = {}
-    for key, counters in after.items():
-        difference = _difference(before.get(key), counters)
-        answered, errors, buckets = totals.get(key[1], (0.0, 0.0, {}))
+    """Return the figures of each pool, of all its processes together."""
+    differences: dict[str, list[PoolCounters]] = {}
+    for (process, pool), counters in after.items():
+        differences.setdefault(pool, []).append(_difference(before.get((process, pool)), counters))
+    return {pool: _figures_of(of_pool) for pool, of_pool in sorted(differences.items())}
+
+
+def _figures_of(differences: Sequence[PoolCounters]) -> PoolFigures:
+    """Return the figures of several processes together."""
+    buckets: dict[float, float] = {}
+    for difference in differences:
         for bound, count in zip(difference.bounds, difference.buckets, strict=True):
             buckets[bound] = buckets.get(bound, 0.0) + count
-        totals[key[1]] = answered + difference.answered, errors + difference.errors, buckets
-    return {
-        pool: PoolFigures(round(answered), round(errors), quantile(buckets, 0.5), quantile(buckets, 0.99))
-        for pool, (answered, errors, buckets) in sorted(totals.items())
-    }
+    answered = sum(difference.answered for difference in differences)
+    errors = sum(difference.errors for difference in differences)
+    return PoolFigures(round(answered), round(errors), quantile(buckets, 0.5), quantile(buckets, 0.99))
 
 
 def _difference(before: PoolCounters | None, after: PoolCounters) -> PoolCounters:
@@ -144,7 +142,10 @@ def _difference(before: PoolCounters | None, after: PoolCounters) -> PoolCounter
 
 
 def quantile(buckets: Mapping[float, float], share: float) -> float | None:
-    """Return a percentile in milliseconds of a cumulative histogram in seconds; of the infinite bucket its lower bound."""
+    """Return a percentile in milliseconds of a cumulative histogram, by bound in seconds. `share`: 0.99 is the 99th.
+
+    A percentile in the infinite bucket is given as that bucket's lower bound.
+    """
     ordered = sorted(buckets.items())
     total = ordered[-1][1] if ordered else 0.0
     if total <= 0:

@@ -1,4 +1,4 @@
-"""Forms of the S3 endpoint at the door: which requests are one, and what of one the pool is told."""
+"""Forms of requests to the S3 endpoint at the gateway: which requests belong to it, and what the pool receives of them."""
 
 import asyncio
 from typing import cast

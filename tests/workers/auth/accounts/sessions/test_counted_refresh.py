@@ -14,7 +14,7 @@ from jwt.algorithms import ECAlgorithm
 from schemas.keys.secret import Secret
 from schemas.settings.auth import DatabaseEncryption
 from schemas.settings.types import Duration
-from tests.workers.auth.auth_pool import AuthPool, Signed, address
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, address
 from workers.auth.accounts.sessions import counted_refresh
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key, read_token
 from workers.auth.accounts.sessions.session_keys import marker
@@ -37,14 +37,14 @@ async def exchanged(auth_pool: AuthPool, token: str) -> bool:
     return found is not None
 
 
-async def row_of(auth_pool: AuthPool, signed: Signed) -> Any:
+async def row_of(auth_pool: AuthPool, signed: SignedInUser) -> Any:
     row = await auth_pool.admin.fetchrow(
         "select * from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
     return SimpleNamespace(**dict(row or {}))
 
 
-async def entries_of(auth_pool: AuthPool, signed: Signed) -> list[dict[str, Any]]:
+async def entries_of(auth_pool: AuthPool, signed: SignedInUser) -> list[dict[str, Any]]:
     rows = await auth_pool.admin.fetch(
         "select payload, ip_address from auth.audit_log_entries "
         "where payload ->> 'actor_id' = $1 and payload ->> 'action' = 'token_refreshed' order by created_at",
@@ -53,7 +53,7 @@ async def entries_of(auth_pool: AuthPool, signed: Signed) -> list[dict[str, Any]
     return [{**json.loads(row["payload"]), "address": row["ip_address"]} for row in rows]
 
 
-async def give_key(auth_pool: AuthPool, signed: Signed) -> str:
+async def give_key(auth_pool: AuthPool, signed: SignedInUser) -> str:
     """Store a random key in the session's row; return a token that it signs."""
     id, key = uuid.UUID(signed.session_id), new_key()
     await auth_pool.admin.execute(

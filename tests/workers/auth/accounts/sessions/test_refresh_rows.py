@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.workers.auth.auth_pool import AuthPool, Signed, claims_of
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, claims_of
 from tests.workers.auth.second_factors import enroll_app
 from workers.auth.accounts.sessions.refresh import new_key, read_key, read_token
 from workers.auth.accounts.sessions.refresh_rows import hash_row_token, is_token, make_token
@@ -32,7 +32,7 @@ def some_token() -> str:
     return "".join(secrets.choice("abcdefghijklmnopqrstuvwxyz234567") for _ in range(12))
 
 
-async def imported(auth_pool: AuthPool, *tokens: str, revoked: tuple[str, ...] = ()) -> Signed:
+async def imported(auth_pool: AuthPool, *tokens: str, revoked: tuple[str, ...] = ()) -> SignedInUser:
     """Return somebody whose session came from elsewhere, with its tokens in clear text, each the child of the last."""
     signed = await auth_pool.sign_up()
     session = uuid.UUID(signed.session_id)
@@ -50,7 +50,7 @@ async def imported(auth_pool: AuthPool, *tokens: str, revoked: tuple[str, ...] =
     return signed
 
 
-async def kept(auth_pool: AuthPool, signed: Signed) -> list[tuple[str, str | None, bool]]:
+async def kept(auth_pool: AuthPool, signed: SignedInUser) -> list[tuple[str, str | None, bool]]:
     """Return the rows of a session, the oldest first."""
     found = await auth_pool.admin.fetch(
         "select token, parent, revoked from auth.refresh_tokens where session_id = $1 order by id",

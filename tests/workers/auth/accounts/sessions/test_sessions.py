@@ -10,7 +10,7 @@ import pytest
 
 from schemas.http import Response
 from schemas.settings.types import Duration
-from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, Signed, claims_of
+from tests.workers.auth.auth_pool import ADMIN, PASSWORD, AuthPool, SignedInUser, claims_of
 from workers.auth.accounts.sessions.refresh import issue_token, new_key, read_key, read_token
 from workers.auth.accounts.sessions.session_keys import open_session_key
 from workers.auth.model.vault import SealPurpose
@@ -33,20 +33,20 @@ def either(plain: AuthPool, request: pytest.FixtureRequest) -> AuthPool:
     return plain.having(refresh_token_algorithm_version=request.param)
 
 
-def counter(signed: Signed) -> int:
+def counter(signed: SignedInUser) -> int:
     found = read_token(signed.refresh_token)
     assert found is not None
     return found.counter
 
 
-async def key_of(auth_pool: AuthPool, signed: Signed) -> bytes:
+async def key_of(auth_pool: AuthPool, signed: SignedInUser) -> bytes:
     kept = await auth_pool.value(
         "select refresh_token_hmac_key from auth.sessions where id = $1", uuid.UUID(signed.session_id)
     )
     return read_key(open_session_key(auth_pool.context.vault, kept, uuid.UUID(signed.session_id)))
 
 
-async def tagged(auth_pool: AuthPool, email: str, tag: str) -> Signed:
+async def tagged(auth_pool: AuthPool, email: str, tag: str) -> SignedInUser:
     """Sign in, and say what kind of device it is."""
     body = {"email": email, "password": PASSWORD}
     response = await auth_pool.send("POST", "/token?grant_type=password", body, x_supabase_session_tag=tag)
@@ -62,7 +62,7 @@ def headers_of(response: Response) -> dict[str, str]:
     }
 
 
-async def make_factor(auth_pool: AuthPool, signed: Signed) -> None:
+async def make_factor(auth_pool: AuthPool, signed: SignedInUser) -> None:
     await auth_pool.admin.execute(
         "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) "
         "values (gen_random_uuid(), $1, 'totp', 'verified', now(), now())",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.auth.auth_pool import PASSWORD, AuthPool, Signed, address, claims_of, number
+from tests.workers.auth.auth_pool import PASSWORD, AuthPool, SignedInUser, address, claims_of, number
 from tests.workers.auth.office import AT_ANY_TIME, CONFIRMED, Office, open_office, with_office
 from tests.workers.auth.oidc_provider import OidcProvider, Person, running
 from tests.workers.auth.social_browser import (
@@ -50,7 +50,7 @@ def strict(auth_pool: AuthPool, realm: OidcProvider, office: Office) -> AuthPool
     return with_office(open_for(auth_pool, realm, **CONFIRMED, **AT_ANY_TIME), office)
 
 
-async def anonymous(auth_pool: AuthPool) -> Signed:
+async def anonymous(auth_pool: AuthPool) -> SignedInUser:
     return auth_pool.signed(await auth_pool.ok("POST", "/signup", {}))
 
 
@@ -64,17 +64,17 @@ async def add_identity(auth_pool: AuthPool, user_id: str, provider: str, **data:
     return found
 
 
-async def identity_of(auth_pool: AuthPool, who: Signed, provider: str) -> str:
+async def identity_of(auth_pool: AuthPool, who: SignedInUser, provider: str) -> str:
     found = [each for each in (await user_of(auth_pool, who))["identities"] if each["provider"] == provider]
     return str(found[0]["identity_id"])
 
 
-async def unlinks(auth_pool: AuthPool, who: Signed, id: str) -> dict[str, Any]:
+async def unlinks(auth_pool: AuthPool, who: SignedInUser, id: str) -> dict[str, Any]:
     assert await auth_pool.ok("DELETE", f"/user/identities/{id}", caller=who.caller) == {}
     return await user_of(auth_pool, who)
 
 
-async def refused(auth_pool: AuthPool, who: Signed, id: str) -> tuple[int, str, str]:
+async def refused(auth_pool: AuthPool, who: SignedInUser, id: str) -> tuple[int, str, str]:
     return await auth_pool.refused("DELETE", f"/user/identities/{id}", caller=who.caller)
 
 

@@ -35,17 +35,17 @@ async def refusal(auth_pool: AuthPool, to: str, kind: EmailKind = EmailKind.PASS
     return refused.value
 
 
-async def test_a_letter_is_written_and_sent(mailed: AuthPool, office: Office):
+async def test_a_email_is_written_and_sent(mailed: AuthPool, office: Office):
     to = address()
     facts = TemplateValues(email=to, old_email="old@example.org", site_url="https://site.example")
 
     await mailed.context.outbox.mail(EmailKind.EMAIL_CHANGED, to, facts)
 
-    (letter,) = office.to(to)
-    assert letter.subject == "Your email address was changed"
-    assert to in letter.text + letter.html
-    assert letter.html
-    assert dict(letter.headers)["Auto-Submitted"] == "auto-generated"
+    (message,) = office.to(to)
+    assert message.subject == "Your email address was changed"
+    assert to in message.text + message.html
+    assert message.html
+    assert dict(message.headers)["Auto-Submitted"] == "auto-generated"
 
 
 async def test_the_sender_is_that_of_the_settings(auth_pool: AuthPool, office: Office):
@@ -60,9 +60,9 @@ async def test_the_sender_is_that_of_the_settings(auth_pool: AuthPool, office: O
 
     await named.context.outbox.mail(EmailKind.PASSWORD_CHANGED, to, TemplateValues(email=to))
 
-    (letter,) = office.to(to)
-    assert (letter.source[0].name, letter.source[0].address) == ("Corp", "hello@corp.example")
-    assert dict(letter.headers)["X-Kind"] == "password_changed_notification"
+    (message,) = office.to(to)
+    assert (message.source[0].name, message.source[0].address) == ("Corp", "hello@corp.example")
+    assert dict(message.headers)["X-Kind"] == "password_changed_notification"
 
 
 async def test_a_template_of_the_project_is_used(mailed: AuthPool, office: Office):
@@ -71,9 +71,9 @@ async def test_a_template_of_the_project_is_used(mailed: AuthPool, office: Offic
 
     await custom.ok("POST", "/signup", {"email": email, "password": PASSWORD, "data": {"name": "<b>Ann</b>"}})
 
-    (letter,) = office.to(email)
-    assert letter.subject == "Hi <b>Ann</b>"
-    assert "&lt;b&gt;Ann&lt;/b&gt;" in letter.html
+    (message,) = office.to(email)
+    assert message.subject == "Hi <b>Ann</b>"
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in message.html
 
 
 async def test_the_path_of_links_may_be_the_project_s(mailed: AuthPool, office: Office):
@@ -119,7 +119,7 @@ async def test_a_server_that_is_away_is_told_in_few_words(
 
 
 @pytest.mark.parametrize("to", ["nobody", "a@b@c", "a\r\nbcc: x@y.example@z.example"])
-async def test_what_is_no_address_gets_no_letter(mailed: AuthPool, office: Office, to: str):
+async def test_what_is_no_address_gets_no_email(mailed: AuthPool, office: Office, to: str):
     error = await refusal(mailed, to)
 
     assert (error.status, error.code.value) == (400, "email_address_invalid")
@@ -191,7 +191,7 @@ async def test_a_notice_and_a_second_factor_s_message_count_too(counted: AuthPoo
     assert refused.value.code.value == "over_sms_send_rate_limit"
 
 
-async def test_a_mail_of_two_letters_counts_as_two_or_is_not_sent(counted: AuthPool, office: Office):
+async def test_a_mail_of_two_emails_counts_as_two_or_is_not_sent(counted: AuthPool, office: Office):
     outbox, pair = (
         counted.context.outbox,
         (EmailDraft(address(), TemplateValues()), EmailDraft(address(), TemplateValues())),

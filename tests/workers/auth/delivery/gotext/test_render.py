@@ -1,4 +1,4 @@
-"""The template language as letters use it: forms, functions, scopes, bounds."""
+"""The template language as emails use it: forms, functions, scopes, bounds."""
 
 import pytest
 from hypothesis import example, given
@@ -165,7 +165,7 @@ def test_value_stays_a_value_in_html(template: str, value: str, expected: str) -
         "{{ range 1000000000 }}{{ end }}",
     ],
 )
-def test_letter_without_bounds_is_given_up(template: str) -> None:
+def test_email_without_bounds_is_given_up(template: str) -> None:
     with pytest.raises(ResultTooLong):
         render(parse(template), {"L": list(range(100))}, is_html=False)
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.workers.auth.auth_pool import AuthPool, Signed, address, number
+from tests.workers.auth.auth_pool import AuthPool, SignedInUser, address, number
 from tests.workers.auth.delivery.hooks.conftest import Hooked
 from tests.workers.auth.delivery.hooks.service import HookService
 from tests.workers.auth.second_factors import OPEN_FACTORS, WRONG_TOTP, App, next_step, with_app
@@ -23,7 +23,7 @@ from workers.auth.model.rows import AuthUser
 CLIENT = "192.0.2.9"
 
 
-async def user_of(auth_pool: AuthPool, signed: Signed) -> AuthUser:
+async def user_of(auth_pool: AuthPool, signed: SignedInUser) -> AuthUser:
     async with auth_pool.context.transaction() as transaction:
         found = await users.find_by_id(transaction, UUID(signed.id))
     assert found is not None
@@ -39,7 +39,7 @@ async def is_link(auth_pool: AuthPool, kind: CodeKind, link: str) -> bool:
         return await one_time.find_by_link(auth_pool.context, transaction, link, (kind,)) is not None
 
 
-async def recovery(auth_pool: AuthPool, signed: Signed) -> OutgoingEmail:
+async def recovery(auth_pool: AuthPool, signed: SignedInUser) -> OutgoingEmail:
     user = await user_of(auth_pool, signed)
     async with auth_pool.context.transaction() as transaction:
         return await code_messages.prepare_mail(
@@ -148,7 +148,7 @@ async def test_test_numbers_are_not_told(hooked: Hooked, service: HookService):
 # --- Second factors ----------------------------------------------------------------------------------------------
 
 
-async def with_factor(hooked: Hooked, said: dict[str, Any]) -> tuple[AuthPool, Signed, App]:
+async def with_factor(hooked: Hooked, said: dict[str, Any]) -> tuple[AuthPool, SignedInUser, App]:
     """Set an app up before anybody is asked, then ask the service, which says something."""
     signed, app = await with_app(hooked.auth_pool.having(**OPEN_FACTORS))
     next_step(hooked.auth_pool)

@@ -9,7 +9,7 @@ from aiohttp import web
 
 
 @dataclass
-class Asked:
+class ProviderRequest:
     """One request."""
 
     method: str
@@ -23,7 +23,7 @@ class Provider:
     """The requests so far, and the answer to the next ones."""
 
     url: str = ""
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ProviderRequest] = field(default_factory=list)
     status: int = 200
     body: object = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class Provider:
         assert request.content_type == "application/x-www-form-urlencoded"
         form = {key: str(value) for key, value in (await request.post()).items()}
         self.asked.append(
-            Asked(request.method, request.raw_path, request.headers.get("authorization", ""), form)
+            ProviderRequest(request.method, request.raw_path, request.headers.get("authorization", ""), form)
         )
         if isinstance(self.body, str):
             return web.Response(status=self.status, text=self.body, headers={"location": "/elsewhere"})

@@ -6,7 +6,7 @@ from workers.auth.delivery.sms.sender import SmsChannel, SmsMessage
 from workers.auth.delivery.smtp import Mailer, SmtpEndpoint
 
 
-async def test_text_message_becomes_a_letter_to_the_number() -> None:
+async def test_text_message_becomes_an_email_to_the_number() -> None:
     async with mail_server() as server:
         mailer = Mailer(SmtpEndpoint("127.0.0.1", server.port))
         sent = await InboxSender(mailer).send(
@@ -14,8 +14,8 @@ async def test_text_message_becomes_a_letter_to_the_number() -> None:
         )
         await mailer.close()
 
-        [letter] = server.messages
+        [email] = server.messages
         assert sent.startswith("whatsapp-")
-        assert letter["To"] == "4915112345678@sms.localhost"
-        assert letter["Subject"] == "WHATSAPP to +4915112345678"
-        assert letter.get_content().strip() == "Code ü 1?"
+        assert email["To"] == "4915112345678@sms.localhost"
+        assert email["Subject"] == "WHATSAPP to +4915112345678"
+        assert email.get_content().strip() == "Code ü 1?"

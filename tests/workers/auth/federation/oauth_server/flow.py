@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from schemas.caller import Caller
 from schemas.http import Response
 from schemas.keys.tokens import Verifier, read_keys
-from tests.workers.auth.auth_pool import ADMIN, ANYBODY, AuthPool, Signed, told
+from tests.workers.auth.auth_pool import ADMIN, ANYBODY, AuthPool, SignedInUser, told
 
 REDIRECT = "https://client.example/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -64,16 +64,16 @@ class Flow:
         assert location.startswith(self.auth_pool.context.settings.site_url), location
         return query_of(location)["authorization_id"]
 
-    async def details(self, id: str, signed: Signed) -> Any:
+    async def details(self, id: str, signed: SignedInUser) -> Any:
         return await self.auth_pool.ok("GET", f"/oauth/authorizations/{id}", None, signed.caller)
 
-    async def decide(self, id: str, signed: Signed, action: str = "approve") -> dict[str, str]:
+    async def decide(self, id: str, signed: SignedInUser, action: str = "approve") -> dict[str, str]:
         """Return the query that the client gets."""
         path = f"/oauth/authorizations/{id}/consent"
         body = await self.auth_pool.ok("POST", path, {"action": action}, signed.caller)
         return query_of(body["redirect_url"])
 
-    async def code(self, client: Client, signed: Signed, **changes: str | None) -> str:
+    async def code(self, client: Client, signed: SignedInUser, **changes: str | None) -> str:
         """Return a code that the user has said yes to."""
         id = await self.question(client, **changes)
         shown = await self.details(id, signed)
@@ -113,7 +113,7 @@ class Flow:
     async def refresh(self, client: Client, token: str, **changes: str) -> tuple[int, Any]:
         return await self.post({"grant_type": "refresh_token", "refresh_token": token, **changes}, client)
 
-    async def tokens(self, client: Client, signed: Signed, **changes: str | None) -> Any:
+    async def tokens(self, client: Client, signed: SignedInUser, **changes: str | None) -> Any:
         """Go the whole way, and give what the client gets."""
         status, body = await self.exchange(client, await self.code(client, signed, **changes))
         assert status == 200, body

@@ -16,7 +16,7 @@ from joserfc import jwt
 from joserfc.jwk import KeySet
 
 from schemas.http import Headers, Request
-from tests.workers.auth.auth_pool import ANYBODY, PASSWORD, Signed, address
+from tests.workers.auth.auth_pool import ANYBODY, PASSWORD, SignedInUser, address
 from tests.workers.auth.federation.oauth_server.flow import REDIRECT, Flow, query_of
 from tests.workers.rest.bodies import Inline
 from workers.auth.worker import AuthWorker
@@ -50,10 +50,10 @@ async def reachable(flow: Flow) -> AsyncIterator[Flow]:
         yield there
 
 
-async def sign_up(flow: Flow) -> Signed:
+async def sign_up(flow: Flow) -> SignedInUser:
     """Make an account in a pool auth whose tokens have a key of their own."""
     body = await flow.auth_pool.ok("POST", "/signup", {"email": address(), "password": PASSWORD})
-    return Signed(body, flow.caller(body["access_token"]))
+    return SignedInUser(body, flow.caller(body["access_token"]))
 
 
 async def claims_by(flow: Flow, id_token: str, client_id: str) -> dict[str, Any]:

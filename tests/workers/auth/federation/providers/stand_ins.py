@@ -28,7 +28,7 @@ EC = ECKey.generate_key("P-256", {"kid": "ec-1", "use": "sig", "alg": "ES256"}, 
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReceivedRequest:
     """A request as it arrived."""
 
     method: str
@@ -43,8 +43,8 @@ class Network:
     """All services of a test, by method and address."""
 
     answers: dict[tuple[str, str], Any] = field(default_factory=dict)
-    """What is answered: a JSON value, a `web.Response`, or a function of `Seen` that gives one of them."""
-    seen: list[Seen] = field(default_factory=list)
+    """What is answered: a JSON value, a `web.Response`, or a function of `ReceivedRequest` that gives one of them."""
+    seen: list[ReceivedRequest] = field(default_factory=list)
     base: str = ""
     _runner: web.AppRunner | None = None
 
@@ -61,7 +61,7 @@ class Network:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def asked(self, url: str) -> list[Seen]:
+    def asked(self, url: str) -> list[ReceivedRequest]:
         """Return the requests to an address."""
         return [each for each in self.seen if each.url == url]
 
@@ -84,7 +84,7 @@ class Network:
         url = f"{request.match_info['scheme']}://{request.match_info['rest']}"
         form = dict(parse_qsl(await request.text(), keep_blank_values=True))
         headers = {name.lower(): value for name, value in request.headers.items()}
-        told = Seen(request.method, url, dict(request.query), headers, form)
+        told = ReceivedRequest(request.method, url, dict(request.query), headers, form)
         self.seen.append(told)
         answer = self.answers.get((request.method, url))
         if answer is None:
@@ -122,7 +122,7 @@ class TokenEndpoint:
     secret: str = SECRET
     callback: str = CALLBACK
 
-    def __call__(self, told: Seen) -> web.Response:
+    def __call__(self, told: ReceivedRequest) -> web.Response:
         form = dict(told.form)
         if self.login == "basic":
             pair = f"{quote_plus(self.client)}:{quote_plus(self.secret)}".encode()

@@ -3,7 +3,7 @@
 from aiohttp import web
 
 from tests.workers.auth.federation.providers.conftest import Abroad
-from tests.workers.auth.federation.providers.stand_ins import Seen
+from tests.workers.auth.federation.providers.stand_ins import ReceivedRequest
 from workers.auth.federation.providers.google import ISSUER
 from workers.auth.federation.social.protocol import ProviderTokenResponse
 
@@ -17,7 +17,7 @@ OLD = {
 
 
 async def test_without_an_id_token_the_user_document_is_read(abroad: Abroad):
-    def answer(seen: Seen) -> object:
+    def answer(seen: ReceivedRequest) -> object:
         return OLD if seen.headers["authorization"] == "Bearer access-1" else web.Response(status=401)
 
     abroad.network.answers["GET", "https://www.googleapis.com/userinfo/v2/me"] = answer

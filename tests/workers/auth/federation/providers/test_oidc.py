@@ -26,7 +26,7 @@ from workers.auth.federation.social.protocol import ProviderError
 ISSUER = "https://id.example.com"
 SIGNER = IdTokenSigner(ISSUER)
 CLAIMS = {"iss": ISSUER, "sub": "ada"}
-STRANGER = RSAKey.generate_key(2048, {"kid": "rsa-1"}, private=True)
+FOREIGN_KEY = RSAKey.generate_key(2048, {"kid": "rsa-1"}, private=True)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ async def test_forged_tokens_are_rejected(client: ProviderClient):
     forged = {
         "RS256 for an EC key": by_hand({"alg": "RS256", "kid": "ec-1"}, whole(), b"x" * 64),
         "PS256 for an EC key": by_hand({"alg": "PS256", "kid": "ec-1"}, whole(), b"x" * 64),
-        "a foreign key of the same name": signed(CLAIMS, STRANGER),
+        "a foreign key of the same name": signed(CLAIMS, FOREIGN_KEY),
         "an unknown critical header": by_hand(critical, whole(), b"x" * 256),
         "a changed claim": f"{header}.{changed}.{signature}",
         **{
@@ -160,15 +160,15 @@ async def test_a_published_shared_secret_is_not_used(client: ProviderClient, abr
 
 @pytest.mark.parametrize("place", ["jwk", "jku", "x5u", "x5c"])
 async def test_a_token_brings_no_keys_of_its_own(client: ProviderClient, abroad: Abroad, place: str):
-    keys = {"keys": [STRANGER.as_dict(private=False)]}
+    keys = {"keys": [FOREIGN_KEY.as_dict(private=False)]}
     abroad.network.answers["GET", "https://evil.example.com/keys"] = keys
     brought = {
-        "jwk": STRANGER.as_dict(private=False),
+        "jwk": FOREIGN_KEY.as_dict(private=False),
         "jku": "https://evil.example.com/keys",
         "x5u": "https://evil.example.com/keys",
-        "x5c": [base64.b64encode(STRANGER.as_der(private=False)).decode()],
+        "x5c": [base64.b64encode(FOREIGN_KEY.as_der(private=False)).decode()],
     }
-    token = signed(CLAIMS, STRANGER, **{place: brought[place]})
+    token = signed(CLAIMS, FOREIGN_KEY, **{place: brought[place]})
 
     with pytest.raises(BadIdToken):
         await id_token_claims(client, token, SIGNER)
@@ -205,7 +205,7 @@ async def test_documents_are_kept_for_an_hour(client: ProviderClient, abroad: Ab
 async def test_a_token_without_a_key_id_holds_if_only_one_key_fits(client: ProviderClient, abroad: Abroad):
     assert await id_token_claims(client, signed(CLAIMS, RSA, kid=None), SIGNER)
 
-    abroad.network.answers["GET", f"{ISSUER}/keys"] = key_set(RSA, STRANGER)
+    abroad.network.answers["GET", f"{ISSUER}/keys"] = key_set(RSA, FOREIGN_KEY)
     abroad.auth_pool.clock.forward(minutes=59, seconds=30)
     abroad.auth_pool.clock.forward(minutes=1)
     with pytest.raises(BadIdToken):

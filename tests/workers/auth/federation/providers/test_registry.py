@@ -18,7 +18,7 @@ from tests.workers.auth.federation.providers.stand_ins import (
     SECRET,
     VERIFIER,
     Network,
-    Seen,
+    ReceivedRequest,
     TokenEndpoint,
     challenge_of,
     key_set,
@@ -204,7 +204,7 @@ def profile(told: dict[str, Any]) -> Any:
     query = {name: proof if value == "$proof" else value for name, value in told.get("query", {}).items()}
     headers = {"authorization": "Bearer access-1", **told.get("headers", {})}
 
-    def answer(seen: Seen) -> Any:
+    def answer(seen: ReceivedRequest) -> Any:
         if seen.query != query or any(seen.headers.get(name) != value for name, value in headers.items()):
             return web.json_response({"error": {"message": "not so", "type": "OAuthException"}}, status=403)
         return told["body"]

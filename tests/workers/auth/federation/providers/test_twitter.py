@@ -10,7 +10,7 @@ from authlib.oauth1.rfc5849.signature import construct_base_string, hmac_sha1_si
 
 from tests.workers.auth.auth_pool import told
 from tests.workers.auth.federation.providers.conftest import Abroad
-from tests.workers.auth.federation.providers.stand_ins import CALLBACK, CLIENT, SECRET, Seen
+from tests.workers.auth.federation.providers.stand_ins import CALLBACK, CLIENT, SECRET, ReceivedRequest
 from workers.auth.federation.social.protocol import (
     AuthorizationRedirect,
     AuthorizationRequest,
@@ -27,7 +27,7 @@ USER = {
 }  # fmt: skip
 
 
-def is_signed(seen: Seen, **wanted: str) -> bool:
+def is_signed(seen: ReceivedRequest, **wanted: str) -> bool:
     """Check a request as Twitter does: its parameters, and the signature over all of them."""
     told = dict(re.findall(r'(\w+)="([^"]*)"', seen.headers.get("authorization", "")))
     given = {name: unquote(value) for name, value in told.items()}

@@ -11,7 +11,7 @@ import pytest
 from schemas.http import Response
 from schemas.keys.secret import Secret
 from tests.schemas.rsa_key import RSA_KEY
-from tests.workers.auth.auth_pool import ADMIN, AuthPool, Signed, told
+from tests.workers.auth.auth_pool import ADMIN, AuthPool, SignedInUser, told
 from tests.workers.auth.federation.saml.idp import Element, Idp, Request, Says, packed, read_request
 from workers.auth.federation.saml.service_provider import ServiceProvider, service_provider
 
@@ -81,13 +81,13 @@ class Organization:
         form = urlencode({"SAMLResponse": text, "RelayState": relay_state}).encode()
         return await (auth_pool or self.auth_pool).send("POST", "/sso/saml/acs", form, content_type=FORM)
 
-    async def sign_in(self, **said: Any) -> Signed:
+    async def sign_in(self, **said: Any) -> SignedInUser:
         """Sign somebody in by way of the identity provider."""
         request = await self.visit()
         landing = await self.arrive(self.idp.tree(self.says(request, **said)), request.relay_state)
         return await self.signed(landing)
 
-    async def signed(self, landing: Landing) -> Signed:
+    async def signed(self, landing: Landing) -> SignedInUser:
         """Return the session that a browser landed with."""
         refreshed = await self.auth_pool.refresh(landing.fragment["refresh_token"])
         body = {**refreshed.body, "access_token": landing.fragment["access_token"]}

@@ -23,7 +23,7 @@ DAY = timedelta(hours=24)
 
 
 @dataclass
-class Place:
+class MetadataServer:
     """A server that gives metadata, at an address of the public network as far as the service can tell."""
 
     idp: Idp
@@ -46,7 +46,7 @@ class Place:
 class _Routed(HttpClient):
     """Goes to the test's server for every public name, by a connection that is not guarded."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: MetadataServer) -> None:
         super().__init__()
         self._place = place
 
@@ -56,9 +56,9 @@ class _Routed(HttpClient):
 
 
 @pytest.fixture
-async def place() -> AsyncIterator[Place]:
+async def place() -> AsyncIterator[MetadataServer]:
     """A place where metadata are."""
-    made = Place(Idp())
+    made = MetadataServer(Idp())
     app = web.Application()
     app.router.add_get("/{path:.*}", made.answer)
     async with TestServer(app) as server:
@@ -67,14 +67,14 @@ async def place() -> AsyncIterator[Place]:
 
 
 @pytest.fixture
-async def routed(sso: AuthPool, place: Place) -> AsyncIterator[AuthPool]:
+async def routed(sso: AuthPool, place: MetadataServer) -> AsyncIterator[AuthPool]:
     """A worker for which the place is at public addresses."""
     outgoing = _Routed(place)
     yield AuthPool(replace(sso.context, outgoing=outgoing), sso.admin, sso.clock)
     await outgoing.close()
 
 
-async def by_url(auth_pool: AuthPool, place: Place) -> Organization:
+async def by_url(auth_pool: AuthPool, place: MetadataServer) -> Organization:
     response = await auth_pool.send(
         "POST", "/admin/sso/providers", {"type": "saml", "metadata_url": place.url}, ADMIN
     )
@@ -151,7 +151,7 @@ async def test_only_https_is_asked(sso: AuthPool, url: str):
     assert refusal == (400, "validation_failed", "SAML Metadata URL is not a HTTPS URL")
 
 
-async def test_a_provider_is_made_of_its_address(routed: AuthPool, place: Place):
+async def test_a_provider_is_made_of_its_address(routed: AuthPool, place: MetadataServer):
     organization = await by_url(routed, place)
 
     shown = await routed.ok("GET", f"/admin/sso/providers/{organization.id}", None, ADMIN)
@@ -174,7 +174,7 @@ async def test_a_provider_is_made_of_its_address(routed: AuthPool, place: Place)
     ],
 )
 async def test_what_is_not_there_makes_no_provider(
-    routed: AuthPool, place: Place, status: int, text: str | None, refusal: str
+    routed: AuthPool, place: MetadataServer, status: int, text: str | None, refusal: str
 ):
     place.status, place.text = status, text
 
@@ -189,7 +189,7 @@ async def test_what_is_not_there_makes_no_provider(
 # And again
 
 
-async def test_a_provider_may_change_its_key(routed: AuthPool, place: Place):
+async def test_a_provider_may_change_its_key(routed: AuthPool, place: MetadataServer):
     organization = await by_url(routed, place)
     place.idp.key = rsa_pair("changed")
 
@@ -202,7 +202,7 @@ async def test_a_provider_may_change_its_key(routed: AuthPool, place: Place):
     assert len(place.asked) == 2
 
 
-async def test_a_visit_asks_too(routed: AuthPool, place: Place):
+async def test_a_visit_asks_too(routed: AuthPool, place: MetadataServer):
     organization = await by_url(routed, place)
     place.idp.sso_url = "https://moved.example.org/sso"
     routed.clock.forward(hours=25)
@@ -213,7 +213,7 @@ async def test_a_visit_asks_too(routed: AuthPool, place: Place):
 
 
 @pytest.mark.parametrize("text", ["nothing", "<a/>", Idp().metadata()])
-async def test_what_cannot_be_had_leaves_what_is_there(routed: AuthPool, place: Place, text: str):
+async def test_what_cannot_be_had_leaves_what_is_there(routed: AuthPool, place: MetadataServer, text: str):
     organization = await by_url(routed, place)
     place.text = text
     routed.clock.forward(hours=25)

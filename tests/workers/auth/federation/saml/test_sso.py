@@ -245,12 +245,12 @@ async def test_a_provider_speaks_for_its_domains_alone(sso: AuthPool):
     bound, free = await known(sso, domains=[domain]), await known(sso)
 
     own = await bound.sign_in(attributes=[("mail", [f"ann@{domain.upper()}"])])
-    for organization, stranger in ((bound, address()), (bound, f"a@sub.{domain}"), (free, f"ann@{domain}")):
-        says = organization.says(attributes=[("mail", [stranger])])
+    for organization, outsider in ((bound, address()), (bound, f"a@sub.{domain}"), (free, f"ann@{domain}")):
+        says = organization.says(attributes=[("mail", [outsider])])
         code, words = (await organization.arrive(organization.idp.tree(says))).refusal
-        assert (code, stranger in words) == ("email_address_not_authorized", True)
+        assert (code, outsider in words) == ("email_address_not_authorized", True)
         sql = "select count(*) from auth.identities where email = $1 and user_id <> $2"
-        assert not await sso.value(sql, stranger, uuid.UUID(own.id))
+        assert not await sso.value(sql, outsider, uuid.UUID(own.id))
 
 
 async def test_a_provider_without_domains_vouches_for_no_address_that_is_proven(organization: Organization):
@@ -289,13 +289,13 @@ async def test_without_sign_ups_only_those_who_are_known_enter(organization: Org
     known_one = await organization.arrive(
         organization.idp.tree(organization.says(name_id=name_id)), auth_pool=closed
     )
-    stranger = await organization.arrive(
+    outsider = await organization.arrive(
         organization.idp.tree(organization.says(attributes=[("mail", [address()])])), auth_pool=closed
     )
 
     assert "access_token" in known_one.fragment
-    assert stranger.refusal[0] == "signup_disabled"
-    assert stranger.query["error"] == "access_denied"
+    assert outsider.refusal[0] == "signup_disabled"
+    assert outsider.query["error"] == "access_denied"
 
 
 async def test_a_banned_user_does_not_enter(organization: Organization):
@@ -482,9 +482,9 @@ async def test_a_relay_state_lives_as_long_as_the_settings_say(organization: Org
 
 
 async def test_an_unknown_provider_is_refused(organization: Organization):
-    stranger = Idp()
+    outsider = Idp()
 
-    landing = await organization.arrive(stranger.tree(organization.says(issuer=stranger.entity_id)))
+    landing = await organization.arrive(outsider.tree(organization.says(issuer=outsider.entity_id)))
 
     assert landing.refusal[0] == "saml_idp_not_found"
 

@@ -19,7 +19,7 @@ from broker.jetstream.durable_consumer import publish
 from broker.jetstream.streams import ensure_stream
 from broker.logs.lines import encode_record
 from broker.nats.connection import NatsConnection
-from broker.subject_rights import authorization
+from broker.subject_rights import EDGE_USER, authorization
 from broker.subjects import log_lines
 from schemas.functions.log_events import LogLine
 from schemas.keys.secret import Secret
@@ -68,7 +68,9 @@ async def admin(database: Server) -> AsyncIterator[asyncpg.Connection]:
 async def pool() -> AsyncIterator[NatsConnection]:
     """A connection of a worker, to a server with the streams of lines."""
     async with (
-        running_server(authorization({"door": "door", "pool": "pool", "platform": "platform"})) as server,
+        running_server(
+            authorization({EDGE_USER: EDGE_USER, "pool": "pool", "platform": "platform"})
+        ) as server,
         opened(server, "pool") as connection,
     ):
         await _streams(connection)

@@ -21,7 +21,7 @@ from broker.logs.store import LogStore, StoreLimits
 from broker.nats.connection import NatsConnection
 from broker.observability.log_buffer import LogBuffer
 from broker.observability.log_feed import LogFeed
-from broker.subject_rights import authorization
+from broker.subject_rights import EDGE_USER, authorization
 from schemas.functions.log_events import LogLine
 from schemas.logs import LogBatch, LogRecord
 from schemas.settings.log import LogStoreSettings
@@ -37,7 +37,7 @@ LIMITS = StoreLimits(10**9, 1 << 40, 0)
 async def nats_server() -> AsyncIterator[NatsServer]:
     """A nats-server with the rights of the platform, which the test may kill and start again."""
     async with running_server(
-        authorization({"door": "door", "pool": "pool", "platform": "platform"})
+        authorization({EDGE_USER: EDGE_USER, "pool": "pool", "platform": "platform"})
     ) as server:
         yield server
 
@@ -52,7 +52,7 @@ async def pool(nats_server: NatsServer) -> AsyncIterator[NatsConnection]:
 @pytest.fixture
 async def edge(nats_server: NatsServer) -> AsyncIterator[NatsConnection]:
     """A connection of an edge."""
-    async with opened(nats_server, "door") as connection:
+    async with opened(nats_server, EDGE_USER) as connection:
         yield connection
 
 

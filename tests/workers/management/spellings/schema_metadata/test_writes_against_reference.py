@@ -33,7 +33,7 @@ Side = Ours | Reference
 
 
 @dataclass(frozen=True)
-class Named:
+class DatabaseObject:
     """An object by its members; in a path or a body its id stands there."""
 
     kind: str
@@ -54,7 +54,7 @@ class Write:
     method: str
     kind: str
     body: Any = None
-    on: Named | None = None
+    on: DatabaseObject | None = None
     query: str = ""
 
     async def send(self, side: Side) -> tuple[int, Any]:
@@ -65,7 +65,7 @@ class Write:
 
 
 async def _resolved(body: Any, side: Side) -> Any:
-    if isinstance(body, Named):
+    if isinstance(body, DatabaseObject):
         return await body.id(side)
     if isinstance(body, list):
         return [await _resolved(value, side) for value in body]
@@ -74,27 +74,27 @@ async def _resolved(body: Any, side: Side) -> Any:
     return body
 
 
-def table(name: str, schema: str = "public") -> Named:
-    return Named("tables", {"name": name, "schema": schema})
+def table(name: str, schema: str = "public") -> DatabaseObject:
+    return DatabaseObject("tables", {"name": name, "schema": schema})
 
 
-def column(name: str, of: str, schema: str = "public") -> Named:
-    return Named("columns", {"name": name, "table": of, "schema": schema})
+def column(name: str, of: str, schema: str = "public") -> DatabaseObject:
+    return DatabaseObject("columns", {"name": name, "table": of, "schema": schema})
 
 
-def named(kind: str, name: str, **members: str) -> Named:
-    return Named(kind, {"name": name, **members})
+def named(kind: str, name: str, **members: str) -> DatabaseObject:
+    return DatabaseObject(kind, {"name": name, **members})
 
 
 def post(kind: str, **body: Any) -> Write:
     return Write("POST", kind, body)
 
 
-def patch(on: Named, **body: Any) -> Write:
+def patch(on: DatabaseObject, **body: Any) -> Write:
     return Write("PATCH", on.kind, body, on)
 
 
-def delete(on: Named, query: str = "") -> Write:
+def delete(on: DatabaseObject, query: str = "") -> Write:
     return Write("DELETE", on.kind, None, on, query)
 
 
@@ -253,11 +253,11 @@ SCENARIOS: dict[str, list[Write]] = {
         post("extensions", name="pg_trgm"),
         post("extensions", name="no such extension"),
         post("extensions", name="hstore", schema="nowhere"),
-        Write("PATCH", "extensions", {"schema": "public"}, Named("extensions", {"name": "pg_trgm"}, "name")),
-        Write("PATCH", "extensions", {"update": True}, Named("extensions", {"name": "pg_trgm"}, "name")),
-        Write("PATCH", "extensions", {"update": True, "version": "0.0"}, Named("extensions", {"name": "pg_trgm"}, "name")),
-        Write("DELETE", "extensions", None, Named("extensions", {"name": "pg_trgm"}, "name")),
-        Write("DELETE", "extensions", None, Named("extensions", {"name": "pg_trgm"}, "name"), "?cascade=true"),
+        Write("PATCH", "extensions", {"schema": "public"}, DatabaseObject("extensions", {"name": "pg_trgm"}, "name")),
+        Write("PATCH", "extensions", {"update": True}, DatabaseObject("extensions", {"name": "pg_trgm"}, "name")),
+        Write("PATCH", "extensions", {"update": True, "version": "0.0"}, DatabaseObject("extensions", {"name": "pg_trgm"}, "name")),
+        Write("DELETE", "extensions", None, DatabaseObject("extensions", {"name": "pg_trgm"}, "name")),
+        Write("DELETE", "extensions", None, DatabaseObject("extensions", {"name": "pg_trgm"}, "name"), "?cascade=true"),
     ],
     "table privileges": [
         post("tables", name="w"),

@@ -1,4 +1,4 @@
-"""Who may pass the door of the storage: by a key, by a token alone, by neither; and how it refuses."""
+"""Requests to storage with a key, with a token alone and with neither: which are let in, and how the others are rejected."""
 
 import json
 import urllib.error
@@ -49,7 +49,7 @@ def read(body: bytes) -> Any:
 @pytest.fixture(scope="module")
 def bucket(running_platform: Platform) -> str:
     """A private bucket with one object, which Alice may read."""
-    name = f"door-{uuid.uuid4().hex[:8]}"
+    name = f"access-{uuid.uuid4().hex[:8]}"
     service = f"Bearer {running_platform.values['SERVICE_ROLE_KEY']}"
     assert asked(running_platform, "POST", "bucket", {"name": name}, authorization=service)[0] == 200
     put = asked(

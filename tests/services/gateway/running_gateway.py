@@ -24,7 +24,7 @@ _ids = itertools.count()
 Pairs = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
-class Watched(ManagedProcess):
+class ObservedProcess(ManagedProcess):
     """A process that tells the test when it is ready."""
 
     def __init__(self, settings: Settings) -> None:
@@ -37,11 +37,11 @@ class Watched(ManagedProcess):
 
 
 @dataclass(slots=True)
-class Door:
+class RunningGateway:
     """A running gateway."""
 
     port: int
-    process: Watched
+    process: ObservedProcess
     running: "asyncio.Task[int]"
 
     def connect(self) -> AbstractAsyncContextManager[Wire]:
@@ -79,7 +79,7 @@ class Door:
             return await wire.reply()
 
 
-def start(process: Watched) -> "asyncio.Task[int]":
+def start(process: ObservedProcess) -> "asyncio.Task[int]":
     """Run the edges in a process of this process; the task gives the exit code."""
 
     async def main(_: ManagedProcess) -> None:
@@ -89,7 +89,7 @@ def start(process: Watched) -> "asyncio.Task[int]":
 
 
 @asynccontextmanager
-async def running_door(
+async def running_gateway(
     nats_url: str,
     gateway: Gateway | None = None,
     *,
@@ -100,7 +100,7 @@ async def running_door(
     realtime: RealtimeSettings | None = None,
     storage: Storage | None = None,
     management: Management | None = None,
-) -> AsyncIterator[Door]:
+) -> AsyncIterator[RunningGateway]:
     """Start a gateway on a free port, and drain it at the end."""
     settings = Settings(
         api=Api(**{"port": free_port(), **(api or {})}),  # type: ignore[arg-type]  # options of a test
@@ -114,14 +114,14 @@ async def running_door(
         gateway=gateway or Gateway(),
         pools=Pools(drain_timeout=drain_timeout),
     )
-    process = Watched(settings)
+    process = ObservedProcess(settings)
     running = start(process)
     up = asyncio.ensure_future(process.is_up.wait())
     await asyncio.wait({running, up}, return_when=asyncio.FIRST_COMPLETED, timeout=60)
     up.cancel()
     assert process.is_up.is_set(), "the gateway did not start"
     try:
-        yield Door(settings.api.port, process, running)
+        yield RunningGateway(settings.api.port, process, running)
     finally:
         process.stop("the test is over")
         await running
