@@ -73,6 +73,17 @@ async def test_keys_are_shown_after_a_confirmation(browser: Browser, server: Pla
         await page.get_by_role("button", name="Confirm", exact=True).click()
 
         await expect(page.get_by_role("dialog")).to_contain_text(server.values["SECRET_KEY"])
+        await page.keyboard.press("Escape")
+
+        await page.get_by_role("button", name="Create a key").click()
+        await page.get_by_role("dialog").get_by_label("Name").fill("worker-1")
+        await page.get_by_role("dialog").get_by_role("button", name="Create a key").click()
+        made = (await page.get_by_role("dialog", name="The new key").locator("code").inner_text()).strip()
+        assert server.get("/rest/v1/", {"apikey": made})[0] == 200
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="Revoke: worker-1").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+        await expect(page.get_by_text("No key was created yet")).to_be_visible()
 
 
 async def test_an_administrator_is_added_and_removed(window: DashboardWindow, server: Platform) -> None:

@@ -10,6 +10,7 @@ import { confirm, Dialog } from "../../components/Dialog.tsx";
 import { Note, QueryView } from "../../components/states.tsx";
 import { toast } from "../../components/toasts.ts";
 import type { ApiKeyDescription, ApiKeyText, SigningKeyDescription } from "../../generated/operations.ts";
+import CreatedKeys from "./CreatedKeys.tsx";
 import { settingsTexts } from "./texts.ts";
 
 const texts = settingsTexts.keys;
@@ -46,6 +47,7 @@ export default function Keys() {
           >
             <DataTable label={texts.apiKeys} columns={apiColumns} rows={data.api_keys} keyOf={keyOf} />
           </Card>
+          <CreatedKeys />
           <Card
             title={texts.signing}
             isFlush
