@@ -94,7 +94,9 @@ class ChangeIntake:
     async def _take_in_new(self) -> None:
         """Begin where the last leader ended, or where the oldest webhook that is new was made."""
         followed = {webhook.id: webhook for named in self._webhooks.of_tables.values() for webhook in named}
-        new = [each for each in followed.values() if not self._webhooks.stored[each.id].is_followed]
+        # While the list is read again, it may still have tables of a webhook whose row is gone.
+        rows = {id: self._webhooks.stored.get(id) for id in followed}
+        new = [followed[id] for id, row in rows.items() if row is not None and not row.is_followed]
         if self._reader is not None and not new:
             return
         head = await stream_head(self._connection, subjects.CHANGES_STREAM)

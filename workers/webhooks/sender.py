@@ -252,12 +252,13 @@ class WebhookSender:
             for result in results:
                 self._sending.pop(result.id, None)
             gone, self._gone = self._gone, []
-            for id in set(gone) & set(self._webhooks.stored):
+            for id in set(gone):
                 await self._pause(id)
         self._woken.set()
 
     async def _pause(self, id: str) -> None:
-        if not self._webhooks.stored[id].is_paused:
+        webhook = self._webhooks.stored.get(id)
+        if webhook is not None and not webhook.is_paused:
             with suppress(DatabaseError):
                 await self._webhooks.pause(id, "the receiver answered 410 Gone")
                 await self._webhooks.read()

@@ -101,9 +101,11 @@ class WebhookList:
         return target.secrets if time.time() < target.former_until else target.secrets[:1]
 
     async def pause(self, id: str, reason: str) -> None:
-        """Pause a webhook until it is resumed. Raises: DatabaseError, LeadershipLost."""
-        await self._leadership.ask(SQL["pause"], id, reason)
-        observe(WebhookPaused(self.stored[id].name, reason))
+        """Pause a webhook until it is resumed; one that was deleted meanwhile is none. Raises: DatabaseError, LeadershipLost."""
+        webhook = self.stored.get(id)
+        if webhook is not None:
+            await self._leadership.ask(SQL["pause"], id, reason)
+            observe(WebhookPaused(webhook.name, reason))
 
     async def note_gap(self, ids: list[str], reason: str) -> None:
         """Note that events of webhooks may be missing. Raises: DatabaseError, LeadershipLost."""

@@ -33,8 +33,10 @@ from tests.workers.database.server import Server, connected, temporary_server
 from tests.workers.management.areas.logs.test_keeper import feeding, opened, until
 from workers.database.migrations.migrate import migrate
 from workers.http_client.client import HttpClient
+from workers.management.areas.logs.drains import log_drain
 from workers.management.areas.logs.drains.drain_leader import DrainLeader
 from workers.management.areas.logs.drains.line_formats import json_lines, loki, otlp, syslog
+from workers.management.areas.logs.drains.observations import LogDrainsLost
 from workers.management.areas.logs.drains.receivers import HttpReceiver, NotTaken, SyslogReceiver
 
 PASSWORD = Settings().db.password.reveal()
@@ -191,6 +193,24 @@ async def test_lines_that_a_receiver_rejects_are_dropped_one_by_one(target: Rece
         with pytest.raises(NotTaken, match=str(status)):
             await one.send(records)
     await client.close()
+
+
+async def test_a_stream_that_stays_away_is_reported(
+    database: Server, admin: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+):
+    del admin
+    observed: list[object] = []
+    monkeypatch.setattr(log_drain, "observe", observed.append)
+    monkeypatch.setattr(log_drain, "_LAST_PAUSE_S", log_drain._FIRST_PAUSE_S)
+    async with running_server() as server, opened(server, "pool") as without_streams:
+        one = leader(database, without_streams, idle=drain("http://127.0.0.1:1/"))
+        async with asyncio.timeout(60):
+            while not observed:
+                await asyncio.sleep(0.02)  # between two attempts: nothing announces them
+        await one.close()
+
+    assert "stream not found" in str(observed[0])
+    assert isinstance(observed[0], LogDrainsLost)
 
 
 @pytest.mark.parametrize(("form", "path"), [("otlp", "/v1/logs"), ("loki", "/loki/api/v1/push")])

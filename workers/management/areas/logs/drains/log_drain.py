@@ -21,7 +21,12 @@ from schemas.errors import Unavailable
 from schemas.logs import LEVELS, LogRecord
 from schemas.settings.logs import LogDrain
 from workers.database.sessions.leadership import Leadership
-from workers.management.areas.logs.drains.observations import LogDrainFailing, LogDrainLost, LogDrainRecovered
+from workers.management.areas.logs.drains.observations import (
+    LogDrainFailing,
+    LogDrainLost,
+    LogDrainRecovered,
+    LogDrainsLost,
+)
 from workers.management.areas.logs.drains.receivers import NotTaken, Receiver
 from workers.management.areas.logs.messages import LOGS, read_batches, read_function_lines
 from workers.sql.files import read_statements
@@ -69,9 +74,10 @@ class DrainedStream:
         while True:
             try:
                 await self._follow(backoff)
-            except (
-                Unavailable
-            ):  # the stream does not exist yet, or the broker is away, which the connection reports
+            except Unavailable as error:
+                # At a start the stream is created a moment later; that the broker is away is reported by the connection.
+                if self._connection.is_connected and backoff.is_longest:
+                    observe(LogDrainsLost(f"{SOURCES[self._source]}: {error}"))
                 await backoff.wait()
 
     async def _follow(self, backoff: Backoff) -> None:

@@ -29,7 +29,7 @@ class LogDrainLost(Observation, frozen=True):
 
 
 class LogDrainsLost(Observation, frozen=True):
-    """The leader that sends log lines lost the database or its lead; it retries, and sends on from the stored place."""
+    """The leader that sends log lines lost the database or its lead, or a stream of lines stays away; it goes on from the stored place."""
 
     level: ClassVar[str] = "warning"
     reason: str
