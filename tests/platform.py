@@ -157,7 +157,9 @@ def platform(
     stack = contextlib.ExitStack()
     try:
         environment = {**(environment or {}), **_outside(stack)}
-        if owner is None and not ({"--database-url"} & {*arguments} or "HEADWATER_DB_URL" in environment):
+        if owner is None and not (
+            {"--database-url", "--postgres"} & {*arguments} or "HEADWATER_DB_URL" in environment
+        ):
             prepare_data(data)
         started = headwater(
             "start", "--detach", "--data", str(data), "--project", str(folder), "--port", str(port), *arguments,

@@ -2,7 +2,7 @@
 
 An error is a sentence with the keys in braces; `KeySpelling` replaces them with the names that the user wrote. [auth] has its own
 checks in `auth_checks.py`, [storage] in `storage_checks.py`, [backup] in `backup_checks.py`,
-[certificates] and [api.tls] in `certificate_checks.py`.
+[certificates] and [api.tls] in `certificate_checks.py`, [db.tls] in `database_tls_checks.py`.
 """
 
 import ipaddress
@@ -17,6 +17,7 @@ from schemas.settings.address_checks import address_fault
 from schemas.settings.auth_checks import auth_fault, normalized_auth
 from schemas.settings.backup_checks import backup_fault
 from schemas.settings.certificate_checks import certificate_fault, with_domain
+from schemas.settings.database_tls_checks import database_tls_fault
 from schemas.settings.drain_checks import drain_fault
 from schemas.settings.functions import POLICIES
 from schemas.settings.idempotency import LARGEST_ANSWER, LONGEST_KEEP_S, Idempotency
@@ -51,6 +52,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
         or _network_fault(settings.gateway)
         or _drain_fault(settings)
         or _replica_fault(settings.db.replicas)
+        or database_tls_fault(settings.db.tls)
         or _stream_fault(settings.realtime)
         or certificate_fault(settings)
         or _idempotency_fault(settings.api.idempotency)

@@ -22,6 +22,7 @@ from schemas.settings.backup import Backup as Backup
 from schemas.settings.branches import BranchSettings as Branches
 from schemas.settings.certificates import Certificates as Certificates
 from schemas.settings.dashboard import Dashboard
+from schemas.settings.database_tls import DatabaseTls as DatabaseTls
 from schemas.settings.functions import EdgeRuntime as EdgeRuntime
 from schemas.settings.functions import FunctionSettings as FunctionSettings
 from schemas.settings.graphql import Graphql as Graphql
@@ -50,7 +51,7 @@ class Pooler(Struct, frozen=True):
     enabled: bool = False
     """Run it. Its program is in the package `pgbouncer` of Debian, Fedora, Alpine and Homebrew."""
     port: Port = 54329
-    """Its port on the loopback address."""
+    """Its port, on the loopback address and on `db.tls.host`."""
     pool_mode: str = "transaction"
     """transaction: a connection to the database serves a client for one transaction. session: until the client leaves."""
     default_pool_size: PoolSize = 20
@@ -132,6 +133,7 @@ class Db(Struct, frozen=True):
     """Connections of each data pool process."""
     replicas: Replicas = field(default_factory=Replicas)
     pooler: Pooler = field(default_factory=Pooler)
+    tls: DatabaseTls = field(default_factory=DatabaseTls)
     migrations: Migrations = field(default_factory=Migrations)
     seed: Seed = field(default_factory=Seed)
     settings: dict[str, str] = field(default_factory=dict)

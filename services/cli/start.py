@@ -54,6 +54,17 @@ _PRODUCTION = {"HEADWATER_API_PORT": "443", "HEADWATER_GATEWAY_HOST": "0.0.0.0"}
     is_flag=True,
     help="Run PgBouncer of this machine before the embedded Postgres; [db.pooler] of config.toml sets it up.",
 )
+@click.option(
+    "--db-tls",
+    is_flag=True,
+    help="Accept TLS at the ports of the pooler and of a Postgres of the machine, with the gateway's certificate or a self-signed one; "
+    "[db.tls] of config.toml sets it up.",
+)
+@click.option(
+    "--db-host",
+    metavar="ADDRESS",
+    help="Address at which both listen for other machines, by TLS alone; needs --db-tls.  [default: 127.0.0.1]",
+)
 @click.option("--pooler-port", type=_PORT, help="Port of the pooler.  [default: 54329]")
 @click.option("--nats-port", type=_PORT, help="Port of the embedded NATS server.  [default: 54328]")
 @click.option("--mail-port", type=_PORT, help="Port of the mail catcher's pages.  [default: 54324]")
@@ -118,6 +129,8 @@ def start(
     port: int | None,
     db_port: int | None,
     pooler: bool,
+    db_tls: bool,
+    db_host: str | None,
     pooler_port: int | None,
     nats_port: int | None,
     mail_port: int | None,
@@ -162,6 +175,8 @@ def start(
         "HEADWATER_API_PORT": port,
         "HEADWATER_DB_PORT": db_port,
         "HEADWATER_DB_POOLER_ENABLED": "true" if pooler else None,
+        "HEADWATER_DB_TLS_ENABLED": "true" if db_tls else None,
+        "HEADWATER_DB_TLS_HOST": db_host,
         "HEADWATER_DB_POOLER_PORT": pooler_port,
         "HEADWATER_BROKER_PORT": nats_port,
         "HEADWATER_INBUCKET_PORT": mail_port,

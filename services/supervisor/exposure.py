@@ -25,6 +25,12 @@ def check_exposure(settings: Settings) -> None:
             f"The host {settings.gateway.host} can be reached from outside, and these still have their well-known "
             f"development values: {', '.join(published)}. Make random ones with `headwater keys >> .env`."
         )
+    tls = settings.db.tls
+    if tls.enabled and not is_loopback(tls.host) and settings.db.password.matches(DEVELOPMENT_DB_PASSWORD):
+        raise StartRefused(
+            f"Other machines reach the database at {tls.host} (db.tls.host), and the password of role postgres is the well-known "
+            "development one. Set HEADWATER_DB_PASSWORD (`headwater keys` makes a random one)."
+        )
     outside = settings.db.url
     weak = any(password.matches(DEVELOPMENT_DB_PASSWORD) for password in login_passwords(settings).values())
     if outside and weak and not all(is_loopback(host) for host in hosts_of(outside.reveal())):

@@ -121,6 +121,9 @@ async def _run(
     background = {asyncio.create_task(_backup_runner(prepared, report).run())}
     if prepared.project.settings.backup.continuous and prepared.project.settings.backup.drill:
         background.add(asyncio.create_task(DrillSchedule(prepared.folder, prepared.project, report).run()))
+    if prepared.certificate_copy is not None:
+        reload = partial(supervisor.reload, ("postgres", "pooler"))
+        background.add(asyncio.create_task(prepared.certificate_copy.follow(reload, report.warn)))
 
     def on_ready() -> None:
         report.ready(shown, time.monotonic() - began)

@@ -52,11 +52,14 @@ def requested_ports(
     defaults, mail, api = Settings(), settings.inbucket, settings.api.port
     others_run = "api" in named and api != defaults.api.port
 
+    database_host = settings.db.tls.host if settings.db.tls.enabled else LOOPBACK
+
     def request(name: str, label: str, option: str, value: int, default: int) -> PortRequest:
+        host = database_host if name in ("db", "pooler") else LOOPBACK
         if name in named or value != default or not others_run:
-            return PortRequest(name, label, option, LOOPBACK, value)
+            return PortRequest(name, label, option, host, value)
         beside = api + default - defaults.api.port if api else 0
-        return PortRequest(name, label, option, LOOPBACK, 0, beside if beside <= _HIGHEST else 0)
+        return PortRequest(name, label, option, host, 0, beside if beside <= _HIGHEST else 0)
 
     requests = [
         PortRequest("api", "the API", "--port", settings.gateway.host, api),

@@ -35,11 +35,18 @@ from services.supervisor.environment import (
 from services.supervisor.errors import StartRefused
 from services.supervisor.ports import Ports, check_plain_port, choose_ports, requested_ports
 from services.supervisor.postgres import server
+from services.supervisor.postgres.certificate_copy import CertificateCopy
 from services.supervisor.postgres.cluster import SUPERUSER, Cluster, server_environment
 from services.supervisor.postgres.major_upgrade.switch import finish_switch
 from services.supervisor.postgres.pooler import find_pooler, write_pooler_config
-from services.supervisor.postgres.programs import choose_programs, version_text
+from services.supervisor.postgres.programs import choose_programs, is_embedded, version_text
 from services.supervisor.postgres.system_user import may_reach
+from services.supervisor.postgres.tls import (
+    ServerTls,
+    certificate_sources,
+    check_database_tls,
+    listen_addresses,
+)
 from services.supervisor.processes.fork_plan import with_fork_server
 from services.supervisor.processes.forks import is_supported
 from services.supervisor.processes.leftovers import stop_leftovers, stop_stray_server
@@ -81,6 +88,8 @@ class PreparedPlatform:
     """The older release of headwater whose data this start upgrades."""
     create_database: Callable[[], None] | None = None
     """Creates the embedded database, if there is none; it blocks for a second, in which other children load their code."""
+    certificate_copy: CertificateCopy | None = None
+    """The certificate for connections to the database, where they may have TLS."""
 
 
 def prepare(
@@ -110,9 +119,12 @@ def prepare(
         )
     cluster = _open_database(settings, choice, folder, report)
     is_new = cluster is not None and _is_first_start(cluster, folder)
+    if cluster and settings.db.tls.enabled:
+        check_database_tls(settings, cluster.programs)
     ports = _choose_ports(project, choice, folder, report, held_ports)
-    if ports.api:
+    if ports.api or ports.db:
         prepare_certificate(settings, folder, report)
+    copy = _copy_certificate(project, folder, cluster) if cluster and settings.db.tls.enabled else None
     passwords, create_database = _prepare_database(settings, cluster, ports, folder, report)
     keys = keys_of(settings.auth)
     environment, python = children_environment(project, folder, ports, keys), (sys.executable,)
@@ -128,13 +140,13 @@ def prepare(
             migration=platform_variable(project, folder)
             | ({"HEADWATER_UPGRADED_FROM": older} if older else {}),
         ),
-        postgres=_postgres_server(cluster, ports) if cluster else None,
+        postgres=_postgres_server(cluster, ports, _postgres_tls(settings, cluster)) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,
         pooler=_pooler(pooler, cluster, settings, ports, passwords) if pooler and cluster else None,
     )
     if is_supported():
         plan = with_fork_server(plan, python, environment)
-    return PreparedPlatform(project, folder, ports, keys, cluster, plan, is_new, older, create_database)
+    return PreparedPlatform(project, folder, ports, keys, cluster, plan, is_new, older, create_database, copy)
 
 
 def _check_migrations(project: Project) -> None:
@@ -251,20 +263,38 @@ def _prepare_database(
     names = [_DATABASE, *PROCESS_USERS, *password_variables(settings)]
     if cluster is None:
         return ensure_passwords(folder, names)[0], None
-    extra = server_settings(settings)
+    extra, tls = server_settings(settings), _postgres_tls(settings, cluster)
     if not cluster.exists:
         server.configuration(cluster, ports.db, extra)  # what it rejects is rejected before anything starts
         passwords, _ = ensure_passwords(folder, names)
         return passwords, partial(
-            server.prepare_cluster, cluster, ports.db, passwords[_DATABASE], extra, report
+            server.prepare_cluster, cluster, ports.db, passwords[_DATABASE], extra, report, tls
         )
-    server.prepare_cluster(cluster, ports.db, "", extra, report)
+    server.prepare_cluster(cluster, ports.db, "", extra, report, tls)
 
     def renew(new: dict[str, str]) -> None:
         if _DATABASE in new:
             server.renew_password(cluster, new[_DATABASE], report)
 
     return ensure_passwords(folder, names, renew)[0], None
+
+
+def _server_tls(settings: Settings, cluster: Cluster) -> ServerTls | None:
+    return ServerTls(settings.db.tls, cluster.home) if settings.db.tls.enabled else None
+
+
+def _postgres_tls(settings: Settings, cluster: Cluster) -> ServerTls | None:
+    """Return the TLS of Postgres itself: the embedded one speaks none, and stays on loopback behind the pooler."""
+    return None if is_embedded(cluster.programs) else _server_tls(settings, cluster)
+
+
+def _copy_certificate(project: Project, folder: DataFolder, cluster: Cluster) -> CertificateCopy:
+    """Copy the certificate to where the database's user reads it. Raises: StartRefused."""
+    folders = [project.config.parent, project.root] if project.config else [project.root]
+    sources = certificate_sources(project.settings, folder, folders)
+    copy = CertificateCopy(sources, ServerTls(project.settings.db.tls, cluster.home), cluster.user)
+    copy.create()
+    return copy
 
 
 def _links(
@@ -299,11 +329,11 @@ def _links(
     return ConnectionUrls(login, owner, edge, pool, changes, project_db, logins)
 
 
-def _postgres_server(cluster: Cluster, ports: Ports) -> EmbeddedServer:
+def _postgres_server(cluster: Cluster, ports: Ports, tls: ServerTls | None) -> EmbeddedServer:
     return EmbeddedServer(
         argv=(str(cluster.programs / "postgres"), "-D", str(cluster.data)),
         environment=server_environment(),
-        label=f"Postgres {version_text(cluster.programs)} on 127.0.0.1:{ports.db}",
+        label=f"Postgres {version_text(cluster.programs)} on {_place(tls, ports.db)}",
         user=cluster.user,
     )
 
@@ -313,13 +343,18 @@ def _pooler(
 ) -> EmbeddedServer:
     configured, pooler = settings.db.pooler.password, settings.db.pooler
     password = configured.reveal() if configured else passwords[POOLER]
-    config = write_pooler_config(cluster, pooler, ports.pooler, ports.db, password)
+    tls = _server_tls(settings, cluster)
+    config = write_pooler_config(cluster, pooler, ports.pooler, ports.db, password, tls)
     return EmbeddedServer(
         argv=(str(program), str(config)),
         environment=server_environment(),
-        label=f"pooler on 127.0.0.1:{ports.pooler}",
+        label=f"pooler on {_place(tls, ports.pooler)}",
         user=cluster.user,
     )
+
+
+def _place(tls: ServerTls | None, port: int) -> str:
+    return f"{listen_addresses(tls)}:{port}{' with TLS' if tls else ''}"
 
 
 def _nats_server(folder: DataFolder, ports: Ports, passwords: Mapping[str, str]) -> EmbeddedServer:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from broker.file_watch import FileWatch
 from broker.observability.observations import Observation
 from broker.observability.observe import observe
+from broker.processes.certificate_files import FilePair, certificate_fault, server_context
 from broker.processes.setting_files import find_file, setting_folders
 from schemas.settings.tree import SettingsError, Tls
 
@@ -29,20 +30,14 @@ class CertificateRefused(Observation, frozen=True):
     reason: str
 
 
-FilePair = tuple[Path, Path]
-"""Files of a certificate and its key."""
-_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Suites of TLS 1.2: with forward secrecy and authenticated encryption. Those of TLS 1.3 all are so. Source: RFC 9325, 4.2."""
-
-
 class Certificate:
     """A certificate as it is now: `context` serves with it. Raises: SettingsError if none can be read at first."""
 
     def __init__(self, pairs: Sequence[FilePair]) -> None:
         self._pairs = pairs
         self._watches = tuple(FileWatch(path) for pair in pairs for path in pair)
-        self.context = _context()
-        faults = [_fault(pair) for pair in pairs]
+        self.context = server_context()
+        faults = [certificate_fault(pair) for pair in pairs]
         if all(faults):
             raise SettingsError(f"the certificate of api.tls cannot be used: {faults[-1]}")
         self._serve(pairs[faults.index("")])
@@ -69,7 +64,7 @@ class Certificate:
         """Read the files again if one of them has changed; return whether their certificate is served now."""
         changed = {watch.path for watch in self._watches if watch.has_changed()}
         for pair in self._pairs:
-            fault = _fault(pair)
+            fault = certificate_fault(pair)
             if not fault:
                 if changed.isdisjoint(pair):
                     return False
@@ -82,53 +77,10 @@ class Certificate:
 
     def _serve(self, pair: FilePair) -> None:
         """Serve a certificate to connections whose handshake begins from now on."""
-        serving = _context()
+        serving = server_context()
         serving.load_cert_chain(*pair)
 
         def change(connection: ssl.SSLObject, _host: str | None, _context: ssl.SSLContext) -> None:
             connection.context = serving
 
         self.context.sni_callback = change
-
-
-def _fault(pair: FilePair) -> str:
-    """Return why a pair of files cannot be used, empty if it can."""
-    for path in pair:
-        if fault := _unreadable(path):
-            return fault
-    try:
-        _context().load_cert_chain(*pair, password=_no_password)
-    except ssl.SSLError as error:
-        words = {
-            "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
-            "BAD_DECRYPT": "the key is kept under a password",
-        }
-        return words.get(error.reason or "", "it is no certificate with its key in PEM")
-    except _Locked:
-        return "the key is kept under a password; write it without one, readable for this user alone"
-    return ""
-
-
-class _Locked(Exception):
-    """A key asks for a password."""
-
-
-def _no_password() -> bytes:
-    raise _Locked
-
-
-def _context() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_ciphers(_CIPHERS)
-    context.options |= ssl.OP_NO_RENEGOTIATION
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def _unreadable(path: Path) -> str:
-    try:
-        with path.open("rb"):
-            return ""
-    except OSError as error:
-        return f"{path} cannot be read: {error.strerror}"

@@ -54,6 +54,7 @@ _ADDRESSES_AND_PLACES = (
     "api.tls.**",
     "api.port",
     "db.port",
+    "db.tls.**",
     "db.shadow_port",
     "broker.port",
     "broker.replicas",

@@ -17,11 +17,13 @@ from services.supervisor.errors import StartRefused
 from services.supervisor.ports import LOOPBACK
 from services.supervisor.postgres.cluster import DATABASE, Cluster
 from services.supervisor.postgres.server import socket_folder
+from services.supervisor.postgres.tls import ServerTls, access_rules, listen_addresses, pooler_tls_settings
 
 _PROGRAM = "pgbouncer"
 _MORE_PLACES = "/usr/sbin:/usr/local/sbin:/sbin:/opt/homebrew/bin"
 """Debian installs the program where the path of an ordinary user does not lead."""
-_FOLDER, _CONFIG, _USERS = "pooler", "pgbouncer.ini", "users.txt"
+_FOLDER, _CONFIG, _USERS, _ACCESS = "pooler", "pgbouncer.ini", "users.txt", "access.conf"
+_LOCAL_RULES = "host all all 127.0.0.1/32 scram-sha-256\nhost all all ::1/128 scram-sha-256\n"
 _ANSWER_TIMEOUT_S = 1.0
 _NOT_INSTALLED = (
     "[db.pooler] is enabled, and the program pgbouncer is not installed here. Install the package `pgbouncer` (Debian, Ubuntu: "
@@ -38,32 +40,51 @@ def find_pooler() -> Path:
     return Path(program)
 
 
-def write_pooler_config(cluster: Cluster, settings: Pooler, port: int, db_port: int, password: str) -> Path:
+def write_pooler_config(
+    cluster: Cluster,
+    settings: Pooler,
+    port: int,
+    db_port: int,
+    password: str,
+    tls: ServerTls | None = None,
+) -> Path:
     """Write the configuration beside the database, readable by the database's system user only; return its path."""
     folder = cluster.home / _FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
-    config, users = folder / _CONFIG, folder / _USERS
+    config, users, access = folder / _CONFIG, folder / _USERS, folder / _ACCESS
     write_private(users, f'"{POOLER}" "{password.replace(chr(34), chr(34) * 2)}"\n'.encode())
     host = str(socket_folder(cluster) or LOOPBACK)
-    write_private(config, pooler_config(settings, port, host, db_port, users).encode())
+    write_private(access, f"{_LOCAL_RULES}{access_rules(tls, DATABASE)}".encode())
+    write_private(config, pooler_config(settings, port, host, db_port, users, access, tls).encode())
     if cluster.user:
-        for path in (folder, config, users):
+        for path in (folder, config, users, access):
             os.chown(path, cluster.user.uid, cluster.user.gid)
     return config
 
 
-def pooler_config(settings: Pooler, port: int, host: str, db_port: int, users: Path) -> str:
-    """Return the text of the configuration (pure). `host` is a folder of a Unix socket or an address, `users` the file of its login.
+def pooler_config(
+    settings: Pooler,
+    port: int,
+    host: str,
+    db_port: int,
+    users: Path,
+    access: Path,
+    tls: ServerTls | None = None,
+) -> str:
+    """Return the text of the configuration (pure).
 
-    Only the database `postgres` is served: it has the function that looks up verifiers.
+    `host` is a folder of a Unix socket or an address, `users` the file of its login, `access` that of the rules from where clients come.
+
+    Only the database `postgres` is served: it has the function that looks up verifiers. `auth_user` stands with the database and not for
+    all: else a client that names the administration's own database `pgbouncer` would end the process of version 1.18.
     """
     lines = {
-        "listen_addr": LOOPBACK,
+        "listen_addr": listen_addresses(tls),
         "listen_port": port,
         "unix_socket_dir": "",  # a client of the same system user would be its administrator there
-        "auth_type": "scram-sha-256",
+        "auth_type": "hba",
+        "auth_hba_file": access,
         "auth_file": users,
-        "auth_user": POOLER,
         "auth_query": "select username, password from pgbouncer.get_auth($1)",
         "pool_mode": settings.pool_mode,
         "default_pool_size": settings.default_pool_size,
@@ -74,12 +95,13 @@ def pooler_config(settings: Pooler, port: int, host: str, db_port: int, users: P
         "log_connections": 0,
         "log_disconnections": 0,
         "log_stats": 0,
+        **pooler_tls_settings(tls),
     }
     quoted = "'" + host.replace("'", "''") + "'"
     return "\n".join([
         "; Written by headwater at each start.",
         "[databases]",
-        f"{DATABASE} = host={quoted} port={db_port} dbname={DATABASE}",
+        f"{DATABASE} = host={quoted} port={db_port} dbname={DATABASE} auth_user={POOLER}",
         "[pgbouncer]",
         *(f"{name} = {value}" for name, value in lines.items()),
         "",

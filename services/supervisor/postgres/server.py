@@ -24,6 +24,7 @@ from services.supervisor.postgres.cluster import (
 from services.supervisor.postgres.extensions import fill_extension_folder
 from services.supervisor.postgres.programs import chosen_programs, major_version, version_text
 from services.supervisor.postgres.system_user import may_reach, server_user
+from services.supervisor.postgres.tls import ServerTls, access_rules, listen_addresses, server_tls_settings
 from services.supervisor.postgres.vault_key import ensure_vault_key
 from services.supervisor.report import Reporter
 
@@ -31,7 +32,7 @@ _SOCKET_PATH_LIMIT = 90
 """Longest folder of a Unix socket in bytes: the system allows 107 bytes for the whole path, on some 103."""
 
 _ACCESS = """\
-# Written by headwater at each start: a password everywhere, and no one from outside this machine. `replication` is the physical
+# Written by headwater at each start: a password everywhere, and from outside this machine what [db.tls] says. `replication` is the physical
 # one, which copies the whole cluster with the verifiers of all passwords: for the superuser alone. Logical replication names a
 # database, so the lines of `all` are its.
 local all         all                          scram-sha-256
@@ -83,11 +84,16 @@ def open_cluster(folder: DataFolder, report: Reporter, *, shared: Path = SHARED)
 
 
 def prepare_cluster(
-    cluster: Cluster, port: int | None, password: str, extra: Mapping[str, str], report: Reporter
+    cluster: Cluster,
+    port: int | None,
+    password: str,
+    extra: Mapping[str, str],
+    report: Reporter,
+    tls: ServerTls | None = None,
 ) -> None:
     """Prepare a stopped cluster for its start: created, configured, with its extension folder.
 
-    `port` None: who starts it names the port (running_server.py).
+    `port` None: who starts it names the port (running_server.py). `tls`: other machines may connect as it says.
     Raises: StartRefused if a server setting is not one line, or the data belongs to another major version; StartFailed.
     """
     if cluster.exists:
@@ -101,9 +107,9 @@ def prepare_cluster(
         fill_extension_folder(cluster, added_extensions.names(added))
     ensure_vault_key(cluster.home, cluster.user)
     (cluster.data / "postgresql.conf").write_text(
-        configuration(cluster, port, extra, added), encoding="utf-8"
+        configuration(cluster, port, extra, added, tls), encoding="utf-8"
     )
-    (cluster.data / "pg_hba.conf").write_text(_ACCESS)
+    (cluster.data / "pg_hba.conf").write_text(_ACCESS + access_rules(tls, "all"))
 
 
 def renew_password(cluster: Cluster, password: str, report: Reporter) -> None:
@@ -118,14 +124,19 @@ def socket_folder(cluster: Cluster) -> Path | None:
 
 
 def configuration(
-    cluster: Cluster, port: int | None, extra: Mapping[str, str], added: Path | None = None
+    cluster: Cluster,
+    port: int | None,
+    extra: Mapping[str, str],
+    added: Path | None = None,
+    tls: ServerTls | None = None,
 ) -> str:
     """Return the text of `postgresql.conf` (pure). `added` has extensions of a package of their own; `extra` are the user's own settings
     and come last.
     """
     major = major_version(cluster.programs)
     settings = {
-        "listen_addresses": "127.0.0.1",
+        "listen_addresses": listen_addresses(tls),
+        **server_tls_settings(tls),
         **({} if port is None else {"port": str(port)}),
         "unix_socket_directories": str(socket_folder(cluster) or ""),
         "max_connections": "100",

@@ -159,6 +159,10 @@ class Child:
         """Send the stop signal without waiting for the exit."""
         self._signal(self.process.stop_signal)
 
+    def request_reload(self) -> None:
+        """Ask the child to read its configuration again."""
+        self._signal(signal.SIGHUP)
+
     def kill(self) -> None:
         """Kill the child."""
         self._signal(signal.SIGKILL)

@@ -12,7 +12,7 @@ import asyncio
 import re
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -119,6 +119,12 @@ class Supervisor:
             watching.cancel()
             self._warn_counts(is_end=True)
             await self._stop(keepers)
+
+    def reload(self, names: Collection[str]) -> None:
+        """Ask the children of these names that run to read their configuration again; one that starts reads it anyway."""
+        for child in self._children:
+            if child.process.name in names and self._states[child].status == "running":
+                child.request_reload()
 
     async def _watch(self) -> None:
         """Reap orphans, report counted warnings and check the signs of life, about once a second."""

@@ -98,6 +98,8 @@ SPECIAL = {
     "gateway.compression.brotli_level": 7,
     "gateway.compression.gzip_level": 7,
     "gateway.trusted_proxies": ["10.0.0.0/8", "::1"],
+    "db.tls.host": "0.0.0.0",
+    "db.tls.networks": ["10.0.0.0/8", "::1"],
     "gateway.proxy_secret": "one-that-a-proxy-shows",
     "realtime.retention_size": Size(77_000_000),
     "db.replicas.max_lag": Duration(7),

@@ -45,6 +45,8 @@ create function isolation() returns text stable language sql as $$ select curren
 create function loud(account) returns text stable language sql as $$ select upper($1.email) $$;
 create function latest_blogs(account) returns setof blog stable language sql as
   'select * from blog where owner_id = $1.id order by id desc';
+create function echo(word text default 'hello', times int default 2) returns text immutable language sql as
+  $$ select coalesce(repeat(word, times), 'nothing') $$;
 create function note(word text) returns text volatile language plpgsql as
   $$ begin insert into account(email) values (word); return word; end $$;
 create function enlist(how_many int) returns setof account volatile language sql as

@@ -224,6 +224,22 @@ async def test_at_most_is_one_unless_said_and_nothing_is_changed_beyond(service:
     }
 
 
+@pytest.mark.parametrize(
+    ("query", "variables", "expected"),
+    [
+        ("{ echo }", {}, "hellohello"),
+        ("query($w: String) { echo(word: $w) }", {}, "hellohello"),
+        ("query($w: String, $n: Int) { echo(word: $w, times: $n) }", {"n": 1}, "hello"),
+        ("query($w: String) { echo(word: $w) }", {"w": None}, "nothing"),
+        ("{ echo(word: null) }", {}, "nothing"),
+    ],
+)
+async def test_an_absent_argument_of_a_function_is_its_default_and_null_is_null(
+    service: GraphQLService, query: str, variables: dict[str, object], expected: str
+) -> None:
+    assert await service.data(query, variables) == {"echo": expected}
+
+
 async def test_a_volatile_function_is_a_mutation_and_a_query_cannot_write(service: GraphQLService) -> None:
     assert await service.messages('{ note(word: "x") }') == ['Unknown field "note" on type Query']
     assert await service.data('mutation { note(word: "noted") }') == {"note": "noted"}

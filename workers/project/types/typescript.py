@@ -38,6 +38,7 @@ _WIDTH = 80
 _NONE = "[_ in never]: never"
 _NO_ARGUMENTS = "Record<PropertyKey, never>"
 """Not `never`: the clients would read that as a computed field of every table."""
+_BODY_ARGUMENT = "unnamed json/jsonb parameter"
 _WORD = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _NUMBERS = ("int2", "int4", "int8", "float4", "float8", "numeric")
 _TEXTS = (
@@ -64,10 +65,14 @@ _JSON = """export type Json =
 Lines = list[str]
 
 
-def typescript(database: TypegenDatabase, *, version: str = "") -> str:
-    """Return the whole file; `version` tells the clients which version of PostgREST answers."""
+def typescript(database: TypegenDatabase, *, version: str = "", with_computed: bool = True) -> str:
+    """Return the whole file; `version` tells the clients which version of PostgREST answers.
+
+    `with_computed`: relations list their computed fields by name, as the official command line has it since 3.0 and the metadata
+    interface does not.
+    """
     schemas = schemas_of(database)
-    lines = [line for schema in schemas for line in _schema(database, schema)]
+    lines = [line for schema in schemas for line in _schema(database, schema, with_computed=with_computed)]
     body = _block("export type Database =", [*(_version(version) if version else ()), *lines])
     tail = resources.files("workers.project.types").joinpath("typescript_tail.ts").read_text(encoding="utf-8")
     return "\n".join([_JSON, *body, "", tail, *_constants(schemas), ""])
@@ -104,11 +109,13 @@ def _path(kind: TypegenType, group: str) -> str:
     return f"Database[{json.dumps(kind.schema)}][{json.dumps(group)}][{json.dumps(kind.name)}]"
 
 
-def _schema(database: TypegenDatabase, schema: TypegenSchema) -> Lines:
-    tables = [line for table in schema.tables for line in _relation(database, table)]
-    views = [line for view in schema.views for line in _relation(database, view)]
+def _schema(database: TypegenDatabase, schema: TypegenSchema, *, with_computed: bool) -> Lines:
+    tables = [line for table in schema.tables for line in _relation(database, table, with_computed)]
+    views = [line for view in schema.views for line in _relation(database, view, with_computed)]
     functions = [
-        line for name, overloads in schema.functions.items() for line in _functions(database, name, overloads)
+        line
+        for name, overloads in schema.functions.items()
+        for line in _functions(database, name, overloads, with_computed)
     ]
     enums = [line for enum in schema.enums for line in _enum(enum)]
     composites = [line for composite in schema.composites for line in _composite(database, composite)]
@@ -119,11 +126,14 @@ def _schema(database: TypegenDatabase, schema: TypegenSchema) -> Lines:
     return _block(f"{_key(schema.name)}:", inner)
 
 
-def _relation(database: TypegenDatabase, relation: TypegenRelation) -> Lines:
-    columns = columns_of(relation)
+def _relation(database: TypegenDatabase, relation: TypegenRelation, with_computed: bool) -> Lines:
+    columns, computed = columns_of(relation), computed_of(database, relation)
     row = [f"{_key(column.name)}: {_of(database, column)}" for column in columns]
-    row += [line for function in computed_of(database, relation) for line in _computed(database, function)]
+    row += [line for function in computed for line in _computed(database, function)]
     parts = _block("Row:", row)
+    if with_computed:
+        names = " | ".join(_text(function.name) for function in computed)
+        parts.append(f"ComputedFields: {names or 'never'}")
     if relation.kind in TABLES:
         parts += _block(
             "Insert:", [_member(database, column, must=_is_required(column)) for column in columns]
@@ -188,34 +198,54 @@ def _relationships(links: Sequence[TypegenForeignKey]) -> Lines:
     return [*lines, "]"]
 
 
-def _functions(database: TypegenDatabase, name: str, functions: Sequence[TypegenFunction]) -> Lines:
+def _functions(
+    database: TypegenDatabase, name: str, functions: Sequence[TypegenFunction], with_computed: bool
+) -> Lines:
     """Return a function; overloads are a union."""
     if len(functions) == 1:
-        return _one_line_or_block(f"{_key(name)}:", _function(database, functions[0], functions))
+        return _one_line_or_block(
+            f"{_key(name)}:", _function(database, functions[0], functions, with_computed)
+        )
     lines = [f"{_key(name)}:"]
     for function in functions:
-        first, *rest = _one_line_or_block("|", _function(database, function, functions))
+        first, *rest = _one_line_or_block("|", _function(database, function, functions, with_computed))
         lines += [f"  {first}", *(f"    {line}" for line in rest)]
     return lines
 
 
 def _function(
-    database: TypegenDatabase, function: TypegenFunction, overloads: Sequence[TypegenFunction]
+    database: TypegenDatabase,
+    function: TypegenFunction,
+    overloads: Sequence[TypegenFunction],
+    with_computed: bool,
 ) -> Lines:
     """Return the members between the braces of one function."""
     inputs = [
-        f"{_key(argument.name)}{'?' if argument.has_default else ''}: {ts_type(database, argument.type)}"
-        for argument in inputs_of(function)
+        line for argument in inputs_of(function) for line in _argument(database, argument, with_computed)
     ]
     arguments = _one_line_or_block("Args:", inputs) if inputs else [f"Args: {_NO_ARGUMENTS}"]
     returned, options = _returned(database, function)
-    if error := _call_error(database, function, overloads):
+    if error := _call_error(database, function, overloads, with_computed):
         returned = ["Returns: {", "  error: true", f"}} & {_text(error)}"]
     return [*arguments, *returned, *options]
 
 
+def _argument(database: TypegenDatabase, argument: TypegenArgument, with_computed: bool) -> Lines:
+    """Return an argument. A named row of a relation is what a client sends, which is without computed fields."""
+    head = f"{_key(argument.name)}{'?' if argument.has_default else ''}:"
+    kind = ts_type(database, argument.type)
+    row = '["Row"]'
+    if not (with_computed and argument.name and kind.endswith(row)):
+        return [f"{head} {kind}"]
+    relation = kind.removesuffix(row)
+    return [f"{head} Omit<", f"  {kind},", f'  {relation}["ComputedFields"]', ">"]
+
+
 def _call_error(
-    database: TypegenDatabase, function: TypegenFunction, overloads: Sequence[TypegenFunction]
+    database: TypegenDatabase,
+    function: TypegenFunction,
+    overloads: Sequence[TypegenFunction],
+    with_computed: bool,
 ) -> str | None:
     """Return the error of a call by name: of an overload whose arguments match another one too, or of a column; else None."""
     name, inputs = f"{function.schema}.{function.name}", inputs_of(function)
@@ -227,8 +257,8 @@ def _call_error(
             f"Could not choose the best candidate function between: {listed}. Try renaming the parameters "
             "or the function itself in the database so function overloading can be resolved"
         )
-    if takes_row(database, function) and _target(database, function) is None:
-        return f"{name} takes a row: it is read as a column of it, and cannot be called by name"
+    if takes_row(database, function) and (with_computed or _target(database, function) is None):
+        return f"the function {name} with parameter or with a single {_BODY_ARGUMENT}, but no matches were found in the schema cache"
     return None
 
 
@@ -322,13 +352,14 @@ def _list(kind: TypegenType) -> Lines:
 
 
 def _block(head: str, lines: Iterable[str], end: str = "}") -> Lines:
-    return [f"{head} {{", *(f"  {line}" for line in lines), end]
+    inner = [f"  {line}" for line in lines]
+    return [f"{head} {{", *inner, end] if inner else [f"{head} {{{end}"]
 
 
 def _one_line_or_block(head: str, lines: Sequence[str]) -> Lines:
     """Return members on one line if they fit, else as a block."""
     one = f"{head} {{ {'; '.join(lines)} }}"
-    is_short = len(one) + 8 <= _WIDTH and not any(line.endswith("{") for line in lines)
+    is_short = len(one) + 8 <= _WIDTH and not any(line.endswith(("{", "<")) for line in lines)
     return [one] if is_short else _block(head, lines)
 
 
@@ -341,4 +372,4 @@ def _text(value: str) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _WORD.fullmatch(name) else json.dumps(name)
+    return name if _WORD.fullmatch(name) else _text(name)

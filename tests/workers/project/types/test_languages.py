@@ -1,10 +1,11 @@
-"""Zod and Dart. Zod's file is compiled; a compiler of Dart is in no registry that the tests reach."""
+"""Zod and Dart. Zod's file is compiled; Dart's is read by the parser of Dart's own formatter: no registry that the tests reach has its SDK."""
 
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+import deno
 import pytest
 
 from tests.node_packages import install_packages
@@ -29,6 +30,13 @@ insert.words
 const other: PublicMood = "glad"
 export { update, mood, place, args, without, other }
 """
+
+_READ_DART = """
+import { readFileSync } from "node:fs"
+import process from "node:process"
+import { format } from "./node_modules/@wasm-fmt/dart_fmt/dart_fmt_node.js"
+format(readFileSync(process.argv[2], "utf8"))
+"""  # Deno, not Node 20, whose WebAssembly lacks garbage collection
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +72,27 @@ async def test_darts_classes_say_what_is_needed(described: TypegenDatabase) -> N
     assert "  veryHappy('very \"happy\"');" in text
     assert "if (mood != null) 'mood': mood!.toJson()," in text
     assert "class PublicTitlesInsert" not in text
+
+
+async def test_darts_own_parser_reads_the_file(
+    described: TypegenDatabase, packages: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "types.dart").write_text(dart(described))
+    (tmp_path / "faulty.dart").write_text(dart(described).replace("class PublicPostsInsert {", "class {", 1))
+    (tmp_path / "read.mjs").write_text(_READ_DART)
+    os.symlink(packages, tmp_path / "node_modules")
+
+    outcomes = [
+        subprocess.run(
+            [deno.find_deno_bin(), "run", "--allow-read", "--node-modules-dir=manual", "read.mjs", file],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )
+        for file in ("types.dart", "faulty.dart")
+    ]  # fmt: skip
+
+    assert outcomes[0].returncode == 0, outcomes[0].stderr
+    assert outcomes[1].returncode == 1
+    assert "could not be parsed" in outcomes[1].stderr
 
 
 def test_no_two_classes_have_one_name() -> None:

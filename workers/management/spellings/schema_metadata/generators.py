@@ -91,7 +91,7 @@ async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
     if not query_boolean(request, "detect_one_to_one_relationships"):
         links = [msgspec.structs.replace(link, is_one_to_one=None) for link in types.links]
         types = msgspec.structs.replace(types, links=links)
-    return typescript(types, version=request.query.get("postgrest_version", ""))
+    return typescript(types, version=request.query.get("postgrest_version", ""), with_computed=False)
 
 
 def _filters(request: MetadataRequest) -> tuple[Filter, Filter]:
