@@ -3,7 +3,7 @@
 A task may hold secrets, so it goes to the process by its standard input.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -56,6 +56,18 @@ class CompareTask(SecretRecord, Struct, frozen=True, tag="compare"):
     """File with the schema of the moment of creation."""
 
 
+class AccessBetweenTask(SecretRecord, Struct, frozen=True, tag="access"):
+    """Show who has more and who has less access in a branch than in its parent."""
+
+    parent_url: str
+    branch_url: str
+    users: list[str] = []
+    sample: int = 1000
+    channels: list[str] = []
+    timeout_s: float = 120.0
+    form: Literal["pretty", "json"] = "pretty"
+
+
 class MergeTask(SecretRecord, Struct, frozen=True, tag="merge"):
     """Bring what the branch changed to the parent: its migrations, and the rest as a new one of this name."""
 
@@ -82,7 +94,7 @@ class CheckTask(Struct, frozen=True, tag="check"):
     """A superuser's."""
 
 
-BranchTask = CopyTask | PrepareTask | CompareTask | MergeTask | CountTask | CheckTask
+BranchTask = CopyTask | PrepareTask | CompareTask | AccessBetweenTask | MergeTask | CountTask | CheckTask
 
 
 class CountedRows(Struct, frozen=True):
@@ -128,6 +140,13 @@ class SchemaComparison(Struct, frozen=True):
     migrations: list[str]
     statements: list[str]
     conflicts: list[str]
+
+
+class AccessReport(Struct, frozen=True):
+    """The difference of access, as it is printed. `is_alarm`: clients without a token, or users of another tenant, have more."""
+
+    text: str
+    is_alarm: bool
 
 
 class MergedBranch(Struct, frozen=True):

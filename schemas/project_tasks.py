@@ -78,6 +78,19 @@ class DiffTask(Struct, frozen=True, tag="diff"):
     """Each `[schema.]table=new` or `[schema.]table.column=new`."""
 
 
+class AccessTask(Struct, frozen=True, tag="access"):
+    """Try migrations and show who gains and who loses access: files, or those of the folder that are pending. Exit code 3 for an alarm."""
+
+    files: list[str] = []
+    """Paths of files; empty: the migrations that are pending."""
+    users: list[str] = []
+    """Ids of users to try; empty: a sample of `sample` users."""
+    sample: int = 1000
+    channels: list[str] = []
+    timeout_s: float = 120.0
+    form: Literal["pretty", "json"] = "pretty"
+
+
 class DatabasesForTestsTask(Struct, frozen=True, tag="databases_for_tests"):
     """Make databases for tests on the shadow server: `name_of_test_database(1)` to `name_of_test_database(count)`."""
 
@@ -104,6 +117,7 @@ Task = (
     | TypesTask
     | LintTask
     | DiffTask
+    | AccessTask
     | DatabasesForTestsTask
 )
 

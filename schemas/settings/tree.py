@@ -11,6 +11,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from schemas.keys.secret import Secret
+from schemas.settings.access import AccessSettings as Access
 from schemas.settings.api import Api as Api
 from schemas.settings.api import Jwt as Jwt
 from schemas.settings.api import Tls as Tls
@@ -277,6 +278,7 @@ class Settings(Struct, frozen=True):
     webhooks: Webhooks = field(default_factory=Webhooks)
     history: History = field(default_factory=History)
     branches: Branches = field(default_factory=Branches)
+    access: Access = field(default_factory=Access)
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
     functions: dict[str, FunctionSettings] = field(default_factory=dict)
     """Functions with settings of their own: `[functions.<name>]`."""

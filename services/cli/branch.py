@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from schemas.branches import SchemaComparison
+from schemas.branches import AccessBetweenTask, SchemaComparison
+from services.cli.access import ALARM, access_options
 from services.cli.admin import operate
 from services.cli.after_reset import StderrReporter
 from services.cli.backup import named_project
@@ -20,7 +21,7 @@ from services.supervisor.branches.choice import chosen_branch
 from services.supervisor.branches.create import CreatedBranch, create_branch
 from services.supervisor.branches.drafts import remove_drafts, remove_folder, set_aside
 from services.supervisor.branches.listing import disk_use, find_branch, list_branches
-from services.supervisor.branches.merge import compare_with_parent, merge_into_parent
+from services.supervisor.branches.merge import compare_access, compare_with_parent, merge_into_parent
 from services.supervisor.branches.names import branch_folder
 from services.supervisor.branches.record import BranchRecordDamaged
 from services.supervisor.data_folder.folder import DataFolder, is_locked, lock_folder
@@ -123,18 +124,40 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
 @branch.command()
 @parent_options
 @click.argument("name")
-def diff(data: Path | None, project: Path | None, name: str) -> None:
+@click.option("--access", is_flag=True, help="Instead: which rows, files, channels, functions and columns roles and users have more and fewer of in the branch.")  # fmt: skip
+@access_options
+@click.option("-o", "--output", "form", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Of --access.")  # fmt: skip
+def diff(
+    data: Path | None,
+    project: Path | None,
+    name: str,
+    access: bool,
+    users: tuple[str, ...],
+    sample: int,
+    channels: tuple[str, ...],
+    timeout_s: float,
+    form: str,
+) -> None:
     """Show as SQL what a merge of NAME would change in the platform's schema.
 
     Compared are both with the schema of the moment in which the branch was made, or merged last. Rows are not compared.
 
+    With --access the rows that both have are read as roles and users in both (docs/access.md).
+
     \b
-    Exit codes: 0 compared, 1 both changed the same things, or it failed; 2 there is no such branch
+    Exit codes: 0 compared, 1 both changed the same things, or it failed; 2 there is no such branch; 3 with --access: anon, or a user of another tenant, gains
     """
     parent = data_folder(data, project)
     try:
         folder = branch_folder(parent, name)
         find_branch(parent, folder)
+        if access:
+            options = AccessBetweenTask(
+                "", "", list(users), sample, list(channels), timeout_s, "json" if form == "json" else "pretty"
+            )
+            report = compare_access(parent, folder, named_project(parent.path, project), options)
+            click.echo(report.text)
+            raise click.exceptions.Exit(ALARM if report.is_alarm else 0)
         compared = compare_with_parent(parent, folder, named_project(parent.path, project))
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from schemas.project_tasks import ApplyTask, DiffTask, LintTask, ResetTask
+from services.cli.access import access_diff, access_task
 from services.cli.advisors import advisors
 from services.cli.after_reset import refill_buckets
 from services.cli.dump import dump
@@ -134,13 +135,24 @@ def diff(
 @click.option(
     "-o", "--output", "form", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True
 )
+@click.option(
+    "--access",
+    is_flag=True,
+    help="Then try the pending migrations: who gains and loses access? (`db access-diff`)",
+)
 def lint(
-    data: Path | None, project: Path | None, schemas: tuple[str, ...], level: str, fail_on: str, form: str
+    data: Path | None,
+    project: Path | None,
+    schemas: tuple[str, ...],
+    level: str,
+    fail_on: str,
+    form: str,
+    access: bool,
 ) -> None:
     """Look for faults: functions that cannot run, tables without row level security, missing indexes...
 
     \b
-    Exit codes: 0 looked, 1 findings of --fail-on, or nothing runs
+    Exit codes: 0 looked, 1 findings of --fail-on, or nothing runs; with --access also those of `db access-diff`: 3 anon, or a user of another tenant, gains
     """
     chosen = [name.strip() for one in schemas for name in one.split(",") if name.strip()]
     task = LintTask(
@@ -149,8 +161,12 @@ def lint(
         "error" if fail_on == "error" else "warning" if fail_on == "warning" else "none",
         "json" if form == "json" else "pretty",
     )
-    finish(data, project, task)
+    code = work(data, project, task)
+    if access and code == 0:
+        code = work(data, project, access_task((), (), 1000, (), 120.0, form))
+    sys.exit(code)
 
 
+db.add_command(access_diff)
 db.add_command(dump)
 db.add_command(advisors)

@@ -31,7 +31,9 @@ def test_first_steps_do_what_they_say(running_platform: Platform) -> None:
     walk(DOCS / "first-steps.md", running_platform, running_platform.data.parent, is_pasted=True)
 
 
-@pytest.mark.parametrize("name", ["rest", "accounts", "storage", "history", "official-command-line", "mcp"])
+@pytest.mark.parametrize(
+    "name", ["rest", "accounts", "storage", "history", "access", "official-command-line", "mcp"]
+)
 def test_a_page_does_what_it_says_behind_the_first_steps(name: str, running_platform: Platform) -> None:
     path = f"{COMMANDS}:{os.environ['PATH']}"
 

@@ -14,6 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from schemas.branches import (
+    AccessBetweenTask,
+    AccessReport,
     BranchTask,
     CheckTask,
     CompareTask,
@@ -29,6 +31,9 @@ from workers.branches.errors import BranchRejected
 from workers.branches.merge import compare_branch, merge_branch
 from workers.branches.prepare_copy import prepare_copy
 from workers.database.migrations.migrate import MigrationError
+from workers.project.access.model import AccessQuestion
+from workers.project.access.report import as_json, as_text
+from workers.project.access.trial import access_between
 from workers.project.errors import ProjectError, ProjectRejected
 
 DONE, FAILED, REFUSED = 0, 1, 2
@@ -65,12 +70,24 @@ async def _run(task: BranchTask, settings: Settings) -> Struct:
             return await prepare_copy(task, settings)
         case CompareTask():
             return await compare_branch(task)
+        case AccessBetweenTask():
+            return await _access(task, settings)
         case MergeTask():
             return await merge_branch(task, settings)
         case CountTask(url):
             return await count_rows(url)
         case CheckTask(url):
             return await check_database(url)
+
+
+async def _access(task: AccessBetweenTask, settings: Settings) -> AccessReport:
+    question = AccessQuestion(
+        users=task.users, sample=task.sample, channels=task.channels,
+        tenant_claim=settings.access.tenant_claim, tenant_column=settings.access.tenant_column,
+        search_path=list(settings.api.extra_search_path),
+    )  # fmt: skip
+    found = await access_between(task.parent_url, task.branch_url, question, timeout_s=task.timeout_s)
+    return AccessReport(as_json(found) if task.form == "json" else as_text(found), bool(found.alarms))
 
 
 def _fail(text: str, code: int) -> int:

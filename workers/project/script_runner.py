@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import asyncpg
 
-from workers.project.errors import ScriptFailed, StatementPlace
+from workers.project.errors import ProjectRejected, ScriptFailed, StatementPlace
 from workers.project.foreign_expectations import (
     DELETE_NOTICE,
     PGSODIUM_NOTICE,
@@ -47,6 +47,7 @@ _BY_ITSELF = re.compile(
     r"|alter system\b|(create|drop) (database|tablespace|subscription)\b|alter table .*\bconcurrently\b"
 )
 _CONCURRENT = re.compile(r"(create (unique )?index|drop index|reindex \w+) concurrently")
+_ENDS = (("commit",), ("rollback",), ("end",), ("abort",))
 _RUNS_CODE = (("call",), ("do",))
 _NEW_ROLE = (("create", "role"), ("create", "user"), ("create", "group"))
 
@@ -106,8 +107,40 @@ async def run_script(
             await project.connection.execute("rollback")
 
 
+async def try_script(project: ProjectConnection, script: Script) -> None:
+    """Run a file in an open transaction, which the caller rolls back; settings that the file makes stay in force.
+
+    Raises: SplitRejected, ScriptFailed; ProjectRejected for a statement that would end the transaction, or cannot run in one.
+    """
+    statements = script.statements()
+    for number, statement in enumerate(statements, start=1):
+        words = statement.words
+        ends = words[:1] in _ENDS or words[:2] == ("prepare", "transaction")
+        needs_none = _needs_no_transaction(statement) and not _CONCURRENT.match(" ".join(words))
+        if ends or needs_none:
+            raise _not_tried(StatementPlace(script.name, number, statement))
+    if names_pgsodium_key(statements):
+        await make_pgsodium_key(project.connection)
+    if makes_webhooks(statements):
+        await make_pg_net(project.connection)
+    await _run_all(project, script.name, statements, keep_roles=False, is_trial=True)
+
+
+def _not_tried(where: StatementPlace) -> ProjectRejected:
+    words = " ".join(where.statement.words[:2])
+    return ProjectRejected(
+        f"{where.file}, statement {where.number} (`{words}`) cannot run in a transaction, so it cannot be tried in one. Try it in a branch: "
+        "`headwater branch create try-it`, `headwater start --branch try-it --detach`, then `headwater branch diff try-it --access`."
+    )
+
+
 async def _run_all(
-    project: ProjectConnection, name: str, statements: Iterable[ScriptStatement], *, keep_roles: bool
+    project: ProjectConnection,
+    name: str,
+    statements: Iterable[ScriptStatement],
+    *,
+    keep_roles: bool,
+    is_trial: bool = False,
 ) -> None:
     connection, committed = project.connection, 0
     for number, statement in enumerate(statements, start=1):
@@ -131,7 +164,7 @@ async def _run_all(
             project.report(SAFEUPDATE_NOTICE.format(name=name, number=number))
             await _run(connection, StatementPlace(name, number, replace(statement, text=setting)), aftermath)
         elif statement.words[:1] in _RUNS_CODE:
-            await _run_code(connection, where, aftermath)
+            await _run_code(connection, where, aftermath, is_trial=is_trial)
         elif superuser_statement := parse_superuser_statement(statement):
             await _run_or_substitute(connection, where, superuser_statement, aftermath)
         else:
@@ -147,7 +180,9 @@ def _aftermath(committed: int) -> str:
     return f"The file itself committed its statements up to {committed}; the rest was undone."
 
 
-async def _run_code(connection: asyncpg.Connection, where: StatementPlace, aftermath: str) -> None:
+async def _run_code(
+    connection: asyncpg.Connection, where: StatementPlace, aftermath: str, *, is_trial: bool
+) -> None:
     """Run a `call` or `do` in the file's transaction; if its code ends transactions, commit the file's and run it alone."""
     await connection.execute("savepoint headwater")
     try:
@@ -155,6 +190,8 @@ async def _run_code(connection: asyncpg.Connection, where: StatementPlace, after
         await connection.execute("release savepoint headwater")
     except asyncpg.InvalidTransactionTerminationError:
         await connection.execute("rollback to savepoint headwater")
+        if is_trial:
+            raise _not_tried(where) from None
         await connection.execute("commit")
         await _run(connection, where, _aftermath(where.number - 1))
     except asyncpg.PostgresError as error:

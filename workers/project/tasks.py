@@ -1,7 +1,7 @@
 """Runs one task of a project: `python -P -m workers project TASK` (schemas/project_tasks.py).
 
 The task's result goes to standard output, steps and errors to standard error. Exit codes: 0 done, 1 a file or a finding
-made it fail, 2 it cannot be started: an invalid folder, a history that disagrees with it, no database.
+made it fail, 2 it cannot be started: an invalid folder, a history that disagrees with it, no database, 3 access is gained that is an alarm.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 from schemas.project_tasks import (
+    AccessTask,
     ApplyTask,
     DatabasesForTestsTask,
     DiffTask,
@@ -29,6 +30,9 @@ from schemas.project_tasks import (
 from schemas.settings.tree import Settings
 from workers.database.migrations.migrate import MigrationError
 from workers.project import history, lint, migration_list
+from workers.project.access.model import AccessQuestion
+from workers.project.access.report import as_json, as_text
+from workers.project.access.trial import access_of_migrations
 from workers.project.databases_for_tests import make_databases_for_tests
 from workers.project.diff.model import NOT_COMPARED
 from workers.project.diff.renames import parse_rename
@@ -37,7 +41,7 @@ from workers.project.diff.snapshot import project_schemas
 from workers.project.errors import ProjectError, ProjectRejected
 from workers.project.migration_file import display_name, files_to_write, write_migration
 from workers.project.project_connection import ProjectUrls, open_project_connection, read_project_urls
-from workers.project.project_folder import FOLDER, FOLDER_VARIABLE, ProjectMigration
+from workers.project.project_folder import FOLDER, FOLDER_VARIABLE, ProjectMigration, Script
 from workers.project.push import ProjectFiles, apply_seeds, planned_migrations, push, read_project_files
 from workers.project.reset import reset
 from workers.project.types.dart import dart
@@ -46,7 +50,7 @@ from workers.project.types.read_catalog import read_database
 from workers.project.types.typescript import typescript
 from workers.project.types.zod import zod
 
-DONE, FAILED, REFUSED = 0, 1, 2
+DONE, FAILED, REFUSED, ALARM = 0, 1, 2, 3
 
 
 def run(settings: Settings, environment: Mapping[str, str], words: Sequence[str]) -> int:
@@ -90,6 +94,8 @@ async def do(task: Task, settings: Settings, folder: Path, urls: ProjectUrls) ->
             return await _lint(task, settings, urls)
         case DiffTask():
             return await _diff(task, settings, folder, urls)
+        case AccessTask():
+            return await _access(task, settings, folder, urls)
         case DatabasesForTestsTask():
             files = _read_files(folder, settings)
             await make_databases_for_tests(urls, settings, files, lambda _: None, task.count)
@@ -220,6 +226,34 @@ async def _diff(task: DiffTask, settings: Settings, folder: Path, urls: ProjectU
         _print(f"Look at this: {problem}")
     _print(f"Not compared: {NOT_COMPARED}")
     return DONE
+
+
+async def _access(task: AccessTask, settings: Settings, folder: Path, urls: ProjectUrls) -> int:
+    scripts = [_read_script(path) for path in task.files]
+    if not scripts:
+        async with open_project_connection(urls.project) as project:
+            applied = await history.applied_versions(project.connection)
+        comparison = history.compare(_read_files(folder, settings).migrations, applied)
+        if reason := history.disagreement(comparison, include_all=True):
+            raise ProjectRejected(reason)
+        scripts = [migration.script() for migration in planned_migrations(comparison)]
+    if not scripts:
+        _print("No migration is pending")
+    question = AccessQuestion(
+        users=task.users, sample=task.sample, channels=task.channels,
+        tenant_claim=settings.access.tenant_claim, tenant_column=settings.access.tenant_column,
+        search_path=list(settings.api.extra_search_path),
+    )  # fmt: skip
+    found = await access_of_migrations(urls.project, scripts, question, timeout_s=task.timeout_s)
+    print(as_json(found) if task.form == "json" else as_text(found))
+    return ALARM if found.alarms else DONE
+
+
+def _read_script(path: str) -> Script:
+    try:
+        return Script(Path(path).name, Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProjectRejected(f"{path} cannot be read: {error}") from None
 
 
 def _print(line: str) -> None:

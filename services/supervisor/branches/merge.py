@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from schemas.branches import CompareTask, MergedBranch, MergeTask, SchemaComparison
+from schemas.branches import (
+    AccessBetweenTask,
+    AccessReport,
+    CompareTask,
+    MergedBranch,
+    MergeTask,
+    SchemaComparison,
+)
 from services.supervisor import addresses
 from services.supervisor.archive import server_settings
 from services.supervisor.branches.names import branches_folder
@@ -32,6 +39,15 @@ def compare_with_parent(parent: DataFolder, branch: DataFolder, project: Project
     with _both_databases(parent, branch, project) as (parent_url, branch_url):
         task = CompareTask(parent_url, branch_url, str(branch.path / BASE_SCHEMA))
         return run_step(project, task, SchemaComparison)
+
+
+def compare_access(
+    parent: DataFolder, branch: DataFolder, project: Project, options: AccessBetweenTask
+) -> AccessReport:
+    """Return who has more and who has less access in a branch; `options` without addresses. Raises: SupervisorError."""
+    with _both_databases(parent, branch, project) as (parent_url, branch_url):
+        task = msgspec.structs.replace(options, parent_url=parent_url, branch_url=branch_url)
+        return run_step(project, task, AccessReport)
 
 
 def merge_into_parent(
