@@ -34,6 +34,7 @@ from schemas.settings.realtime import RealtimeSettings as Realtime
 from schemas.settings.scheduler import Net as Net
 from schemas.settings.scheduler import Scheduler as Scheduler
 from schemas.settings.storage import Storage
+from schemas.settings.streams import StreamSettings
 from schemas.settings.sync import SyncSettings as Sync
 from schemas.settings.types import Amount, Bytes, Count, Duration, Port, Rate, Seconds
 from schemas.settings.webhooks import WebhookSettings as Webhooks
@@ -274,6 +275,8 @@ class Settings(Struct, frozen=True):
     sync: Sync = field(default_factory=Sync)
     webhooks: Webhooks = field(default_factory=Webhooks)
     history: History = field(default_factory=History)
+    streams: dict[str, StreamSettings] = field(default_factory=dict)
+    """Tables copied to other systems: `[streams.<name>]`."""
     branches: Branches = field(default_factory=Branches)
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)
     functions: dict[str, FunctionSettings] = field(default_factory=dict)

@@ -33,10 +33,13 @@ POOLS = (
     "webhooks",
     "history",
     "management",
+    "streams",
 )
 """All worker pools: `python -P -m workers NAME...`."""
 SINGLE_POOLS = ("images", "functions")
 """Pools without a database, each in its own process: a crash or a long job there does not affect other pools."""
+STREAMS_POOL = "streams"
+"""The pool of the process `streams`, whose targets need large packages."""
 CHANGES_POOLS = ("replication", "realtime", "sync")
 """Pools of the process `changes`: the reader of the write-ahead log, the visibility checks of the realtime edges, and shapes."""
 LOGINS = {
@@ -45,6 +48,7 @@ LOGINS = {
     "scheduler": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "webhooks": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "history": "HEADWATER_DB_SCHEDULER_PASSWORD",
+    "streams": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "management": "HEADWATER_DB_MANAGEMENT_PASSWORD",
     "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
 }
@@ -242,12 +246,14 @@ class _Planner:
         return replace(plan, after=self._after("migrate"), stage=2, start_timeout=_PYTHON_START_S)
 
     def pools(self, names: Sequence[str]) -> Iterator[ChildPlan]:
-        """Plan the processes of the pools: `pools`, `changes`, and one for each pool without a database."""
-        database = [name for name in names if name not in (*SINGLE_POOLS, *CHANGES_POOLS)]
+        """Plan the processes of the pools: `pools`, `changes`, `streams`, and one for each pool without a database."""
+        database = [name for name in names if name not in (*SINGLE_POOLS, *CHANGES_POOLS, STREAMS_POOL)]
         if database:
             yield self._database_pools("pools", database, self.links.pool_broker)
         if changes := [name for name in names if name in CHANGES_POOLS]:
             yield self._database_pools("changes", changes, self.links.changes_broker)
+        if STREAMS_POOL in names:
+            yield self._database_pools(STREAMS_POOL, [STREAMS_POOL], self.links.pool_broker)
         for name in names:
             if name == "functions":
                 yield self._program(
@@ -341,6 +347,8 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.realtime.enabled and settings.history.enabled
         case "management":
             return settings.management.enabled
+        case "streams":
+            return settings.realtime.enabled and any(stream.enabled for stream in settings.streams.values())
         case "replication" | "realtime":
             return settings.realtime.enabled
         case "sync":

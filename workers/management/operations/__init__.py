@@ -52,6 +52,7 @@ from workers.management.operations import (
     storage_links,
     storage_objects,
     storage_webhook,
+    streams,
     sync_shapes,
     tokens,
     webhooks,
@@ -105,6 +106,7 @@ _AREAS = (
     storage_objects,
     storage_links,
     storage_webhook,
+    streams,
     # Functions
     functions,
     function_changes,
