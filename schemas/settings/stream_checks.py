@@ -10,6 +10,7 @@ from schemas.settings.streams import MODES, StreamSettings
 TARGETS = {
     "file": "file:///srv/lake",
     "s3": "s3://bucket/prefix",
+    "nats": "nats: (the platform's own server)",
 }
 """Scheme of a target -> an example."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
@@ -91,6 +92,9 @@ def _target_fault(stream: StreamSettings) -> str | None:
                 or ".." in parts.path.split("/")
             ):
                 return "target must be an absolute folder, as in file:///srv/lake"
+        case "nats":
+            if parts.path not in ("", "/") or parts.query:
+                return "target must be nats: for the platform's own server, or nats://user:password@host:4222"
         case "s3":
             return _s3_fault(stream, parts)
     return None

@@ -15,7 +15,7 @@ class StreamSettings(Struct, frozen=True):
     tables: list[str] = []
     """Tables, as `orders` (of the schema public) or `sales.orders`; 1 to 100."""
     target: Secret | None = None
-    """Where to: file:///folder or s3://bucket/prefix (Iceberg tables)."""
+    """Where to: file:///folder or s3://bucket/prefix (Iceberg tables), nats: (messages, on a server that the platform runs) or nats://user:password@host:4222."""
     mode: str = "merge"
     """Of Iceberg tables. merge: a table has the rows as they are now, and needs a primary key. append: it has every change as a row."""
     filters: dict[str, list[str]] = field(default_factory=dict)
@@ -36,5 +36,9 @@ class StreamSettings(Struct, frozen=True):
     """Of S3."""
     endpoint: str = ""
     """Of S3: the address of a store that is not Amazon's."""
+    keep: Duration = Duration(7 * 86400)
+    """Of NATS: how long messages are kept."""
+    keep_size: Size = Size(1024**3)
+    """Of NATS: bytes of messages of each table that are kept; the oldest go first."""
     file_size: Size = Size(64 * 1024**2)
     """Of Iceberg tables: smaller files are merged up to this size."""

@@ -77,7 +77,7 @@ class StreamChange:
         return f"{self.lsn:x}-{self.number:x}-{self.index:x}"
 
 
-class StreamPlace(Struct, frozen=True, omit_defaults=True):
+class CopyPlace(Struct, frozen=True, omit_defaults=True):
     """Up to where a target has a table: the message `seq` of the stream of changes that was made at `created`.
 
     After a snapshot the transactions that it saw and whose messages follow are left out: those up to `snapshot_lsn` that `snapshot` sees.
@@ -89,6 +89,8 @@ class StreamPlace(Struct, frozen=True, omit_defaults=True):
     snapshot: str = ""
     snapshot_lsn: int = 0
     fingerprint: str = ""
+    epoch: int = 0
+    """When the snapshot was made, in microseconds since 1970."""
     columns: dict[str, int] = {}
     """The copied columns by name, with their numbers: by these a renamed one is recognized."""
 
@@ -97,7 +99,7 @@ class StreamPlace(Struct, frozen=True, omit_defaults=True):
         return msgspec.json.encode(self).decode()
 
     @classmethod
-    def parse(cls, text: str) -> "StreamPlace | None":
+    def parse(cls, text: str) -> "CopyPlace | None":
         """Return the place of a text, None for one that is no place."""
         try:
             return msgspec.json.decode(text, type=cls)

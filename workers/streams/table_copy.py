@@ -34,10 +34,10 @@ from workers.database.transaction_snapshot import TransactionSnapshot
 from workers.streams.model import (
     DELETE,
     TRUNCATE,
+    CopyPlace,
     SnapshotNeeded,
     SourceTable,
     StreamChange,
-    StreamPlace,
     TargetAway,
     TargetRejects,
     key_of,
@@ -142,7 +142,7 @@ class TableCopy:
         self._changed.clear()
         source = await read_source(self._leadership, self._stream, self._text)
         await publish(self._leadership, source)
-        self._target = target = await target_of(self._stream, source)
+        self._target = target = await target_of(self.state.stream, self._stream, source)
         try:
             place = await target.open()
             kept, idle_place, idle_seq = await self.state.place()
@@ -157,8 +157,8 @@ class TableCopy:
             await target.close()
 
     async def _current_place(
-        self, source: SourceTable, target: TableTarget, place: StreamPlace | None
-    ) -> StreamPlace:
+        self, source: SourceTable, target: TableTarget, place: CopyPlace | None
+    ) -> CopyPlace:
         """Return the place of the target, after a snapshot if it cannot follow from where it is."""
         head = await stream_head(self._connection, subjects.CHANGES_STREAM)
         reason = self._reason
@@ -178,7 +178,7 @@ class TableCopy:
         self._reason = ""
         return place
 
-    async def _fitted(self, source: SourceTable, target: TableTarget, place: StreamPlace) -> StreamPlace:
+    async def _fitted(self, source: SourceTable, target: TableTarget, place: CopyPlace) -> CopyPlace:
         """Have the target follow the columns of the table. Raises: SnapshotNeeded."""
         columns = {column.name: column.number for column in source.columns}
         if columns == place.columns:
@@ -198,18 +198,19 @@ class TableCopy:
         await target.fit(source, renamed)
         return _replaced(place, columns=columns)
 
-    async def _snapshot(self, source: SourceTable, target: TableTarget, reason: str) -> StreamPlace:
+    async def _snapshot(self, source: SourceTable, target: TableTarget, reason: str) -> CopyPlace:
         await self.state.snapshot(reason)
         head = await stream_head(self._connection, subjects.CHANGES_STREAM)
         after = max(head.first_seq - 1, head.last_seq - _BACK)
         async with open_snapshot(self._database, source) as snapshot:
-            place = StreamPlace(
+            place = CopyPlace(
                 head.created,
                 after,
                 0,
                 snapshot.text,
                 snapshot.lsn,
                 f"{source.fingerprint}/{source.relation}",
+                time.time_ns() // 1000,
                 {column.name: column.number for column in source.columns},
             )
             rows = await target.snapshot(snapshot.pages(), place)
@@ -217,7 +218,7 @@ class TableCopy:
         return place
 
     async def _follow(
-        self, source: SourceTable, target: TableTarget, place: StreamPlace, after: int, backoff: Backoff
+        self, source: SourceTable, target: TableTarget, place: CopyPlace, after: int, backoff: Backoff
     ) -> None:
         """Read and write until the schema changes."""
         names = [subjects.changes(schema, name).name for schema, name in sorted(source.parts)]
@@ -261,8 +262,8 @@ class TableCopy:
             changing.cancel()
 
     async def _take(
-        self, stored: StoredMessage, source: SourceTable, target: TableTarget, place: StreamPlace
-    ) -> StreamPlace:
+        self, stored: StoredMessage, source: SourceTable, target: TableTarget, place: CopyPlace
+    ) -> CopyPlace:
         """Gather the changes of a message; write when there are enough."""
         message = _decode(stored.payload)
         if isinstance(message, Gap) and message.lsn > place.snapshot_lsn:
@@ -285,9 +286,7 @@ class TableCopy:
             return await self._write(source, target, place, stored.seq)
         return place
 
-    async def _write(
-        self, source: SourceTable, target: TableTarget, place: StreamPlace, seq: int
-    ) -> StreamPlace:
+    async def _write(self, source: SourceTable, target: TableTarget, place: CopyPlace, seq: int) -> CopyPlace:
         changes = await self._completed(source, self._gathered)
         last = changes[-1]
         is_behind = last.lsn > place.snapshot_lsn
@@ -340,7 +339,7 @@ def _filled(change: StreamChange, row: Sequence[bytes | None] | None) -> StreamC
     )
 
 
-def _replaced(place: StreamPlace, **changes: object) -> StreamPlace:
+def _replaced(place: CopyPlace, **changes: object) -> CopyPlace:
     return msgspec.structs.replace(place, **changes)
 
 

@@ -2,7 +2,7 @@
 
 from broker.observability.observe import observe
 from workers.database.sessions.leadership import Leadership
-from workers.streams.model import StreamPlace
+from workers.streams.model import CopyPlace
 from workers.streams.observations import StreamFollowing, StreamRejected, StreamSnapshot, StreamTargetAway
 from workers.streams.statements import SQL
 
@@ -24,10 +24,10 @@ class TableState:
         """Have a row for the table."""
         await self._leadership.ask(SQL["begin"], *self._key, self._kind)
 
-    async def place(self) -> tuple[StreamPlace | None, str, int]:
+    async def place(self) -> tuple[CopyPlace | None, str, int]:
         """Return the place of a target that keeps none; and a place, and up to which number of the stream nothing followed it."""
         [row] = await self._leadership.ask(SQL["place"], *self._key)
-        return StreamPlace.parse(row["place"]), row["idle_place"], row["idle_seq"]
+        return CopyPlace.parse(row["place"]), row["idle_place"], row["idle_seq"]
 
     async def away(self, reason: str) -> None:
         """The target takes nothing."""
@@ -62,7 +62,7 @@ class TableState:
         self.lag_s = lag_s
         await self._leadership.ask(SQL["written"], *self._key, rows, lag_s, place)
 
-    async def idle(self, place: StreamPlace, seq: int) -> None:
+    async def idle(self, place: CopyPlace, seq: int) -> None:
         """Nothing followed a place up to a number of the stream."""
         self.lag_s = 0.0
         await self._leadership.ask(SQL["idle"], *self._key, place.as_text(), seq)

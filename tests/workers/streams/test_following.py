@@ -12,7 +12,7 @@ from tests.workers.streams.running_streams import rows_in, states, stream, strea
 from workers.database.sessions.leadership import Leadership
 from workers.streams.iceberg.table_writer import IcebergTable
 from workers.streams.iceberg.tidying import tidy
-from workers.streams.model import INSERT, StreamChange, StreamPlace, TargetAway
+from workers.streams.model import INSERT, CopyPlace, StreamChange, TargetAway
 from workers.streams.source import read_source
 
 
@@ -138,16 +138,16 @@ async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
     source = await _source(replication_pool, settings)
     copies = [IcebergTable(settings, source) for _ in range(2)]
     copies[0].open()
-    copies[0].snapshot().finish(StreamPlace("then", 1), 0)
+    copies[0].snapshot().finish(CopyPlace("then", 1), 0)
     places = [copy.open() for copy in copies]
     changes = [StreamChange(INSERT, [b"1"], None, 1, 0, 0, 0)]
 
-    copies[0].write(changes, StreamPlace("then", 2))
+    copies[0].write(changes, CopyPlace("then", 2))
     with pytest.raises(TargetAway):
-        copies[1].write(changes, StreamPlace("then", 2))
+        copies[1].write(changes, CopyPlace("then", 2))
 
     assert places[0] == places[1]
-    assert copies[1].open() == StreamPlace("then", 2)
+    assert copies[1].open() == CopyPlace("then", 2)
     assert rows_in(f"{tmp_path}/lake/public/raced") == [{"a": 1}]
 
 

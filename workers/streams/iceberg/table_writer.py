@@ -27,18 +27,18 @@ from workers.streams.iceberg.folder_catalog import STORE_ERRORS, TableFolder
 from workers.streams.model import (
     READ,
     TRUNCATE,
+    CopyPlace,
     SnapshotNeeded,
     SourceColumn,
     SourceTable,
     StreamChange,
-    StreamPlace,
     TargetAway,
     TargetRejects,
     last_by_key,
 )
 
 PLACE = "headwater.place"
-"""Property of the table: a StreamPlace as JSON."""
+"""Property of the table: a CopyPlace as JSON."""
 ORDER = "headwater.order"
 """Property of a table with changes: the highest `_order`."""
 _ADDED = pa.schema([
@@ -66,11 +66,11 @@ class IcebergTable:
         if taken := [name for name in source.names if name in _ADDED.names]:
             raise TargetRejects(f"the column {taken[0]!r} has the name of one that the stream adds")
 
-    def open(self) -> StreamPlace | None:
+    def open(self) -> CopyPlace | None:
         """Return where the copy is, None without one. Raises: TargetAway."""
         with store_errors():
             self.table = self.folder.open()
-        return StreamPlace.parse(self.table.properties.get(PLACE, "")) if self.table is not None else None
+        return CopyPlace.parse(self.table.properties.get(PLACE, "")) if self.table is not None else None
 
     def _open_table(self) -> Table:
         assert self.table is not None  # opened before: all methods but `open` work on it
@@ -102,7 +102,7 @@ class IcebergTable:
         """Return the writer of all rows."""
         return SnapshotWriter(self)
 
-    def write(self, changes: Sequence[StreamChange], place: StreamPlace) -> None:
+    def write(self, changes: Sequence[StreamChange], place: CopyPlace) -> None:
         """Write changes, and the place behind them, in one commit. Raises: TargetAway."""
         table = self._open_table()
         with store_errors(), table.transaction() as commit:
@@ -244,7 +244,7 @@ class SnapshotWriter:
             self._files += copy.files(self._commit, table)
         self._rows += len(rows)
 
-    def finish(self, place: StreamPlace, committed_at_us: int) -> int:
+    def finish(self, place: CopyPlace, committed_at_us: int) -> int:
         """Commit; return the number of rows. Raises: TargetAway."""
         copy = self._copy
         with store_errors():

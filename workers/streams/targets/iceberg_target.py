@@ -9,7 +9,7 @@ from schemas.changes import Values
 from schemas.settings.streams import StreamSettings
 from workers.streams.iceberg.table_writer import IcebergTable
 from workers.streams.iceberg.tidying import tidy
-from workers.streams.model import SourceTable, StreamChange, StreamPlace
+from workers.streams.model import CopyPlace, SourceTable, StreamChange
 
 _FILE_ROWS, _FILE_BYTES = 100_000, 64 * 1024 * 1024
 """Rows and bytes of JSON that become one file of a snapshot."""
@@ -26,7 +26,7 @@ class IcebergTarget:
         self._copy = IcebergTable(settings, source)
         self._tidied_at = 0.0
 
-    async def open(self) -> StreamPlace | None:
+    async def open(self) -> CopyPlace | None:
         """Return where the table is. Raises: TargetAway."""
         return await asyncio.to_thread(self._copy.open)
 
@@ -37,7 +37,7 @@ class IcebergTarget:
         await asyncio.to_thread(copy.fit, renamed)
         self._copy = copy
 
-    async def snapshot(self, pages: AsyncIterator[list[Values]], place: StreamPlace) -> int:
+    async def snapshot(self, pages: AsyncIterator[list[Values]], place: CopyPlace) -> int:
         """Write all rows into files, and make them the table in one commit. Raises: TargetAway."""
         writer = await asyncio.to_thread(self._copy.snapshot)
         waiting: list[Values] = []
@@ -51,7 +51,7 @@ class IcebergTarget:
         await asyncio.to_thread(writer.add, waiting, place.snapshot_lsn)
         return await asyncio.to_thread(writer.finish, place, time.time_ns() // 1000)
 
-    async def write(self, changes: Sequence[StreamChange], place: StreamPlace) -> None:
+    async def write(self, changes: Sequence[StreamChange], place: CopyPlace) -> None:
         """Write changes in one commit. Raises: TargetAway."""
         await asyncio.to_thread(self._copy.write, changes, place)
 
