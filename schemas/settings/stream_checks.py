@@ -38,6 +38,15 @@ def split_target(stream: StreamSettings) -> SplitResult:
     return urlsplit(stream.target.reveal() if stream.target else "")
 
 
+def streams_on_own_server(streams: Mapping[str, StreamSettings]) -> list[str]:
+    """Return the names of streams whose consumers connect to a NATS server that the platform runs."""
+    return [
+        name
+        for name, stream in streams.items()
+        if stream.enabled and split_target(stream).scheme == "nats" and not split_target(stream).hostname
+    ]
+
+
 def _fault(name: str, stream: StreamSettings, *, has_changes: bool) -> str | None:
     if not _NAME.fullmatch(name):
         return "its name must have 1 to 63 letters, digits, _ and -"

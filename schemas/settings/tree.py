@@ -243,6 +243,10 @@ class Broker(Struct, frozen=True):
     """An external server or cluster, comma separated. Unset: the embedded server. `NATS_URL` is not read."""
     port: Port = 54328
     """Port of the embedded server (loopback only)."""
+    streams_host: str = "127.0.0.1"
+    """Address on which the NATS server for consumers of streams listens (docs/streams.md). It has no TLS."""
+    streams_port: Port = 54330
+    """Its port."""
     max_reconnect_wait: Seconds = 1.0
     replicas: Count = 1
     """Servers of a cluster that store each stream; with 3, one of three may be lost. The embedded server is one."""
