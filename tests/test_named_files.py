@@ -36,6 +36,8 @@ _STATEMENT = re.compile(r"^-- name: (\w+)", re.MULTILINE)
 _RUN_WHOLE = ("workers/project/lint.sql", "workers/project/diff/snapshot.sql")
 """Files whose statements are all run, whatever their names are."""
 _CALLED_BY_OTHERS = frozenset({
+    "commit_table",  # of pyiceberg's Catalog
+    "load_table",
     "handle_error", "pause_writing", "eof_received",  # aiohttp and asyncio
     "handle_DATA", "handle_MAIL", "handle_starttag", "handle_endtag", "handle_data",  # aiosmtpd, html.parser
     "get_command", "list_commands",  # click

@@ -33,6 +33,7 @@ POOLS = {
     "webhooks": "workers.webhooks.pool",
     "history": "workers.history.pool",
     "management": "workers.management.pool",
+    "streams": "workers.streams.pool",
 }
 """Name of a pool -> module with `async def serve_pool(resources) -> Serving`."""
 ALONE = {

@@ -55,6 +55,8 @@ async def read_facts(url: str, slot: str, replicas: list[str]) -> dict[str, obje
             facts["queues"] = [dict(row) for row in await connection.fetch(_STATEMENTS["queue_consumers"])]
         if await connection.fetchval(_STATEMENTS["has_log_drains"]):
             facts["log_drains"] = [dict(row) for row in await connection.fetch(_STATEMENTS["log_drains"])]
+        if await connection.fetchval(_STATEMENTS["has_streams"]):
+            facts["streams"] = [dict(row) for row in await connection.fetch(_STATEMENTS["streams"])]
         if await connection.fetchval(_STATEMENTS["has_row_history"]):
             facts["history"] = [dict(row) for row in await connection.fetch(_STATEMENTS["row_history"])]
         if await connection.fetchval(_STATEMENTS["has_durable_jobs"]):

@@ -78,6 +78,17 @@ from headwater.log_drains
 group by drain
 order by drain
 
+-- name: has_streams
+select pg_catalog.to_regclass('headwater.stream_tables') is not null
+
+-- name: streams
+-- Tables that are copied to other systems.
+select
+  stream, table_schema OPERATOR(pg_catalog.||) '.' OPERATOR(pg_catalog.||) table_name as table, state, problem,
+  coalesce(pg_catalog.to_char(pg_catalog.timezone('UTC', problem_since), 'YYYY-MM-DD HH24:MI'), '') as since
+from headwater.stream_tables
+order by stream, table_schema, table_name
+
 -- name: has_row_history
 select pg_catalog.to_regclass('headwater_history.gaps') is not null
 

@@ -26,6 +26,7 @@ from schemas.settings.queue_checks import consumers_fault
 from schemas.settings.realtime import MIB, RealtimeSettings
 from schemas.settings.spelling import KeySpelling
 from schemas.settings.storage_checks import storage_fault
+from schemas.settings.stream_checks import stream_fault
 from schemas.settings.tree import Gateway, Replicas, Settings, SettingsError
 from schemas.settings.types import MOST
 
@@ -63,6 +64,7 @@ def normalized_settings(settings: Settings, spelling: KeySpelling) -> tuple[Sett
         or consumers_fault(settings.functions)
         or jobs_fault(settings.functions)
         or drain_fault(settings.logs.drain, are_stored=settings.log.store.enabled)
+        or stream_fault(settings.streams, has_changes=settings.realtime.enabled)
     )
     if fault:
         raise SettingsError(spelling.sentence(fault))

@@ -33,6 +33,8 @@ PROCESS_VARIABLES: dict[str, str] = {
     "HEADWATER_REMOTE_OF_BRANCH": "Names of the block that a branch takes besides: its own, and that of its git branch.",
     "HEADWATER_SERVICE_KEY": "Option --key of commands that work on a platform elsewhere.",
     "HEADWATER_SHADOW_URL": "Database URL of the temporary server on which migrations are compared.",
+    "HEADWATER_STREAM_SERVER_PORT": "Port of the NATS server for consumers of streams, for the process that publishes there.",
+    "HEADWATER_STREAM_SERVER_SECRET": "Secret from which the passwords of its users are derived.",
     "HEADWATER_UPGRADED_FROM": "Release whose data the program of migrations brings up to date.",
     "HEADWATER_URL": "Option --url of commands that work on a platform elsewhere.",
     "HEADWATER_SEALING_KEY_PATH": "File with the sealing key, which continuous backup stores.",

@@ -36,6 +36,7 @@ from schemas.settings.realtime import RealtimeSettings as Realtime
 from schemas.settings.scheduler import Net as Net
 from schemas.settings.scheduler import Scheduler as Scheduler
 from schemas.settings.storage import Storage
+from schemas.settings.streams import StreamSettings
 from schemas.settings.sync import SyncSettings as Sync
 from schemas.settings.types import Amount, Bytes, Count, Duration, Port, Rate, Seconds
 from schemas.settings.webhooks import WebhookSettings as Webhooks
@@ -245,6 +246,10 @@ class Broker(Struct, frozen=True):
     """An external server or cluster, comma separated. Unset: the embedded server. `NATS_URL` is not read."""
     port: Port = 54328
     """Port of the embedded server (loopback only)."""
+    streams_host: str = "127.0.0.1"
+    """Address on which the NATS server for consumers of streams listens (docs/streams.md). It has no TLS."""
+    streams_port: Port = 54330
+    """Its port."""
     max_reconnect_wait: Seconds = 1.0
     replicas: Count = 1
     """Servers of a cluster that store each stream; with 3, one of three may be lost. The embedded server is one."""
@@ -277,6 +282,8 @@ class Settings(Struct, frozen=True):
     sync: Sync = field(default_factory=Sync)
     webhooks: Webhooks = field(default_factory=Webhooks)
     history: History = field(default_factory=History)
+    streams: dict[str, StreamSettings] = field(default_factory=dict)
+    """Tables copied to other systems: `[streams.<name>]`."""
     branches: Branches = field(default_factory=Branches)
     access: Access = field(default_factory=Access)
     edge_runtime: EdgeRuntime = field(default_factory=EdgeRuntime)

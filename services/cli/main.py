@@ -31,6 +31,7 @@ COMMANDS = (
     "logs",
     "functions",
     "webhooks",
+    "streams",
     "history",
     "queues",
     "jobs",

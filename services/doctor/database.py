@@ -10,6 +10,7 @@ from services.doctor.durable_jobs import DurableJobFacts, durable_job_findings
 from services.doctor.finding import DoctorFinding, FindingLevel
 from services.doctor.history import HistoryFacts, history_findings
 from services.doctor.queues import QueueConsumerFacts, queue_findings
+from services.doctor.streams import StreamFacts, stream_findings
 from services.doctor.webhooks import WebhookFacts, webhook_findings
 
 OLDEST_SERVER = 150000
@@ -57,6 +58,7 @@ class DatabaseFacts(Struct, frozen=True):
     webhooks: list[WebhookFacts] = []
     queues: list[QueueConsumerFacts] = []
     log_drains: list[LogDrainFacts] = []
+    streams: list[StreamFacts] = []
     history: list[HistoryFacts] = []
     jobs: list[DurableJobFacts] = []
 
@@ -79,6 +81,7 @@ def look_at_facts(facts: DatabaseFacts, *, realtime: bool) -> list[DoctorFinding
     findings += webhook_findings(facts.webhooks)
     findings += queue_findings(facts.queues)
     findings += drain_findings(facts.log_drains)
+    findings += stream_findings(facts.streams)
     findings += history_findings(facts.history)
     findings += durable_job_findings(facts.jobs)
     return findings + (_realtime_findings(facts) if realtime else [])

@@ -99,6 +99,7 @@ def _port_variables(ports: Ports) -> dict[str, str]:
         "HEADWATER_API_PORT": ports.api,
         "HEADWATER_DB_PORT": ports.db,
         "HEADWATER_BROKER_PORT": ports.nats,
+        "HEADWATER_BROKER_STREAMS_PORT": ports.stream_nats,
         "HEADWATER_INBUCKET_PORT": ports.mail,
         "HEADWATER_INBUCKET_SMTP_PORT": ports.smtp,
         "HEADWATER_DB_POOLER_PORT": ports.pooler,

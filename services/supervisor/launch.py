@@ -239,11 +239,17 @@ def _probes(prepared: PreparedPlatform) -> dict[ReadySignal, Probe]:
     async def nats_is_ready(_pid: int) -> bool:
         return await nats.is_answering(prepared.ports.nats)
 
+    async def stream_server_is_ready(_pid: int) -> bool:
+        return await nats.is_answering(
+            prepared.ports.stream_nats, prepared.project.settings.broker.streams_host
+        )
+
     async def pooler_is_ready(_pid: int) -> bool:
         return await pooler.is_listening(prepared.ports.pooler)
 
     return {
         ReadySignal.POSTGRES: postgres_is_ready,
         ReadySignal.NATS: nats_is_ready,
+        ReadySignal.STREAM_SERVER: stream_server_is_ready,
         ReadySignal.POOLER: pooler_is_ready,
     }

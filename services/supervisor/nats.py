@@ -10,6 +10,7 @@ from pathlib import Path
 from services.supervisor.data_folder.folder import DataFolder, write_private
 
 HOST = "127.0.0.1"
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - recognised, not bound
 _ANSWER_TIMEOUT_S = 1.0
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _RESERVED = "64GB"
@@ -20,6 +21,24 @@ def write_nats_config(folder: DataFolder, port: int, authorization: str) -> Path
     """Write the server's configuration, readable by its owner only, and return its path."""
     path = folder.nats / "nats.conf"
     write_private(path, nats_config(port, folder.nats / "store", authorization).encode())
+    return path
+
+
+def write_stream_server_config(folder: DataFolder, host: str, port: int, accounts: str) -> Path:
+    """Write the configuration of the server for consumers of streams, readable by its owner only, and return its path."""
+    path = folder.nats / "streams.conf"
+    lines = [
+        "# Written by headwater at each start.",
+        "server_name: headwater-streams",
+        f"host: {quoted(host)}",
+        f"port: {port}",
+        "max_payload: 8MB",
+        "write_deadline: 10s",
+        f"jetstream: {{ store_dir: {quoted(str(folder.nats / 'streams'))}, max_memory_store: 16MB, max_file_store: {_RESERVED} }}",
+        accounts,
+        "",
+    ]
+    write_private(path, "\n".join(lines).encode())
     return path
 
 
@@ -53,10 +72,12 @@ def nats_environment(cores: int) -> dict[str, str]:
 
 
 async def is_answering(port: int, host: str = HOST, within_s: float = _ANSWER_TIMEOUT_S) -> bool:
-    """Return whether a nats-server greets on this port, of the loopback address unless a host is given."""
+    """Return whether a nats-server greets on this port, of the loopback address unless a host is given; one that listens on all addresses
+    is asked on loopback.
+    """
     try:
         async with asyncio.timeout(within_s):
-            reader, writer = await asyncio.open_connection(host, port)
+            reader, writer = await asyncio.open_connection(HOST if host in _EVERYWHERE else host, port)
             try:
                 return (await reader.read(5)).startswith(b"INFO")
             finally:

@@ -27,6 +27,7 @@ class Ports:
     mail: int = 0
     smtp: int = 0
     pooler: int = 0
+    stream_nats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class PortRequest:
 def requested_ports(
     settings: Settings, named: Collection[str], *, needed: Collection[str]
 ) -> list[PortRequest]:
-    """Return requests for the needed ports of api, db, pooler, nats, mail and smtp; `named` are those set by option or environment.
+    """Return requests for the needed ports of api, db, pooler, nats, stream_nats, mail and smtp; `named` are those set by option or environment.
 
     With another port of the API than the usual one, the ports that nothing names are preferred at their usual distance from it: with
     8000 Postgres gets 8001, if that is free.
@@ -61,11 +62,20 @@ def requested_ports(
         beside = api + default - defaults.api.port if api else 0
         return PortRequest(name, label, option, host, 0, beside if beside <= _HIGHEST else 0)
 
+    stream_port = request("stream_nats", "", "", settings.broker.streams_port, defaults.broker.streams_port)
     requests = [
         PortRequest("api", "the API", "--port", settings.gateway.host, api),
         request("db", "Postgres", "--db-port", settings.db.port, defaults.db.port),
         request("pooler", "the pooler", "--pooler-port", settings.db.pooler.port, defaults.db.pooler.port),
         request("nats", "NATS", "--nats-port", settings.broker.port, defaults.broker.port),
+        PortRequest(
+            "stream_nats",
+            "the NATS server for streams",
+            "HEADWATER_BROKER_STREAMS_PORT",
+            settings.broker.streams_host,
+            stream_port.number,
+            stream_port.preferred,
+        ),
         request("mail", "the mail catcher", "--mail-port", mail.port, defaults.inbucket.port),
         request(
             "smtp",

@@ -15,11 +15,15 @@ from pathlib import Path
 import msgspec
 
 from broker.processes.confinement import NO_CONFINEMENT, NO_CONFINEMENT_ADVICE, can_confine_functions
+from broker.stream_accounts import stream_accounts
 from broker.subject_rights import PROCESS_USERS
 from broker.subject_rights import authorization as rights_block
 from schemas.database_logins import POOLER, password_variables
+from schemas.keys.secret import Secret
 from schemas.migration_names import equal_versions
+from schemas.settings.stream_checks import streams_on_own_server
 from schemas.settings.tree import Settings
+from schemas.stream_server import PORT_VARIABLE, SECRET_VARIABLE
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.api_keys import ApiKeys, keys_of
 from services.supervisor.archive import archive_variables, check_archive_settings, server_settings
@@ -60,6 +64,7 @@ from services.supervisor.processes.plan import (
     needs_nats,
     needs_pooler,
     needs_postgres,
+    needs_stream_server,
 )
 from services.supervisor.project.settings import LAST_START, OPTION, PORT_VARIABLES, Project
 from services.supervisor.report import Reporter
@@ -70,6 +75,9 @@ _DATABASE = "database"
 
 _FIRST_START = "first-start"
 """File in the data folder until a start has shown the link of the first owner."""
+
+STREAM_SECRET = "streams"  # noqa: S105 - a name
+"""Name in `passwords.json` of the secret from which the passwords of consumers of streams are derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +145,13 @@ def prepare(
             _links(project, ports, passwords, login_environment(project, folder), cluster),
             archive=archive_variables(project, folder, cluster),
             outside_db=settings.db.url.reveal() if settings.db.url else "",
+            streams=_stream_variables(ports, passwords),
             migration=platform_variable(project, folder)
             | ({"HEADWATER_UPGRADED_FROM": older} if older else {}),
         ),
         postgres=_postgres_server(cluster, ports, _postgres_tls(settings, cluster)) if cluster else None,
         nats=_nats_server(folder, ports, passwords) if needs_nats(settings) else None,
+        stream_server=_stream_server(settings, folder, ports, passwords) if ports.stream_nats else None,
         pooler=_pooler(pooler, cluster, settings, ports, passwords) if pooler and cluster else None,
     )
     if is_supported():
@@ -217,6 +227,7 @@ def _choose_ports(
         "db": needs_postgres(settings, choice),
         "pooler": needs_pooler(settings, choice),
         "nats": needs_nats(settings),
+        "stream_nats": needs_stream_server(settings, choice),
         "mail": with_mail,
         "smtp": with_mail,
     }
@@ -243,6 +254,7 @@ def _port_options(project: Project) -> dict[str, int]:
         "db": settings.db.port,
         "pooler": settings.db.pooler.port,
         "nats": settings.broker.port,
+        "stream_nats": settings.broker.streams_port,
         "mail": settings.inbucket.port,
         "smtp": settings.inbucket.smtp_port,
     }
@@ -260,7 +272,7 @@ def _prepare_database(
 
     Raises: StartRefused, StartFailed.
     """
-    names = [_DATABASE, *PROCESS_USERS, *password_variables(settings)]
+    names = [_DATABASE, *PROCESS_USERS, STREAM_SECRET, *password_variables(settings)]
     if cluster is None:
         return ensure_passwords(folder, names)[0], None
     extra, tls = server_settings(settings), _postgres_tls(settings, cluster)
@@ -365,3 +377,23 @@ def _nats_server(folder: DataFolder, ports: Ports, passwords: Mapping[str, str])
         environment=nats.nats_environment(os.cpu_count() or 1),
         label=f"NATS {binaries.nats_version()} on 127.0.0.1:{ports.nats}",
     )
+
+
+def _stream_server(
+    settings: Settings, folder: DataFolder, ports: Ports, passwords: Mapping[str, str]
+) -> EmbeddedServer:
+    host, port = settings.broker.streams_host, ports.stream_nats
+    accounts = stream_accounts(streams_on_own_server(settings.streams), Secret(passwords[STREAM_SECRET]))
+    config = nats.write_stream_server_config(folder, host, port, accounts)
+    return EmbeddedServer(
+        argv=(str(binaries.find_nats()), "--config", str(config)),
+        environment=nats.nats_environment(os.cpu_count() or 1),
+        label=f"NATS for streams on {host}:{port}",
+    )
+
+
+def _stream_variables(ports: Ports, passwords: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which the process `streams` reaches the server; none without one."""
+    if not ports.stream_nats:
+        return {}
+    return {PORT_VARIABLE: str(ports.stream_nats), SECRET_VARIABLE: passwords[STREAM_SECRET]}

@@ -24,7 +24,7 @@ from tests.deploy.test_deployment_table import PROCESSES, ROOT, TABLE
 CHART = ROOT / "deploy" / "helm" / "headwater"
 KUBERNETES = "1.31"
 EVERYTHING = (
-    "autoscaling.enabled=true", "archive.enabled=true", "ingress.enabled=true", "ingress.host=a.example", "ingress.tlsSecret=tls",
+    "autoscaling.enabled=true", "archive.enabled=true", "streams.enabled=true", "ingress.enabled=true", "ingress.host=a.example", "ingress.tlsSecret=tls",
     "ingress.className=nginx", "replicas.urls=postgresql://replica", "replicas.roles={anon,authenticated}",
     "project.existingClaim=project", "nats.storageClass=fast", "dataStorageClass=fast",
 )  # fmt: skip

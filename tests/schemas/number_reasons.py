@@ -539,6 +539,25 @@ REASONS: dict[str, dict[str, str]] = {
         "int(lsn)": OWN,
         "int(number)": OWN,
     },
+    "workers/streams/iceberg/arrow_values.py": {
+        "float(value)": "a text of a float in the log of changes, which Postgres wrote",
+    },
+    "workers/streams/iceberg/folder_catalog.py": {
+        "int(bytes(obstore.get(self._store, HINT).bytes()))": "the platform's own file in the operator's folder; another text ends this table's copy alone",
+        "int(location.rpartition('/v')[2].partition('.')[0])": "the name of the platform's own file",
+    },
+    "workers/streams/iceberg/table_writer.py": {
+        "int(table.properties.get(ORDER, '0'))": "a property that the platform wrote",
+    },
+    "workers/streams/reading.py": {
+        "int(row[1] or 0)": DATABASE,
+    },
+    "workers/streams/targets/iceberg_target.py": {
+        "float(self._copy.unfit)": NUMBER,
+    },
+    "workers/streams/targets/nats_target.py": {
+        "int(part, 16)": "within a try: another text is the id of a message that is not ours",
+    },
     "workers/webhooks/intake.py": {
         "int(seq)": NUMBER,
     },

@@ -11,14 +11,14 @@ from pg_catalog.pg_subscription
 where subdbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
 
 -- name: empty_own_tables
--- A statement that empties the platform's tables of administrators, their agents, answers, runs, webhooks and drains: the parent's keys seal or bind their rows,
+-- A statement that empties the platform's tables of administrators, their agents, answers, runs, webhooks, drains and streams: the parent's keys seal or bind their rows,
 -- its receivers are not the branch's, and what its jobs have begun they finish themselves.
 select pg_catalog.format('truncate %s', pg_catalog.string_agg(pg_catalog.format('%I.%I', nspname, relname), ', ' order by nspname, relname))
 from pg_catalog.pg_class join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace
 where relkind = 'r' and (nspname = 'headwater_jobs' and relname in ('runs', 'steps', 'events') or nspname = 'headwater'
   and (pg_catalog.starts_with(relname::pg_catalog.text, 'administrator')
     or relname in ('idempotent_answers', 'last_runs', 'requested_runs', 'streams_of_changes', 'http_queue', 'http_answers',
-      'webhooks', 'webhook_deliveries', 'webhook_place', 'log_drains')))
+      'webhooks', 'webhook_deliveries', 'webhook_place', 'log_drains', 'stream_tables')))
 
 -- name: has_history
 -- Whether the database is of a version that keeps history.

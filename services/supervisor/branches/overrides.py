@@ -44,6 +44,7 @@ _SERVICES_ELSEWHERE = (
     "storage.gcs.**",
     "storage.azure.**",
     "logs.drain.**",
+    "streams.**",
     "backup.**",
     "certificates.**",
     "observability.otlp_*",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
+from schemas.settings.stream_checks import streams_on_own_server
 from schemas.settings.tree import Settings, catches_mail
 from services.supervisor.errors import StartRefused
 from services.supervisor.postgres.system_user import ServerUser
@@ -33,10 +34,13 @@ POOLS = (
     "webhooks",
     "history",
     "management",
+    "streams",
 )
 """All worker pools: `python -P -m workers NAME...`."""
 SINGLE_POOLS = ("images", "functions")
 """Pools without a database, each in its own process: a crash or a long job there does not affect other pools."""
+STREAMS_POOL = "streams"
+"""The pool of the process `streams`, whose targets need large packages."""
 CHANGES_POOLS = ("replication", "realtime", "sync")
 """Pools of the process `changes`: the reader of the write-ahead log, the visibility checks of the realtime edges, and shapes."""
 LOGINS = {
@@ -45,6 +49,7 @@ LOGINS = {
     "scheduler": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "webhooks": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "history": "HEADWATER_DB_SCHEDULER_PASSWORD",
+    "streams": "HEADWATER_DB_SCHEDULER_PASSWORD",
     "management": "HEADWATER_DB_MANAGEMENT_PASSWORD",
     "replication": "HEADWATER_REALTIME_LOGIN_PASSWORD",
 }
@@ -70,6 +75,7 @@ class ReadySignal(Enum):
     EXIT = "ends with code 0"
     POSTGRES = "its lock file says so"
     NATS = "greets on its port"
+    STREAM_SERVER = "greets on its port, which is that of streams"
     POOLER = "takes connections on its port"
 
 
@@ -130,6 +136,8 @@ class ConnectionUrls:
     """Variables that the process of continuous backup gets alone: its key and the keys of its store."""
     outside_db: str = field(default="", repr=False)
     """The URL of an external database as the settings name it; empty with the embedded one."""
+    streams: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables that the process `streams` gets alone: where its NATS server is, and the secret of its users."""
     migration: Mapping[str, str] = field(default_factory=dict)
     """Variables that `migrate` gets alone: with an external database the name of this platform, and the release whose data is upgraded."""
 
@@ -177,6 +185,15 @@ def needs_nats(settings: Settings) -> bool:
     return settings.broker.url is None
 
 
+def needs_stream_server(settings: Settings, choice: PartSelection) -> bool:
+    """Return whether this platform runs the NATS server for consumers of streams: where the pool runs, and a target is `nats:`."""
+    return (
+        STREAMS_POOL in choice.pools
+        and _is_on(STREAMS_POOL, settings)
+        and bool(streams_on_own_server(settings.streams))
+    )
+
+
 def make_plan(
     settings: Settings,
     choice: PartSelection,
@@ -187,11 +204,17 @@ def make_plan(
     postgres: EmbeddedServer | None,
     nats: EmbeddedServer | None,
     pooler: EmbeddedServer | None = None,
+    stream_server: EmbeddedServer | None = None,
 ) -> list[ChildPlan]:
     """Return the children of a platform. `python` starts our interpreter; `environment` is given to all Python children."""
     servers = [
         *([_server("postgres", postgres, ReadySignal.POSTGRES, signal.SIGINT)] if postgres else []),
         *([_server("nats", nats, ReadySignal.NATS, signal.SIGTERM)] if nats else []),
+        *(
+            [_server("stream-nats", stream_server, ReadySignal.STREAM_SERVER, signal.SIGTERM)]
+            if stream_server
+            else []
+        ),
     ]
     planner = _Planner(settings, python, environment, links, frozenset(server.name for server in servers))
     migrate = [planner.migrate()] if postgres or needs_database(choice) else []
@@ -242,12 +265,19 @@ class _Planner:
         return replace(plan, after=self._after("migrate"), stage=2, start_timeout=_PYTHON_START_S)
 
     def pools(self, names: Sequence[str]) -> Iterator[ChildPlan]:
-        """Plan the processes of the pools: `pools`, `changes`, and one for each pool without a database."""
-        database = [name for name in names if name not in (*SINGLE_POOLS, *CHANGES_POOLS)]
+        """Plan the processes of the pools: `pools`, `changes`, `streams`, and one for each pool without a database."""
+        database = [name for name in names if name not in (*SINGLE_POOLS, *CHANGES_POOLS, STREAMS_POOL)]
         if database:
             yield self._database_pools("pools", database, self.links.pool_broker)
         if changes := [name for name in names if name in CHANGES_POOLS]:
             yield self._database_pools("changes", changes, self.links.changes_broker)
+        if STREAMS_POOL in names:
+            streams = self._database_pools(STREAMS_POOL, [STREAMS_POOL], self.links.pool_broker)
+            yield replace(
+                streams,
+                environment={**streams.environment, **self.links.streams},
+                after=(*streams.after, *self._after("stream-nats")),
+            )
         for name in names:
             if name == "functions":
                 yield self._program(
@@ -341,6 +371,8 @@ def _is_on(pool: str, settings: Settings) -> bool:
             return settings.realtime.enabled and settings.history.enabled
         case "management":
             return settings.management.enabled
+        case "streams":
+            return settings.realtime.enabled and any(stream.enabled for stream in settings.streams.values())
         case "replication" | "realtime":
             return settings.realtime.enabled
         case "sync":

@@ -24,6 +24,7 @@ from schemas.settings.logs import LogDrain
 from schemas.settings.process_environment import PROCESS_VARIABLES
 from schemas.settings.reading import load_settings
 from schemas.settings.storage import Bucket
+from schemas.settings.streams import StreamSettings
 from schemas.settings.tree import Settings, SettingsError
 from schemas.settings.types import Duration, Quota, Size
 from schemas.settings.unsupported import is_unsupported
@@ -158,6 +159,7 @@ SPECIAL = {
     "storage.cdn_purge_endpoint_url": "https://example.org/cdn",
     "storage.events_max_age": Duration(8 * 86400),
     "logs.drain": {"far": LogDrain(enabled=False, labels={"site": "one"}, level="error")},
+    "streams": {"far": StreamSettings(enabled=False, tables=["orders"], without={"orders": ["secret"]})},
     "functions": {"hello": FunctionSettings(verify_jwt=False, memory_mb=77, allow_net=["example.org"])},
     "storage.buckets": {
         "images": Bucket(public=True, file_size_limit=Size(777), allowed_mime_types=["image/*"])

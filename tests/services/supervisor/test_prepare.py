@@ -133,7 +133,7 @@ def test_a_platform_is_prepared_from_nothing(open_tmp, notes):
     assert passwords["database"] in children["migrate"].environment["HEADWATER_MIGRATE_URL"]
     assert passwords["database"] not in str(children["pools"].environment)
     assert read_ports(folder) == {**asdict(prepared.ports), "HEADWATER_API_PORT": 0}
-    assert [name for name, port in asdict(prepared.ports).items() if not port] == ["pooler"]
+    assert [name for name, port in asdict(prepared.ports).items() if not port] == ["pooler", "stream_nats"]
     assert not any(
         secret in " ".join(child.argv) for child in children.values() for secret in passwords.values()
     )

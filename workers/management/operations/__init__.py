@@ -53,6 +53,7 @@ from workers.management.operations import (
     storage_links,
     storage_objects,
     storage_webhook,
+    streams,
     sync_shapes,
     tokens,
     webhooks,
@@ -107,6 +108,7 @@ _AREAS = (
     storage_objects,
     storage_links,
     storage_webhook,
+    streams,
     # Functions
     functions,
     function_changes,

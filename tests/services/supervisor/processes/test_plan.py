@@ -177,7 +177,7 @@ def test_without_mail_to_catch_there_is_no_catcher(settings):
 def test_an_unknown_name_is_refused_with_the_known_ones(edges, pools):
     with pytest.raises(
         StartRefused,
-        match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, functions, replication, realtime, sync, scheduler, webhooks, history, management), or none",
+        match=r"'nope'.*(gateway, mail|rest, graphql, auth, storage, images, functions, replication, realtime, sync, scheduler, webhooks, history, management, streams), or none",
     ):
         select_parts(edges, pools)
 

@@ -1,0 +1,81 @@
+"""Streams that run in the process of a test, and what their targets have."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import duckdb_ext
+
+from broker.nats.connection import NatsConnection
+from schemas.database_logins import SCHEDULER
+from schemas.keys.secret import Secret
+from schemas.settings.streams import StreamSettings
+from schemas.settings.tree import Settings
+from schemas.settings.types import Duration
+from tests.workers.replication.replication_pool import ReplicationPool, login_url
+from workers.database.connection_pool.pool import ConnectionPool
+from workers.streams.pool import StreamsCandidate
+
+LONGEST_S = 60.0
+_EXTENSIONS = Path(next(iter(duckdb_ext.__path__)), "extensions")
+
+
+def stream(target: str, *tables: str, **more: Any) -> StreamSettings:
+    """Return settings of a stream that writes at once."""
+    return StreamSettings(tables=list(tables), target=Secret(target), **{"every": Duration(0.05), **more})
+
+
+@contextlib.asynccontextmanager
+async def streaming(pool: ReplicationPool, **streams: StreamSettings) -> AsyncIterator[StreamsCandidate]:
+    """Run streams for a block."""
+    database = await ConnectionPool.open(pool.values_url, 4)
+    broker = await NatsConnection.open(pool.nats.url, name="streams")
+    url = login_url(pool.database, SCHEDULER, Settings().db.password.reveal())
+    candidate = StreamsCandidate(url, broker, database, streams)
+    candidate.begin()
+    try:
+        yield candidate
+    finally:
+        await candidate.close()
+        await database.close()
+        await broker.close()
+
+
+async def states(pool: ReplicationPool) -> dict[str, dict[str, Any]]:
+    """Return what is stored of each copied table, by its name."""
+    rows = await pool.admin.fetch("select * from headwater.stream_tables")
+    return {row["table_name"]: dict(row) for row in rows}
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until a condition is true."""
+    async with asyncio.timeout(LONGEST_S):
+        while not await condition():
+            await asyncio.sleep(0.05)
+
+
+def in_duckdb(folder: str, query: str) -> list[tuple[Any, ...]]:
+    """Return what DuckDB reads of an Iceberg table in a folder, `lake` in the query; nothing while there is none."""
+    if not Path(folder, "metadata", "version-hint.text").exists():
+        return []
+    with duckdb.connect(config={"allow_unsigned_extensions": "true"}) as connection:
+        for name in ("avro", "iceberg"):
+            (path,) = _EXTENSIONS.glob(f"v{duckdb.__version__}/*/{name}.duckdb_extension")
+            connection.execute(f"load '{path}'")
+        try:
+            connection.execute(f"create view lake as select * from iceberg_scan('{folder}')")
+            return connection.execute(query).fetchall()
+        except duckdb.BinderException:  # the table has not got this column yet
+            return []
+
+
+def rows_in(folder: str, columns: str = "*", more: str = "") -> list[dict[str, Any]]:
+    """Return the rows of an Iceberg table, as DuckDB writes them as JSON."""
+    return [
+        json.loads(row[0])
+        for row in in_duckdb(folder, f"select to_json(l) from (select {columns} from lake {more}) as l")
+    ]

@@ -1,0 +1,163 @@
+"""What a stream does when a table, its target or the stream of changes is not as it was, with a real Postgres and a real broker."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from broker.subjects import CHANGES_STREAM
+from tests.workers.replication.replication_pool import ReplicationPool
+from tests.workers.streams.running_streams import rows_in, states, stream, streaming, until
+from workers.database.sessions.leadership import Leadership
+from workers.streams.iceberg.table_writer import IcebergTable
+from workers.streams.iceberg.tidying import tidy
+from workers.streams.model import INSERT, CopyPlace, StreamChange, TargetAway
+from workers.streams.source import read_source
+
+
+async def test_a_table_that_cannot_be_copied_says_why_and_is_copied_once_it_can(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute("""
+        create table public.keyless (a int); create table public.closed (id int primary key);
+        create table public.plain (id int primary key, a int); create view public.seen as select 1 as id;
+        alter table public.keyless replica identity full;
+        revoke all on public.closed from service_role; grant select on public.plain, public.keyless to service_role
+    """)
+    target = f"file://{tmp_path}/lake"
+    tables = ("later", "keyless", "closed", "seen", "auth.users")
+    expected = {
+        "later": "there is no table public.later",
+        "keyless": 'a merged table needs a primary key; mode = "append" needs none',
+        "closed": "service_role, which reads the rows, may not read the table: grant select on it",
+        "seen": "it is no table that is written to the log",
+        "users": "tables of the platform's own schemas are not copied",
+        "plain": "the table has no column 'b'",
+    }
+
+    async def problems() -> dict[str, str]:
+        return {name: row["problem"] for name, row in (await states(replication_pool)).items()}
+
+    async with streaming(
+        replication_pool,
+        first=stream(target, *tables),
+        second=stream(target, "plain", columns={"plain": ["id", "b"]}),
+    ) as candidate:
+        await until(lambda: _equal(problems, expected))
+        await admin.execute("grant select on public.closed to service_role")
+        await admin.execute(
+            "create table public.later (id int primary key); insert into public.later values (1)"
+        )
+        await admin.execute("grant select on public.later to service_role")
+        candidate.change()  # as the schema cache of a worker does
+        await until(lambda: _equal(lambda: _rows(tmp_path, "later"), [{"id": 1}]))
+        await until(lambda: _equal(lambda: _rows(tmp_path, "closed"), []))
+
+
+async def test_a_target_that_is_away_says_so_and_what_left_the_stream_meanwhile_is_made_up_for(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute(
+        "create table public.away (id int primary key, a int); grant select on public.away to service_role"
+    )
+    (tmp_path / "lake").write_text("no folder")
+    streams = {"lake": stream(f"file://{tmp_path}/lake", "away", filters={"away": ["a=gt.0"]})}
+
+    async def state() -> str:
+        return str((await states(replication_pool)).get("away", {}).get("state"))
+
+    async with streaming(replication_pool, **streams):
+        await until(lambda: _equal(state, "away"))
+        await admin.execute("insert into public.away values (1, 1), (2, 0)")
+        (tmp_path / "lake").unlink()
+        await until(lambda: _equal(lambda: _rows(tmp_path, "away"), [{"id": 1, "a": 1}]))
+        await admin.execute(
+            "update public.away set a = 1 - a"
+        )  # one row passes no longer, the other one does
+        await until(lambda: _equal(lambda: _rows(tmp_path, "away"), [{"id": 2, "a": 1}]))
+    await admin.execute("delete from public.away; insert into public.away values (3, 3)")
+    await replication_pool.changes("away", 6)
+    await replication_pool.broker.request(f"$JS.API.STREAM.PURGE.{CHANGES_STREAM}", b"{}")
+
+    async with streaming(replication_pool, **streams):
+        await until(lambda: _equal(lambda: _rows(tmp_path, "away"), [{"id": 3, "a": 3}]))
+
+    row = (await states(replication_pool))["away"]
+    assert (row["snapshots"], row["snapshot_reason"]) == (
+        2,
+        "changes left the stream before the target had taken them",
+    )
+
+
+async def test_every_change_is_a_row_of_an_appended_table_whose_small_files_are_merged(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute("create table public.log (a int, made timestamptz)")
+    await admin.execute("alter table public.log replica identity full")
+    await admin.execute(
+        "grant select on public.log to service_role; insert into public.log values (1, 'infinity')"
+    )
+    settings = stream(f"file://{tmp_path}/lake", "log", mode="append")
+    expected: list[tuple[str, int | None]] = [("truncate", None), ("read", 1)]
+
+    async def has_all() -> bool:
+        rows = rows_in(f"{tmp_path}/lake/public/log", "_op, a, _order", "order by _order")
+        return [(row["_op"], row["a"], row["_order"]) for row in rows] == [
+            (kind, a, order) for order, (kind, a) in enumerate(expected, 1)
+        ]
+
+    async with streaming(replication_pool, lake=settings):
+        await until(has_all)
+        await admin.execute("insert into public.log values (10), (11)")
+        await admin.execute("update public.log set a = 2 where a = 10; delete from public.log where a = 11")
+        expected += [("insert", 10), ("insert", 11), ("update", 2), ("delete", 11)]
+        await until(has_all)
+    copy = IcebergTable(settings, await _source(replication_pool, settings))
+    place = copy.open()
+    assert place is not None
+    for number in range(12):
+        copy.write([StreamChange(INSERT, [b"%d" % number, b"null"], None, 1, 0, 0, 0)], place)
+        expected.append(("insert", number))
+
+    assert tidy(copy, 1 << 20) >= 12
+
+    assert await has_all()
+    assert copy.open() == place
+    assert len(list(copy.folder.load_table(()).scan().plan_files())) == 1
+
+
+async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    await replication_pool.admin.execute("create table if not exists public.raced (a int primary key)")
+    settings = stream(f"file://{tmp_path}/lake", "raced")
+    source = await _source(replication_pool, settings)
+    copies = [IcebergTable(settings, source) for _ in range(2)]
+    copies[0].open()
+    copies[0].snapshot().finish(CopyPlace("then", 1), 0)
+    places = [copy.open() for copy in copies]
+    changes = [StreamChange(INSERT, [b"1"], None, 1, 0, 0, 0)]
+
+    copies[0].write(changes, CopyPlace("then", 2))
+    with pytest.raises(TargetAway):
+        copies[1].write(changes, CopyPlace("then", 2))
+
+    assert places[0] == places[1]
+    assert copies[1].open() == CopyPlace("then", 2)
+    assert rows_in(f"{tmp_path}/lake/public/raced") == [{"a": 1}]
+
+
+async def _source(pool: ReplicationPool, settings: Any) -> Any:
+    return await read_source(Leadership(pool.admin), settings, settings.tables[0])
+
+
+async def _equal(read: Any, expected: Any) -> bool:
+    return bool(msgspec.to_builtins(await read()) == expected)
+
+
+async def _rows(folder: Path, table: str) -> list[dict[str, Any]]:
+    return rows_in(f"{folder}/lake/public/{table}", more="order by id")

@@ -1,0 +1,148 @@
+"""Changes as messages on the NATS server for streams, and what a consumer can reach there, with real servers."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import nats
+import nats.errors
+import pytest
+from nats.aio.client import Client
+from nats.js.api import ConsumerConfig, DeliverPolicy
+from nats.js.errors import NotFoundError
+
+from broker.stream_accounts import stream_accounts
+from broker.subject_rights import authorization
+from schemas.keys.secret import Secret
+from schemas.stream_server import consumer, password_of, publisher, server_url
+from tests.broker.server import NatsServer, running_server
+from tests.workers.replication.replication_pool import ReplicationPool
+from tests.workers.streams.running_streams import stream, streaming, until
+
+SECRET = Secret("secret of the test")
+
+
+@pytest.fixture
+async def stream_server() -> AsyncIterator[NatsServer]:
+    """The server for consumers, with two streams."""
+    async with running_server(stream_accounts(["feed", "other"], SECRET)) as server:
+        yield server
+
+
+@contextlib.asynccontextmanager
+async def connected(server: NatsServer, user: str) -> AsyncIterator[Client]:
+    async def ignore(error: Exception) -> None:
+        """Answers of the server to what it refuses are looked at by the test."""
+
+    client = await nats.connect(
+        server.url, user=user, password=password_of(SECRET, user), inbox_prefix=f"_INBOX.{user}".encode(),
+        error_cb=ignore, allow_reconnect=False,
+    )  # fmt: skip
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def messages(client: Client, name: str) -> list[dict[str, Any]]:
+    """Return all messages of a stream, as a consumer reads them."""
+    try:
+        subscription = await client.jetstream().pull_subscribe(
+            "", stream=name, config=ConsumerConfig(deliver_policy=DeliverPolicy.ALL)
+        )
+        fetched = await subscription.fetch(1000, timeout=0.3)
+    except (nats.errors.TimeoutError, NotFoundError):
+        return []
+    await subscription.unsubscribe()
+    return [json.loads(message.data) for message in fetched]
+
+
+async def test_messages_follow_a_snapshot_in_order_and_once_over_restarts(
+    replication_pool: ReplicationPool, stream_server: NatsServer
+):
+    admin = replication_pool.admin
+    await admin.execute("create table public.feed (id int primary key, a text, secret text)")
+    await admin.execute(
+        "grant select on public.feed to service_role; insert into public.feed values (1, 'x', 's')"
+    )
+    target = server_url(SECRET, publisher("feed"), stream_server.port).reveal()
+    streams = {"feed": stream(target, "feed", without={"feed": ["secret"]}, closed_network=True)}
+    expected: list[tuple[str, Any, Any]] = [
+        ("snapshot", None, None), ("read", {"id": 1}, {"id": 1, "a": "x"}), ("snapshot_end", None, None),
+    ]  # fmt: skip
+
+    async def read_all() -> list[dict[str, Any]]:
+        async with connected(stream_server, consumer("feed")) as client:
+            return await messages(client, "feed-public-feed")
+
+    async def has_all() -> bool:
+        read = await read_all()
+        return [(one["op"], one["key"], one["row"]) for one in read] == expected
+
+    async with streaming(replication_pool, **streams):
+        await until(has_all)
+        await admin.execute(
+            "insert into public.feed values (2, 'y', 's'); update public.feed set id = 3 where id = 2"
+        )
+        expected += [("insert", {"id": 2}, {"id": 2, "a": "y"}), ("update", {"id": 3}, {"id": 3, "a": "y"})]
+        await until(has_all)
+    await admin.execute("delete from public.feed where id = 1; truncate public.feed")
+    expected += [("delete", {"id": 1}, None), ("truncate", None, None)]
+    place = await admin.fetchval("select place from headwater.stream_tables where stream = 'feed'")
+    async with streaming(replication_pool, **streams):
+        await until(has_all)
+    # as if the process had died behind the last message and before its place was stored
+    await admin.execute("update headwater.stream_tables set place = $1 where stream = 'feed'", place)
+    async with streaming(replication_pool, **streams):
+        await admin.execute("insert into public.feed values (4)")
+        expected.append(("insert", {"id": 4}, {"id": 4, "a": None}))
+        await until(has_all)
+    read = await read_all()
+    assert {one["version"] for one in read} == {1}
+    assert read[4]["former_key"] == {"id": 2}
+    assert len({one["id"] for one in read}) == len(read)
+
+
+async def test_a_consumer_reaches_its_own_streams_alone(stream_server: NatsServer):
+    heard: list[str] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message.subject)
+
+    async with (
+        connected(stream_server, publisher("feed")) as feed,
+        connected(stream_server, publisher("other")) as other,
+        connected(stream_server, consumer("feed")) as reader,
+    ):
+        for name, client in (("feed", feed), ("other", other)):
+            await client.jetstream().add_stream(name=name, subjects=[f"headwater.{name}.>"])
+            await client.jetstream().publish(f"headwater.{name}.public.t", b"{}")
+            await client.subscribe("rest.request", cb=hear)
+            await client.flush()
+        # Refused outright: writing, changing a stream, and the streams of other accounts.
+        for subject in (
+            "headwater.feed.public.t",
+            "rest.request",
+            "$JS.API.STREAM.DELETE.feed",
+            "$JS.API.STREAM.PURGE.feed",
+        ):
+            await reader.publish(subject, b"{}")
+        with pytest.raises(NotFoundError):
+            await reader.jetstream().stream_info("other")
+        # The reply subject of a pull is not compared with the user's rights: a copy stays within the account.
+        await reader.jetstream().add_consumer("feed", durable_name="c", ack_policy="explicit")
+        for target in ("rest.request", "headwater.other.public.t"):
+            await reader.publish("$JS.API.CONSUMER.MSG.NEXT.feed.c", b"1", reply=target)
+        for client in (reader, feed, other):
+            await client.flush()
+
+        assert (await feed.jetstream().stream_info("feed")).state.messages == 1
+        assert (await other.jetstream().stream_info("other")).state.messages == 1
+        assert set(heard) <= {"headwater.feed.public.t"}
+    async with running_server(
+        authorization({"door": "door", "pool": "pool", "changes": "changes"})
+    ) as platform:
+        with pytest.raises((nats.errors.Error, OSError)):
+            async with connected(platform, consumer("feed")):
+                pass

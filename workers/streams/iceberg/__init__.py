@@ -1,0 +1,1 @@
+"""Tables in the form of Apache Iceberg, in a folder or on S3. Needs the extra `streams`."""

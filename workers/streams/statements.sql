@@ -1,0 +1,74 @@
+-- Statements of the leader of the pool streams (workers/streams). The table: management/0015_streams.sql.
+
+-- name: forget
+-- Tables that are in no stream any more.
+delete from headwater.stream_tables as t
+where not exists (
+  select from unnest($1::text[], $2::text[], $3::text[]) as w (stream, table_schema, table_name)
+  where (w.stream, w.table_schema, w.table_name) = (t.stream, t.table_schema, t.table_name)
+)
+
+-- name: begin
+insert into headwater.stream_tables (stream, table_schema, table_name, kind) values ($1, $2, $3, $4)
+on conflict (stream, table_schema, table_name) do update
+set kind = excluded.kind, place = case when stream_tables.kind = excluded.kind then stream_tables.place else '' end
+
+-- name: place
+select place, idle_place, idle_seq from headwater.stream_tables where (stream, table_schema, table_name) = ($1, $2, $3)
+
+-- name: state
+-- What is wrong stays dated from when it began.
+update headwater.stream_tables
+set
+  state = $4, problem = $5, problem_since = case when $5 = '' then null when problem = '' then pg_catalog.now() else problem_since end,
+  snapshots = snapshots + case when $4 = 'snapshot' and state <> 'snapshot' then 1 else 0 end,
+  snapshot_reason = case when $4 = 'snapshot' then $6 else snapshot_reason end
+where (stream, table_schema, table_name) = ($1, $2, $3)
+
+-- name: written
+update headwater.stream_tables
+set
+  state = 'following', problem = '', problem_since = null, rows = rows + $4, written_at = pg_catalog.now(), lag_s = $5, place = $6,
+  idle_place = '', idle_seq = 0
+where (stream, table_schema, table_name) = ($1, $2, $3)
+
+-- name: idle
+-- Nothing followed a place up to a number of the stream.
+update headwater.stream_tables set idle_place = $4, idle_seq = $5, lag_s = 0 where (stream, table_schema, table_name) = ($1, $2, $3)
+
+-- name: publish
+select realtime.publish_for_sync($1::oid)
+
+-- name: writers
+-- Transactions that have written to a table and are still running.
+select w from realtime.writers_of(array[$1::oid]) as w
+
+-- name: table
+-- A table by its names, with its columns in order. A column has the base type of a domain; has_former: rows from before it was added have a value.
+select
+  c.oid::int8 as relation, c.relkind::text as kind,
+  (
+    select pg_catalog.json_agg(pg_catalog.json_build_object(
+      'number', a.attnum, 'name', a.attname, 'type', coalesce(b.typname, t.typname), 'sql_type', pg_catalog.quote_ident(tn.nspname) || '.' || pg_catalog.quote_ident(t.typname),
+      'type_modifier', case when t.typtype = 'd' then t.typtypmod else a.atttypmod end, 'is_enum', t.typtype = 'e',
+      'is_text_plain', coalesce(k.collisdeterministic, true),
+      'has_former', a.atthasmissing or a.atthasdef or a.attidentity <> '' or a.attnotnull,
+      'key_place', pg_catalog.array_position(i.indkey::int2[], a.attnum)
+    ) order by a.attnum)
+    from pg_catalog.pg_attribute as a
+    join pg_catalog.pg_type as t on t.oid = a.atttypid
+    join pg_catalog.pg_namespace as tn on tn.oid = t.typnamespace
+    left join pg_catalog.pg_type as b on b.oid = t.typbasetype
+    left join pg_catalog.pg_collation as k on k.oid = a.attcollation
+    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  )::text as columns,
+  coalesce((
+    select pg_catalog.json_agg(pg_catalog.json_build_array(pn.nspname, pc.relname))
+    from pg_catalog.pg_partition_tree(c.oid) as part
+    join pg_catalog.pg_class as pc on pc.oid = part.relid
+    join pg_catalog.pg_namespace as pn on pn.oid = pc.relnamespace
+  ), '[]')::text as parts
+from pg_catalog.pg_class as c
+join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+left join pg_catalog.pg_index as i on i.indrelid = c.oid and i.indisprimary
+where n.nspname = $1 and c.relname = $2

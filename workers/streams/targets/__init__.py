@@ -1,0 +1,1 @@
+"""The systems that streams write to."""
