@@ -76,6 +76,38 @@ async def test_keys_open_the_palette_and_the_list_of_keys(window: DashboardWindo
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+async def test_the_palette_finds_what_the_project_has_first(
+    window: DashboardWindow, server: Platform, owner: Administrator
+) -> None:
+    server.psql(
+        "create table public.my_objects (bucket_id text); create table public.objects_of_mine (id int)"
+    )
+    owner.run("users.create", email="palette-user@example.com", password="a long enough password")
+    page = window.page
+    await window.open()
+    await page.keyboard.press("Control+k")
+    box = page.get_by_role("combobox", name="Search or run")
+    options = page.get_by_role("option")
+    await box.fill("objects")
+    await expect(options.filter(has_text="my_objects")).to_have_count(1)
+
+    names = [text.split("table")[0] for text in await options.all_inner_texts()]
+    assert [name.strip() for name in names[:3]] == ["objects", "objects_of_mine", "my_objects"]
+    await box.fill("bucket_id")
+    await expect(options.first).to_contain_text("my_objects.bucket_id")
+    await box.fill("auth.site_url")
+    await expect(options.first).to_contain_text("Setting")
+    await box.fill("palette-user")
+    await options.filter(has_text="palette-user@example.com").click()
+    await page.get_by_role("heading", name="palette-user@example.com").first.wait_for()
+    await page.keyboard.press("Control+k")
+    await box.fill("logs")
+    await page.keyboard.press("Enter")
+    await page.get_by_role("heading", level=1, name="Logs").wait_for()
+    await page.keyboard.press("Control+k")
+    await expect(options.first).to_contain_text("Logs")
+
+
 async def test_a_theme_is_remembered(window: DashboardWindow, owner: Administrator) -> None:
     page = window.page
     await window.open()
@@ -112,8 +144,9 @@ async def test_a_platform_that_does_not_answer_is_said_until_it_is_back(window: 
     page = window.page
     await window.open("components")
 
-    await page.context.set_offline(True)
     await page.keyboard.press("Control+k")
+    await page.get_by_role("combobox", name="Search or run").wait_for()
+    await page.context.set_offline(True)
     await page.get_by_role("combobox", name="Search or run").fill("users")
     await expect(page.get_by_text("No connection to the platform")).to_be_visible()
     await page.keyboard.press("Escape")

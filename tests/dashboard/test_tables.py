@@ -345,16 +345,66 @@ async def test_a_table_is_created_as_sql_first_and_as_a_migration(
     await dialog.get_by_label("Name", exact=True).fill("visits")
     await dialog.get_by_role("button", name="Add column").click()
     await dialog.get_by_role("textbox", name="Column name").last.fill("page")
+    column = dialog.get_by_role("group", name="page")
+    await column.get_by_role("combobox", name="Type").fill("txt")
+    await expect(column.get_by_text("There is no type txt")).to_be_visible()
+    await column.get_by_role("combobox", name="Type").fill("varchar(80)")
+    await expect(column.get_by_text("There is no type")).to_have_count(0)
+    await page.keyboard.press("Tab")
     assert await window.run_axe() == []
     await window.screenshot("tables-create")
     await dialog.get_by_role("button", name="Review SQL").click()
-    await expect(dialog.get_by_label("SQL of the migration")).to_contain_text('create table "bare"."visits"')
+    await expect(dialog.get_by_label("Name of the migration")).to_have_value("create_visits")
+    await expect(dialog.get_by_text("No file is written")).to_be_visible()
+    await dialog.get_by_role("button", name="Back").click()
+    await dialog.get_by_label("Name", exact=True).fill("page_visits")
+    await dialog.get_by_role("button", name="Review SQL").click()
+    await expect(dialog.get_by_label("SQL of the migration")).to_contain_text(
+        'create table "bare"."page_visits"'
+    )
     await expect(dialog.get_by_label("SQL of the migration")).to_contain_text("enable row level security")
     await dialog.get_by_role("button", name="Create table").click()
-    await page.get_by_role("heading", level=1, name="visits").wait_for()
+    await page.get_by_role("heading", level=1, name="page_visits").wait_for()
 
     newest = "select name from supabase_migrations.schema_migrations order by version desc limit 1"
-    assert value(server, newest) == "create_visits"
+    assert value(server, newest) == "create_page_visits"
+
+
+async def test_what_was_typed_is_not_lost_without_a_question(
+    window: DashboardWindow, server: Platform
+) -> None:
+    page = window.page
+    await open_rows(window, "public/authors")
+    await page.get_by_role("link", name="notes", exact=False).first.click()
+    await page.get_by_role("heading", level=1, name="notes").wait_for()
+    await page.get_by_role("button", name="Insert row").click()
+    form = page.get_by_role("dialog", name="Insert into notes")
+    question = page.get_by_role("dialog", name="Leave without saving?")
+    await page.keyboard.press("Escape")
+    await expect(form).to_have_count(0)
+    await page.get_by_role("button", name="Insert row").click()
+    await form.get_by_label("text", exact=True).fill("not saved")
+
+    await page.keyboard.press("Escape")
+    await question.get_by_role("button", name="Cancel").click()
+    await form.get_by_role("button", name="Close").click()
+    await question.get_by_role("button", name="Cancel").click()
+    await page.evaluate("history.back()")
+    await question.get_by_role("button", name="Cancel").click()
+    await expect(form.get_by_label("text", exact=True)).to_have_value("not saved")
+    await page.evaluate("history.back()")
+    await question.get_by_role("button", name="Discard it").click()
+
+    await page.get_by_role("heading", level=1, name="authors").wait_for()
+    assert value(server, "select count(*) from notes where text = 'not saved'") == "0"
+
+
+async def test_a_schema_that_is_not_there_offers_nothing_to_drop(window: DashboardWindow) -> None:
+    page = window.page
+    for path in ("tables/nowhere", "schema/tables/nowhere", "policies?schema=nowhere"):
+        await window.open(path)
+        await expect(page.get_by_text("There is no schema nowhere")).to_be_visible()
+        await expect(page.get_by_role("button", name="Drop schema")).to_have_count(0)
 
 
 async def test_a_reader_sees_rows_and_no_action_that_changes_them(browser: Browser, server: Platform) -> None:
@@ -483,3 +533,50 @@ async def test_a_deleted_row_that_numbers_itself_comes_back_under_its_number(
 
     await expect(cell(page, 0, "id")).to_have_text("1")
     await expect(cell(page, 0, "text")).to_have_text("one")
+
+
+async def test_the_history_of_a_row_says_who_wrote_and_undoes_a_version(
+    window: DashboardWindow, server: Platform
+) -> None:
+    server.psql("create table cards (id int primary key, title text); insert into cards values (1, 'Before')")
+    page = window.page
+    await open_rows(window, "public/cards")
+    await page.get_by_role("button", name="History").click()
+    dialog = page.get_by_role("dialog", name="History of cards")
+    await dialog.get_by_role("button", name="Switch history on").click()
+    await expect(dialog.get_by_text("Versions stay for 30 days")).to_be_visible()
+    assert await window.run_axe() == []
+    await dialog.get_by_role("button", name="Close").last.click()
+
+    server.psql("update cards set title = 'By SQL' where id = 1")
+    await cell(page, 0, "title").dblclick()
+    await page.get_by_label("Edit title").fill("By hand")
+    await page.keyboard.press("Enter")
+    newer = page.get_by_role("dialog", name="The row was changed meanwhile")
+    await newer.get_by_role("button", name="Write mine over it").click()
+    await expect(cell(page, 0, "title")).to_have_text("By hand")
+    await page.get_by_role("grid").focus()
+    await page.keyboard.press("Shift+Enter")
+    row = page.get_by_role("dialog", name="Row of cards")
+    await row.get_by_role("tab", name="History").click()
+    newest, older = row.get_by_role("listitem").first, row.get_by_role("listitem").last
+    await expect(newest).to_contain_text("by an administrator")
+    await expect(newest.get_by_role("cell", name="By hand")).to_be_visible()
+    await expect(older).to_contain_text("by SQL")
+    assert await window.run_axe() == []
+    await window.screenshot("tables-history")
+
+    await newest.get_by_role("button", name="Undo this version").click()
+    await expect(row.get_by_role("listitem")).to_have_count(3)
+    assert value(server, "select title from cards where id = 1") == "By SQL"
+    await row.get_by_role("link", name="Log lines of the request").first.click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Request")
+
+    server.psql("delete from cards")
+    await window.open("tables/public/cards?show=history")
+    await dialog.get_by_label("id", exact=True).fill("1")
+    await dialog.get_by_role("button", name="Show versions").click()
+    deleted = dialog.get_by_role("listitem").filter(has_text="Deleted")
+    await deleted.get_by_role("button", name="Undo this version").click()
+    await expect(dialog.get_by_role("listitem").filter(has_text="Inserted")).to_be_visible()
+    assert value(server, "select title from cards where id = 1") == "By SQL"

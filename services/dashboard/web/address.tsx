@@ -2,6 +2,7 @@
 
 import { Link as RouterLink, useNavigate, useRouterState } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { noteChosenNavigation } from "./components/unsaved.ts";
 
 /** Values of a view in the address, after `?`: filters, sorts, tabs, the open row. */
 export type Search = { readonly [name: string]: string };
@@ -45,7 +46,12 @@ export function Link({ to, search, children, className }: {
   className?: string;
 }) {
   return (
-    <RouterLink to={`/${to}`} search={(search ?? {}) as never} {...(className ? { className } : {})}>
+    <RouterLink
+      to={`/${to}`}
+      search={(search ?? {}) as never}
+      onClick={noteChosenNavigation}
+      {...(className ? { className } : {})}
+    >
       {children}
     </RouterLink>
   );

@@ -72,6 +72,9 @@ export const texts = defineTexts("shell", {
   },
   confirm: {
     typeName: (name: string) => `Type ${name} to confirm`,
+    leave: "Leave without saving?",
+    leaveText: "What you typed here is not saved.",
+    discard: "Discard it",
     title: "Confirm that it is you",
     text: (operation: string) =>
       `${operation} shows secrets or destroys something. For ten minutes you are not asked again.`,
@@ -144,7 +147,10 @@ export const texts = defineTexts("shell", {
     none: "Nothing matches",
     pages: "Pages",
     actions: "Actions",
-    database: "Database",
+    fn: "Function",
+    user: "User",
+    snippet: "Snippet",
+    setting: "Setting",
     hint: "↑ ↓ choose   ↵ open   Esc close",
   },
   help: {

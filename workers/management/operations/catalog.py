@@ -4,7 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import Struct, field
 
-from workers.database.transactions.interactive import statement
+from schemas.platform_names import PLATFORM_SCHEMAS
+from workers.database.errors import DatabaseError
+from workers.database.transactions.interactive import decode_first, statement
 from workers.management.areas.catalog import objects
 from workers.management.areas.catalog.diagram import Diagram, diagram_of
 from workers.management.areas.catalog.model import (
@@ -23,24 +25,30 @@ from workers.management.interface.argument_limits import PageLimit
 from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
 from workers.management.interface.identity.store import decode_rows
 from workers.management.interface.operation import Operation, OperationContext, Run
+from workers.management.interface.page_cursor import check_text
 from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 from workers.sql.files import read_statements
+from workers.sql.operators import array_literal
 
 _SQL = read_statements("workers.management.operations", "catalog.sql")
 _MOST_NAME = 63
+_MOST_TYPE = 200
 _MOST_SCHEMAS = 1000
+_SERIAL_TYPES = frozenset({"smallserial", "serial", "bigserial", "serial2", "serial4", "serial8"})
+"""Types that `create table` takes although there are none of these names."""
 MOST_RELATIONS = 5000
 """Most tables and views in one answer."""
 
 
 class SchemaSummary(Struct, frozen=True):
-    """A schema, and how many tables and views it has."""
+    """A schema, and how many tables and views it has. `is_platform`: the platform, Postgres or an extension made it for itself."""
 
     name: str
     owner: str
     tables: int
     comment: str | None = None
+    is_platform: bool = False
 
 
 class SchemaReference(Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +77,19 @@ class NameSearch(Struct, frozen=True, forbid_unknown_fields=True):
     limit: PageLimit = 50
 
 
+class TypeText(Struct, frozen=True, forbid_unknown_fields=True):
+    """A type as it is written in SQL: `text`, `numeric(4, 2)`, `public.mood[]`."""
+
+    text: Annotated[str, limits.text(_MOST_TYPE)]
+
+
+class TypeMatch(Struct, frozen=True):
+    """Whether there is such a type; `name` is how Postgres writes it."""
+
+    is_known: bool
+    name: str | None = None
+
+
 class TableSummary(Struct, frozen=True):
     """A table or view. `rows` is the planner's estimate, null before the first ANALYZE; `bytes` with indexes and TOAST."""
 
@@ -86,7 +107,8 @@ async def list_schemas(context: OperationContext, arguments: NoArguments) -> lis
     """Return the schemas, without temporary ones."""
     del arguments
     [rows] = await context.database.read(
-        statement(_SQL["schemas"]), timeout_s=context.settings.statement_timeout_s
+        statement(_SQL["schemas"], array_literal(PLATFORM_SCHEMAS)),
+        timeout_s=context.settings.statement_timeout_s,
     )
     return decode_rows(rows, SchemaSummary)
 
@@ -146,6 +168,21 @@ async def list_types(context: OperationContext, arguments: SchemaList) -> list[T
     return await objects.read_types(context, checked_schemas(arguments.schemas))
 
 
+async def find_type(context: OperationContext, arguments: TypeText) -> TypeMatch:
+    """Return whether a text names a type, as a migration would read it: `public` and `extensions` need no schema."""
+    text = check_text("text", arguments.text, longest=_MOST_TYPE).strip()
+    if text.lower() in _SERIAL_TYPES:
+        return TypeMatch(True, text.lower())
+    try:
+        [rows] = await context.database.read(
+            statement(_SQL["find_type"], text), timeout_s=context.settings.statement_timeout_s
+        )
+    except DatabaseError:  # before Postgres 16 a text that is no name of a type is an error
+        return TypeMatch(False)
+    name = decode_first(rows, str | None)
+    return TypeMatch(name is not None, name)
+
+
 async def list_sequences(context: OperationContext, arguments: SchemaList) -> list[SequenceInfo]:
     """Return the sequences of schemas."""
     return await objects.read_sequences(context, checked_schemas(arguments.schemas))
@@ -170,7 +207,7 @@ async def list_roles(context: OperationContext, arguments: NoArguments) -> list[
 
 
 async def search(context: OperationContext, arguments: NameSearch) -> list[NameMatch]:
-    """Return objects of every kind whose names contain a text, whatever its case; exact names first, then short ones."""
+    """Return objects of every kind whose names contain a text, whatever its case; the project's first, then whole names, then beginnings."""
     if not 1 <= len(arguments.text) <= _MOST_NAME or "\0" in arguments.text:
         raise invalid_arguments(f"`text` must have 1 to {_MOST_NAME} characters")
     if not 1 <= arguments.limit <= context.settings.max_rows:
@@ -214,6 +251,7 @@ def operations() -> list[Operation]:
         ("relation", "Describe a table or view", RelationReference, RelationInfo, describe_relation),
         ("functions", "List functions with their source", SchemaList, list[FunctionInfo], list_functions),
         ("types", "List enums, domains and composite types", SchemaList, list[TypeInfo], list_types),
+        ("find_type", "Look up a type by its name", TypeText, TypeMatch, find_type),
         ("sequences", "List sequences", SchemaList, list[SequenceInfo], list_sequences),
         (
             "extensions",

@@ -1,13 +1,21 @@
 -- The objects of the database for administrators; every name is qualified, for these run beside objects of tenants.
 
 -- name: schemas
+-- All schemas but temporary ones; $1: names of the platform's.
 select pg_catalog.json_build_object('name', schema.nspname, 'owner', pg_catalog.pg_get_userbyid(schema.nspowner),
   'comment', pg_catalog.obj_description(schema.oid, 'pg_namespace'),
+  'is_platform', schema.nspname operator(pg_catalog.=) any ($1::pg_catalog.text[])
+    or schema.nspname operator(pg_catalog.~) '^(pg_|information_schema$)',
   'tables', (select pg_catalog.count(*) from pg_catalog.pg_class as relation
     where relation.relnamespace operator(pg_catalog.=) schema.oid and relation.relkind in ('r', 'p', 'v', 'm', 'f')))
 from pg_catalog.pg_namespace as schema
 where schema.nspname operator(pg_catalog.!~) '^pg_(toast|temp)'
 order by schema.nspname
+
+-- name: find_type
+-- The name of the type that a text ($1) names, null without one. A migration finds types of these two schemas without naming them.
+select pg_catalog.to_json(pg_catalog.format_type(coalesce(pg_catalog.to_regtype($1::pg_catalog.text),
+  pg_catalog.to_regtype('public.' operator(pg_catalog.||) $1), pg_catalog.to_regtype('extensions.' operator(pg_catalog.||) $1))::pg_catalog.oid, null))
 
 -- name: tables
 -- Tables and views of a schema ($1), with the estimates of the planner's statistics.

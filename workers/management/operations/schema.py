@@ -7,7 +7,12 @@ from workers.management.areas.catalog.relations import read_relations
 from workers.management.areas.ddl.changes import Change, is_concurrent, migration_text, statements_of
 from workers.management.areas.ddl.syntax import check_syntax
 from workers.management.areas.ddl.warnings import ChangeWarning, loses_data, tables_of, warnings_of
-from workers.management.areas.migrations.apply import AppliedChange, apply_migration, try_migration
+from workers.management.areas.migrations.apply import (
+    AppliedChange,
+    apply_migration,
+    file_obstacle,
+    try_migration,
+)
 from workers.management.interface.errors import ManagementError
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
@@ -28,13 +33,17 @@ class ChangeTrial(Struct, frozen=True):
 
 
 class ChangePlan(Struct, frozen=True):
-    """The SQL of changes. `text` is the content of the migration's file; `needs_no_transaction`: it runs outside one."""
+    """The SQL of changes. `text` is the content of the migration's file; `needs_no_transaction`: it runs outside one.
+
+    `file_obstacle`: why it will be recorded in the database alone; null if it becomes a file of the project folder.
+    """
 
     statements: list[str]
     text: str
     warnings: list[ChangeWarning]
     needs_no_transaction: bool
     trial: ChangeTrial | None = None
+    file_obstacle: str | None = None
 
 
 class NewChanges(Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +80,7 @@ async def plan(context: OperationContext, arguments: ChangePlanQuery) -> ChangeP
         warnings_of(arguments.changes, await _existing(context, arguments.changes)),
         any(is_concurrent(change) for change in arguments.changes),
         trial,
+        await file_obstacle(context),
     )
 
 

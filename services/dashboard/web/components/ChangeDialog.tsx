@@ -14,25 +14,32 @@ import { toast } from "./toasts.ts";
 
 const texts = defineTexts("changes", {
   lead: "This runs once as role postgres, is recorded, and becomes a file of the project folder.",
+  leadWithoutFile: (reason: string) =>
+    `This runs once as role postgres and is recorded in the database. No file is written, for ${reason}.`,
   sql: "SQL of the change",
   name: "Name of the migration",
   apply: "Apply and save",
+  applyOnly: "Apply",
+  applied: "Applied",
   done: (path: string) => `Applied and saved as ${path}`,
   pending: "Migrations of the project folder",
   despite: "Apply it all the same",
+  back: "Back",
   noFile: (reason: string) => `Applied; no file was written: ${reason}`,
 });
 
 export type Change = Arguments<"schema.apply">["changes"][number];
 
 /** Changes of the schema as SQL, with what they warn of, before they are applied and saved as a migration. */
-export function ChangeDialog({ title, name: first, changes, typeName, onClose, onDone }: {
+export function ChangeDialog({ title, name: first, changes, typeName, isOverForm, onClose, onDone }: {
   title: string;
   /** What the migration is called unless the administrator changes it. */
   name: string;
   changes: readonly Change[];
   /** The administrator types this name first: for what destroys data. */
   typeName?: string;
+  /** The form that the changes come from is open below, and has what was typed. */
+  isOverForm?: boolean;
   onClose: () => void;
   onDone?: () => void;
 }) {
@@ -44,7 +51,13 @@ export function ChangeDialog({ title, name: first, changes, typeName, onClose, o
     invalidates: ["catalog.", "policies.", "migrations.", "rows.", "schema.", "realtime."],
     showsError: true,
     onDone: ({ migration: { file } }) => {
-      toast.done(file.is_written ? texts.done(file.path) : texts.noFile(file.reason ?? ""));
+      toast.done(
+        file.is_written
+          ? texts.done(file.path)
+          : plan.data?.file_obstacle
+          ? texts.applied
+          : texts.noFile(file.reason ?? ""),
+      );
       (onDone ?? onClose)();
     },
   });
@@ -59,6 +72,7 @@ export function ChangeDialog({ title, name: first, changes, typeName, onClose, o
       isOpen
       onClose={onClose}
       isDismissable={false}
+      isDirty={false}
       onSubmit={() => submit(false)}
       error={apply.error}
       footer={
@@ -69,21 +83,21 @@ export function ChangeDialog({ title, name: first, changes, typeName, onClose, o
               <Button onPress={() => submit(true)}>{texts.despite}</Button>
             </>
           )}
-          <Button onPress={onClose}>{shared.actions.cancel}</Button>
+          <Button onPress={onClose}>{isOverForm ? texts.back : shared.actions.cancel}</Button>
           <Button
             type="submit"
             variant={plan.data?.warnings.some((warning) => warning.level === "danger") ? "danger" : "primary"}
             isDisabled={!plan.data || !name.trim() || !isNamed || apply.isPending}
           >
-            {texts.apply}
+            {plan.data?.file_obstacle ? texts.applyOnly : texts.apply}
           </Button>
         </>
       }
     >
       <QueryView query={plan}>
-        {({ text, warnings }) => (
+        {({ text, warnings, file_obstacle: obstacle }) => (
           <>
-            <p className="soft">{texts.lead}</p>
+            <PlanLead obstacle={obstacle} />
             {warnings.map((warning, index) => (
               <Note key={index} kind={warning.level === "notice" ? "info" : "warn"}>{warning.message}</Note>
             ))}
@@ -104,4 +118,9 @@ export function ChangeDialog({ title, name: first, changes, typeName, onClose, o
       </QueryView>
     </Dialog>
   );
+}
+
+/** What becomes of a change: it is recorded, and a file where the platform can write one. */
+export function PlanLead({ obstacle }: { obstacle: string | null }) {
+  return <p className="soft">{obstacle === null ? texts.lead : texts.leadWithoutFile(obstacle)}</p>;
 }

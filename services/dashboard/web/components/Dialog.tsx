@@ -8,6 +8,7 @@ import { texts } from "../texts.ts";
 import { Button, IconButton } from "./Button.tsx";
 import { Field } from "./Field.tsx";
 import { ErrorNote } from "./states.tsx";
+import { useUnsaved } from "./unsaved.ts";
 
 export interface DialogProps {
   title: string;
@@ -24,16 +25,27 @@ export interface DialogProps {
   isDismissable?: boolean;
   /** False: there is no way around it. */
   canClose?: boolean;
+  /** Whether closing loses something, so that it asks; else a form in which something was typed does. */
+  isDirty?: boolean;
   /** Shown above the buttons. */
   error?: unknown;
 }
 
-/** A dialog: it keeps the focus, Esc closes it, and the focus returns to where it was. */
+/** A dialog: it keeps the focus, Esc closes it, and the focus returns to where it was. With unsaved input it asks first. */
 export function Dialog(props: DialogProps) {
   const { title, isOpen, onClose, children, footer, size = "normal", onSubmit, error, canClose = true } = props;
+  const [isTouched, setTouched] = useState(false);
+  const isDirty = isOpen && (props.isDirty ?? (onSubmit !== undefined && isTouched));
+  useUnsaved(isDirty);
+  const close = async () => {
+    if (!isDirty || await mayLeave()) onClose();
+  };
+  const touch = (event: FormEvent<HTMLDivElement>) => {
+    if ((event.target as HTMLElement).role !== "searchbox") setTouched(true);
+  };
   const content = (
     <>
-      <div className="dialog-body">
+      <div className="dialog-body" onInput={touch}>
         {children}
         {error ? <ErrorNote error={error} /> : null}
       </div>
@@ -48,7 +60,7 @@ export function Dialog(props: DialogProps) {
     <ModalOverlay
       className={`overlay overlay-${size}`}
       isOpen={isOpen}
-      onOpenChange={(opens) => opens || onClose()}
+      onOpenChange={(opens) => opens || void close()}
       isDismissable={canClose && (props.isDismissable ?? true)}
       isKeyboardDismissDisabled={!canClose}
     >
@@ -56,7 +68,14 @@ export function Dialog(props: DialogProps) {
         <AriaDialog className="dialog">
           <div className="dialog-head">
             <Heading slot="title" level={2}>{title}</Heading>
-            {canClose && <IconButton icon="close" label={texts.actions.close} size="small" onPress={onClose} />}
+            {canClose && (
+              <IconButton
+                icon="close"
+                label={texts.actions.close}
+                size="small"
+                onPress={() => void close()}
+              />
+            )}
           </div>
           {onSubmit
             ? <form className="dialog-form" onSubmit={submit} noValidate>{content}</form>
@@ -92,6 +111,11 @@ export function confirm(asked: Question): Promise<boolean> {
   return new Promise((resolve) => question.set({ ...asked, answer: resolve }));
 }
 
+/** Ask whether unsaved input may be lost. */
+export function mayLeave(): Promise<boolean> {
+  return confirm({ title: texts.confirm.leave, body: texts.confirm.leaveText, action: texts.confirm.discard });
+}
+
 /** Shows the questions of `confirm`; the shell has one. */
 export function ConfirmHost() {
   const open = useValue(question);
@@ -111,6 +135,7 @@ function ConfirmDialog({ open }: { open: OpenQuestion }) {
       title={open.title}
       isOpen
       size="small"
+      isDirty={false}
       onClose={() => close(false)}
       onSubmit={() => isReady && close(true)}
       footer={

@@ -39,6 +39,7 @@ function ConfirmForm({ pending }: { pending: PendingConfirmation }) {
       title={texts.confirm.title}
       isOpen
       size="small"
+      isDirty={false}
       onClose={() => close(false)}
       onSubmit={() => prove(() => Promise.resolve(password ? { password } : { code: code.replace(/\s/g, "") }))}
       error={attempt.error}

@@ -2,7 +2,7 @@
 
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
-import { Suspense, useEffect, useRef, useState } from "react";
+import { type ComponentType, Suspense, useEffect, useRef, useState } from "react";
 import { useMe, useOperation, useValue } from "../api/hooks.ts";
 import { isOnline } from "../api/signals.ts";
 import { Link } from "../address.tsx";
@@ -13,11 +13,13 @@ import { toast } from "../components/toasts.ts";
 import { texts } from "../texts.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import { Help } from "./Help.tsx";
+import { useLeaveGuard } from "./leaving.ts";
 import { useListedPages } from "./listedPages.ts";
 import type { PageGroup } from "./page.ts";
-import { Palette } from "./Palette.tsx";
 
 const retryMs = 3_000;
+/** Until the palette is loaded, unless it is opened before: the page itself comes first. */
+const paletteWaitMs = 2_000;
 
 /** The shell of a signed-in administrator. */
 export function Shell() {
@@ -27,7 +29,9 @@ export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const content = useRef<HTMLElement>(null);
   useShellKeys(() => setPaletteOpen(true), () => setHelpOpen(true));
+  useLeaveGuard();
   useEffect(() => setNavigationOpen(false), [path]);
+  const Palette = usePalette(isPaletteOpen, () => setPaletteOpen(false));
   return (
     <div className={`shell${isNavigationOpen ? " shell-open" : ""}`}>
       <a
@@ -71,10 +75,31 @@ export function Shell() {
           </Suspense>
         </main>
       </div>
-      {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+      {isPaletteOpen && Palette && <Palette onClose={() => setPaletteOpen(false)} />}
       <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </div>
   );
+}
+
+/** Return the palette once it is loaded: after a while, or when it is opened. It closes again if it cannot be had. */
+function usePalette(isOpen: boolean, onFailed: () => void): ComponentType<{ onClose: () => void }> | null {
+  const [palette, setPalette] = useState<{ Content: ComponentType<{ onClose: () => void }> } | null>(null);
+  useEffect(() => {
+    if (palette) return;
+    const load = () =>
+      import("./Palette.tsx").then(
+        (module) => setPalette({ Content: module.default }),
+        (error) => {
+          if (!isOpen) return;
+          toast.error(error);
+          onFailed();
+        },
+      );
+    if (isOpen) return void load();
+    const timer = setTimeout(() => void load(), paletteWaitMs);
+    return () => clearTimeout(timer);
+  }, [isOpen, palette]);
+  return palette?.Content ?? null;
 }
 
 function Navigation({ path }: { path: string }) {

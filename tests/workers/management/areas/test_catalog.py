@@ -140,6 +140,40 @@ async def test_names_are_searched_whatever_their_case(owner: Client, schema: str
     assert await owner.refused("catalog.search", text="") == (400, "invalid_arguments")
 
 
+async def test_names_of_the_project_are_found_before_those_of_the_platform(
+    owner: Client, schema: str
+) -> None:
+    connection = await asyncpg.connect(owner.superuser_url)
+    try:
+        await connection.execute(
+            f"create table {schema}.object_labels (bucket_id text, objects int); create table {schema}.my_objects ()"
+        )
+    finally:
+        await connection.close()
+
+    found = [
+        (match["schema"], match["name"])
+        for match in await owner.run("catalog.search", text="Objects", limit=5)
+    ]
+    buckets = await owner.run("catalog.search", text="bucket", limit=2)
+
+    assert found[0] == (schema, "objects")
+    assert ("storage", "objects") in found
+    assert (schema, "my_objects") in found
+    assert buckets[0] == {"kind": "column", "schema": schema, "name": "bucket_id", "of": "object_labels"}
+
+
+async def test_a_type_is_looked_up_as_a_migration_reads_it(owner: Client, schema: str) -> None:
+    known = ["text", "numeric(4, 2)", "timestamptz[]", "BigSerial", f"{schema}.mood[]", f'"{schema}"."mood"']
+    unknown = ["txt", "mood_of_nobody", "text)", "int; select 1", "numeric(", f"{schema}.teams_"]
+
+    matches = {text: await owner.run("catalog.find_type", text=text) for text in [*known, *unknown]}
+
+    assert [text for text, match in matches.items() if match["is_known"]] == known
+    assert matches["timestamptz[]"]["name"] == "timestamp with time zone[]"
+    assert await owner.refused("catalog.find_type", text="") == (400, "invalid_arguments")
+
+
 async def test_a_diagram_has_tables_and_foreign_keys(owner: Client, schema: str) -> None:
     diagram = await owner.run("catalog.diagram", schema=schema)
 

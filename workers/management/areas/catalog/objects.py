@@ -4,6 +4,7 @@ from typing import TypeVar
 
 import msgspec
 
+from schemas.platform_names import PLATFORM_SCHEMAS
 from workers.database.transactions.interactive import Value, statement
 from workers.management.areas.catalog.model import (
     ExtensionInfo,
@@ -18,6 +19,7 @@ from workers.management.areas.catalog.relations import EMPTY_PATH
 from workers.management.interface.identity.store import decode_rows
 from workers.management.interface.operation import OperationContext
 from workers.sql.files import read_statements
+from workers.sql.operators import array_literal
 
 _SQL = read_statements("workers.management.areas.catalog", "objects.sql")
 T = TypeVar("T")
@@ -54,8 +56,8 @@ async def read_roles(context: OperationContext) -> list[RoleInfo]:
 
 
 async def search_names(context: OperationContext, text: str, limit: int) -> list[NameMatch]:
-    """Return objects whose names contain a text, whatever its case; exact names first, then short ones."""
-    return await _read(context, "search", NameMatch, text, limit)
+    """Return objects whose names contain a text, whatever its case; the project's before the platform's, whole names first."""
+    return await _read(context, "search", NameMatch, text, limit, array_literal(PLATFORM_SCHEMAS))
 
 
 async def _read(context: OperationContext, name: str, kind: type[T], *values: Value) -> list[T]:

@@ -95,7 +95,8 @@ from pg_roles as role
 order by role.rolname
 
 -- name: search
--- $1: text; $2: most rows. Names of the project and the platform, not those of Postgres itself; exact ones first.
+-- $1: text; $2: most rows; $3: the platform's own schemas. Not the names of Postgres itself. The project's before the platform's, whole names
+-- before those that begin with the text before others; but a whole name of the platform before parts of others.
 select json_build_object('kind', kind, 'schema', schema, 'name', name, 'of', of)
 from (
   select 'schema' as kind, nspname as schema, nspname as name, null as of from pg_namespace
@@ -130,5 +131,11 @@ from (
   select 'publication', '', pubname, null from pg_publication
 ) as names (kind, schema, name, of)
 where strpos(lower(name), lower($1::text)) > 0 and schema !~ '^(pg_|information_schema$)'
-order by lower(name) = lower($1::text) desc, length(name), name, kind, schema, of
+order by
+  case when lower(name) = lower($1::text) then case when schema = any($3::text[]) then 2 else 0 end
+    when starts_with(lower(name), lower($1::text)) then case when schema = any($3::text[]) then 4 else 1 end
+    else case when schema = any($3::text[]) then 5 else 3 end end,
+  case when kind in ('table', 'view', 'materialized view', 'foreign table', 'schema') then 0
+    when kind in ('function', 'type', 'column') then 1 else 2 end,
+  length(name), name, kind, schema, of
 limit $2::int

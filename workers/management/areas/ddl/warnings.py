@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from workers.management.areas.catalog.model import ColumnInfo, RelationInfo
+from workers.management.areas.catalog.model import ColumnInfo, PolicyInfo, RelationInfo
 from workers.management.areas.ddl import access, constraints, objects, tables
 from workers.management.areas.ddl.changes import Change, is_concurrent
 
@@ -37,13 +38,44 @@ def tables_of(changes: Iterable[Change]) -> set[tuple[str, str]]:
 
 
 def warnings_of(changes: Iterable[Change], relations: Relations) -> list[ChangeWarning]:
-    """Return the warnings of changes in order; `relations` are those that exist, by schema and name."""
-    return [warning for change in changes for warning in _of_change(change, relations)]
+    """Return the warnings of changes in order, each once; `relations` are those that exist, by schema and name.
+
+    What a table hides or opens is judged by what it is when all changes are made.
+    """
+    changes = list(changes)
+    judged = {name: _when_done(relation, changes) for name, relation in relations.items()}
+    return list(dict.fromkeys(warning for change in changes for warning in _of_change(change, judged)))
 
 
 def loses_data(warnings: Iterable[ChangeWarning]) -> bool:
     """Return whether a change destroys what a migration cannot bring back."""
     return any(warning.code == "data_loss" for warning in warnings)
+
+
+def _when_done(relation: RelationInfo, changes: Iterable[Change]) -> RelationInfo:
+    """Return a table with the row security and the policies that changes leave it."""
+    for change in changes:
+        if not isinstance(change, tables.TableChange):
+            continue
+        if (change.schema, change.table) == (relation.schema, relation.name):
+            relation = _after(relation, change)
+    return relation
+
+
+def _after(relation: RelationInfo, change: tables.TableChange) -> RelationInfo:
+    policies = relation.policies
+    match change:
+        case access.SetRowSecurity(enabled=bool(enabled)):
+            return replace(relation, has_row_security=enabled)
+        case access.CreatePolicy(name=name, command=command, roles=roles, is_permissive=is_permissive):
+            return replace(relation, policies=[*policies, PolicyInfo(name, command, is_permissive, roles)])
+        case access.AlterPolicy(name=name, to=str(to)):
+            renamed = [replace(policy, name=to) if policy.name == name else policy for policy in policies]
+            return replace(relation, policies=renamed)
+        case access.DropPolicy(name=name):
+            return replace(relation, policies=[policy for policy in policies if policy.name != name])
+        case _:
+            return relation
 
 
 def _of_change(change: Change, relations: Relations) -> list[ChangeWarning]:
@@ -154,6 +186,11 @@ def _exposures(change: Change, relation: RelationInfo | None) -> list[ChangeWarn
             ]
         case access.SetRowSecurity(enabled=True) if relation is not None and not relation.policies:
             message = f"{_named(change)} has no policy: with row security on, every row is hidden from all roles but its owner"
+            return [ChangeWarning("warning", "hidden", message)]
+        case access.DropPolicy() if (
+            relation is not None and relation.has_row_security and not relation.policies
+        ):
+            message = f"This leaves {_named(change)} without a policy: every row is hidden from all roles but its owner"
             return [ChangeWarning("warning", "hidden", message)]
         case _:
             return []

@@ -5,7 +5,9 @@ The pool may run on another machine than the folder, or as a user who cannot wri
 """
 
 import asyncio
+import os
 from datetime import UTC, datetime
+from pathlib import Path
 
 from msgspec import Struct, field
 
@@ -23,6 +25,7 @@ from workers.project.text_migration import TextMigration, TrialReport, apply_tex
 _LOCK_WAIT = "5s"
 """Longest time to wait for a lock: whoever waits for one makes all later users of the table wait too."""
 _TRIAL_S = 5
+_NO_FOLDER = "this process knows no project folder"
 MAX_MIGRATION_CHARACTERS = 4_000_000
 
 
@@ -124,12 +127,27 @@ def migration_error(error: ProjectError) -> ManagementError:
     )
 
 
+async def file_obstacle(context: OperationContext) -> str | None:
+    """Return why a migration would not become a file of the project folder; None if it would."""
+    folder = context.settings.project_folder
+    if folder is None or not await asyncio.to_thread(folder.is_dir):
+        return _NO_FOLDER
+    is_writable = await asyncio.to_thread(_is_writable, folder)
+    return None if is_writable else "the platform may not write into the project folder"
+
+
+def _is_writable(folder: Path) -> bool:
+    """Return whether migrations can be written into a folder; its folder `migrations` need not be there yet."""
+    migrations = folder / "migrations"
+    return os.access(migrations if migrations.exists() else folder, os.W_OK | os.X_OK)
+
+
 async def save_file(context: OperationContext, file_name: str, text: str) -> SavedFile:
     """Write a new file of the project folder, if this process knows the folder and may write there."""
     path = f"supabase/migrations/{file_name}"
     folder = context.settings.project_folder
     if folder is None:
-        return SavedFile(path, False, "this process knows no project folder; run `headwater migration fetch`")
+        return SavedFile(path, False, f"{_NO_FOLDER}; run `headwater migration fetch`")
     try:
         await asyncio.to_thread(write_migration, folder, file_name, text)
     except OSError as error:

@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { dashboardUrl } from "../../api/address.ts";
 import { useDelayed } from "../../api/delayed.ts";
 import { useChange, useMay, useOperation } from "../../api/hooks.ts";
@@ -7,6 +6,7 @@ import { Button } from "../../components/Button.tsx";
 import { CodeEditor } from "../../components/CodeEditor.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Field } from "../../components/Field.tsx";
+import { useKept } from "../../components/kept.ts";
 import { ErrorNote, Note } from "../../components/states.tsx";
 import type { EmailTemplateDescription, SettingsList } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
@@ -22,16 +22,28 @@ interface EmailTemplateProps {
   onClose: () => void;
 }
 
+interface Draft {
+  subject: string;
+  html: string;
+}
+
 /** One email: subject and HTML, with a preview of what is typed beside it. */
 export default function EmailTemplate({ template, settings, onClose }: EmailTemplateProps) {
   const { kind } = template;
   const storedHtml = template.html || template.default_html;
-  const [subject, setSubject] = useState(template.subject);
-  const [html, setHtml] = useState(storedHtml);
+  const [draft, setDraft] = useKept<Draft | null>(`email:${kind}`, () => null);
+  const { subject, html } = draft ?? { subject: template.subject, html: storedHtml };
+  const edit = (part: Partial<Draft>) => setDraft((before) => ({ subject, html, ...before, ...part }));
   const mayChange = useMay("settings.change");
   const invalidates = ["mail.templates", "mail.preview", "settings."] as const;
   const change = useChange("settings.change", { invalidates, showsError: true, doneText: texts.saved });
-  const reset = useChange("settings.reset", { invalidates, showsError: true, doneText: texts.resetDone });
+  const forget = () => setDraft(() => null);
+  const reset = useChange("settings.reset", {
+    invalidates,
+    showsError: true,
+    doneText: texts.resetDone,
+    onDone: forget,
+  });
   const test = useChange("mail.send_test", { showsError: true, doneText: ({ to }) => texts.tested(to) });
   const [subjectKey, contentKey] = [`${template.settings}.subject`, `${template.settings}.content`];
   const { version } = settings;
@@ -49,7 +61,6 @@ export default function EmailTemplate({ template, settings, onClose }: EmailTemp
       isOpen
       size="large"
       onClose={onClose}
-      isDismissable={!isChanged}
       error={change.error ?? reset.error ?? test.error}
       footer={
         <>
@@ -78,7 +89,7 @@ export default function EmailTemplate({ template, settings, onClose }: EmailTemp
               variant="primary"
               isDisabled={!isChanged}
               isPending={change.isPending}
-              onPress={() => change.mutate({ version, values: changes })}
+              onPress={() => change.mutate({ version, values: changes }, { onSuccess: forget })}
             >
               {texts.save}
             </Button>
@@ -86,6 +97,11 @@ export default function EmailTemplate({ template, settings, onClose }: EmailTemp
         </>
       }
     >
+      {isChanged && mayChange && (
+        <Note>
+          {texts.draft} <Button size="small" variant="quiet" onPress={forget}>{texts.discard}</Button>
+        </Note>
+      )}
       {template.place && <Note>{texts.elsewhere(template.place)}</Note>}
       {kind.endsWith("_notification") && (
         <div className="auth-panel">
@@ -94,11 +110,17 @@ export default function EmailTemplate({ template, settings, onClose }: EmailTemp
       )}
       <div className="auth-template">
         <div className="auth-template-part">
-          <Field label={texts.subject} value={subject} onChange={setSubject} isReadOnly={!mayChange} hasFocus />
+          <Field
+            label={texts.subject}
+            value={subject}
+            onChange={(text) => edit({ subject: text })}
+            isReadOnly={!mayChange}
+            hasFocus
+          />
           <CodeEditor
             label={texts.html}
             value={html}
-            onChange={setHtml}
+            onChange={(text) => edit({ html: text })}
             language="html"
             isReadOnly={!mayChange}
             minHeight="18rem"

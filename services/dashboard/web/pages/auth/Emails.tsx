@@ -36,7 +36,7 @@ export function Emails({ data }: { data: SettingsList }) {
             {open && (
               <Suspense fallback={<Loading />}>
                 <EmailTemplate
-                  key={open.kind + open.subject + open.html}
+                  key={open.kind}
                   template={open}
                   settings={data}
                   onClose={() => changeSearch({ email: null })}

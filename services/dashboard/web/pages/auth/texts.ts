@@ -78,6 +78,8 @@ export const authTexts = defineTexts("auth", {
     } as { [hook: string]: string },
   },
   emails: {
+    draft: "Not saved yet. What you typed is kept in this browser.",
+    discard: "Discard the draft",
     list: "Templates",
     kind: "Email",
     subject: "Subject",

@@ -5,7 +5,7 @@ export const homeTexts = defineTexts("home", {
   first: {
     title: "First steps",
     table: "Create a table.",
-    tableText: "You see its SQL first; it becomes a migration of the project folder.",
+    tableText: "You see its SQL first; it becomes a migration.",
     user: "Create a user,",
     userText: "or let your application sign users up with the code below.",
     policy: "Write policies:",

@@ -25,7 +25,7 @@ export const performanceTexts = defineTexts("performance", {
     why: "Why it matters",
     fix: "Fix",
     fixSql: "SQL of the fix",
-    fixHint: "It is applied at once and saved as a migration of the project folder. Read it first.",
+    fixHint: "It is applied at once and recorded as a migration. Read it first.",
     settingsHint: "It changes these settings at once.",
     noFix: "Only you can decide what is right here.",
     name: "Name of the migration",

@@ -5,7 +5,7 @@ import { Badge, PageHeader, Toolbar } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { ChangeDialog } from "../../components/ChangeDialog.tsx";
 import { SearchField } from "../../components/Field.tsx";
-import { ComboBox } from "../../components/Select.tsx";
+import { NoSchema, SchemaChooser, useIsUnknownSchema } from "../../components/SchemaChooser.tsx";
 import { EmptyState, Note, QueryView } from "../../components/states.tsx";
 import type { MatrixCell, MatrixRow } from "../../generated/operations.ts";
 import { policyTexts as texts } from "./texts.ts";
@@ -30,26 +30,21 @@ export function Matrix() {
   const [search, changeSearch] = useSearch();
   const schema = search["schema"] ?? "public";
   const find = search["find"] ?? "";
-  const schemas = useOperation("catalog.schemas", {});
+  const isUnknown = useIsUnknownSchema(schema);
   const tables = useOperation("policies.list", { schemas: [schema] });
   const matrix = useOperation("policies.matrix", { schemas: [schema], roles }, {
     isEnabled: tables.data !== undefined,
   });
   const [enabled, setEnabled] = useState<string | null>(null);
   const mayChange = useMay("schema.apply");
-  const choices = [...new Set(["public", schema, ...(schemas.data ?? []).map(({ name }) => name)])];
   return (
     <>
       <PageHeader title={texts.title}>{texts.lead}</PageHeader>
       <div className="policies-bar">
         <Toolbar label={texts.find}>
-          <ComboBox
-            key={schemas.data ? "known" : "unknown"}
-            label={texts.schema}
-            hidesLabel
+          <SchemaChooser
             value={schema}
             onChange={(name) => changeSearch({ schema: name === "public" ? null : name })}
-            choices={choices.map((name) => ({ id: name, label: name }))}
           />
           <SearchField label={texts.find} value={find} onChange={(text) => changeSearch({ find: text })} />
         </Toolbar>
@@ -57,7 +52,9 @@ export function Matrix() {
       <QueryView
         query={matrix}
         isEmpty={(rows) => rows.length === 0}
-        empty={<EmptyState icon="policy" title={texts.none}>{texts.noneText}</EmptyState>}
+        empty={isUnknown
+          ? <NoSchema name={schema} to="policies" />
+          : <EmptyState icon="policy" title={texts.none}>{texts.noneText}</EmptyState>}
       >
         {(cells) => {
           const rows = rowsOf(

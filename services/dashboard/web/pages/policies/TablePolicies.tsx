@@ -25,10 +25,6 @@ export function TablePolicies({ schema, table }: { schema: string; table: string
   const [pending, setPending] = useState<Pending | null>(null);
   const mayChange = useMay("schema.apply");
   const close = () => setForm(null);
-  const show = (next: Pending) => {
-    setPending(next);
-    setForm(null);
-  };
   const place = { schema, table };
   if (relation.error && relation.data === undefined) {
     return (
@@ -42,7 +38,7 @@ export function TablePolicies({ schema, table }: { schema: string; table: string
   }
   const isSecured = relation.data?.has_row_security ?? true;
   const secure = (enabled: boolean) =>
-    show({
+    setPending({
       title: enabled ? texts.enable : texts.disable,
       name: enabled ? texts.enableName(table) : texts.disableName(table),
       changes: [{ change: "set_row_security", ...place, enabled }],
@@ -91,7 +87,7 @@ export function TablePolicies({ schema, table }: { schema: string; table: string
                           ? {
                             onEdit: () => setForm(policy),
                             onDrop: () =>
-                              show({
+                              setPending({
                                 title: texts.dropTitle,
                                 name: texts.dropName(policy.name, table),
                                 changes: [{ change: "drop_policy", ...place, name: policy.name }],
@@ -107,17 +103,27 @@ export function TablePolicies({ schema, table }: { schema: string; table: string
           </div>
         )}
       </QueryView>
-      {form === "template" && <TemplateForm {...place} onClose={close} onReady={show} />}
+      {form === "template" && <TemplateForm {...place} onClose={close} onReady={setPending} />}
       {form !== null && form !== "template" && (
         <PolicyForm
           {...place}
           policy={form === "new" ? null : form}
           columns={relation.data?.columns.map((column) => column.name) ?? []}
           onClose={close}
-          onReady={show}
+          onReady={setPending}
         />
       )}
-      {pending && <ChangeDialog {...pending} onClose={() => setPending(null)} />}
+      {pending && (
+        <ChangeDialog
+          {...pending}
+          isOverForm={form !== null}
+          onClose={() => setPending(null)}
+          onDone={() => {
+            setPending(null);
+            close();
+          }}
+        />
+      )}
     </>
   );
 }

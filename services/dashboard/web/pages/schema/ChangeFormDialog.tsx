@@ -5,26 +5,11 @@ import { CodeEditor } from "../../components/CodeEditor.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Checkbox, Field } from "../../components/Field.tsx";
 import { ComboBox, Select } from "../../components/Select.tsx";
+import { TypeField } from "../../components/TypeField.tsx";
+import { quotedName } from "../../sqlName.ts";
 import { texts as shared } from "../../texts.ts";
-import { type ChangeForm, type FormField, type PendingChange, quoted, type Values } from "./forms.ts";
+import { type ChangeForm, type FormField, type PendingChange, type Values } from "./forms.ts";
 import { schemaTexts as texts } from "./texts.ts";
-
-const commonTypes = [
-  "bigint",
-  "integer",
-  "numeric",
-  "text",
-  "boolean",
-  "uuid",
-  "timestamptz",
-  "date",
-  "time",
-  "jsonb",
-  "double precision",
-  "text[]",
-  "bytea",
-  "inet",
-];
 
 /** Asks for what a change needs; its SQL is looked at next. */
 export function ChangeFormDialog({ form, schema, onClose, onReady }: {
@@ -89,7 +74,7 @@ function FormInput({ field, schema, value, onChange, isFirst }: {
     const choices = (field.choices ?? []).map((id) => ({ id, label: id || "–" }));
     return <Select label={label} choices={choices} value={text} onChange={onChange} {...(hint ? { hint } : {})} />;
   }
-  if (kind === "type") return <TypeInput label={label} schema={schema} value={text} onChange={onChange} />;
+  if (kind === "type") return <TypeField label={label} schema={schema} value={text} onChange={onChange} />;
   if (kind === "table") return <TableInput label={label} schema={schema} value={text} onChange={onChange} />;
   if (kind === "sql") {
     return (
@@ -126,28 +111,10 @@ interface NamedInputProps {
   onChange: (value: string) => void;
 }
 
-function TypeInput({ label, schema, value, onChange }: NamedInputProps) {
-  const types = useOperation("catalog.types", { schemas: [schema] }, { staleAfter: 60_000 });
-  const own = (types.data ?? []).filter(({ kind }) => kind !== "composite").map((type) =>
-    `${quoted(type.schema)}.${quoted(type.name)}`
-  );
-  const choices = [...new Set([...commonTypes, ...own])].map((id) => ({ id, label: id }));
-  return (
-    <ComboBox
-      key={choices.length}
-      label={label}
-      choices={choices}
-      value={value}
-      onChange={onChange}
-      allowsOther
-    />
-  );
-}
-
 function TableInput({ label, schema, value, onChange }: NamedInputProps) {
   const tables = useOperation("catalog.tables", { schema }, { staleAfter: 60_000 });
   const own = (tables.data ?? []).filter(({ kind }) => kind.includes("table")).map(({ name }) =>
-    `${quoted(schema)}.${quoted(name)}`
+    `${quotedName(schema)}.${quotedName(name)}`
   );
   const choices = [...own, "auth.users"].map((id) => ({ id, label: id }));
   return (

@@ -2,10 +2,9 @@
 
 import { lazy, Suspense } from "react";
 import { pathOf, useGo, useSubpath } from "../../address.tsx";
-import { useOperation } from "../../api/hooks.ts";
 import { PageHeader, Tabs } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
-import { ComboBox, Select } from "../../components/Select.tsx";
+import { NoSchema, SchemaChooser, useIsUnknownSchema } from "../../components/SchemaChooser.tsx";
 import { Loading } from "../../components/states.tsx";
 import { ChangeFlowProvider, useChangeFlow } from "./changeFlow.tsx";
 import { createSchema } from "./forms.ts";
@@ -36,6 +35,7 @@ export default function SchemaPage() {
   const [first, schema = "public", open] = useSubpath();
   const part = ids.find((id) => id === first) ?? "tables";
   const go = useGo();
+  const isUnknown = useIsUnknownSchema(schema);
   return (
     <ChangeFlowProvider key={schema} schema={schema}>
       <PageHeader
@@ -51,11 +51,13 @@ export default function SchemaPage() {
           return {
             id,
             title: texts.tabs[id],
-            content: (
-              <Suspense fallback={<Loading />}>
-                <Content schema={schema} open={open} />
-              </Suspense>
-            ),
+            content: isUnknown && !withoutSchema.includes(id)
+              ? <NoSchema name={schema} to="schema" />
+              : (
+                <Suspense fallback={<Loading />}>
+                  <Content schema={schema} open={open} />
+                </Suspense>
+              ),
           };
         })}
       />
@@ -66,20 +68,12 @@ export default function SchemaPage() {
 function SchemaActions({ part, schema }: { part: Part; schema: string }) {
   const go = useGo();
   const { ask, show, mayChange } = useChangeFlow();
-  const schemas = useOperation("catalog.schemas", {}, { staleAfter: 60_000 });
-  const choices = [...new Set([schema, ...(schemas.data ?? []).map(({ name }) => name)])];
-  const Chooser = choices.length > 20 ? ComboBox : Select;
+  const isUnknown = useIsUnknownSchema(schema);
   return (
     <>
-      <Chooser
-        label={texts.schema}
-        hidesLabel
-        choices={choices.map((id) => ({ id, label: id }))}
-        value={schema}
-        onChange={(chosen) => chosen !== schema && go(pathOf("schema", part, chosen))}
-      />
+      <SchemaChooser value={schema} onChange={(chosen) => go(pathOf("schema", part, chosen))} />
       {mayChange && <Button icon="plus" onPress={() => ask(createSchema)}>{texts.createSchema}</Button>}
-      {mayChange && schema !== "public" && (
+      {mayChange && !isUnknown && schema !== "public" && (
         <Button
           icon="trash"
           onPress={() =>

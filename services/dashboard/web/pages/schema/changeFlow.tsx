@@ -38,18 +38,17 @@ export function ChangeFlowProvider({ schema, children }: { schema: string; child
           form={form}
           schema={schema}
           onClose={() => setForm(null)}
-          onReady={(ready) => {
-            setForm(null);
-            setPending(ready);
-          }}
+          onReady={setPending}
         />
       )}
       {pending && (
         <ChangeDialog
           {...pending}
+          isOverForm={form !== null}
           onClose={() => setPending(null)}
           onDone={() => {
             setPending(null);
+            setForm(null);
             pending.onDone?.();
           }}
         />

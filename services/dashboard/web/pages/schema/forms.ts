@@ -2,6 +2,7 @@
 
 import type { Change } from "../../components/ChangeDialog.tsx";
 import type { ColumnInfo, FunctionInfo, RelationInfo } from "../../generated/operations.ts";
+import { quotedName } from "../../sqlName.ts";
 import { schemaTexts } from "./texts.ts";
 
 const texts = schemaTexts.forms;
@@ -333,7 +334,7 @@ export function view(schema: string, present: RelationInfo | null): ChangeForm {
 /** Return the form of a new function, or of the definition of one. */
 export function routine(schema: string, present: FunctionInfo | null): ChangeForm {
   const first = [
-    `create function ${quoted(schema)}.my_function(a integer)`,
+    `create function ${quotedName(schema)}.my_function(a integer)`,
     "returns integer",
     "language sql stable",
     "set search_path = ''",
@@ -364,11 +365,6 @@ export function splitName(text: string): [string, string] {
   if (!match) return ["public", text.trim()];
   const plain = (part: string) => part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.trim();
   return [match[1] ? plain(match[1]) : "public", plain(match[2]!)];
-}
-
-/** Return a name as SQL writes it. */
-export function quoted(identifier: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(identifier) ? identifier : `"${identifier.replaceAll('"', '""')}"`;
 }
 
 function tableName(text: string): { target_schema: string; target_table: string } {

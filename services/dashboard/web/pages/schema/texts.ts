@@ -32,7 +32,7 @@ export const schemaTexts = defineTexts("schema", {
   },
   tables: {
     none: "This schema has no tables",
-    noneText: "Create one: you see its SQL first, and it becomes a migration of the project folder.",
+    noneText: "Create one: you see its SQL first, and it becomes a migration.",
     create: "Create table",
     createView: "Create view",
     kind: "Kind",

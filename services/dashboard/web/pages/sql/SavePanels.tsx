@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { run } from "../../api/client.ts";
 import { ApiError, isStopped } from "../../api/errors.ts";
-import { useChange } from "../../api/hooks.ts";
+import { useChange, useOperation } from "../../api/hooks.ts";
 import { CodeBlock } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { confirm, Dialog } from "../../components/Dialog.tsx";
@@ -73,6 +73,7 @@ async function saveOver(name: string, text: string, replaces: boolean): Promise<
 /** Show the SQL, ask what it does, apply it as a migration of the project. */
 export function SaveMigration({ sql, onClose }: SaveProps) {
   const [name, setName] = useState("");
+  const migrations = useOperation("migrations.list", {});
   const apply = useChange("migrations.apply", {
     invalidates: ["migrations.", "catalog.", "policies.", "rows."],
     showsError: true,
@@ -98,7 +99,9 @@ export function SaveMigration({ sql, onClose }: SaveProps) {
         </>
       }
     >
-      <p className="soft">{texts.migrationText}</p>
+      <p className="soft">
+        {migrations.data?.folder_is_known === false ? texts.migrationTextOnly : texts.migrationText}
+      </p>
       <Field label={texts.migrationName} hint={texts.migrationHint} value={name} onChange={setName} hasFocus />
       <CodeBlock label={texts.migrationSql} code={sql} />
     </Dialog>

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useSearch } from "../../address.tsx";
+import { run } from "../../api/client.ts";
 import { ApiError } from "../../api/errors.ts";
 import { useMay } from "../../api/hooks.ts";
 import { PageHeader } from "../../components/basics.tsx";
@@ -52,7 +53,7 @@ export default function SqlPage() {
     toast.info(texts.nothing);
     return null;
   };
-  const run = () => {
+  const runChosen = () => {
     const selection = sql.running ? null : chosen();
     if (selection) void sql.start(text.id, selection, options);
   };
@@ -60,7 +61,7 @@ export default function SqlPage() {
     const selection = sql.running ? null : chosen();
     if (selection) void sql.explain(text.id, selection, options, isAnalyzed);
   };
-  const show = (id: string) => changeSearch({ text: id, panel: null });
+  const show = (id: string) => changeSearch({ text: id, panel: null, snippet: null });
   const openNew = (sqlText = "", snippet?: string) =>
     show(add(snippet === undefined ? { sql: sqlText } : { sql: sqlText, snippet }));
   const save = (what: string) => {
@@ -73,12 +74,22 @@ export default function SqlPage() {
   }, [outcome]);
 
   useCommands([
-    { id: "sql.run", label: texts.run, keys: "Ctrl-Enter", run: () => run() },
+    { id: "sql.run", label: texts.run, keys: "Ctrl-Enter", run: () => runChosen() },
     { id: "sql.new", label: texts.newTab, run: () => openNew() },
     { id: "sql.snippets", label: texts.snippets, run: () => changeSearch({ panel: "snippets" }) },
     { id: "sql.history", label: texts.history, run: () => changeSearch({ panel: "history" }) },
   ]);
   useEffect(() => editor.current?.focus(), [text.id]);
+  const wanted = search["snippet"];
+  useEffect(() => {
+    if (!wanted) return;
+    const present = open.find((candidate) => candidate.snippet === wanted);
+    if (present) return show(present.id);
+    run("snippets.read", { name: wanted }).then(({ name, text: sqlText }) => openNew(sqlText, name)).catch((error) => {
+      toast.error(error);
+      changeSearch({ snippet: null });
+    });
+  }, [wanted]);
 
   return (
     <div className="fill sql">
@@ -100,7 +111,7 @@ export default function SqlPage() {
           value={text.sql}
           onChange={(value) => edit(text.id, { sql: value })}
           {...(schema ? { schema } : {})}
-          onRun={run}
+          onRun={runChosen}
           problems={problems}
           handle={(handle) => {
             editor.current = handle;
@@ -112,7 +123,7 @@ export default function SqlPage() {
       <div className="sql-bar-actions" role="group" aria-label={texts.options}>
         {sql.running
           ? <Button variant="danger" icon="stop" onPress={() => void sql.cancel()}>{texts.cancel}</Button>
-          : <Button variant="primary" icon="play" onPress={run}>{texts.run}</Button>}
+          : <Button variant="primary" icon="play" onPress={runChosen}>{texts.run}</Button>}
         <Menu
           label={texts.explain}
           button={<Button icon="branch" isDisabled={sql.running !== null}>{texts.explain}</Button>}

@@ -1,7 +1,7 @@
 /** The open texts and the history of runs: kept in the browser, apart for each administrator. */
 
-import { useCallback, useEffect, useState } from "react";
-import { useMe } from "../../api/hooks.ts";
+import { useCallback } from "react";
+import { useKept } from "../../components/kept.ts";
 import { sqlTexts as texts } from "./texts.ts";
 
 export interface OpenText {
@@ -34,29 +34,9 @@ export function titleOf(text: OpenText): string {
   return words.length > 28 ? `${words.slice(0, 27)}…` : words || texts.untitled;
 }
 
-function useKept<T>(name: string, empty: () => T): readonly [T, (change: (value: T) => T) => void] {
-  const key = `headwater:sql:${name}:${useMe().administrator_id}`;
-  const [value, setValue] = useState<T>(() => {
-    try {
-      const stored = localStorage.getItem(key);
-      return stored === null ? empty() : JSON.parse(stored) as T;
-    } catch {
-      return empty();
-    }
-  });
-  useEffect(() => {
-    try {
-      localStorage.setItem(key, JSON.stringify(value));
-    } catch {
-      // The storage is full or refused: the texts stay until the page is left.
-    }
-  }, [key, value]);
-  return [value, setValue];
-}
-
 /** Return the open texts, never none, and what changes them. */
 export function useOpenTexts() {
-  const [open, change] = useKept<OpenText[]>("texts", () => [{ id: randomId(), sql: "" }]);
+  const [open, change] = useKept<OpenText[]>("sql:texts", () => [{ id: randomId(), sql: "" }]);
   const edit = useCallback(
     (id: string, changes: Partial<OpenText>) =>
       change((all) => all.map((text) => text.id === id ? { ...text, ...changes } : text)),
@@ -77,7 +57,7 @@ export function useOpenTexts() {
 
 /** Return the runs in this browser, the newest first, and what notes one or forgets all. */
 export function usePastRuns() {
-  const [runs, change] = useKept<PastRun[]>("history", () => []);
+  const [runs, change] = useKept<PastRun[]>("sql:history", () => []);
   const note = useCallback((run: PastRun) => {
     const kept = { ...run, sql: run.sql.slice(0, longestKept) };
     change((all) => [kept, ...all.filter((earlier) => earlier.sql !== kept.sql)].slice(0, mostRuns));

@@ -103,6 +103,8 @@ export const sqlTexts = defineTexts("sql", {
   migrationTitle: "Save as a migration",
   migrationText:
     "The text runs once as role postgres in one transaction, is recorded, and becomes a file of the project folder.",
+  migrationTextOnly:
+    "The text runs once as role postgres in one transaction and is recorded in the database. No file is written, for the platform sees no project folder.",
   migrationName: "What it does",
   migrationHint: "As in: add due dates to todos",
   migrationSql: "SQL that is applied",

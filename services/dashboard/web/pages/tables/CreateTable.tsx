@@ -1,14 +1,15 @@
 import { useState } from "react";
 import { pathOf, useGo } from "../../address.tsx";
 import { run } from "../../api/client.ts";
-import { useChange, useOperation } from "../../api/hooks.ts";
+import { useChange } from "../../api/hooks.ts";
 import { isStopped } from "../../api/errors.ts";
+import { PlanLead } from "../../components/ChangeDialog.tsx";
 import { CodeBlock } from "../../components/basics.tsx";
 import { Button, IconButton } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Checkbox, Field } from "../../components/Field.tsx";
-import { ComboBox } from "../../components/Select.tsx";
 import { Note } from "../../components/states.tsx";
+import { TypeField } from "../../components/TypeField.tsx";
 import { toast } from "../../components/toasts.ts";
 import type { ChangePlan, CreateTableInput } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
@@ -25,23 +26,6 @@ interface ColumnDraft {
   isOwner?: boolean;
 }
 
-const commonTypes = [
-  "bigint",
-  "integer",
-  "numeric",
-  "text",
-  "boolean",
-  "uuid",
-  "timestamptz",
-  "date",
-  "time",
-  "jsonb",
-  "double precision",
-  "text[]",
-  "bytea",
-  "inet",
-];
-
 /** Creates a table: its columns in a form, then the SQL, then the migration. */
 export function CreateTable({ schema, onClose }: { schema: string; onClose: () => void }) {
   const go = useGo();
@@ -51,17 +35,11 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
     { id: 2, name: "created_at", type: "timestamptz", preset: "now()", isNullable: false, isKey: false },
   ]);
   const [hasRowSecurity, setRowSecurity] = useState(true);
-  const [migration, setMigration] = useState("");
+  /** What was typed; until then the migration follows the name of the table. */
+  const [typedMigration, setMigration] = useState<string | null>(null);
+  const migration = typedMigration ?? `create_${name.trim().replace(/\W+/g, "_").toLowerCase()}`;
   const [plan, setPlan] = useState<ChangePlan | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const types = useOperation("catalog.types", { schemas: [schema] }, { staleAfter: 60_000 });
-  const choices = [
-    ...commonTypes.map((type) => ({ id: type, label: type })),
-    ...(types.data ?? []).filter(({ kind }) => kind !== "composite").map((type) => {
-      const quoted = `${quotedName(type.schema)}.${quotedName(type.name)}`;
-      return { id: quoted, label: quoted, hint: type.kind };
-    }),
-  ];
   const isComplete = name.trim() !== "" && columns.length > 0 &&
     columns.every((column) => column.name.trim() !== "" && column.type.trim() !== "");
   const change: CreateTableInput = {
@@ -86,7 +64,6 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
     setError(null);
     try {
       setPlan(await run("schema.plan", { changes: [change] }));
-      setMigration(migration || `create_${name.trim().replace(/\W+/g, "_").toLowerCase()}`);
     } catch (reason) {
       if (!isStopped(reason)) setError(reason);
     }
@@ -96,9 +73,7 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
     showsError: true,
     onDone: ({ migration: { file } }) => {
       toast.done(
-        file.is_written
-          ? texts.create.created(change.table, file.path)
-          : texts.create.createdUnsaved(change.table, file.reason ?? ""),
+        file.is_written ? texts.create.created(change.table, file.path) : texts.create.createdUnsaved(change.table),
       );
       onClose();
       go(pathOf("tables", schema, change.table));
@@ -125,6 +100,7 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
         isOpen
         size="large"
         isDismissable={false}
+        isDirty
         onClose={onClose}
         error={apply.error}
         onSubmit={() => apply.mutate({ name: migration, changes: [change] })}
@@ -135,6 +111,7 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
           </>
         }
       >
+        <PlanLead obstacle={plan.file_obstacle} />
         <CodeBlock label={texts.create.sql} code={plan.text} />
         {plan.warnings.map((warning, index) => (
           <Note key={index} kind={warning.level === "notice" ? "info" : "warn"}>{warning.message}</Note>
@@ -172,13 +149,12 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
               autoComplete="off"
               isCode
             />
-            <ComboBox
+            <TypeField
               label={texts.create.type}
-              choices={choices}
+              schema={schema}
               value={column.type}
               onChange={(type) =>
                 set(column.id, { type })}
-              allowsOther
             />
             <Field
               label={texts.create.default}
@@ -226,8 +202,4 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
 function isNumbered(column: ColumnDraft): boolean {
   return column.isKey && column.preset.trim() === "" &&
     /^(bigint|integer|smallint|int[248]?)$/.test(column.type.trim());
-}
-
-function quotedName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

@@ -95,6 +95,7 @@ function FilterDialog({ columns, filter, onApply, onClose }: {
       title={texts.filters.title}
       isOpen
       size="small"
+      isDirty={false}
       onClose={onClose}
       onSubmit={() => onApply({ ...draft, value })}
       footer={

@@ -79,7 +79,7 @@ export function ImportDialog({ table, onClose, onImported }: {
       title={texts.import.title(table.name)}
       isOpen
       size="large"
-      isDismissable={file === null}
+      isDirty={file !== null}
       onClose={onClose}
       error={error}
       onSubmit={() => void send(!isReady)}

@@ -1,16 +1,20 @@
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
+import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { CopyButton } from "../../components/basics.tsx";
+import { CopyButton, Tabs } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
-import { QueryView } from "../../components/states.tsx";
-import type { DescribedTable, StoredRow, TableColumn } from "../../generated/operations.ts";
+import { Loading, QueryView } from "../../components/states.tsx";
+import type { DescribedTable, RowVersion, StoredRow, TableColumn } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
 import type { Edits, SeenRow } from "./edits.ts";
+import { historyTexts } from "./history/texts.ts";
 import { RowField } from "./RowField.tsx";
 import { useSaving } from "./saving.ts";
 import { tablesTexts as texts } from "./texts.ts";
 import { isWritable, ownValue, type TextValue } from "./values.ts";
+
+const RowHistory = lazy(() => import("./history/RowHistory.tsx"));
 
 type Draft = { readonly [column: string]: TextValue };
 
@@ -26,7 +30,7 @@ export function InsertDialog({ table, edits, onClose }: { table: DescribedTable;
       title={texts.edit.insertTitle(table.name)}
       isOpen
       size="side"
-      isDismissable={Object.keys(draft).length === 0}
+      isDirty={Object.keys(draft).length > 0}
       onClose={onClose}
       onSubmit={saving.start}
       error={saving.error}
@@ -64,6 +68,7 @@ export function RowDialog({ table, rowKey, edits, mayEdit, mayDelete, onClose, o
 }) {
   const stored = useOperation("rows.read", { schema: table.schema, table: table.name, key: rowKey }, { staleAfter: 0 });
   const [draft, setDraft] = useState<Draft>({});
+  const [search, changeSearch] = useSearch();
   // The version that was shown first: an answer that is read again in the background must not hide a conflict.
   const [opened, setOpened] = useState<StoredRow | null>(null);
   if (stored.data && opened === null && !stored.isFetching) setOpened(stored.data);
@@ -77,12 +82,46 @@ export function RowDialog({ table, rowKey, edits, mayEdit, mayDelete, onClose, o
     }
     onClose();
   });
+  const onUndone = async (version: RowVersion) => {
+    if (version.operation === "insert") return onClose();
+    await edits.readAgain();
+    if (changed.length === 0) setOpened(null);
+  };
+  const values = (
+    <QueryView query={stored}>
+      {(row) => {
+        const shown = opened ?? row;
+        return (
+          <>
+            <div className="tables-row-actions">
+              <Button size="small" icon="policy" onPress={onWhy}>{texts.why.title}</Button>
+              <CopyButton text={JSON.stringify(shown.values, null, 2)} label={texts.edit.copyJson} />
+            </div>
+            {table.columns.map((column) => (
+              <RowField
+                key={column.name}
+                column={column}
+                value={Object.hasOwn(draft, column.name) ? draft[column.name] : shown.values[column.name] ?? null}
+                onChange={(value) => setDraft(withValue(draft, column.name, value))}
+                isReadOnly={!mayEdit}
+              />
+            ))}
+          </>
+        );
+      }}
+    </QueryView>
+  );
+  const history = (
+    <Suspense fallback={<Loading />}>
+      <RowHistory table={table} rowKey={rowKey} onUndone={(version) => void onUndone(version)} />
+    </Suspense>
+  );
   return (
     <Dialog
       title={texts.edit.rowTitle(table.name)}
       isOpen
       size="side"
-      isDismissable={changed.length === 0}
+      isDirty={changed.length > 0}
       onClose={onClose}
       onSubmit={saving.start}
       error={saving.error}
@@ -100,28 +139,19 @@ export function RowDialog({ table, rowKey, edits, mayEdit, mayDelete, onClose, o
         </>
       }
     >
-      <QueryView query={stored}>
-        {(row) => {
-          const shown = opened ?? row;
-          return (
-            <>
-              <div className="tables-row-actions">
-                <Button size="small" icon="policy" onPress={onWhy}>{texts.why.title}</Button>
-                <CopyButton text={JSON.stringify(shown.values, null, 2)} label={texts.edit.copyJson} />
-              </div>
-              {table.columns.map((column) => (
-                <RowField
-                  key={column.name}
-                  column={column}
-                  value={Object.hasOwn(draft, column.name) ? draft[column.name] : shown.values[column.name] ?? null}
-                  onChange={(value) => setDraft(withValue(draft, column.name, value))}
-                  isReadOnly={!mayEdit}
-                />
-              ))}
-            </>
-          );
-        }}
-      </QueryView>
+      {table.kind === "table"
+        ? (
+          <Tabs
+            label={texts.edit.rowTitle(table.name)}
+            selected={search["tab"] === "history" ? "history" : "row"}
+            onSelect={(tab) => changeSearch({ tab: tab === "history" ? tab : null })}
+            tabs={[
+              { id: "row", title: historyTexts.row, content: values },
+              { id: "history", title: historyTexts.tab, content: history },
+            ]}
+          />
+        )
+        : values}
     </Dialog>
   );
 }
@@ -148,7 +178,7 @@ export function CellDialog({ table, rowKey, column, edits, onClose }: {
     <Dialog
       title={texts.edit.cellTitle(column.name)}
       isOpen
-      isDismissable={value === undefined}
+      isDirty={value !== undefined}
       onClose={onClose}
       onSubmit={saving.start}
       error={saving.error}

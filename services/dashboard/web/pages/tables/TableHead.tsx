@@ -4,6 +4,7 @@ import { Button } from "../../components/Button.tsx";
 import { Menu } from "../../components/Menu.tsx";
 import type { DescribedTable } from "../../generated/operations.ts";
 import type { FileFormat } from "./download.ts";
+import { historyTexts } from "./history/texts.ts";
 import { TableBadges } from "./TableBadges.tsx";
 import type { OpenDialog } from "./TableDialogs.tsx";
 import { tablesTexts as texts } from "./texts.ts";
@@ -13,12 +14,13 @@ export function BackToTables({ schema }: { schema: string }) {
 }
 
 /** The head of a table's page: its name, and what can be done with all of its rows. */
-export function TableHead({ table, mayInsert, mayImport, onOpen, onCode, onExport }: {
+export function TableHead({ table, mayInsert, mayImport, onOpen, onCode, onHistory, onExport }: {
   table: DescribedTable;
   mayInsert: boolean;
   mayImport: boolean;
   onOpen: (dialog: OpenDialog) => void;
   onCode: () => void;
+  onHistory: () => void;
   onExport: (format: FileFormat) => void;
 }) {
   return (
@@ -48,6 +50,9 @@ export function TableHead({ table, mayInsert, mayImport, onOpen, onCode, onExpor
             }))}
           />
           <Button icon="code" onPress={onCode}>{texts.head.code}</Button>
+          {table.kind === "table" && table.key.length > 0 && (
+            <Button icon="clock" onPress={onHistory}>{historyTexts.open}</Button>
+          )}
         </>
       }
     />

@@ -6,9 +6,8 @@ import { useOperation } from "../../api/hooks.ts";
 import { IconButton } from "../../components/Button.tsx";
 import { SearchField } from "../../components/Field.tsx";
 import { Icon } from "../../components/Icon.tsx";
-import { ComboBox, Select } from "../../components/Select.tsx";
+import { SchemaChooser } from "../../components/SchemaChooser.tsx";
 import { QueryView } from "../../components/states.tsx";
-import { formatNumber } from "../../format.ts";
 import type { TableSummary } from "../../generated/operations.ts";
 import { tablesTexts as texts } from "./texts.ts";
 
@@ -23,22 +22,12 @@ export function TableList({ schema, table, onCreate }: {
   const go = useGo();
   const [search, setSearch] = useState("");
   const list = useRef<HTMLUListElement>(null);
-  const schemas = useOperation("catalog.schemas", {}, { staleAfter: 60_000 });
   const tables = useOperation("catalog.tables", { schema });
-  const names = schemas.data?.map(({ name, tables }) => ({ id: name, label: name, hint: formatNumber(tables) })) ?? [];
-  const choices = names.some(({ id }) => id === schema) ? names : [{ id: schema, label: schema }, ...names];
-  const Chooser = choices.length > 20 ? ComboBox : Select;
   return (
     <nav className="tables-side" aria-label={texts.list.label}>
       <div className="tables-side-head">
         <div className="tables-schema">
-          <Chooser
-            label={texts.list.schema}
-            hidesLabel
-            choices={choices}
-            value={schema}
-            onChange={(name) => name !== schema && go(pathOf("tables", name))}
-          />
+          <SchemaChooser value={schema} onChange={(name) => go(pathOf("tables", name))} />
           {onCreate && <IconButton icon="plus" variant="plain" label={texts.head.createTable} onPress={onCreate} />}
         </div>
         <SearchField label={texts.list.search} value={search} onChange={setSearch} />

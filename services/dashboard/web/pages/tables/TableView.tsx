@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useMemo, useRef, useState } from "react";
 import { pathOf } from "../../address.tsx";
 import { useMay, useOperation } from "../../api/hooks.ts";
 import { PageHeader } from "../../components/basics.tsx";
@@ -21,6 +21,8 @@ import { tablesTexts as texts } from "./texts.ts";
 import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparated } from "./values.ts";
 import { useTableCommands } from "./commands.ts";
 import { nextSorts, parseKey, useCallerName, useRowRequest, useViewState } from "./viewState.ts";
+
+const TableHistory = lazy(() => import("./history/TableHistory.tsx"));
 
 /** A table or view: what it is, and its rows. */
 export function TableView({ schema, name }: { schema: string; name: string }) {
@@ -88,7 +90,7 @@ function Rows({ table }: { table: DescribedTable }) {
   const openRow = (row: RowOfPage) => table.key.length && changeSearch({ row: JSON.stringify(row.key) }, false);
   const deleteRows = async (doomed: readonly SeenRow[]) => {
     if (!await isDeletionConfirmed(table.name, doomed)) return;
-    changeSearch({ row: null });
+    changeSearch({ row: null, tab: null });
     setSelection(new Set());
     await edits.remove(doomed).catch(reportError);
   };
@@ -120,6 +122,7 @@ function Rows({ table }: { table: DescribedTable }) {
         mayImport={may.import}
         onOpen={setOpen}
         onCode={() => changeSearch({ show: "code" }, false)}
+        onHistory={() => changeSearch({ show: "history" }, false)}
         onExport={(format) => void downloadRows(request, format).catch(reportError)}
       />
       <RowsToolbar
@@ -206,7 +209,7 @@ function Rows({ table }: { table: DescribedTable }) {
         mayEdit={may.update}
         mayDelete={may.delete}
         onOpen={setOpen}
-        onCloseRow={() => changeSearch({ row: null })}
+        onCloseRow={() => changeSearch({ row: null, tab: null })}
         onDelete={(row) => void deleteRows([row])}
       />
       {search["show"] === "code" && (
@@ -216,6 +219,11 @@ function Rows({ table }: { table: DescribedTable }) {
           rest={rowWindow.rest}
           onClose={() => changeSearch({ show: null })}
         />
+      )}
+      {search["show"] === "history" && (
+        <Suspense>
+          <TableHistory table={table} onClose={() => changeSearch({ show: null })} />
+        </Suspense>
       )}
       <ConflictDialog edits={edits} rowWindow={rowWindow} />
     </>

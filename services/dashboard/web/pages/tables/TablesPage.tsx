@@ -5,6 +5,7 @@ import { useSubpath } from "../../address.tsx";
 import { useMay, useOperation } from "../../api/hooks.ts";
 import { PageHeader } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
+import { NoSchema, useIsUnknownSchema } from "../../components/SchemaChooser.tsx";
 import { EmptyState } from "../../components/states.tsx";
 import { CreateTable } from "./CreateTable.tsx";
 import { TableList } from "./TableList.tsx";
@@ -17,7 +18,8 @@ export default function TablesPage() {
   const [isCreating, setCreating] = useState(false);
   const mayCreate = useMay("schema.apply");
   const tables = useOperation("catalog.tables", { schema });
-  const create = mayCreate && (
+  const isUnknown = useIsUnknownSchema(schema);
+  const create = mayCreate && !isUnknown && (
     <Button
       icon="plus"
       variant={tables.data?.length === 0 ? "primary" : "plain"}
@@ -28,13 +30,15 @@ export default function TablesPage() {
   );
   return (
     <div className={`fill tables${table === undefined ? "" : " tables-open"}`}>
-      <TableList schema={schema} table={table} onCreate={mayCreate ? () => setCreating(true) : null} />
+      <TableList schema={schema} table={table} onCreate={mayCreate && !isUnknown ? () => setCreating(true) : null} />
       <div className="tables-main">
         {table === undefined
           ? (
             <>
               <PageHeader title={texts.title} actions={tables.data?.length === 0 ? null : create} />
-              {tables.data?.length === 0
+              {isUnknown
+                ? <NoSchema name={schema} to="tables" />
+                : tables.data?.length === 0
                 ? (
                   <EmptyState icon="table" title={texts.list.empty} action={create}>
                     {mayCreate && texts.list.emptyHint}

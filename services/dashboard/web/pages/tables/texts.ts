@@ -14,7 +14,7 @@ export const tablesTexts = defineTexts("tables", {
     chooseHint: "Its rows are shown here. Every change that you make can be undone.",
     open: "readable by anon",
     empty: "This schema has no tables",
-    emptyHint: "Create one: you see its SQL first, and it becomes a migration of the project folder.",
+    emptyHint: "Create one: you see its SQL first, and it becomes a migration.",
   },
   head: {
     rowSecurity: "row security on",
@@ -240,7 +240,7 @@ export const tablesTexts = defineTexts("tables", {
     apply: "Create table",
     sql: "SQL of the migration",
     created: (table: string, path: string) => `${table} created; migration ${path}`,
-    createdUnsaved: (table: string, reason: string) => `${table} created; no file was written: ${reason}`,
+    createdUnsaved: (table: string) => `${table} created`,
     needsName: "Give the table and every column a name.",
     identity: "numbered",
   },

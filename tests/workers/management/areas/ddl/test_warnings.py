@@ -55,6 +55,29 @@ def test_a_change_is_warned_of(change: dict[str, Any], codes: set[str]) -> None:
     assert loses_data(warnings) == ("data_loss" in codes)
 
 
+_POLICY = {"change": "create_policy", "table": "t", "using": "true"}
+_ON = {"change": "set_row_security", "table": "t", "enabled": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ([_ON, _POLICY | {"name": "p"}, _POLICY | {"name": "q"}], ["lock"]),
+        ([_POLICY | {"name": "p"}, _ON], ["lock"]),
+        ([_POLICY | {"name": "p"}, {"change": "alter_policy", "table": "t", "name": "p", "to": "q"}, {"change": "drop_policy", "table": "t", "name": "q"}, _ON],
+         ["lock", "hidden", "hidden"]),
+        ([_ON, _POLICY | {"name": "p", "table": "other"}], ["hidden", "lock"]),
+    ],
+    ids=["policies-after", "policies-before", "policy-dropped", "other-table"],
+)  # fmt: skip
+def test_changes_are_judged_together_and_each_warning_comes_once(
+    changes: list[dict[str, Any]], codes: list[str]
+) -> None:
+    warnings = warnings_of([msgspec.convert(change, Change) for change in changes], {("public", "t"): _TABLE})
+
+    assert [warning.code for warning in warnings] == codes
+
+
 def test_sizes_are_said() -> None:
     [loss, _] = warnings_of(
         [msgspec.convert({"change": "drop_table", "table": "t"}, Change)], {("public", "t"): _TABLE}
