@@ -73,8 +73,11 @@ class HistoryIntake:
             while True:
                 try:
                     await self._follow(backoff)
-                except MessagesLost:
-                    await self._note_gap("changes left the stream before they were read")
+                except MessagesLost as lost:
+                    if lost.is_another:  # its numbers start again, below the stored place: it is opened as another stream, with a gap
+                        await self._close_reader()
+                    else:
+                        await self._note_gap("changes left the stream before they were read")
                 except (Unavailable, JetStreamError) as error:
                     if self._connection.is_connected and backoff.is_longest:
                         observe(HistoryLost(str(error)))

@@ -16,6 +16,7 @@ from workers.database.sessions.leadership import Leadership, LeadershipLost
 from workers.http_client.client import HttpClient
 from workers.scheduler.durable_jobs.durable_jobs import CHANNEL as DURABLE_JOBS_CHANNEL
 from workers.scheduler.durable_jobs.durable_jobs import DurableJobs
+from workers.scheduler.durable_jobs.report_writer import is_passing
 from workers.scheduler.function_schedules import FunctionSchedules
 from workers.scheduler.functions import JOB_KEY, FunctionCalls
 from workers.scheduler.functions import PREFIX as FUNCTION
@@ -36,6 +37,8 @@ _LOOK_S = 60.0
 """Maximum sleep while any schedule exists, because the clock of the machine may jump."""
 _SWEEP_S = 3600.0
 _SHARE_OF_DRAIN = 0.5
+_AGAIN_S = 1.0
+"""Pause before a run that the database could not start is tried again."""
 
 
 class SchedulerTerm:
@@ -173,6 +176,26 @@ class SchedulerTerm:
                 self._lines.put(DueRun(key, self._clock()))
 
     async def _run(self, due: DueRun) -> None:
+        """Run what is due. If the database cannot start it now it is tried again until its moment counts as missed.
+
+        To try again is safe: a moment can be claimed only once.
+        """
+        try:
+            while (error := await self._begun(due)) is not None:
+                self._change()  # the table may be gone: read the schedules again
+                late_s = self._clock() - due.moment
+                if self._is_stopping or late_s > LATE_S or not is_passing(error):
+                    observe(RunMissed(due.key, round(late_s, 1)))
+                    return
+                await asyncio.sleep(_AGAIN_S)
+            await self._sweep_at_times()
+        except DatabaseError:
+            self._change()
+        except LeadershipLost:
+            return
+
+    async def _begun(self, due: DueRun) -> DatabaseError | None:
+        """Run what is due; return the error of the database that kept it from starting. Raises: LeadershipLost."""
         function = due.key.removeprefix(FUNCTION)
         try:
             if function == due.key:
@@ -181,11 +204,9 @@ class SchedulerTerm:
                 await self._durable_jobs.start_scheduled(due, function)
             else:
                 await self._functions.run(due)
-            await self._sweep_at_times()
-        except DatabaseError:
-            self._change()  # the table may be gone: read the schedules again
-        except LeadershipLost:
-            return
+        except DatabaseError as error:
+            return error
+        return None
 
     async def _sweep_at_times(self) -> None:
         if self._serves_jobs and time.monotonic() >= self._swept_at + _SWEEP_S:

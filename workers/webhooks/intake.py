@@ -61,7 +61,12 @@ class ChangeIntake:
             while True:
                 try:
                     await self._follow(backoff)
-                except MessagesLost:
+                except MessagesLost as lost:
+                    if lost.is_another:
+                        self._stream, self._kept_seq = (
+                            "",
+                            0,
+                        )  # else the new numbers would be stored as those of the old stream
                     await self._note_gap("changes left the stream before they were read")
                 except (Unavailable, JetStreamError) as error:
                     if self._connection.is_connected and backoff.is_longest:
@@ -97,7 +102,7 @@ class ChangeIntake:
         # While the list is read again, it may still have tables of a webhook whose row is gone.
         rows = {id: self._webhooks.stored.get(id) for id in followed}
         new = [followed[id] for id, row in rows.items() if row is not None and not row.is_followed]
-        if self._reader is not None and not new:
+        if self._reader is not None and self._stream and not new:
             return
         head = await stream_head(self._connection, subjects.CHANGES_STREAM)
         after = (

@@ -291,6 +291,32 @@ async def test_a_requested_run_starts_once_and_an_old_request_does_not(
     assert await scheduler_pool.admin.fetchval("select count(*) from headwater.requested_runs") == 0
 
 
+_FULL_ONCE = """
+    create sequence public.attempts;
+    create function public.full_once() returns trigger language plpgsql security definer as $$
+    begin
+      if nextval('public.attempts') = 1 then
+        raise exception 'the disk is full' using errcode = 'disk_full';
+      end if;
+      return new;
+    end $$;
+    create trigger full_once before insert on headwater.last_runs for each row execute function public.full_once();
+"""
+
+
+async def test_a_run_that_the_database_cannot_start_at_its_moment_starts_a_little_later(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
+    job = await schedule(project, "yearly", "select 1", "0 0 1 1 *")
+    await scheduler_pool.admin.execute(_FULL_ONCE)
+    await scheduler_pool.admin.execute(_REQUEST, f"job {job}", 0.0)
+    begin()
+
+    await scheduler_pool.run_of("yearly")
+
+    assert await scheduler_pool.admin.fetchval("select last_value from public.attempts") == 2
+
+
 async def test_role_postgres_requests_no_runs(scheduler_pool: SchedulerPool, project: asyncpg.Connection):
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await project.execute(_REQUEST, "job 1", 0.0)

@@ -1,4 +1,7 @@
-"""A process that leads or stands by for one kind of work, from `begin` to `close`, and tries again after failures of the database."""
+"""A process that leads or stands by for one kind of work, from `begin` to `close`, and tries again after failures of the database.
+
+Pauses between attempts grow until the work has gone on for as long as the longest pause.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,7 +16,7 @@ _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.1, 10.0
 
 
 class LeaderCandidate:
-    """Does `work` while it holds the advisory lock. `on_lost` gets a reason, once for each other one; `on_crash` a traceback.
+    """Does `work` while it holds the advisory lock. `on_lost` gets a reason, and the same one again only after work that went on; `on_crash` a traceback.
 
     `on_waiting` is called when another process leads.
     """
@@ -66,9 +69,15 @@ class LeaderCandidate:
             await self._backoff.wait()
 
     async def _lead(self, leadership: Leadership) -> None:
-        self._backoff.reset()
-        self._complaint = ""
-        await self._work(leadership)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            await self._work(leadership)
+        finally:
+            # Work that fails soon is tried again after growing pauses: each time it opens a session and does all of its start.
+            if loop.time() - began >= _LAST_PAUSE_S:
+                self._backoff.reset()
+                self._complaint = ""
 
     def _complain(self, error: Exception) -> None:
         # Messages of the database may contain values; its code does not.

@@ -97,8 +97,7 @@ class DurableJobs:
         """Take what is due until cancelled; failures of the database are tried again. Raises: LeadershipLost."""
         while True:
             try:
-                await self._look()
-                self._note_problem("")
+                self._note_problem(await self._look())
             except DatabaseError as error:
                 self._note_problem(f"SQLSTATE {error.code}")
                 self._is_changed = self._is_notified = True
@@ -122,8 +121,8 @@ class DurableJobs:
         for hide in self._gauges:
             hide()
 
-    async def _look(self) -> None:
-        """Do what is due now, then sleep until something may be."""
+    async def _look(self) -> str:
+        """Do what is due now, then sleep until something may be; return why events cannot be compared with waits, if so."""
         self._woken.clear()
         if not self._has_taken_over:
             await self._leadership.ask(DURABLE_JOBS["take_over"])
@@ -131,19 +130,32 @@ class DurableJobs:
         if self._is_changed:
             self._is_changed = False
             await self._leadership.ask(DURABLE_JOBS["sync"], _definitions(self._jobs))
-        is_left = False
-        if self._is_notified:
-            self._is_notified = False
-            [(is_left,)] = await self._leadership.ask(DURABLE_JOBS["match"], _AT_ONCE)
-            self._is_notified = is_left
+        problem = await self._compare_events() if self._is_notified else ""
         self._extend()
         if await self._take():
-            return
+            return problem
         next_s = await self._next_s()
         await self._tidy()
+        if self._is_notified:
+            next_s = min(next_s, _AFTER_FAILURE_S if problem else _SOON_S)
         with suppress(TimeoutError):
-            async with asyncio.timeout(_SOON_S if is_left else next_s):
+            async with asyncio.timeout(next_s):
                 await self._woken.wait()
+        return problem
+
+    async def _compare_events(self) -> str:
+        """Compare events with waits; return why that failed. What is left over, or failed, is compared by the next look.
+
+        A failure holds up nothing else: without their leases, runs that are underway would be taken once more.
+        """
+        self._is_notified = False
+        try:
+            [(is_left,)] = await self._leadership.ask(DURABLE_JOBS["match"], _AT_ONCE)
+            self._is_notified |= is_left  # an event may have been announced meanwhile
+        except DatabaseError as error:
+            self._is_notified = True
+            return f"SQLSTATE {error.code}"
+        return ""
 
     def _rooms(self) -> dict[str, int]:
         """Return for how many runs of each job there is room now."""

@@ -24,7 +24,7 @@ _LASTING = ("0A", "21", "22", "23", "42", "54", "P0")
 
 
 def is_passing(error: DatabaseError) -> bool:
-    """Return whether a report that was refused with this error may be written later."""
+    """Return whether what was refused with this error may be written later."""
     return not error.code.startswith(_LASTING)
 
 

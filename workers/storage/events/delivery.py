@@ -6,7 +6,7 @@ from typing import Any
 
 from broker.jetstream.stream_watch import StreamWatch
 from broker.nats.connection import NatsConnection
-from broker.observability.observe import gauge
+from broker.observability.observe import gauge, observe, traceback_of
 from broker.requests.handler import Handler, RequestBody
 from broker.subjects import STORAGE_EVENTS_STREAM
 from schemas.http import Request
@@ -14,11 +14,13 @@ from schemas.settings.tree import Settings
 from workers.database.connection_pool.pool import ConnectionPool
 from workers.http_client.client import HttpClient
 from workers.storage.events.drain import OutboxDrain
+from workers.storage.events.observations import StorageEventsCrashed
 from workers.storage.events.publish import EventStreamLimits, ensure_events
 from workers.storage.events.webhook_body import tenant_of
 from workers.storage.events.webhooks import Webhook, WebhookPoster
 
 _READS_ONLY = ("GET", "HEAD", "OPTIONS")
+_AFTER_CRASH_S = 5.0
 
 
 class EventDelivery:
@@ -62,7 +64,7 @@ class EventDelivery:
                 lambda: self._drain.depth.age_s,
             ),
         ]
-        self._start(self._drain.run())
+        self._start(self._drain.run)
 
     def wake_after(self, answer: Handler) -> Handler:
         """Return a handler that wakes the drain after every response, except to read-only requests."""
@@ -95,7 +97,20 @@ class EventDelivery:
         if self._poster is not None:
             await self._poster.prepare()
             if len(self._tasks) == 1:
-                self._start(self._poster.run())
+                self._start(self._poster.run)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.append(asyncio.get_running_loop().create_task(work))
+    def _start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._tasks.append(asyncio.get_running_loop().create_task(_keep_running(work)))
+
+
+async def _keep_running(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run work until it returns; a defect is reported, and it runs again."""
+    while True:
+        try:
+            await work()
+            return
+        except (
+            Exception
+        ) as error:  # no other task would report it, and without this one no event is delivered
+            observe(StorageEventsCrashed(traceback_of(error)))
+        await asyncio.sleep(_AFTER_CRASH_S)

@@ -28,6 +28,13 @@ class StorageEventsDelayed(Observation, frozen=True):
     reason: str
 
 
+class StorageEventsCrashed(Observation, frozen=True):
+    """A defect stopped the delivery of storage's events; it begins again after a pause."""
+
+    level: ClassVar[str] = "error"
+    traceback: str
+
+
 class WebhookSent(Observation, frozen=True):
     """An event of storage was posted to the webhook."""
 

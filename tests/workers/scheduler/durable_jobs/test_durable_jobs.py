@@ -15,7 +15,9 @@ from schemas.http import Response
 from schemas.settings.tree import Settings
 from tests.workers.scheduler.durable_jobs.conftest import JobFunction, reports, settings
 from tests.workers.scheduler.scheduler_pool import SchedulerPool
+from workers.scheduler.durable_jobs import durable_jobs
 from workers.scheduler.pool import SchedulerCandidate
+from workers.scheduler.statements import DURABLE_JOBS
 
 Begin = Callable[[Settings], SchedulerCandidate]
 
@@ -275,3 +277,70 @@ async def test_what_cannot_be_stored_fails_the_run_at_once_and_holds_up_no_other
     assert "has 1048579 bytes; at most 1048576" in errors["long"]
     assert errors["foreign"] == errors["own op"]
     assert "Deno.serve(job(...))" in errors["foreign"]
+
+
+async def test_runs_go_on_and_begin_while_the_database_cannot_compare_events(
+    scheduler_pool: SchedulerPool, function: JobFunction, begin: Begin, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(durable_jobs, "_LEASE_S", 3.0)
+    is_over = asyncio.Event()
+
+    async def work(_: dict[str, Any]) -> Response:
+        await is_over.wait()
+        return reports({"op": "finish"})
+
+    function.answer = work
+    begin(settings())
+    run = await started(scheduler_pool)
+    [row] = await scheduler_pool.until(
+        "select due_at from headwater_jobs.runs where id = $1::text::uuid and status = 'running'", run
+    )
+    await scheduler_pool.admin.execute(
+        "create or replace function headwater_jobs.match_events(most int) returns boolean language plpgsql as"
+        " $$ begin raise exception 'a lock' using errcode = 'lock_not_available'; end $$; notify headwater_durable_jobs"
+    )
+    begun = await started(scheduler_pool, "2")
+    later = "select from headwater_jobs.runs where id = $1::text::uuid and due_at > $2::timestamptz + interval '2 seconds'"
+    await scheduler_pool.until(later, run, row["due_at"])
+    is_over.set()
+
+    assert (await ended(scheduler_pool, run))["attempt"] == 1
+    assert (await ended(scheduler_pool, begun))["attempt"] == 1
+
+
+class NotifyingLeadership:
+    """Answers as a database to which an event is sent while events are compared."""
+
+    def __init__(self) -> None:
+        self.jobs: durable_jobs.DurableJobs | None = None
+        self.comparisons = 0
+        self.has_compared_again = asyncio.Event()
+
+    async def ask(self, statement: str, *_: object) -> list[tuple[bool]]:
+        if statement != DURABLE_JOBS["match"]:
+            return []
+        self.comparisons += 1
+        if self.comparisons == 1:
+            assert self.jobs is not None
+            self.jobs.wake()
+        else:
+            self.has_compared_again.set()
+        return [(False,)]
+
+
+async def test_an_event_that_is_sent_while_events_are_compared_is_compared_too():
+    async def no_call(*_: object) -> Any:
+        raise AssertionError("nothing is called")
+
+    leadership = NotifyingLeadership()
+    jobs = leadership.jobs = durable_jobs.DurableJobs(leadership, no_call, 0.0, lambda: None)
+    task = asyncio.ensure_future(jobs.run())
+    try:
+        async with asyncio.timeout(30):
+            await leadership.has_compared_again.wait()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await jobs.stop()
+
+    assert leadership.comparisons == 2
