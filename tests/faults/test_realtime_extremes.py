@@ -115,9 +115,7 @@ async def test_a_partitioned_table_publishes_under_its_partitions_or_as_the_publ
     ]  # fmt: skip
 
 
-async def test_generated_columns_come_with_their_values(
-    running_platform: Platform, writer: Writer
-) -> None:
+async def test_generated_columns_come_with_their_values(running_platform: Platform, writer: Writer) -> None:
     """From Postgres 18 on the log has the values of generated columns that are stored."""
     await patiently_run(
         writer,
