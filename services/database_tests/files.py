@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from services.database_tests.tap import TapResult, read_tap
@@ -17,6 +18,7 @@ _ENDINGS = (".sql", ".pg")
 _BEGINS = re.compile(
     r"^\s*(begin(\s+(work|transaction))?|start\s+transaction)\b[^;]*;", re.IGNORECASE | re.MULTILINE
 )
+_HELPERS = re.compile(r"0+[-_. ]")
 _OPTIONS = ("-X", "-q", "-A", "-t", "-P", "pager=off", "-v", "ON_ERROR_STOP=1")
 _ERROR = re.compile(r"^psql:.*?: (ERROR|FATAL): |^psql: error: ")
 _READY = "create extension if not exists pgtap with schema extensions"
@@ -99,7 +101,16 @@ def run_file(path: Path, name: str, database: Database) -> FileResult:
 def run_side_by_side(
     files: Sequence[tuple[Path, str]], databases: Sequence[Database]
 ) -> Iterator[FileResult]:
-    """Run files, each in a database that no other file uses meanwhile; yield their results in the order of the files."""
+    """Run files, each in a database that no other file uses meanwhile; yield their results in the order of the files.
+
+    First files that are numbered 0, as `000-helpers.sql`, run in every database before the others, which may need what they create.
+    """
+    helpers = [*takewhile(lambda file: _HELPERS.match(file[0].name), files)]
+    for path, name in helpers:
+        results = [run_file(path, name, database) for database in databases]
+        yield next((result for result in results if not result.is_passed), results[0])
+    if not (files := files[len(helpers) :]):
+        return
     free: queue.SimpleQueue[Database] = queue.SimpleQueue()
     for database in databases:
         free.put(database)

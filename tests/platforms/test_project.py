@@ -108,6 +108,11 @@ def test_tests_run_side_by_side_in_copies_of_what_the_folder_makes(project):
     """Roles belong to the server, so each of two files waits for that of the other: they run at once."""
     project.write("migrations/20240102000001_set.sql", "alter database postgres set lock_timeout = '7s';")
     project.psql("insert into public.notes values (7, 'only in the live one')")
+    project.write(
+        "tests/000-helpers.sql",
+        "create schema tests; create function tests.me() returns text language sql as 'select current_user::text';\n"
+        "begin; select plan(1); select ok(true); select * from finish(); rollback;\n",
+    )
     for mine, other in (("a", "b"), ("b", "a")):
         project.write(
             f"tests/{mine}.sql",
@@ -117,17 +122,18 @@ def test_tests_run_side_by_side_in_copies_of_what_the_folder_makes(project):
             "begin; select plan(3);\n"
             "select results_eq('select id from public.notes', array[1]);\n"
             "select is(current_setting('lock_timeout'), '7s');\n"
-            "select is(current_user, 'postgres'); select * from finish(); rollback;\n",
+            "select is(tests.me(), 'postgres'); select * from finish(); rollback;\n",
         )
     project.write("tests/c.sql", "select plan(1); select has_table('left_behind'); select * from finish();")
 
     done = project.run("test", "db", "--parallel", "2")
     wrong = project.run("test", "db", "--parallel", "2", "--db-url", "postgresql://x/y")
     (project.root / "supabase" / "migrations" / "20240102000001_set.sql").unlink()
+    (project.root / "supabase" / "tests" / "000-helpers.sql").unlink()
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines() if " ok" in line] == [
-        f"supabase/tests/{name}.sql" for name in "abc"
+        f"supabase/tests/{name}.sql" for name in ("000-helpers", "a", "b", "c")
     ]
     assert (wrong.returncode, "--db-url" in wrong.stderr) == (2, True)
     assert (
