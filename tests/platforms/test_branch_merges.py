@@ -68,6 +68,7 @@ def test_a_merge_brings_migrations_and_the_rest_and_keeps_what_the_parent_did(bo
     both.branch.psql("alter table notes add column extra text not null default 'x'; drop table old")
     both.parent.psql("alter table notes add column own int")
 
+    access, _ = both.run("diff", "work", "--access", "--users", "5", code=3)
     statements, notices = both.run("diff", "work")
     merged = both.run("merge", "work", "--yes", "--as", "extra column")[1]
 
@@ -75,6 +76,8 @@ def test_a_merge_brings_migrations_and_the_rest_and_keeps_what_the_parent_did(bo
     assert "own" not in statements
     assert "20260201000000, 20260202000000" in notices
     assert "Wrote 20260202000000_rules.sql" in merged
+    assert "anon gains select, insert, update, delete on table public.tags (it is new)" in access
+    assert "anon loses select, insert, update, delete on table public.old (it is gone)" in access
     assert columns(both.parent, "notes") == "id text own extra"
     assert columns(both.parent, "tags") == "id note"
     assert columns(both.parent, "old") == ""
