@@ -191,3 +191,7 @@ class BranchRecord(Struct, frozen=True):
     """It is the copy of a restore drill, which deletes it."""
     masked: list[str] = field(default_factory=list)
     """What was masked in it, in words."""
+    stop_after_s: float = 0.0
+    """Seconds without use after which it stops; 0: never."""
+    remove_at: float = 0.0
+    """When it is removed, in seconds since 1970; 0: never."""

@@ -1,8 +1,5 @@
 """`headwater branch`: copies of a platform with their own database, files, address and keys."""
 
-import contextlib
-import os
-import signal
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +8,7 @@ import click
 import msgspec
 
 from schemas.branches import AccessBetweenTask, SchemaComparison
+from schemas.settings.types import Duration
 from services.cli.access import ALARM, access_options
 from services.cli.admin import operate
 from services.cli.after_reset import StderrReporter
@@ -19,18 +17,38 @@ from services.cli.options import data_folder, parent_options, refuse
 from services.cli.output import Terminal
 from services.supervisor.branches.choice import chosen_branch
 from services.supervisor.branches.create import CreatedBranch, create_branch
-from services.supervisor.branches.drafts import remove_drafts, remove_folder, set_aside
-from services.supervisor.branches.listing import disk_use, find_branch, list_branches
+from services.supervisor.branches.drafts import remove_drafts
+from services.supervisor.branches.listing import ListedBranch, disk_use, find_branch, list_branches
 from services.supervisor.branches.merge import compare_access, compare_with_parent, merge_into_parent
 from services.supervisor.branches.names import branch_folder
 from services.supervisor.branches.record import BranchRecordDamaged
-from services.supervisor.data_folder.folder import DataFolder, is_locked, lock_folder
+from services.supervisor.branches.removal import remove_branch, remove_expired
+from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import SupervisorError
 from services.supervisor.report import Reporter
 
 _MIB = 1024 * 1024
-_STOP_S, _PAUSE_S = 90.0, 0.05
+
+
+class _Time(click.ParamType):  # type: ignore[type-arg]  # generic in the stubs alone
+    """A time: a duration of the settings, or whole days (`2d`)."""
+
+    name = "time"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        """Return it in seconds."""
+        text = str(value)
+        try:
+            days = text.removesuffix("d")
+            return float(Duration(f"{int(days) * 24}h" if days != text else text))
+        except ValueError:
+            self.fail(f"{text!r} is no time: 30m, 2h or 2d", parameter, context)
+
+
+TIME = _Time()
 
 
 @click.group()
@@ -52,6 +70,8 @@ def branch() -> None:
 @click.option("--config", type=click.Path(path_type=Path), envvar="HEADWATER_CONFIG", metavar="FILE", help="Config file of a platform that is stopped.")  # fmt: skip
 @click.option("--at", "moment", default="", metavar="MOMENT", help="The database of a past moment, from continuous backup.")  # fmt: skip
 @click.option("--archive", default="", metavar="ID", help="With --at: the archive, where several have the moment.")  # fmt: skip
+@click.option("--stop-after", type=TIME, metavar="TIME", help="Stop it after this time without use: 30m, 2h, 1d; 0 never.  [default: branches.stop_after]")  # fmt: skip
+@click.option("--remove-after", type=TIME, metavar="TIME", help="Remove it after this time: 2d; 0 never.  [default: branches.remove_after]")  # fmt: skip
 @click.option("--keep-accounts", is_flag=True, help="Do not mask accounts where columns are masked; noted in the audit log.")  # fmt: skip
 def create(
     data: Path | None,
@@ -60,6 +80,8 @@ def create(
     config: Path | None,
     moment: str,
     archive: str,
+    stop_after: float | None,
+    remove_after: float | None,
     keep_accounts: bool,
 ) -> None:
     """Copy the platform, running or stopped, into the branch NAME.
@@ -89,6 +111,8 @@ def create(
             moment,
             archive,
             keep_accounts,
+            stop_after,
+            remove_after,
         )
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
@@ -105,6 +129,7 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
     parent = data_folder(data, project)
     try:
         remove_drafts(parent, StderrReporter())
+        remove_expired(parent, StderrReporter(), time.time())
         branches = list_branches(parent)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
@@ -116,7 +141,9 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
         size = f"{listed.own_bytes / _MIB:,.0f} MB, shares {listed.shared_bytes / _MIB:,.0f} MB"
         git = f"  for {listed.git}" if listed.git else ""
         past = f"  of {listed.at}" if listed.at else ""
-        click.echo(f"{listed.name:<24} {_moment(listed.created_at)}  {size}  {state}{git}{past}")
+        click.echo(
+            f"{listed.name:<24} {_moment(listed.created_at)}  {size}  {state}{git}{past}{_limits(listed)}"
+        )
     if not branches:
         click.echo("There are no branches. `headwater branch create NAME` makes one.")
 
@@ -243,11 +270,7 @@ def delete(data: Path | None, project: Path | None, name: str, yes: bool) -> Non
         )
         if not yes and not click.confirm("Delete it?"):
             refuse("Nothing was deleted.", code=1)
-        _stop(folder)
-        lock = lock_folder(folder)
-        aside = set_aside(folder)
-        remove_folder(aside)
-        os.close(lock)
+        remove_branch(folder)
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
     click.secho(f"Deleted the branch {name}.", fg="green")
@@ -268,11 +291,13 @@ def ensure_branch(
 def _create(
     parent: DataFolder, name: str, data: Path | None, project: Path | None, config: Path | None, git: str,
     report: Reporter, moment: str = "", archive: str = "", keeps_accounts: bool = False,
+    stop_after_s: float | None = None, remove_after_s: float | None = None,
 ) -> CreatedBranch:  # fmt: skip
     parents_project = named_project(parent.path, project, config)
     created = create_branch(
         parent, name, parents_project, report,
         git=git, moment=moment, archive=archive, keeps_accounts=keeps_accounts,
+        stop_after_s=stop_after_s, remove_after_s=remove_after_s,
     )  # fmt: skip
     if created.record.masked:
         report.info(f"Masked: {', '.join(created.record.masked)}")
@@ -295,21 +320,11 @@ def _create(
     return created
 
 
-def _stop(folder: DataFolder) -> None:
-    """Stop the platform of a branch, if it runs."""
-    state = running_state(folder)
-    if state is None:
-        return
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(state.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _STOP_S
-    while is_locked(folder.lock):
-        if time.monotonic() > deadline:
-            refuse(
-                f"The branch still runs after {_STOP_S:.0f} s (process {state.pid}). Nothing was deleted.",
-                code=1,
-            )
-        time.sleep(_PAUSE_S)  # between two looks at the lock
+def _limits(listed: ListedBranch) -> str:
+    """Return when a branch stops and when it is removed, as `branch list` shows it."""
+    stops = f"  stops after {Duration(listed.stop_after_s)} without use" if listed.stop_after_s else ""
+    removed = f"  removed at {_moment(listed.remove_at)}" if listed.remove_at else ""
+    return stops + removed
 
 
 def _moment(time: float) -> str:

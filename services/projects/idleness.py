@@ -5,24 +5,19 @@ running jobs, consumers of its log, subscriptions; and the next moment of `cron.
 """
 
 import asyncio
-import contextlib
-import os
-import sys
 import time
 
 import msgspec
 from msgspec import Struct
 
 from broker.processes.backup_requests import backup_folder, read_schedule
-from schemas.projects import DatabaseUse, NextDue
+from schemas.projects import NextDue
 from schemas.schedules import InvalidSchedule, parse_schedule
 from services.projects.platform_process import PlatformProcess
-from services.supervisor.data_folder.state import PlatformState
-from services.supervisor.errors import StartFailed, SupervisorError
+from services.supervisor.errors import SupervisorError
+from services.supervisor.project.database_use import database_use, use_text
 from services.supervisor.project.settings import Project
-from services.supervisor.project.work import project_of_state, work_environment
-
-_ASK_S = 60.0
+from services.supervisor.project.work import project_of_state
 
 
 class IdleReport(Struct, frozen=True):
@@ -39,7 +34,7 @@ async def look(platform: PlatformProcess) -> IdleReport:
         return IdleReport("it starts or stops")
     try:
         project = await asyncio.to_thread(project_of_state, state)
-        busy = _use_text(await _database_use(platform, project, state)) if state.ports.get("db") else ""
+        busy = use_text(await database_use(platform.data, project, state)) if state.ports.get("db") else ""
     except (SupervisorError, OSError, TimeoutError, msgspec.MsgspecError) as error:
         return IdleReport(f"what it does cannot be asked: {error}")
     due = [_next_backup(platform, project)]
@@ -49,42 +44,6 @@ async def look(platform: PlatformProcess) -> IdleReport:
         except (OSError, msgspec.MsgspecError):
             return IdleReport("its scheduler has not read its jobs yet")
     return IdleReport(busy, min((moment for moment in due if moment is not None), default=None))
-
-
-def _use_text(use: DatabaseUse) -> str:
-    """Return what uses a database, in words; empty if nothing does (pure)."""
-    texts = [
-        (use.sessions, "sessions of other programs, jobs or functions in its database"),
-        (use.working, "statements that run"),
-        (use.readers, "consumers of its log"),
-        (use.subscriptions, "enabled subscriptions"),
-    ]
-    return ", ".join(f"{count} {what}" for count, what in texts if count)
-
-
-async def _database_use(platform: PlatformProcess, project: Project, state: PlatformState) -> DatabaseUse:
-    """Run `workers use`, because the layer `services` contains no SQL. Raises: StartFailed, OSError, TimeoutError, MsgspecError."""
-    environment = await asyncio.to_thread(work_environment, project, platform.data, state)
-    inherited = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "workers", "use",
-        env={**inherited, **environment},
-        cwd="/",
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )  # fmt: skip
-    try:
-        async with asyncio.timeout(_ASK_S):
-            answer, errors = await process.communicate()
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            if process.returncode is None:
-                process.kill()
-    if process.returncode != 0:
-        raise StartFailed(errors.decode(errors="replace").strip()[-500:])
-    return msgspec.json.decode(answer, type=DatabaseUse)
 
 
 def _next_backup(platform: PlatformProcess, project: Project) -> float | None:

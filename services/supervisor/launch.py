@@ -14,6 +14,9 @@ from broker.processes.mapped_files import release_file_pages
 from schemas.settings.unsupported import in_one_line
 from services.supervisor import addresses, binaries, nats
 from services.supervisor.backups import BackupRunner
+from services.supervisor.branches.idleness import BranchIdleness
+from services.supervisor.branches.record import read_record
+from services.supervisor.branches.removal import BranchExpiry
 from services.supervisor.dashboard_build import DashboardBuild
 from services.supervisor.data_folder.data_version import end_upgrade
 from services.supervisor.data_folder.folder import create_data_folder, lock_folder
@@ -125,6 +128,8 @@ async def _run(
         reload = partial(supervisor.reload, ("postgres", "pooler"))
         background.add(asyncio.create_task(prepared.certificate_copy.follow(reload, report.warn)))
 
+    background |= _branch_tasks(prepared, report)
+
     def on_ready() -> None:
         report.ready(shown, time.monotonic() - began)
         end_first_start(prepared.folder)
@@ -142,6 +147,17 @@ async def _run(
         await asyncio.wait(background)
         for opened in listening:
             opened.close()
+
+
+def _branch_tasks(prepared: PreparedPlatform, report: Reporter) -> set[asyncio.Task[None]]:
+    """Start what stops this branch when nobody uses it, or removes the branches of this platform when their time is over."""
+    record = read_record(prepared.folder.path)
+    if record is None:
+        return {asyncio.create_task(BranchExpiry(prepared.folder, report).run())}
+    if not record.stop_after_s:
+        return set()
+    idleness = BranchIdleness(prepared.folder, prepared.project, record.stop_after_s, report)
+    return {asyncio.create_task(idleness.run())}
 
 
 def _bound(prepared: PreparedPlatform) -> list[socket.socket]:

@@ -1,11 +1,16 @@
 """Merges of a branch's schema into its parent: by migrations, with the parent's own changes, and never over a conflict."""
 
+import fcntl
+import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from services.supervisor.branches.record import read_record, write_record
 from tests.platform import Platform, headwater, platform, state_of
 
 pytestmark = [pytest.mark.process_group("branches"), pytest.mark.timeout(300)]
@@ -68,6 +73,7 @@ def test_a_merge_brings_migrations_and_the_rest_and_keeps_what_the_parent_did(bo
     both.branch.psql("alter table notes add column extra text not null default 'x'; drop table old")
     both.parent.psql("alter table notes add column own int")
 
+    access, _ = both.run("diff", "work", "--access", "--users", "5", code=3)
     statements, notices = both.run("diff", "work")
     merged = both.run("merge", "work", "--yes", "--as", "extra column")[1]
 
@@ -75,6 +81,8 @@ def test_a_merge_brings_migrations_and_the_rest_and_keeps_what_the_parent_did(bo
     assert "own" not in statements
     assert "20260201000000, 20260202000000" in notices
     assert "Wrote 20260202000000_rules.sql" in merged
+    assert "anon gains select, insert, update, delete on table public.tags (it is new)" in access
+    assert "anon loses select, insert, update, delete on table public.old (it is gone)" in access
     assert columns(both.parent, "notes") == "id text own extra"
     assert columns(both.parent, "tags") == "id note"
     assert columns(both.parent, "old") == ""
@@ -171,3 +179,26 @@ def test_stopped_databases_are_compared_too(both: Merging):
     assert both.branch.command("stop").returncode == 0
 
     assert "create table public.late" in both.run("diff", "work")[0]
+
+
+def test_a_branch_that_nobody_uses_stops_and_goes_when_its_time_is_over(both: Merging) -> None:
+    both.run("create", "nap", "--stop-after", "1s", "--remove-after", "2d")
+    data = both.parent.data / "branches" / "nap"
+    listed = json.loads(both.run("list", "-o", "json")[0])
+    nap = next(branch for branch in listed if branch["name"] == "nap")
+    assert (nap["stop_after_s"], round(nap["remove_at"] - nap["created_at"])) == (1.0, 2 * 86400)
+
+    named = ("--data", str(both.parent.data), "--project", str(both.parent.data.parent))
+    started = headwater("start", "--branch", "nap", "--detach", *_DATABASE_ALONE, *named)
+    assert started.returncode == 0, started.stdout + started.stderr
+    lock = os.open(data / "lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the platform has stopped by itself
+    os.close(lock)
+    assert "Nobody used this branch for 1 s: it stops" in (data / "logs" / "supervisor.log").read_text()
+
+    record = read_record(data)
+    assert record is not None
+    write_record(data, msgspec.structs.replace(record, remove_at=record.created_at))
+    _, removed = both.run("list")
+    assert "Removed the branch nap, whose time was over" in removed
+    assert not data.exists()

@@ -91,11 +91,14 @@ def create_branch(
     archive: str = "",
     is_drill: bool = False,
     keeps_accounts: bool = False,
+    stop_after_s: float | None = None,
+    remove_after_s: float | None = None,
 ) -> CreatedBranch:
     """Create a branch of a platform that runs or is stopped; `project` has the parent's settings.
 
     `moment`: of its database at that moment, as continuous backup has it (`headwater restore --to`), from an archive where several have
-    it. `keeps_accounts`: accounts are not masked although columns are. Raises: SupervisorError.
+    it. `keeps_accounts`: accounts are not masked although columns are. `stop_after_s`, `remove_after_s`: instead of the settings `branches.stop_after` and
+    `branches.remove_after`; 0: never. Raises: SupervisorError.
     """
     began = time.monotonic()
     target = branch_folder(parent, name)
@@ -122,7 +125,15 @@ def create_branch(
         else:
             is_live, copied = _copy(parent, draft, project, lock, report)
         at = past.plan.target if past else ""
-        record = BranchRecord(name, str(parent.path), time.time(), is_live, git=git, at=at, is_drill=is_drill)
+        settings = project.settings.branches
+        stops = settings.stop_after if stop_after_s is None else stop_after_s
+        lives = settings.remove_after if remove_after_s is None else remove_after_s
+        created_at = time.time()
+        record = BranchRecord(
+            name, str(parent.path), created_at, is_live, git=git, at=at, is_drill=is_drill,
+            stop_after_s=0.0 if is_drill else float(stops),
+            remove_at=created_at + lives if lives and not is_drill else 0.0,
+        )  # fmt: skip
         record = _make_own(parent, draft, project, lock, record, past, masking)
         _link_objects(parent, draft, project)
         flush_file_system(draft.path)  # the parent's log of short blobs does not name the branch's files

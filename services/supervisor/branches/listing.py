@@ -28,6 +28,10 @@ class ListedBranch(Struct, frozen=True):
     """Bytes of objects that the branch shares with the parent or another branch."""
     at: str = ""
     """The past moment whose database it was made of, in words."""
+    stop_after_s: float = 0.0
+    """Seconds without use after which it stops; 0: never."""
+    remove_at: float = 0.0
+    """When it is removed, in seconds since 1970; 0: never."""
 
 
 def list_branches(parent: DataFolder) -> list[ListedBranch]:
@@ -82,4 +86,6 @@ def _listed(folder: DataFolder, record: BranchRecord) -> ListedBranch:
         own,
         shared,
         record.at,
+        record.stop_after_s,
+        record.remove_at,
     )

@@ -23,8 +23,8 @@ def text(longest: int, *, least: int = 1) -> Meta:
 
 
 def entries(most: int, *, least: int = 1) -> Meta:
-    """Return the limits of the number of entries of a list."""
-    return Meta(extra_json_schema={"minItems": least, "maxItems": most})
+    """Return the limits of the number of entries of a list; `least` 0 is no limit."""
+    return Meta(extra_json_schema={**({"minItems": least} if least else {}), "maxItems": most})
 
 
 def members(most: int, *, least: int = 1) -> Meta:

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from workers.management.areas.migrations.access import try_access
 from workers.management.areas.migrations.apply import (
+    MAX_MIGRATION_CHARACTERS,
     AppliedChange,
     SavedFile,
     apply_migration,
@@ -25,11 +27,13 @@ from workers.management.interface.errors import ManagementError, invalid_argumen
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
+from workers.project.access.model import AccessDifference
 from workers.project.errors import ProjectError
 from workers.project.migration_file import files_to_write
 from workers.project.project_folder import ProjectMigration, StoredMigration
 
 _MOST_VERSIONS = 1000
+_MOST_USERS, _MOST_NAMED = 1000, 100
 
 
 class NewMigration(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +46,15 @@ class NewMigration(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     despite_pending: bool = False
     record_only: bool = False
+
+
+class AccessQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """SQL to try, and who is tried: users by id, or a sample of so many; `channels` are topics of private channels."""
+
+    text: str
+    users: Annotated[list[str], limits.entries(_MOST_NAMED, least=0)] = []
+    sample: Annotated[int, limits.number(0, _MOST_USERS)] = 100
+    channels: Annotated[list[str], limits.entries(_MOST_NAMED, least=0)] = []
 
 
 class MigrationList(Struct, frozen=True):
@@ -99,6 +112,25 @@ async def apply_one(context: OperationContext, arguments: NewMigration) -> Appli
         despite_pending=arguments.despite_pending,
         runs=not arguments.record_only,
     )
+
+
+async def compare_access(context: OperationContext, arguments: AccessQuery) -> AccessDifference:
+    """Show who gains and who loses access by SQL, in a transaction that is rolled back. Tables that it alters are locked meanwhile.
+
+    Nothing changes; it needs the rights of developer and writing, because it takes locks. At most 30 seconds.
+    """
+    if not context.actor.may_write:
+        raise ManagementError(403, "no_right", "A trial takes locks, so it needs the right to write")
+    if not 1 <= len(arguments.text) <= MAX_MIGRATION_CHARACTERS or "\0" in arguments.text:
+        raise invalid_arguments(f"`text` must have 1 to {MAX_MIGRATION_CHARACTERS} characters, and no NUL")
+    if not 0 <= arguments.sample <= _MOST_USERS:
+        raise invalid_arguments(f"`sample` must be 0 to {_MOST_USERS}")
+    for name, values in (("users", arguments.users), ("channels", arguments.channels)):
+        if len(values) > _MOST_NAMED or any(len(value) > 200 or "\0" in value for value in values):
+            raise invalid_arguments(
+                f"`{name}` must have at most {_MOST_NAMED} texts of at most 200 characters"
+            )
+    return await try_access(context, arguments.text, arguments.users, arguments.sample, arguments.channels)
 
 
 async def list_migrations(context: OperationContext, arguments: NoArguments) -> MigrationList:
@@ -189,6 +221,10 @@ def operations() -> list[Operation]:
         Operation(
             "migrations.apply", "Apply SQL as a migration", NewMigration, AppliedChange, Right.DEVELOPER,
             apply_one, changes=True, max_body_bytes=8 * 1024 * 1024,
+        ),
+        Operation(
+            "migrations.access", "Show who gains and who loses access by SQL", AccessQuery, AccessDifference,
+            Right.DEVELOPER, compare_access, max_body_bytes=8 * 1024 * 1024,
         ),
         Operation(
             "migrations.list", "List migrations, applied and in the folder", NoArguments, MigrationList,

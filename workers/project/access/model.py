@@ -49,12 +49,13 @@ class RightChange(Struct, frozen=True):
 
 
 class AccessDifference(Struct, frozen=True):
-    """All that was found. `notes` say what was sampled, and what could not be compared; `alarms` why the change should be looked at."""
+    """All that was found. `notes` say what was sampled, and what could not be compared; `alarms` why the change should be looked at; `summary` all of it in lines."""
 
     rows: list[RowAccessChange] = field(default_factory=list)
     rights: list[RightChange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     alarms: list[str] = field(default_factory=list)
+    summary: list[str] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:

@@ -50,6 +50,11 @@ def as_json(difference: AccessDifference) -> str:
 
 def as_text(difference: AccessDifference) -> str:
     """Return the difference as text."""
+    return "\n".join(difference.summary)
+
+
+def summary_of(difference: AccessDifference) -> list[str]:
+    """Return the difference in lines."""
     lines = []
     if difference.is_empty:
         lines.append("Nobody gains or loses access.")
@@ -64,7 +69,7 @@ def as_text(difference: AccessDifference) -> str:
         lines += [_right_line(right) for right in difference.rights]
     lines += [f"Note: {note}" for note in difference.notes]
     lines += [f"Look at this: {alarm}" for alarm in difference.alarms]
-    return "\n".join(lines)
+    return lines
 
 
 def _row_lines(row: RowAccessChange) -> list[str]:

@@ -17,7 +17,7 @@ from workers.project.access.callers import Caller, callers_of
 from workers.project.access.catalog import AccessCatalog, count_users, read_catalog, read_users
 from workers.project.access.compare import Comparison
 from workers.project.access.model import AccessDifference, AccessQuestion
-from workers.project.access.report import users_note
+from workers.project.access.report import summary_of, users_note
 from workers.project.access.row_classes import RowNotes
 from workers.project.errors import ProjectRejected
 from workers.project.project_connection import open_project_connection
@@ -125,4 +125,5 @@ async def _run(project: ProjectConnection, scripts: Sequence[Script]) -> None:
 
 
 def _with_notes(difference: AccessDifference, remarks: Sequence[str]) -> AccessDifference:
-    return msgspec.structs.replace(difference, notes=[*remarks, *difference.notes])
+    noted = msgspec.structs.replace(difference, notes=[*remarks, *difference.notes])
+    return msgspec.structs.replace(noted, summary=summary_of(noted))

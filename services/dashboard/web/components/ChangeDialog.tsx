@@ -5,6 +5,7 @@ import type { Arguments } from "../api/client.ts";
 import { useChange, useOperation } from "../api/hooks.ts";
 import { defineTexts } from "../texts.ts";
 import { texts as shared } from "../texts.ts";
+import { AccessPreview } from "./AccessPreview.tsx";
 import { CodeBlock } from "./basics.tsx";
 import { Button } from "./Button.tsx";
 import { Dialog } from "./Dialog.tsx";
@@ -102,6 +103,7 @@ export function ChangeDialog({ title, name: first, changes, typeName, isOverForm
               <Note key={index} kind={warning.level === "notice" ? "info" : "warn"}>{warning.message}</Note>
             ))}
             <CodeBlock label={texts.sql} code={text} />
+            <AccessPreview text={text} />
             <Field label={texts.name} value={name} onChange={setName} />
             {typeName !== undefined && (
               <Field

@@ -47,6 +47,28 @@ def _files(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "migrations").glob("*"))
 
 
+async def test_the_access_of_a_text_is_shown_and_nothing_is_changed(
+    owner: Client, database: asyncpg.Connection, schema: str
+) -> None:
+    await database.execute(
+        f"create schema {schema} authorization postgres; grant usage on schema {schema} to anon; set role postgres;"
+        f"create table {schema}.notes (id int primary key, is_open bool); insert into {schema}.notes values (1, true), (2, false);"
+        f"alter table {schema}.notes enable row level security; grant select on {schema}.notes to anon;"
+        f"create policy reads on {schema}.notes to anon using (is_open); reset role"
+    )
+    text = f"alter policy reads on {schema}.notes using (true)"
+
+    shown = await owner.run("migrations.access", text=text)
+    refused = await owner.refused("migrations.access", text=f"alter policy reads on {schema}.notes using (")
+    not_tried = await owner.refused("migrations.access", text="vacuum")
+
+    assert shown["alarms"] == [f"anon gains select on {schema}.notes"]
+    assert [(row["gained"], row["gained_examples"][0]["key"]) for row in shown["rows"]] == [(1, "id=2")]
+    assert (refused, not_tried) == ((400, "42601"), (409, "migration_rejected"))
+    using = await database.fetchval("select qual from pg_policies where schemaname = $1", schema)
+    assert using == "is_open"
+
+
 async def test_a_change_is_applied_recorded_and_saved(
     project: Client, database: asyncpg.Connection, schema: str, tmp_path: Path
 ) -> None:

@@ -64,7 +64,7 @@ def beyond(schema: dict[str, Any]) -> Iterator[Any]:
     if "maxItems" in schema:
         numbers = range(1, schema["maxItems"] + 2)
         yield from (
-            [],
+            *([[]] if schema.get("minItems") else []),
             [number if schema["items"].get("type") == "integer" else f"{number}" for number in numbers],
         )
     if "maxProperties" in schema:

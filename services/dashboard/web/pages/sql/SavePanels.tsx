@@ -4,6 +4,7 @@ import { useState } from "react";
 import { run } from "../../api/client.ts";
 import { ApiError, isStopped } from "../../api/errors.ts";
 import { useChange, useOperation } from "../../api/hooks.ts";
+import { AccessPreview } from "../../components/AccessPreview.tsx";
 import { CodeBlock } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { confirm, Dialog } from "../../components/Dialog.tsx";
@@ -104,6 +105,7 @@ export function SaveMigration({ sql, onClose }: SaveProps) {
       </p>
       <Field label={texts.migrationName} hint={texts.migrationHint} value={name} onChange={setName} hasFocus />
       <CodeBlock label={texts.migrationSql} code={sql} />
+      <AccessPreview text={sql} />
     </Dialog>
   );
 }
