@@ -7,10 +7,15 @@ from urllib.parse import SplitResult, urlsplit
 
 from schemas.settings.streams import MODES, StreamSettings
 
+SASL = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 TARGETS = {
     "file": "file:///srv/lake",
     "s3": "s3://bucket/prefix",
     "nats": "nats: (the platform's own server)",
+    "kafka": "kafka://host:9092",
+    "kafkas": "kafkas://user:password@host:9093",
+    "postgresql": "postgresql://user:password@host:5432/database",
+    "postgres": "postgres://user:password@host:5432/database",
 }
 """Scheme of a target -> an example."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
@@ -89,7 +94,7 @@ def _target_fault(stream: StreamSettings) -> str | None:
     except ValueError:
         is_valid = False
     if not is_valid:
-        return f"target must be a URL such as {', '.join(TARGETS.values())}"
+        return f"target must be a URL such as {', '.join(list(TARGETS.values())[:-1])}"
     if _is_closed(urlsplit(stream.endpoint) if parts.scheme == "s3" else parts) and not stream.closed_network:
         return "the target is at a private address, which closed_network = true would allow"
     match parts.scheme:
@@ -104,6 +109,14 @@ def _target_fault(stream: StreamSettings) -> str | None:
         case "nats":
             if parts.path not in ("", "/") or parts.query:
                 return "target must be nats: for the platform's own server, or nats://user:password@host:4222"
+        case "kafka" | "kafkas":
+            if not parts.hostname or parts.path not in ("", "/") or parts.query:
+                return "target must name a server of Kafka, as in kafka://host:9092"
+            if stream.sasl not in SASL:
+                return f"sasl must be one of {', '.join(SASL)}"
+        case "postgresql" | "postgres":
+            if not parts.hostname or not parts.username or not parts.path.strip("/"):
+                return "target must name a server, a user and a database, as in postgresql://user:password@host:5432/database"
         case "s3":
             return _s3_fault(stream, parts)
     return None

@@ -15,7 +15,8 @@ class StreamSettings(Struct, frozen=True):
     tables: list[str] = []
     """Tables, as `orders` (of the schema public) or `sales.orders`; 1 to 100."""
     target: Secret | None = None
-    """Where to: file:///folder or s3://bucket/prefix (Iceberg tables), nats: (messages, on a server that the platform runs) or nats://user:password@host:4222."""
+    """Where to: file:///folder or s3://bucket/prefix (Iceberg tables), nats: (messages, on a server that the platform runs) or nats://user:password@host:4222,
+    kafka://[user:password@]host:9092 (kafkas:// with TLS), or postgresql://user:password@host:5432/database."""
     mode: str = "merge"
     """Of Iceberg tables. merge: a table has the rows as they are now, and needs a primary key. append: it has every change as a row."""
     filters: dict[str, list[str]] = field(default_factory=dict)
@@ -40,5 +41,7 @@ class StreamSettings(Struct, frozen=True):
     """Of NATS: how long messages are kept."""
     keep_size: Size = Size(1024**3)
     """Of NATS: bytes of messages of each table that are kept; the oldest go first."""
+    sasl: str = "PLAIN"
+    """Of Kafka, with a user: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512."""
     file_size: Size = Size(64 * 1024**2)
     """Of Iceberg tables: smaller files are merged up to this size."""

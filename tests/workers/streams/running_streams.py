@@ -18,7 +18,10 @@ from schemas.settings.tree import Settings
 from schemas.settings.types import Duration
 from tests.workers.replication.replication_pool import ReplicationPool, login_url
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.sessions.leadership import Leadership
+from workers.streams.model import SourceTable
 from workers.streams.pool import StreamsCandidate
+from workers.streams.source import read_source
 
 LONGEST_S = 60.0
 _EXTENSIONS = Path(next(iter(duckdb_ext.__path__)), "extensions")
@@ -79,3 +82,8 @@ def rows_in(folder: str, columns: str = "*", more: str = "") -> list[dict[str, A
         json.loads(row[0])
         for row in in_duckdb(folder, f"select to_json(l) from (select {columns} from lake {more}) as l")
     ]
+
+
+async def source_of(pool: ReplicationPool, settings: StreamSettings) -> SourceTable:
+    """Return the first table of a stream as its copy reads it."""
+    return await read_source(Leadership(pool.admin), settings, settings.tables[0])

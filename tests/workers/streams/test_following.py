@@ -8,12 +8,10 @@ import pytest
 
 from broker.subjects import CHANGES_STREAM
 from tests.workers.replication.replication_pool import ReplicationPool
-from tests.workers.streams.running_streams import rows_in, states, stream, streaming, until
-from workers.database.sessions.leadership import Leadership
+from tests.workers.streams.running_streams import rows_in, source_of, states, stream, streaming, until
 from workers.streams.iceberg.table_writer import IcebergTable
 from workers.streams.iceberg.tidying import tidy
 from workers.streams.model import INSERT, CopyPlace, StreamChange, TargetAway
-from workers.streams.source import read_source
 
 
 async def test_a_table_that_cannot_be_copied_says_why_and_is_copied_once_it_can(
@@ -116,7 +114,7 @@ async def test_every_change_is_a_row_of_an_appended_table_whose_small_files_are_
         await admin.execute("update public.log set a = 2 where a = 10; delete from public.log where a = 11")
         expected += [("insert", 10), ("insert", 11), ("update", 2), ("delete", 11)]
         await until(has_all)
-    copy = IcebergTable(settings, await _source(replication_pool, settings))
+    copy = IcebergTable(settings, await source_of(replication_pool, settings))
     place = copy.open()
     assert place is not None
     for number in range(12):
@@ -135,7 +133,7 @@ async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
 ):
     await replication_pool.admin.execute("create table if not exists public.raced (a int primary key)")
     settings = stream(f"file://{tmp_path}/lake", "raced")
-    source = await _source(replication_pool, settings)
+    source = await source_of(replication_pool, settings)
     copies = [IcebergTable(settings, source) for _ in range(2)]
     copies[0].open()
     copies[0].snapshot().finish(CopyPlace("then", 1), 0)
@@ -149,10 +147,6 @@ async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
     assert places[0] == places[1]
     assert copies[1].open() == CopyPlace("then", 2)
     assert rows_in(f"{tmp_path}/lake/public/raced") == [{"a": 1}]
-
-
-async def _source(pool: ReplicationPool, settings: Any) -> Any:
-    return await read_source(Leadership(pool.admin), settings, settings.tables[0])
 
 
 async def _equal(read: Any, expected: Any) -> bool:

@@ -16,9 +16,10 @@ from schemas.stream_server import PORT_VARIABLE, SECRET_VARIABLE, publisher, ser
 from workers.http_client.address_guard import is_public
 from workers.streams.model import SourceTable, TargetAway, TargetRejects
 from workers.streams.targets.nats_target import NatsTarget
+from workers.streams.targets.postgres_target import PostgresTarget
 from workers.streams.targets.target import TableTarget
 
-_NEEDED = {"file": "pyiceberg", "s3": "pyiceberg"}
+_NEEDED = {"file": "pyiceberg", "s3": "pyiceberg", "kafka": "aiokafka", "kafkas": "aiokafka"}
 """Scheme -> the package of the extra `streams` that it needs."""
 _RESOLVE_S = 5.0
 
@@ -38,6 +39,12 @@ async def target_of(name: str, stream: StreamSettings, source: SourceTable) -> T
     match kind:
         case "nats":
             return NatsTarget(name, stream, source, _nats_url(name, stream))
+        case "postgres" | "postgresql":
+            return PostgresTarget(name, stream, source)
+        case "kafka" | "kafkas":
+            kafka = importlib.import_module("workers.streams.targets.kafka_target")
+            messages: TableTarget = kafka.KafkaTarget(name, stream, source)
+            return messages
     module = importlib.import_module("workers.streams.targets.iceberg_target")
     target: TableTarget = module.IcebergTarget(stream, source)
     return target

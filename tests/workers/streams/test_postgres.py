@@ -1,0 +1,65 @@
+"""Rows in another Postgres, with two real servers' worth of databases and a real broker."""
+
+from typing import Any
+
+from tests.workers.database.server import connected
+from tests.workers.replication.replication_pool import ReplicationPool
+from tests.workers.streams.running_streams import states, stream, streaming, until
+
+TABLE = """
+create table public.copied (
+  id int generated always as identity, part text, price numeric(10,2), made timestamptz, raw bytea, tags text[], data jsonb, secret text,
+  primary key (part, id)
+)
+"""
+
+
+async def test_rows_follow_into_another_database_once_over_restarts(replication_pool: ReplicationPool):
+    admin = replication_pool.admin
+    await admin.execute(TABLE)
+    await admin.execute("grant select on public.copied to service_role")
+    await admin.execute("""
+        insert into public.copied (part, price, made, raw, tags, data, secret) select
+          'p' || n % 2, n + 0.25, '2026-01-02 03:04:05.678+00', '\\x00ff', '{a,"b c"}', '{"a": [1, null]}', 's'
+        from generate_series(1, 300) as n
+    """)
+    await admin.execute("create database copies")
+    url = replication_pool.database.rsplit("/", 1)[0] + "/copies"
+    streams = {"copy": stream(url, "copied", without={"copied": ["secret"]}, closed_network=True)}
+
+    async with connected(url) as target:
+
+        async def rows(connection: Any) -> list[Any]:
+            columns = "id, part, price, made, raw, tags, data::text"
+            return [
+                tuple(row)
+                for row in await connection.fetch(f"select {columns} from public.copied order by id")
+            ]
+
+        async def has_all() -> bool:
+            return await rows(target) == await rows(admin)
+
+        async def is_rejected() -> bool:
+            state = (await states(replication_pool)).get("copied", {})
+            return str(state.get("problem")).startswith("the target has no such table")
+
+        async with streaming(replication_pool, **streams) as candidate:
+            await until(is_rejected)
+            await target.execute(TABLE)
+            candidate.change()
+            await until(has_all)
+            await admin.execute(
+                "update public.copied set price = 1, part = 'q' where id < 10; delete from public.copied where id > 290"
+            )
+            await until(has_all)
+        place = await target.fetchval("select place from public.headwater_streams")
+        await admin.execute(
+            "delete from public.copied where id = 20; insert into public.copied (part) values ('new')"
+        )
+        async with streaming(replication_pool, **streams):
+            await until(has_all)
+            await admin.execute("truncate public.copied; insert into public.copied (part) values ('last')")
+            await until(has_all)
+        assert await target.fetchval("select place from public.headwater_streams") != place
+        assert not await target.fetchval("select exists (select from public.copied where secret is not null)")
+    assert (await states(replication_pool))["copied"]["snapshots"] == 1
