@@ -22,10 +22,10 @@ export function GridHead(
       <div
         id="cell--1--1"
         role="columnheader"
-        aria-label={texts.grid.selectAll}
         className={`tables-cell tables-mark${activeColumn === -1 ? " tables-active" : ""}`}
         onClick={onSelectAll}
       >
+        <span className="for-readers">{texts.grid.selectAll}</span>
         <CheckMark isOn={isAllSelected} isSome={isSomeSelected} />
       </div>
       {columns.map((column, index) => {

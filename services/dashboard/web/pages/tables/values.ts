@@ -131,22 +131,6 @@ export function isOneValue(cells: readonly (readonly string[])[]): boolean {
   return cells.length === 1 && cells[0]!.length === 1;
 }
 
-/** A time as its editor shows it: `12:30:00`; `zone` as Postgres prints it. */
-export interface TimeParts {
-  date: string;
-  time: string;
-  zone: string;
-}
-
-const timeFormat = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\s*(.*))?$/;
-
-/** Read a date or a time; null for what the editor would change: infinite ones, years before Christ or of five digits. */
-export function timePartsOf(text: string, hasZone: boolean): TimeParts | null {
-  const [, date, time = "", zone = ""] = timeFormat.exec(text) ?? [];
-  if (date === undefined || /\bBC$/.test(zone) || (zone !== "" && !hasZone)) return null;
-  return { date, time, zone };
-}
-
 /** Return a member that the object itself has: columns may be called `constructor` or `__proto__`. */
 export function ownValue<T>(values: { readonly [name: string]: T }, name: string): T | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
