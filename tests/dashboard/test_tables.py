@@ -1,5 +1,7 @@
 """The page of tables: the grid, edits with undo and conflicts, view as, why rows are hidden, code, import, a new table."""
 
+import json
+
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
@@ -107,13 +109,14 @@ async def test_a_million_rows_are_scrolled_from_both_ends(window: DashboardWindo
     await grid.focus()
     last = 0
     while last < 7_000:  # more pages than the grid keeps
-        await page.keyboard.press("Control+End")
+        await grid.evaluate("(grid) => grid.scrollTop = grid.scrollHeight")
         await page.wait_for_function(f"(before) => Math.max(...{_SHOWN_IDS}) > before", arg=last)
         last = await page.evaluate(f"Math.max(...{_SHOWN_IDS})")
     assert await page.get_by_role("row").count() < 150
     assert await page.evaluate("document.querySelector('.tables-body').offsetHeight") < 6_100 * 29
     await page.wait_for_function(_SCROLLS_UP, arg=2)
-    await page.get_by_role("button", name="Last rows").click()
+    await grid.focus()
+    await page.keyboard.press("Control+End")
     await expect(page.get_by_role("gridcell", name="1000000", exact=True)).to_be_visible()
     await page.wait_for_function(_SCROLLS_UP, arg=999_500)
     await page.get_by_role("button", name="Count exactly").click()
@@ -278,6 +281,66 @@ async def test_rows_are_selected_and_deleted_after_the_name_was_typed(
     await page.get_by_role("button", name="Undo").last.click()
 
     await expect(page.get_by_text("4 rows", exact=True)).to_be_visible()
+
+
+_CLIPBOARD = """async (begin) => {
+  for (;;) {
+    const text = await navigator.clipboard.readText();
+    if (text.startsWith(begin)) return text;
+    await new Promise(requestAnimationFrame);
+  }
+}"""
+"""The text of the clipboard once it begins so."""
+
+
+async def test_a_range_of_rows_is_copied_and_changed_at_once(
+    window: DashboardWindow, server: Platform
+) -> None:
+    server.psql(
+        "create table goods (id int primary key, name text, price numeric, note text);"
+        "insert into goods select n, 'good | ' || n, n * 1.5, repeat('long ', 400) from generate_series(1, 6) as n"
+    )
+    page = window.page
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await open_rows(window, "public/goods")
+    await page.get_by_role("grid").focus()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Space")
+    for _ in range(3):
+        await page.keyboard.press("Shift+ArrowDown")
+    await expect(page.get_by_text("4 selected")).to_be_visible()
+
+    copied = {}
+    for entry, begin in (
+        ("SQL inserts", "insert into"),
+        ("Markdown", "| id"),
+        ("CSV", "id,name"),
+        ("JSON", "["),
+    ):
+        await page.get_by_role("button", name="Copy").click()
+        await page.get_by_role("menuitem", name=entry).click()
+        copied[entry] = await page.evaluate(_CLIPBOARD, begin)
+    assert len(json.loads(copied["JSON"])[0]["note"]) == 2_000
+    assert copied["Markdown"].splitlines()[2].startswith("| 2 | good \\| 2 | 3.0 |")
+    server.psql("delete from goods where id between 2 and 5;" + copied["SQL inserts"])
+    assert (
+        value(server, "select count(*) || ' ' || sum(price) || ' ' || min(length(note)) from goods")
+        == "6 31.5 2000"
+    )
+
+    await page.get_by_role("button", name="Read the rows again").click()
+    await page.get_by_role("button", name="Edit 4 rows").click()
+    dialog = page.get_by_role("dialog", name="Change a column of 4 rows")
+    await dialog.get_by_role("combobox", name="Column").fill("price")
+    await page.get_by_role("option", name="price").click()
+    await dialog.get_by_label("price", exact=True).fill("7")
+    assert await window.run_axe() == []
+    await window.screenshot("tables-bulk")
+    await dialog.get_by_role("button", name="Change 4 rows").click()
+    await expect(cell(page, 4, "price")).to_have_text("7")
+    assert value(server, "select count(*) from goods where price = 7") == "4"
+    await page.get_by_role("button", name="Undo").last.click()
+    await expect(cell(page, 4, "price")).to_have_text("7.5")
 
 
 async def test_a_spreadsheet_is_pasted(window: DashboardWindow, server: Platform) -> None:

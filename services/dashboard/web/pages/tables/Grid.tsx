@@ -33,6 +33,8 @@ export interface GridProps {
   onCopy: (cell: { row: RowOfPage; column: TableColumn | null } | null) => string | null;
   onPaste: (text: string, row: RowOfPage | null, column: TableColumn | null) => void;
   onUndo: () => void;
+  /** Show the last rows, or the first, of those that are not loaded. */
+  onGo: (isAtEnd: boolean) => void;
   hasNext: boolean;
   hasPrevious: boolean;
   onNext: () => void;
@@ -45,6 +47,8 @@ export function Grid(props: GridProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<Cell>({ row: 0, column: 0 });
   const [editing, setEditing] = useState<{ cell: Cell; typed: string | null } | null>(null);
+  /** Where a range of selected rows begins: the row that was selected last by itself. */
+  const anchor = useRef(0);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
@@ -98,11 +102,24 @@ export function Grid(props: GridProps) {
     setActive(next);
     scrollTo(next);
   };
-  const select = (row: RowOfPage, index: number) => {
+  const select = (row: RowOfPage, index: number, isRange = false) => {
     const next = new Set(selection);
     const id = rowId(row, index);
-    if (!next.delete(id)) next.add(id);
+    if (isRange) {
+      const [from, to] = [Math.min(anchor.current, index), Math.max(anchor.current, index)];
+      for (let place = from; place <= to; place++) next.add(rowId(rows[place]!, place));
+    } else {
+      anchor.current = index;
+      if (!next.delete(id)) next.add(id);
+    }
     props.onSelect(next);
+  };
+  /** Move by a row, with the selection from where Shift was first held. */
+  const extend = (step: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, cell.row + step));
+    if (selection.size === 0) anchor.current = cell.row;
+    select(rows[next]!, next, true);
+    move(next, cell.column);
   };
   const selectAll = () =>
     props.onSelect(selection.size >= rows.length ? new Set() : new Set(rows.map((row, index) => rowId(row, index))));
@@ -145,13 +162,17 @@ export function Grid(props: GridProps) {
       End: withCtrl ? [rows.length - 1, cell.column] : [cell.row, columns.length - 1],
     };
     const target = moves[event.key];
-    if (target) move(...target);
+    if (withCtrl && event.key === "End" && props.hasNext) props.onGo(true);
+    else if (withCtrl && event.key === "Home" && props.hasPrevious) props.onGo(false);
+    else if (event.shiftKey && event.key === "ArrowDown" && row) extend(1);
+    else if (event.shiftKey && event.key === "ArrowUp" && row) extend(-1);
+    else if (target) move(...target);
     else if (withCtrl && event.key === "z") props.onUndo();
     else if (withCtrl && event.key === "a") selectAll();
     else if (event.key === "Enter" && cell.row < 0) column && props.onSort(column.name, event.shiftKey);
     else if (event.key === "Enter" && row && (event.shiftKey || cell.column < 0)) props.onOpen(row);
     else if (event.key === "Enter" || event.key === "F2") edit(cell);
-    else if (event.key === " " && row) select(row, cell.row);
+    else if (event.key === " " && row) select(row, cell.row, event.shiftKey);
     else if (event.key === " " && cell.row < 0) selectAll();
     else if (event.key === "Escape" && selection.size > 0) props.onSelect(new Set());
     else if (event.key === "Delete" && row && column && column.is_nullable && props.mayEdit(column)) {

@@ -7,7 +7,7 @@ import { tablesTexts as texts } from "./texts.ts";
 import { choiceOf, isAtRight, ownValue, type TextValue } from "./values.ts";
 
 export interface RowHandlers {
-  select: (row: RowOfPage, index: number) => void;
+  select: (row: RowOfPage, index: number, isRange: boolean) => void;
   edit: (cell: Cell) => void;
   finish: (value: string | null | undefined, next: "stay" | "down" | "right" | "blur") => void;
   setActive: (cell: Cell) => void;
@@ -48,7 +48,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
         role="gridcell"
         aria-label={`${texts.grid.select} ${index + 1}`}
         className={`tables-cell tables-mark${props.activeColumn === -1 ? " tables-active" : ""}`}
-        onClick={() => handlers.current.select(row, index)}
+        onClick={(event) => handlers.current.select(row, index, event.shiftKey)}
       >
         <CheckMark isOn={props.isSelected} />
         <button

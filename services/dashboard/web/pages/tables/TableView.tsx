@@ -8,7 +8,7 @@ import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../
 import { CodeDialog } from "./CodeDialog.tsx";
 import { ConflictDialog } from "./ConflictDialog.tsx";
 import { reportError, type SeenRow, seenRowOf, useEdits } from "./edits.ts";
-import { downloadRows } from "./download.ts";
+import { copyRows, downloadRows } from "./download.ts";
 import { Grid } from "./Grid.tsx";
 import { NoRows } from "./NoRows.tsx";
 import { RowsFoot } from "./RowsFoot.tsx";
@@ -111,6 +111,10 @@ function Rows({ table }: { table: DescribedTable }) {
     undo: () => void edits.undoLast(),
     viewAsAnon: () => view.setViewAs({ role: "anon" }),
   });
+  const go = (isAtEnd: boolean) => {
+    setVisit(visit + 1);
+    changeSearch({ at: isAtEnd ? "end" : null });
+  };
   const rowKey = parseKey(search["row"]);
   // The rows of the view before are shown until those of the new one come.
   if (!query.isPlaceholderData) viewId.current = JSON.stringify([request, state.isAtEnd, visit]);
@@ -167,6 +171,7 @@ function Rows({ table }: { table: DescribedTable }) {
                 onCopy={onCopy}
                 onPaste={onPaste}
                 onUndo={() => void edits.undoLast()}
+                onGo={go}
                 hasNext={query.hasNextPage && !query.isFetching}
                 hasPrevious={query.hasPreviousPage && !query.isFetching}
                 onNext={() => void query.fetchNextPage({ cancelRefetch: false })}
@@ -192,12 +197,10 @@ function Rows({ table }: { table: DescribedTable }) {
         hasKey={table.key.length > 0}
         isPaged={state.isAtEnd || query.hasNextPage || query.hasPreviousPage}
         onDelete={may.delete ? () => void deleteRows(chosen.map(seenRow)) : null}
-        onCopy={() => void navigator.clipboard.writeText(onCopy(null) ?? "").catch(reportError)}
+        onEdit={may.update ? () => setOpen({ kind: "bulk", rows: chosen.map(seenRow) }) : null}
+        onCopy={(format) => void copyRows(shown, chosen, format).catch(reportError)}
         onDeselect={() => setSelection(new Set())}
-        onGo={(isAtEnd) => {
-          setVisit(visit + 1);
-          changeSearch({ at: isAtEnd ? "end" : null });
-        }}
+        onGo={go}
       />
 
       <TableDialogs
@@ -211,6 +214,10 @@ function Rows({ table }: { table: DescribedTable }) {
         onOpen={setOpen}
         onCloseRow={() => changeSearch({ row: null, tab: null })}
         onDelete={(row) => void deleteRows([row])}
+        onBulkDone={() => {
+          setOpen(null);
+          setSelection(new Set());
+        }}
       />
       {search["show"] === "code" && (
         <CodeDialog

@@ -28,7 +28,9 @@ async def test_a_link_signs_in_once(owner: Client, visitor: Client) -> None:
 
 
 async def test_a_session_is_asked_for_without_an_error(owner: Client, visitor: Client) -> None:
-    answers = [await client.send("POST", "/session", {}) for client in (visitor, owner, replace(owner, cookie="x"))]
+    answers = [
+        await client.send("POST", "/session", {}) for client in (visitor, owner, replace(owner, cookie="x"))
+    ]
 
     assert [(answer.status, json.loads(answer.body)["is_signed_in"]) for answer in answers] == [
         (200, False),
