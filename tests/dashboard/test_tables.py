@@ -283,6 +283,55 @@ async def test_rows_are_selected_and_deleted_after_the_name_was_typed(
     await expect(page.get_by_text("4 rows", exact=True)).to_be_visible()
 
 
+_WIDTH = "(head) => Math.round(head.getBoundingClientRect().width)"
+
+
+async def test_columns_are_hidden_moved_pinned_and_resized(window: DashboardWindow, server: Platform) -> None:
+    server.psql(
+        "create table wide (id int primary key, a text, b text, c text, d text, e text, f text, g text);"
+        "insert into wide values (1, 'a1', 'b1', 'c1', 'd1', 'e1', 'f1', 'g1')"
+    )
+    page = window.page
+    await open_rows(window, "public/wide")
+    await page.get_by_role("button", name="Columns").click()
+    dialog = page.get_by_role("dialog", name="Columns of the grid")
+    await dialog.get_by_text("b", exact=True).click()
+    await dialog.get_by_role("checkbox", name="c stays at the left").press("Space")
+    await dialog.get_by_role("button", name="Move e to the left").click()
+    await dialog.get_by_label("Width of g in pixels").fill("333")
+    assert await window.run_axe() == []
+    await window.screenshot("tables-columns")
+    await dialog.get_by_role("button", name="Close").last.click()
+    names = page.locator(".tables-column-name")
+    await expect(names).to_have_text(["c", "id", "a", "e", "d", "f", "g"])
+
+    assert await page.get_by_role("columnheader", name="g text").evaluate(_WIDTH) == 333
+    head = page.get_by_role("columnheader", name="a text")
+    before = await head.evaluate(_WIDTH)
+    box = await head.bounding_box()
+    assert box is not None
+    await page.mouse.move(box["x"] + box["width"] - 3, box["y"] + 10)
+    await page.mouse.down()
+    await page.mouse.move(box["x"] + box["width"] + 77, box["y"] + 10)
+    await page.mouse.up()
+    assert await head.evaluate(_WIDTH) == before + 80
+    await expect(head).to_have_attribute("aria-sort", "none")
+    await cell(page, 0, "e").dblclick()
+    await page.get_by_label("Edit e").fill("changed")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("e changed")).to_be_visible()
+    assert value(server, "select b || c || d || e from wide") == "b1c1d1changed"
+
+    await page.reload()
+    await expect(names).to_have_text(["c", "id", "a", "e", "d", "f", "g"])
+    assert await head.evaluate(_WIDTH) == before + 80
+    await page.get_by_role("grid").evaluate("(grid) => grid.scrollLeft = grid.scrollWidth")
+    await expect(page.get_by_role("columnheader", name="c text")).to_be_in_viewport()
+    await page.get_by_role("button", name="1 column hidden").click()
+    await dialog.get_by_role("button", name="Show all").click()
+    await expect(names).to_have_text(["id", "a", "b", "c", "d", "e", "f", "g"])
+
+
 _CLIPBOARD = """async (begin) => {
   for (;;) {
     const text = await navigator.clipboard.readText();

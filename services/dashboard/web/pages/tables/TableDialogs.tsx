@@ -10,7 +10,7 @@ const BulkEdit = lazy(() => import("./BulkEdit.tsx"));
 
 /** The dialog that is open over a table, besides a row, which has an address. */
 export type OpenDialog =
-  | { kind: "insert" | "import" }
+  | { kind: "insert" | "import" | "columns" }
   | { kind: "cell"; row: RowOfPage; column: TableColumn }
   | { kind: "why"; key: RowOfPage["key"] | null }
   | { kind: "bulk"; rows: readonly SeenRow[] }

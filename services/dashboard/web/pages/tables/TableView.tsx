@@ -6,6 +6,7 @@ import { confirm } from "../../components/Dialog.tsx";
 import { ErrorState, Loading } from "../../components/states.tsx";
 import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../generated/operations.ts";
 import { CodeDialog } from "./CodeDialog.tsx";
+import { useColumnsView } from "./columnsView.ts";
 import { ConflictDialog } from "./ConflictDialog.tsx";
 import { reportError, type SeenRow, seenRowOf, useEdits } from "./edits.ts";
 import { copyRows, downloadRows } from "./download.ts";
@@ -22,6 +23,7 @@ import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparat
 import { useTableCommands } from "./commands.ts";
 import { nextSorts, parseKey, useCallerName, useRowRequest, useViewState } from "./viewState.ts";
 
+const ColumnsDialog = lazy(() => import("./ColumnsDialog.tsx"));
 const TableHistory = lazy(() => import("./history/TableHistory.tsx"));
 
 /** A table or view: what it is, and its rows. */
@@ -77,6 +79,7 @@ function Rows({ table }: { table: DescribedTable }) {
   const { query, rows } = rowWindow;
   const shown = rowWindow.table ?? table;
   const columns = shown.columns;
+  const columnsView = useColumnsView(table, columns);
   const pages = useMemo(
     () =>
       query.data?.pages.map((page, index) => ({
@@ -132,6 +135,8 @@ function Rows({ table }: { table: DescribedTable }) {
       <RowsToolbar
         columns={columns}
         view={view}
+        hidden={columns.length - columnsView.columns.length}
+        onColumns={() => setOpen({ kind: "columns" })}
         isLive={isLive}
         isReading={query.isFetching && !query.isFetchingNextPage && !query.isFetchingPreviousPage && !isLive}
         onRefresh={() => void edits.readAgain()}
@@ -152,7 +157,7 @@ function Rows({ table }: { table: DescribedTable }) {
             <>
               <Grid
                 label={texts.grid.label(table.name)}
-                columns={columns}
+                view={columnsView}
                 rows={rows}
                 pages={pages}
                 viewId={viewId.current}
@@ -230,6 +235,11 @@ function Rows({ table }: { table: DescribedTable }) {
       {search["show"] === "history" && (
         <Suspense>
           <TableHistory table={table} onClose={() => changeSearch({ show: null })} />
+        </Suspense>
+      )}
+      {open?.kind === "columns" && (
+        <Suspense>
+          <ColumnsDialog view={columnsView} onClose={() => setOpen(null)} />
         </Suspense>
       )}
       <ConflictDialog edits={edits} rowWindow={rowWindow} />

@@ -23,7 +23,7 @@ export const tablesTexts = defineTexts("tables", {
     anonSome: "partly readable by anon",
     anonNone: "hidden from anon",
     noKey: "no key: rows cannot be changed",
-    schema: "Schema of the table",
+    schema: "Schema",
     insert: "Insert row",
     import: "Import",
     export: "Export",
@@ -116,6 +116,19 @@ export const tablesTexts = defineTexts("tables", {
     openReferenced: (table: string) => `Open in ${table}`,
     jsonInvalid: "This is not valid JSON",
     copyJson: "Copy as JSON",
+  },
+  columns: {
+    open: "Columns",
+    title: "Columns of the grid",
+    text:
+      "This is kept in this browser, for this table. Widths in pixels; dragging the edge of a column's head changes them too.",
+    pinned: "stays",
+    pin: (column: string) => `${column} stays at the left`,
+    up: (column: string) => `Move ${column} to the left`,
+    down: (column: string) => `Move ${column} to the right`,
+    width: (column: string) => `Width of ${column} in pixels`,
+    reset: "Show all as the table has them",
+    hidden: (count: number) => count === 1 ? "1 column hidden" : `${count} columns hidden`,
   },
   bulk: {
     edit: (count: number) => count === 1 ? "Edit row" : `Edit ${count} rows`,

@@ -31,9 +31,14 @@ export function isAtRight(column: TableColumn): boolean {
 
 /** The width of a column in px, by its type. */
 export function widthOf(column: TableColumn): number {
-  const base = { number: 112, boolean: 88, uuid: 164, time: 220, json: 240, enum: 128, bytes: 160 }[column.category] ??
+  if (column.base_type === "bigint") return Math.max(168, nameWidth(column));
+  const base = { number: 112, boolean: 88, uuid: 296, time: 220, json: 240, enum: 128, bytes: 160 }[column.category] ??
     200;
-  return Math.max(base, Math.min(280, column.name.length * 8 + column.type.length * 6 + 48));
+  return Math.max(base, nameWidth(column));
+}
+
+function nameWidth({ name, type }: TableColumn): number {
+  return Math.min(280, name.length * 8 + type.length * 6 + 48);
 }
 
 /** Which control edits a column. */
