@@ -17,7 +17,7 @@ async def test_it_shows_the_state_and_how_to_connect(window: DashboardWindow, se
     page = window.page
     await window.open()
 
-    await page.get_by_role("grid", name="Pools").get_by_text("management").wait_for()
+    await page.get_by_role("grid", name="Worker pools").get_by_text("management").wait_for()
     await expect(page.get_by_text("There is no backup yet")).to_be_visible()
     await expect(page.get_by_text(server.values["PUBLISHABLE_KEY"]).first).to_be_visible()
     await expect(window.page.get_by_text("Loading")).to_have_count(0)
@@ -38,7 +38,7 @@ async def test_the_last_hour_is_drawn_for_all_pools_or_one(window: DashboardWind
     await window.open()
     requests = page.get_by_role("img", name="Requests a minute: ")
     await expect(requests.locator("canvas")).to_be_visible()
-    await expect(page.get_by_role("img", name="Time of answers: p99 up to").locator("canvas")).to_be_visible()
+    await expect(page.get_by_role("img", name="Response times: p99 up to").locator("canvas")).to_be_visible()
     await requests.hover()
     await expect(page.get_by_role("list").filter(has_text="p99")).to_be_visible()
     await requests.scroll_into_view_if_needed()

@@ -94,7 +94,7 @@ async def test_a_table_is_shown_with_all_its_parts(window: DashboardWindow) -> N
     await page.get_by_role("row", name="posts table").click()
 
     await page.get_by_role("heading", level=2, name="posts").wait_for()
-    await expect(part(page, "Columns").get_by_text("numbered by the database")).to_be_visible()
+    await expect(part(page, "Columns").get_by_text("identity: the database counts")).to_be_visible()
     await expect(part(page, "Keys and checks").get_by_text("ON DELETE CASCADE")).to_be_visible()
     await expect(part(page, "Indexes").get_by_text("posts_title")).to_be_visible()
     await expect(part(page, "Triggers").get_by_text("touch", exact=True)).to_be_visible()

@@ -194,11 +194,11 @@ async def test_snippets_are_files_and_runs_are_listed(window: DashboardWindow, s
     await page.get_by_role("dialog").get_by_label("Name").fill("Where from")
     await page.get_by_role("dialog").get_by_role("button", name="Save", exact=True).click()
     await page.get_by_text("Saved as the snippet Where from").wait_for()
-    await page.get_by_role("button", name="New text").click()
+    await page.get_by_role("button", name="New query").click()
     await page.get_by_role("button", name="Snippets").click()
     await page.get_by_role("dialog", name="Snippets").get_by_role("button", name="Where from").first.click()
     await expect(page.get_by_role("textbox", name="SQL statements")).to_contain_text("from a snippet")
-    await page.get_by_role("button", name="New text").click()
+    await page.get_by_role("button", name="New query").click()
     await page.keyboard.press("Control+k")
     await page.get_by_role("combobox", name="Search or run").fill("Where fr")
     await page.get_by_role("option", name="Where from").click()
@@ -220,14 +220,14 @@ async def test_two_tabs_of_a_browser_keep_each_others_texts(window: DashboardWin
     page = await _open(window)
     other = await page.context.new_page()
     await other.goto(page.url)
-    await other.get_by_role("button", name="New text").click()
+    await other.get_by_role("button", name="New query").click()
     await _write(other, "select 'of the other'")
     await page.bring_to_front()
     await _write(page, "select 'of the first'")
 
     await other.reload()
     for text in ("of the other", "of the first"):
-        await expect(other.get_by_role("navigation", name="Open texts").get_by_text(text)).to_be_visible()
+        await expect(other.get_by_role("navigation", name="Open queries").get_by_text(text)).to_be_visible()
 
 
 async def test_a_text_becomes_a_migration(window: DashboardWindow, server: Platform) -> None:

@@ -205,10 +205,10 @@ async def test_an_address_is_signed_and_a_rendition_made(
 
     await page.get_by_role("button", name="Make a signed address").click()
     address = await page.get_by_role("region", name="Signed address").inner_text()
-    await page.get_by_role("tab", name="Renditions").click()
+    await page.get_by_role("tab", name="Resized").click()
     await page.get_by_label("Width in pixels").fill("16")
-    await page.get_by_role("button", name="Make the rendition").click()
-    rendition = page.get_by_role("img", name="Rendition", exact=True)
+    await page.get_by_role("button", name="Resize").click()
+    rendition = page.get_by_role("img", name="Resized image", exact=True)
     await rendition.wait_for()
     await expect(rendition).to_have_js_property("naturalWidth", 16)
     await window.check_accessibility()

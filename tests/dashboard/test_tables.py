@@ -1,5 +1,7 @@
 """The page of tables: the grid, edits with undo and conflicts, view as, why rows are hidden, code, import, a new table."""
 
+import json
+
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
@@ -107,13 +109,14 @@ async def test_a_million_rows_are_scrolled_from_both_ends(window: DashboardWindo
     await grid.focus()
     last = 0
     while last < 7_000:  # more pages than the grid keeps
-        await page.keyboard.press("Control+End")
+        await grid.evaluate("(grid) => grid.scrollTop = grid.scrollHeight")
         await page.wait_for_function(f"(before) => Math.max(...{_SHOWN_IDS}) > before", arg=last)
         last = await page.evaluate(f"Math.max(...{_SHOWN_IDS})")
     assert await page.get_by_role("row").count() < 150
     assert await page.evaluate("document.querySelector('.tables-body').offsetHeight") < 6_100 * 29
     await page.wait_for_function(_SCROLLS_UP, arg=2)
-    await page.get_by_role("button", name="Last rows").click()
+    await grid.focus()
+    await page.keyboard.press("Control+End")
     await expect(page.get_by_role("gridcell", name="1000000", exact=True)).to_be_visible()
     await page.wait_for_function(_SCROLLS_UP, arg=999_500)
     await page.get_by_role("button", name="Count exactly").click()
@@ -208,9 +211,18 @@ async def test_a_row_is_inserted_and_changed_by_type(window: DashboardWindow, se
     await editor.click()
     await page.keyboard.insert_text('{"a": [1, 2]}')
     await form.get_by_role("button", name="Choose a row").click()
-    await page.get_by_role("dialog", name="Choose a row of authors").get_by_text("Grace").click()
-    await form.get_by_label("published_at", exact=True).fill("2026-05-06T07:08:09")
-    await form.get_by_label("published_at: Time zone").fill("+02")
+    picker = page.get_by_role("dialog", name="Choose a row of authors")
+    await picker.get_by_role("searchbox").fill("2")
+    await expect(picker.get_by_text("Ada")).to_have_count(0)
+    await picker.get_by_role("searchbox").fill("rac")
+    await expect(picker.get_by_text("Ada")).to_have_count(0)
+    assert await window.run_axe() == []
+    await window.screenshot("tables-reference")
+    await picker.get_by_text("Grace").click()
+    author = form.get_by_role("group", name="author_id")
+    await expect(author).to_contain_text("Grace")
+    await expect(author.get_by_role("link", name="Open in authors")).to_be_visible()
+    await form.get_by_label("published_at", exact=True).fill("2026-05-06 07:08:09+02")
     await form.get_by_label("day", exact=True).fill("2026-05-06")
     assert await window.run_axe() == []
     await window.screenshot("tables-insert")
@@ -269,6 +281,115 @@ async def test_rows_are_selected_and_deleted_after_the_name_was_typed(
     await page.get_by_role("button", name="Undo").last.click()
 
     await expect(page.get_by_text("4 rows", exact=True)).to_be_visible()
+
+
+_WIDTH = "(head) => Math.round(head.getBoundingClientRect().width)"
+
+
+async def test_columns_are_hidden_moved_pinned_and_resized(window: DashboardWindow, server: Platform) -> None:
+    server.psql(
+        "create table wide (id int primary key, a text, b text, c text, d text, e text, f text, g text);"
+        "insert into wide values (1, 'a1', 'b1', 'c1', 'd1', 'e1', 'f1', 'g1')"
+    )
+    page = window.page
+    await open_rows(window, "public/wide")
+    await page.get_by_role("button", name="Columns").click()
+    dialog = page.get_by_role("dialog", name="Columns of the grid")
+    await dialog.get_by_text("b", exact=True).click()
+    await dialog.get_by_role("checkbox", name="c stays at the left").press("Space")
+    await dialog.get_by_role("button", name="Move e to the left").click()
+    await dialog.get_by_label("Width of g in pixels").fill("333")
+    assert await window.run_axe() == []
+    await window.screenshot("tables-columns")
+    await dialog.get_by_role("button", name="Close").last.click()
+    names = page.locator(".tables-column-name")
+    await expect(names).to_have_text(["c", "id", "a", "e", "d", "f", "g"])
+
+    assert await page.get_by_role("columnheader", name="g text").evaluate(_WIDTH) == 333
+    head = page.get_by_role("columnheader", name="a text")
+    before = await head.evaluate(_WIDTH)
+    box = await head.bounding_box()
+    assert box is not None
+    await page.mouse.move(box["x"] + box["width"] - 3, box["y"] + 10)
+    await page.mouse.down()
+    await page.mouse.move(box["x"] + box["width"] + 77, box["y"] + 10)
+    await page.mouse.up()
+    assert await head.evaluate(_WIDTH) == before + 80
+    await expect(head).to_have_attribute("aria-sort", "none")
+    await cell(page, 0, "e").dblclick()
+    await page.get_by_label("Edit e").fill("changed")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("e changed")).to_be_visible()
+    assert value(server, "select b || c || d || e from wide") == "b1c1d1changed"
+
+    await page.reload()
+    await expect(names).to_have_text(["c", "id", "a", "e", "d", "f", "g"])
+    assert await head.evaluate(_WIDTH) == before + 80
+    await page.get_by_role("grid").evaluate("(grid) => grid.scrollLeft = grid.scrollWidth")
+    await expect(page.get_by_role("columnheader", name="c text")).to_be_in_viewport()
+    await page.get_by_role("button", name="1 column hidden").click()
+    await dialog.get_by_role("button", name="Show all").click()
+    await expect(names).to_have_text(["id", "a", "b", "c", "d", "e", "f", "g"])
+
+
+_CLIPBOARD = """async (begin) => {
+  for (;;) {
+    const text = await navigator.clipboard.readText();
+    if (text.startsWith(begin)) return text;
+    await new Promise(requestAnimationFrame);
+  }
+}"""
+"""The text of the clipboard once it begins so."""
+
+
+async def test_a_range_of_rows_is_copied_and_changed_at_once(
+    window: DashboardWindow, server: Platform
+) -> None:
+    server.psql(
+        "create table goods (id int primary key, name text, price numeric, note text);"
+        "insert into goods select n, 'good | ' || n, n * 1.5, repeat('long ', 400) from generate_series(1, 6) as n"
+    )
+    page = window.page
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await open_rows(window, "public/goods")
+    await page.get_by_role("grid").focus()
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Space")
+    for _ in range(3):
+        await page.keyboard.press("Shift+ArrowDown")
+    await expect(page.get_by_text("4 selected")).to_be_visible()
+
+    copied = {}
+    for entry, begin in (
+        ("SQL inserts", "insert into"),
+        ("Markdown", "| id"),
+        ("CSV", "id,name"),
+        ("JSON", "["),
+    ):
+        await page.get_by_role("button", name="Copy").click()
+        await page.get_by_role("menuitem", name=entry).click()
+        copied[entry] = await page.evaluate(_CLIPBOARD, begin)
+    assert len(json.loads(copied["JSON"])[0]["note"]) == 2_000
+    assert copied["Markdown"].splitlines()[2].startswith("| 2 | good \\| 2 | 3.0 |")
+    server.psql("delete from goods where id between 2 and 5;" + copied["SQL inserts"])
+    assert (
+        value(server, "select count(*) || ' ' || sum(price) || ' ' || min(length(note)) from goods")
+        == "6 31.5 2000"
+    )
+
+    await page.get_by_role("button", name="Read the rows again").click()
+    await page.get_by_role("button", name="Edit 4 rows").click()
+    dialog = page.get_by_role("dialog", name="Change a column of 4 rows")
+    await dialog.get_by_role("combobox", name="Column").fill("price")
+    await page.get_by_role("option", name="price").click()
+    await dialog.get_by_label("price", exact=True).fill("7")
+    assert await window.run_axe() == []
+    await window.screenshot("tables-bulk")
+    await dialog.get_by_role("button", name="Change 4 rows").click()
+    await expect(cell(page, 4, "price")).to_have_text("7")
+    assert value(server, "select count(*) from goods where price = 7") == "4"
+    await page.get_by_role("button", name="Undo").last.click()
+    await expect(cell(page, 4, "price")).to_have_text("7.5")
 
 
 async def test_a_spreadsheet_is_pasted(window: DashboardWindow, server: Platform) -> None:

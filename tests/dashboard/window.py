@@ -26,6 +26,8 @@ THEMES = ("light", "dark")
 IMAGES = ROOT / "docs" / "images" / "dashboard"
 _AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
 _LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+_RULES = ["region", "empty-table-header"]
+"""Rules of axe-core beyond WCAG: landmarks around all content, names of all columns."""
 _REPORT = """
 document.addEventListener('securitypolicyviolation', (event) =>
   console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`))
@@ -70,8 +72,8 @@ class DashboardWindow:
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(_AXE.read_text())
         result: dict[str, Any] = await self.page.evaluate(
-            "(levels) => axe.run({ exclude: [['[data-live-announcer]']] }, { runOnly: levels, resultTypes: ['violations'] })",
-            _LEVELS,
+            "(options) => axe.run({ exclude: [['[data-live-announcer]']] }, { ...options, resultTypes: ['violations'] })",
+            {"runOnly": _LEVELS, "rules": {rule: {"enabled": True} for rule in _RULES}},
         )
         return [
             f"{rule['id']}: {rule['help']}: {node['html'][:200]} {node.get('failureSummary', '')}"

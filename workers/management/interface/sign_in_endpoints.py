@@ -5,6 +5,7 @@
     POST /sign-in/factor           {"code"}, {"recovery_code"} or {"passkey"}: the second factor -> a new cookie
     POST /confirm                  {"password"}, {"code"} or {"passkey"}: verifies the administrator again
     POST /sign-out                 ends the session
+    POST /session                  whether there is one: a page that asks gets no error without it
 
 A failure beyond the limits (429) leaves no row: rows are as bounded as guesses.
 """
@@ -78,6 +79,13 @@ class SignedInAnswer(Struct, frozen=True):
     factors: list[str]
 
 
+class SessionState(Struct, frozen=True):
+    """Whether the cookie is of a session, and whether this lacks its second factor."""
+
+    is_signed_in: bool
+    needs_factor: bool = False
+
+
 @dataclass
 class _Event:
     """What the audit row of a sign-in says; filled while it is decided."""
@@ -88,7 +96,7 @@ class _Event:
 
 
 SIGN_IN_PATHS = frozenset(
-    {"/sign-in", "/sign-in/passkey-options", "/sign-in/factor", "/confirm", "/sign-out"}
+    {"/sign-in", "/sign-in/passkey-options", "/sign-in/factor", "/confirm", "/sign-out", "/session"}
 )
 
 
@@ -112,6 +120,8 @@ class SignInEndpoints:
                 return await self._give_factor(request, body)
             case "/confirm":
                 return await self._confirm(request, body)
+            case "/session":
+                return await self._session_state(request)
         return await self._sign_out(request)
 
     async def _sign_in(self, request: Request, body: bytes) -> Response:
@@ -180,6 +190,15 @@ class SignInEndpoints:
             async with _recorded(pool, request, "sign_out", event):
                 await execute(pool, "end_session", actor.session_id, actor.administrator_id)
         return json_response({"done": True}, [_cookie(request, None)])
+
+    async def _session_state(self, request: Request) -> Response:
+        try:
+            actor = await self._session(request, allows_missing_factor=True)
+        except ManagementError as error:
+            if error.status != 401:
+                raise
+            return json_response(SessionState(False))
+        return json_response(SessionState(True, actor.needs_factor))
 
     async def _session(self, request: Request, *, allows_missing_factor: bool = False) -> Actor:
         """Return the administrator of a session. Raises: ManagementError (401, 403), for tokens too."""

@@ -199,7 +199,6 @@ function HeadCell<T>(
     <div
       role="columnheader"
       aria-sort={column.isSortable ? direction : undefined}
-      aria-label={column.name}
       className={cellClass(column)}
     >
       {column.isSortable && onSort
@@ -210,6 +209,7 @@ function HeadCell<T>(
           </button>
         )
         : <span className="cut">{column.title}</span>}
+      {column.name && <span className="for-readers">{column.name}</span>}
     </div>
   );
 }

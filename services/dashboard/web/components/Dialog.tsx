@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Heading } from "react-aria-components/Heading";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
@@ -31,10 +31,17 @@ export interface DialogProps {
   error?: unknown;
 }
 
+/** The second press of a double click that opened a dialog lands beside it, and must not close it. */
+const doubleClickMs = 500;
+
 /** A dialog: it keeps the focus, Esc closes it, and the focus returns to where it was. With unsaved input it asks first. */
 export function Dialog(props: DialogProps) {
   const { title, isOpen, onClose, children, footer, size = "normal", onSubmit, error, canClose = true } = props;
   const [isTouched, setTouched] = useState(false);
+  const openedAt = useRef(0);
+  useLayoutEffect(() => {
+    if (isOpen) openedAt.current = performance.now();
+  }, [isOpen]);
   const isDirty = isOpen && (props.isDirty ?? (onSubmit !== undefined && isTouched));
   useUnsaved(isDirty);
   const close = async () => {
@@ -63,6 +70,7 @@ export function Dialog(props: DialogProps) {
       onOpenChange={(opens) => opens || void close()}
       isDismissable={canClose && (props.isDismissable ?? true)}
       isKeyboardDismissDisabled={!canClose}
+      shouldCloseOnInteractOutside={() => performance.now() - openedAt.current > doubleClickMs}
     >
       <Modal className={`modal modal-${size}`}>
         <AriaDialog className="dialog">

@@ -3,6 +3,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { run } from "../api/client.ts";
+import { checkSession } from "../api/session.ts";
 import { ApiError } from "../api/errors.ts";
 import { MeContext, useValue } from "../api/hooks.ts";
 import { isOnline, isSessionOver } from "../api/signals.ts";
@@ -27,7 +28,10 @@ export function Session({ children }: { children: ReactNode }) {
   const online = useValue(isOnline);
   const me = useQuery({
     queryKey: ["account.me", {}],
-    queryFn: ({ signal }) => run("account.me", {}, { signal }),
+    queryFn: async ({ signal }) => {
+      if (!client.getQueryData(["account.me", {}])) await checkSession();
+      return await run("account.me", {}, { signal });
+    },
     enabled: isLinkUsed,
     retry: false,
     staleTime: 60_000,

@@ -55,7 +55,7 @@ export function Shell() {
         </span>
         <IconButton icon="search" label={texts.shell.search} onPress={() => setPaletteOpen(true)} />
       </header>
-      <div className="sidebar">
+      <aside className="sidebar" aria-label={texts.name}>
         <Link to="" className="logo sidebar-logo">
           <Icon name="wave" size={20} /> {texts.name}
         </Link>
@@ -66,7 +66,7 @@ export function Shell() {
         </Button>
         <Navigation path={path} />
         <Account onHelp={() => setHelpOpen(true)} />
-      </div>
+      </aside>
       <div className="main">
         <Connection />
         <main id="content" ref={content} tabIndex={-1} className="content">

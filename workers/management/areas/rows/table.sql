@@ -74,7 +74,12 @@ select pg_catalog.json_build_object(
               and not named.attisdropped and named_type.typcategory operator(pg_catalog.=) 'S'
             order by pg_catalog.array_position(
               array['name', 'title', 'label', 'email', 'username', 'full_name', 'slug']::pg_catalog.name[],
-              named.attname), named.attnum
+              named.attname),
+              -- then what is unique, which a name of a row often is, before other texts
+              not exists (select from pg_catalog.pg_index as single where single.indrelid operator(pg_catalog.=) target.oid
+                and single.indisunique and single.indnkeyatts operator(pg_catalog.=) 1
+                and single.indkey[0] operator(pg_catalog.=) named.attnum),
+              named.attnum
             limit 1))
         from pg_catalog.pg_constraint as reference
         join pg_catalog.pg_class as target on target.oid operator(pg_catalog.=) reference.confrelid

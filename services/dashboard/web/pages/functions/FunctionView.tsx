@@ -20,10 +20,16 @@ const ids = ["code", "run", "versions", "logs", "settings"] as const;
 
 /** One function: its files, calls, versions, log lines and settings. */
 export function FunctionView({ name }: { name: string }) {
-  const source = useOperation("functions.files", { name, all_contents: true }, { staleAfter: 30_000 });
-  const list = useOperation("functions.list", {}, { refreshEvery: 10_000 });
-  const [search, changeSearch] = useSearch();
   const [draft, setDraft] = useDraft(name);
+  const list = useOperation("functions.list", {}, { refreshEvery: 10_000 });
+  const summary = list.data?.find((row) => row.name === name);
+  // What is a draft alone has no files to ask for.
+  const isDraftAlone = draft !== null && list.data !== undefined && summary === undefined;
+  const source = useOperation("functions.files", { name, all_contents: true }, {
+    staleAfter: 30_000,
+    isEnabled: draft === null || summary !== undefined,
+  });
+  const [search, changeSearch] = useSearch();
   const [isDeploying, setDeploying] = useState(false);
   const mayDeploy = useMay("functions.deploy");
   const go = useGo();
@@ -32,7 +38,7 @@ export function FunctionView({ name }: { name: string }) {
     doneText: texts.deleted(name),
     onDone: () => go("functions"),
   });
-  const isMissing = source.error instanceof ApiError && [404, 503].includes(source.error.status);
+  const isMissing = isDraftAlone || source.error instanceof ApiError && [404, 503].includes(source.error.status);
   if (source.data === undefined && !(draft && isMissing)) {
     return (
       <>
@@ -45,7 +51,6 @@ export function FunctionView({ name }: { name: string }) {
   }
   const stored = isMissing || !source.data ? null : draftOf(source.data);
   const current: Draft = draft ?? stored!;
-  const summary = list.data?.find((row) => row.name === name);
   const edit = (changes: Partial<Draft>) => {
     const next = { ...current, ...changes };
     setDraft(stored && JSON.stringify(next) === JSON.stringify(stored) ? null : next);

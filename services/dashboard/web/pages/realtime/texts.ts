@@ -130,7 +130,7 @@ export const realtimeTexts = defineTexts("realtime", {
     channels: "Joined channels",
     deliveries: "Messages delivered",
     dropped: "Messages dropped",
-    lag: "Change log lag",
+    lag: "Replication lag",
     leader: "Reader of the change log",
     running: "running",
     missing: "not running",

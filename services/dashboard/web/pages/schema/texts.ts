@@ -68,7 +68,7 @@ export const schemaTexts = defineTexts("schema", {
     required: "required",
     default: "Default",
     generated: (expression: string) => `computed: ${expression}`,
-    identity: "numbered by the database",
+    identity: "identity: the database counts",
     notValid: "not validated",
     invalid: "invalid",
     unique: "unique",

@@ -5,7 +5,7 @@ import type { ColumnOfResult } from "../../generated/operations.ts";
 export type Cells = readonly (string | null)[];
 
 export interface Rows {
-  columns: readonly ColumnOfResult[];
+  columns: readonly Pick<ColumnOfResult, "name" | "type">[];
   rows: readonly Cells[];
 }
 
@@ -28,7 +28,7 @@ export function csvOf({ columns, rows }: Rows): string {
 const maybeInexact = /\d{16}|\d[eE][+-]?\d|\.\d{12}/;
 
 /** Return names of which each is another one: the second `id` becomes `id_2`, or the next number that is free. */
-function distinctNames(columns: readonly ColumnOfResult[]): readonly string[] {
+function distinctNames(columns: Rows["columns"]): readonly string[] {
   const taken = new Set(columns.map(({ name }) => name));
   const used = new Set<string>();
   return columns.map(({ name }) => {

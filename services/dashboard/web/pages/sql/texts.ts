@@ -3,10 +3,10 @@ import { defineTexts } from "../../texts.ts";
 export const sqlTexts = defineTexts("sql", {
   title: "SQL",
   editor: "SQL statements",
-  tabs: "Open texts",
-  newTab: "New text",
+  tabs: "Open queries",
+  newTab: "New query",
   closeTab: (title: string) => `Close ${title}`,
-  untitled: "Empty text",
+  untitled: "Empty query",
   run: "Run",
   cancel: "Cancel",
   cancelled: "The run was asked to stop",

@@ -110,7 +110,7 @@ export const storageTexts = defineTexts("storage", {
     exists: "A file of this name exists.",
   },
   file: {
-    tabs: { preview: "Preview", details: "Details", share: "Addresses", rendition: "Renditions" },
+    tabs: { preview: "Preview", details: "Details", share: "Addresses", rendition: "Resized" },
     noPreview: "There is no preview of this type.",
     tooLong: (shown: string) => `The first ${shown} are shown.`,
     text: "Text of the file",
@@ -142,9 +142,9 @@ export const storageTexts = defineTexts("storage", {
     format: "Format",
     formats: { "": "As the browser accepts", origin: "As the original", webp: "WebP", avif: "AVIF" },
     quality: "Quality, 20 to 100",
-    address: "Address of the rendition",
-    preview: "Rendition",
-    failed: "The rendition cannot be made. Is the file an image?",
-    make: "Make the rendition",
+    address: "Address of the resized image",
+    preview: "Resized image",
+    failed: "The image cannot be resized. Is the file an image?",
+    make: "Resize",
   },
 });

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useRef, useState } from "react";
+import { toast } from "../../components/toasts.ts";
 import type { TableColumn } from "../../generated/operations.ts";
 import { tablesTexts as texts } from "./texts.ts";
 import { choiceOf, choicesOf, editorOf, type TextValue } from "./values.ts";
@@ -24,7 +25,8 @@ function TextEditor({ column, value, typed, onFinish }: CellEditorProps) {
     if (isDone.current) return;
     isDone.current = true;
     const isSame = text === (value ?? "");
-    const isNull = text === "" && column.category !== "text";
+    const isNull = column.category !== "text" && (text === "" || (column.is_nullable && text.toUpperCase() === "NULL"));
+    if (!isCanceled && text === "NULL" && column.category === "text") toast.info(texts.edit.nullAsText);
     onFinish(isCanceled || isSame ? undefined : isNull ? null : text, next);
   };
   const onKeyDown = (event: KeyboardEvent) => {

@@ -2,10 +2,11 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { RowOfPage, TableColumn } from "../../generated/operations.ts";
 import { type Cell, rowHeight } from "./CheckMark.tsx";
+import type { ColumnsView } from "./columnsView.ts";
 import { GridHead } from "./GridHead.tsx";
-import { GridRow } from "./GridRow.tsx";
+import { type GridCell, GridRow } from "./GridRow.tsx";
 import { type PageSize, useKeptPlace } from "./keptPlace.ts";
-import { editorOf, rowId, widthOf } from "./values.ts";
+import { editorOf, rowId } from "./values.ts";
 
 const headHeight = 32;
 const markWidth = 62;
@@ -14,7 +15,7 @@ const readsAhead = 60;
 
 export interface GridProps {
   label: string;
-  columns: readonly TableColumn[];
+  view: ColumnsView;
   rows: readonly RowOfPage[];
   /** What identifies the loaded pages and how many rows each has, to keep the place when pages come and go. */
   pages: readonly PageSize[];
@@ -33,6 +34,8 @@ export interface GridProps {
   onCopy: (cell: { row: RowOfPage; column: TableColumn | null } | null) => string | null;
   onPaste: (text: string, row: RowOfPage | null, column: TableColumn | null) => void;
   onUndo: () => void;
+  /** Show the last rows, or the first, of those that are not loaded. */
+  onGo: (isAtEnd: boolean) => void;
   hasNext: boolean;
   hasPrevious: boolean;
   onNext: () => void;
@@ -41,10 +44,13 @@ export interface GridProps {
 
 /** The grid: one tab stop, arrows between cells, only the visible rows in the page. */
 export function Grid(props: GridProps) {
-  const { columns, rows, pages, viewId, selection } = props;
+  const { rows, pages, viewId, selection } = props;
+  const { columns, places, widths, pinned } = props.view;
   const frame = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<Cell>({ row: 0, column: 0 });
   const [editing, setEditing] = useState<{ cell: Cell; typed: string | null } | null>(null);
+  /** Where a range of selected rows begins: the row that was selected last by itself. */
+  const anchor = useRef(0);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
@@ -68,7 +74,7 @@ export function Grid(props: GridProps) {
     setActive((cell) => ({ ...cell, row: props.isAtEnd ? rows.length - 1 : 0 }));
     frame.current.scrollTop = props.isAtEnd ? frame.current.scrollHeight : 0;
   }, [viewId, isEmpty]);
-  const widths = useMemo(() => columns.map(widthOf), [columns]);
+  const cellsOf = useMemo(() => layoutOf(props.view), [props.view]);
   const template = `${markWidth}px ${widths.map((width) => `${width}px`).join(" ")} minmax(0, 1fr)`;
 
   const cell = {
@@ -85,8 +91,10 @@ export function Grid(props: GridProps) {
       else if (top > element.scrollTop + room) element.scrollTop = top - room;
     }
     if (column < 0) return;
-    const left = widths.slice(0, column).reduce((sum, width) => sum + width, 0);
-    const space = element.clientWidth - markWidth - widths[column]!;
+    if (column < pinned) return;
+    const fixed = widths.slice(0, pinned).reduce((sum, width) => sum + width, 0);
+    const left = widths.slice(pinned, column).reduce((sum, width) => sum + width, 0);
+    const space = element.clientWidth - markWidth - fixed - widths[column]!;
     if (left < element.scrollLeft) element.scrollLeft = left;
     else if (left > element.scrollLeft + space) element.scrollLeft = Math.min(left, left - space);
   };
@@ -98,11 +106,24 @@ export function Grid(props: GridProps) {
     setActive(next);
     scrollTo(next);
   };
-  const select = (row: RowOfPage, index: number) => {
+  const select = (row: RowOfPage, index: number, isRange = false) => {
     const next = new Set(selection);
     const id = rowId(row, index);
-    if (!next.delete(id)) next.add(id);
+    if (isRange) {
+      const [from, to] = [Math.min(anchor.current, index), Math.max(anchor.current, index)];
+      for (let place = from; place <= to; place++) next.add(rowId(rows[place]!, place));
+    } else {
+      anchor.current = index;
+      if (!next.delete(id)) next.add(id);
+    }
     props.onSelect(next);
+  };
+  /** Move by a row, with the selection from where Shift was first held. */
+  const extend = (step: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, cell.row + step));
+    if (selection.size === 0) anchor.current = cell.row;
+    select(rows[next]!, next, true);
+    move(next, cell.column);
   };
   const selectAll = () =>
     props.onSelect(selection.size >= rows.length ? new Set() : new Set(rows.map((row, index) => rowId(row, index))));
@@ -110,9 +131,9 @@ export function Grid(props: GridProps) {
     const row = rows[place.row];
     const column = columns[place.column];
     if (!row || !column || !props.mayEdit(column)) return;
-    const value = row.cells[place.column] ?? null;
+    const value = row.cells[places[place.column]!] ?? null;
     const isLarge = ["json", "array", "reference"].includes(editorOf(column)) ||
-      row.shortened.includes(place.column) || (value?.includes("\n") ?? false);
+      row.shortened.includes(places[place.column]!) || (value?.includes("\n") ?? false);
     if (isLarge) props.onEditLarge(row, column);
     else setEditing({ cell: place, typed });
   };
@@ -122,7 +143,9 @@ export function Grid(props: GridProps) {
     setEditing(null);
     const row = rows[place.row];
     const column = columns[place.column];
-    if (row && column && value !== undefined && value !== row.cells[place.column]) props.onCommit(row, column, value);
+    if (row && column && value !== undefined && value !== row.cells[places[place.column]!]) {
+      props.onCommit(row, column, value);
+    }
     if (next === "blur") return;
     frame.current?.focus({ preventScroll: true });
     if (next === "down") move(place.row + 1, place.column);
@@ -145,17 +168,21 @@ export function Grid(props: GridProps) {
       End: withCtrl ? [rows.length - 1, cell.column] : [cell.row, columns.length - 1],
     };
     const target = moves[event.key];
-    if (target) move(...target);
+    if (withCtrl && event.key === "End" && props.hasNext) props.onGo(true);
+    else if (withCtrl && event.key === "Home" && props.hasPrevious) props.onGo(false);
+    else if (event.shiftKey && event.key === "ArrowDown" && row) extend(1);
+    else if (event.shiftKey && event.key === "ArrowUp" && row) extend(-1);
+    else if (target) move(...target);
     else if (withCtrl && event.key === "z") props.onUndo();
     else if (withCtrl && event.key === "a") selectAll();
     else if (event.key === "Enter" && cell.row < 0) column && props.onSort(column.name, event.shiftKey);
     else if (event.key === "Enter" && row && (event.shiftKey || cell.column < 0)) props.onOpen(row);
     else if (event.key === "Enter" || event.key === "F2") edit(cell);
-    else if (event.key === " " && row) select(row, cell.row);
+    else if (event.key === " " && row) select(row, cell.row, event.shiftKey);
     else if (event.key === " " && cell.row < 0) selectAll();
     else if (event.key === "Escape" && selection.size > 0) props.onSelect(new Set());
     else if (event.key === "Delete" && row && column && column.is_nullable && props.mayEdit(column)) {
-      if (row.cells[cell.column] !== null) props.onCommit(row, column, null);
+      if (row.cells[places[cell.column]!] !== null) props.onCommit(row, column, null);
     } else if (event.key.length === 1 && !withCtrl && !event.altKey && event.key !== "?" && row && column) {
       if (!props.mayEdit(column)) return;
       edit(cell, event.key);
@@ -196,7 +223,8 @@ export function Grid(props: GridProps) {
       onPaste={onPaste}
     >
       <GridHead
-        columns={columns}
+        columns={cellsOf}
+        model={props.view.model}
         template={template}
         activeColumn={cell.row < 0 ? cell.column : null}
         sorts={props.sorts}
@@ -218,7 +246,7 @@ export function Grid(props: GridProps) {
               row={row}
               id={id}
               index={index}
-              columns={columns}
+              columns={cellsOf}
               template={template}
               activeColumn={cell.row === index ? cell.column : null}
               editing={editing?.cell.row === index ? editing.cell.column : null}
@@ -232,6 +260,16 @@ export function Grid(props: GridProps) {
       </div>
     </div>
   );
+}
+
+/** Return the shown columns as the head and the rows draw them. */
+function layoutOf({ columns, places, widths, pinned }: ColumnsView): GridCell[] {
+  let left = markWidth;
+  return columns.map((column, index) => {
+    const cell = { column, place: places[index]!, left: index < pinned ? left : null };
+    left += widths[index]!;
+    return cell;
+  });
 }
 
 /** Whether the clipboard is that of an editor in a cell. The target is where the last click was, not the grid. */

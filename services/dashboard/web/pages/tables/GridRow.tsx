@@ -7,18 +7,25 @@ import { tablesTexts as texts } from "./texts.ts";
 import { choiceOf, isAtRight, ownValue, type TextValue } from "./values.ts";
 
 export interface RowHandlers {
-  select: (row: RowOfPage, index: number) => void;
+  select: (row: RowOfPage, index: number, isRange: boolean) => void;
   edit: (cell: Cell) => void;
   finish: (value: string | null | undefined, next: "stay" | "down" | "right" | "blur") => void;
   setActive: (cell: Cell) => void;
   onOpen: (row: RowOfPage) => void;
 }
 
+/** A column that is shown. `place`: of its cells in a row of a page; `left`: its distance in px where it stays at the left. */
+export interface GridCell {
+  column: TableColumn;
+  place: number;
+  left: number | null;
+}
+
 interface GridRowProps {
   row: RowOfPage;
   id: string;
   index: number;
-  columns: readonly TableColumn[];
+  columns: readonly GridCell[];
   template: string;
   activeColumn: number | null;
   editing: number | null;
@@ -48,7 +55,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
         role="gridcell"
         aria-label={`${texts.grid.select} ${index + 1}`}
         className={`tables-cell tables-mark${props.activeColumn === -1 ? " tables-active" : ""}`}
-        onClick={() => handlers.current.select(row, index)}
+        onClick={(event) => handlers.current.select(row, index, event.shiftKey)}
       >
         <CheckMark isOn={props.isSelected} />
         <button
@@ -64,8 +71,8 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
           <Icon name="edit" size={14} />
         </button>
       </div>
-      {columns.map((column, place) => {
-        const value = row.cells[place] ?? null;
+      {columns.map(({ column, place: cellPlace, left }, place) => {
+        const value = row.cells[cellPlace] ?? null;
         const isActive = props.activeColumn === place;
         if (props.editing === place) {
           return (
@@ -81,7 +88,10 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
             role="gridcell"
             aria-colindex={place + 2}
             data-column={column.name}
-            className={`tables-cell${isActive ? " tables-active" : ""}${isAtRight(column) ? " tables-right" : ""}`}
+            className={`tables-cell${isActive ? " tables-active" : ""}${isAtRight(column) ? " tables-right" : ""}${
+              left === null ? "" : " tables-pinned"
+            }`}
+            style={left === null ? undefined : { insetInlineStart: left }}
             onClick={() => handlers.current.setActive({ row: index, column: place })}
             onDoubleClick={() => handlers.current.edit({ row: index, column: place })}
           >

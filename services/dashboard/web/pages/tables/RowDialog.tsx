@@ -92,7 +92,7 @@ export function RowDialog({ table, rowKey, edits, mayEdit, mayDelete, onClose, o
       {(row) => {
         const shown = opened ?? row;
         return (
-          <>
+          <div className="tables-row-values">
             <div className="tables-row-actions">
               <Button size="small" icon="policy" onPress={onWhy}>{texts.why.title}</Button>
               <CopyButton text={JSON.stringify(shown.values, null, 2)} label={texts.edit.copyJson} />
@@ -106,7 +106,7 @@ export function RowDialog({ table, rowKey, edits, mayEdit, mayDelete, onClose, o
                 isReadOnly={!mayEdit}
               />
             ))}
-          </>
+          </div>
         );
       }}
     </QueryView>

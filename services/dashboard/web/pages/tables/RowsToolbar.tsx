@@ -9,16 +9,22 @@ import { ViewAs } from "./ViewAs.tsx";
 import type { useViewState } from "./viewState.ts";
 
 /** What chooses the rows of a table: filters, sorts, the caller, whether they follow changes. */
-export function RowsToolbar({ columns, view, isLive, isReading, onRefresh }: {
+export function RowsToolbar({ columns, view, hidden, isLive, isReading, onColumns, onRefresh }: {
   columns: readonly TableColumn[];
   view: ReturnType<typeof useViewState>;
+  /** How many columns are not shown. */
+  hidden: number;
   isLive: boolean;
   isReading: boolean;
+  onColumns: () => void;
   onRefresh: () => void;
 }) {
   return (
     <Toolbar label={texts.filters.label}>
       <FilterBar columns={columns} state={view.state} onFilters={view.setFilters} onSorts={view.setSorts} />
+      <Button size="small" variant="quiet" icon="columns" onPress={onColumns}>
+        {hidden > 0 ? texts.columns.hidden(hidden) : texts.columns.open}
+      </Button>
       <ViewAs caller={view.state.viewAs} onChange={view.setViewAs} />
       <span className="tables-toolbar-end">
         <Switch isSelected={isLive} onChange={(isOn) => view.changeSearch({ live: isOn ? "on" : null })}>

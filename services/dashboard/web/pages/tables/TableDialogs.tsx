@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../generated/operations.ts";
 import type { Edits, SeenRow } from "./edits.ts";
 import { ImportDialog } from "./ImportDialog.tsx";
@@ -5,26 +6,32 @@ import { PasteDialog } from "./PasteDialog.tsx";
 import { CellDialog, InsertDialog, RowDialog } from "./RowDialog.tsx";
 import { WhyHidden } from "./WhyHidden.tsx";
 
+const BulkEdit = lazy(() => import("./BulkEdit.tsx"));
+
 /** The dialog that is open over a table, besides a row, which has an address. */
 export type OpenDialog =
-  | { kind: "insert" | "import" }
+  | { kind: "insert" | "import" | "columns" }
   | { kind: "cell"; row: RowOfPage; column: TableColumn }
   | { kind: "why"; key: RowOfPage["key"] | null }
+  | { kind: "bulk"; rows: readonly SeenRow[] }
   | { kind: "paste"; text: string };
 
 /** The dialogs of a table's rows. */
-export function TableDialogs({ table, open, rowKey, edits, viewAs, mayEdit, mayDelete, onOpen, onCloseRow, onDelete }: {
-  table: DescribedTable;
-  open: OpenDialog | null;
-  rowKey: RowOfPage["key"] | null;
-  edits: Edits;
-  viewAs: ViewAsInput | null;
-  mayEdit: boolean;
-  mayDelete: boolean;
-  onOpen: (dialog: OpenDialog | null) => void;
-  onCloseRow: () => void;
-  onDelete: (row: SeenRow) => void;
-}) {
+export function TableDialogs(
+  { table, open, rowKey, edits, viewAs, mayEdit, mayDelete, onOpen, onCloseRow, onDelete, onBulkDone }: {
+    table: DescribedTable;
+    open: OpenDialog | null;
+    rowKey: RowOfPage["key"] | null;
+    edits: Edits;
+    viewAs: ViewAsInput | null;
+    mayEdit: boolean;
+    mayDelete: boolean;
+    onOpen: (dialog: OpenDialog | null) => void;
+    onCloseRow: () => void;
+    onDelete: (row: SeenRow) => void;
+    onBulkDone: () => void;
+  },
+) {
   return (
     <>
       {open?.kind === "insert" && <InsertDialog table={table} edits={edits} onClose={() => onOpen(null)} />}
@@ -42,6 +49,11 @@ export function TableDialogs({ table, open, rowKey, edits, viewAs, mayEdit, mayD
           edits={edits}
           onClose={() => onOpen(null)}
         />
+      )}
+      {open?.kind === "bulk" && (
+        <Suspense>
+          <BulkEdit table={table} rows={open.rows} edits={edits} onClose={() => onOpen(null)} onDone={onBulkDone} />
+        </Suspense>
       )}
       {open?.kind === "cell" && (
         <CellDialog

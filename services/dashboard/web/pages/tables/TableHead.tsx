@@ -30,6 +30,7 @@ export function TableHead({ table, mayInsert, mayImport, onOpen, onCode, onHisto
         <>
           <BackToTables schema={table.schema} />
           <TableBadges table={table} />
+          <Link to={pathOf("schema", "tables", table.schema, table.name)}>{texts.head.schema}</Link>
         </>
       }
       actions={

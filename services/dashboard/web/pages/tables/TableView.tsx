@@ -6,9 +6,10 @@ import { confirm } from "../../components/Dialog.tsx";
 import { ErrorState, Loading } from "../../components/states.tsx";
 import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../generated/operations.ts";
 import { CodeDialog } from "./CodeDialog.tsx";
+import { useColumnsView } from "./columnsView.ts";
 import { ConflictDialog } from "./ConflictDialog.tsx";
 import { reportError, type SeenRow, seenRowOf, useEdits } from "./edits.ts";
-import { downloadRows } from "./download.ts";
+import { copyRows, downloadRows } from "./download.ts";
 import { Grid } from "./Grid.tsx";
 import { NoRows } from "./NoRows.tsx";
 import { RowsFoot } from "./RowsFoot.tsx";
@@ -22,6 +23,7 @@ import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparat
 import { useTableCommands } from "./commands.ts";
 import { nextSorts, parseKey, useCallerName, useRowRequest, useViewState } from "./viewState.ts";
 
+const ColumnsDialog = lazy(() => import("./ColumnsDialog.tsx"));
 const TableHistory = lazy(() => import("./history/TableHistory.tsx"));
 
 /** A table or view: what it is, and its rows. */
@@ -77,6 +79,7 @@ function Rows({ table }: { table: DescribedTable }) {
   const { query, rows } = rowWindow;
   const shown = rowWindow.table ?? table;
   const columns = shown.columns;
+  const columnsView = useColumnsView(table, columns);
   const pages = useMemo(
     () =>
       query.data?.pages.map((page, index) => ({
@@ -111,6 +114,10 @@ function Rows({ table }: { table: DescribedTable }) {
     undo: () => void edits.undoLast(),
     viewAsAnon: () => view.setViewAs({ role: "anon" }),
   });
+  const go = (isAtEnd: boolean) => {
+    setVisit(visit + 1);
+    changeSearch({ at: isAtEnd ? "end" : null });
+  };
   const rowKey = parseKey(search["row"]);
   // The rows of the view before are shown until those of the new one come.
   if (!query.isPlaceholderData) viewId.current = JSON.stringify([request, state.isAtEnd, visit]);
@@ -128,6 +135,8 @@ function Rows({ table }: { table: DescribedTable }) {
       <RowsToolbar
         columns={columns}
         view={view}
+        hidden={columns.length - columnsView.columns.length}
+        onColumns={() => setOpen({ kind: "columns" })}
         isLive={isLive}
         isReading={query.isFetching && !query.isFetchingNextPage && !query.isFetchingPreviousPage && !isLive}
         onRefresh={() => void edits.readAgain()}
@@ -148,7 +157,7 @@ function Rows({ table }: { table: DescribedTable }) {
             <>
               <Grid
                 label={texts.grid.label(table.name)}
-                columns={columns}
+                view={columnsView}
                 rows={rows}
                 pages={pages}
                 viewId={viewId.current}
@@ -167,6 +176,7 @@ function Rows({ table }: { table: DescribedTable }) {
                 onCopy={onCopy}
                 onPaste={onPaste}
                 onUndo={() => void edits.undoLast()}
+                onGo={go}
                 hasNext={query.hasNextPage && !query.isFetching}
                 hasPrevious={query.hasPreviousPage && !query.isFetching}
                 onNext={() => void query.fetchNextPage({ cancelRefetch: false })}
@@ -192,12 +202,10 @@ function Rows({ table }: { table: DescribedTable }) {
         hasKey={table.key.length > 0}
         isPaged={state.isAtEnd || query.hasNextPage || query.hasPreviousPage}
         onDelete={may.delete ? () => void deleteRows(chosen.map(seenRow)) : null}
-        onCopy={() => void navigator.clipboard.writeText(onCopy(null) ?? "").catch(reportError)}
+        onEdit={may.update ? () => setOpen({ kind: "bulk", rows: chosen.map(seenRow) }) : null}
+        onCopy={(format) => void copyRows(shown, chosen, format).catch(reportError)}
         onDeselect={() => setSelection(new Set())}
-        onGo={(isAtEnd) => {
-          setVisit(visit + 1);
-          changeSearch({ at: isAtEnd ? "end" : null });
-        }}
+        onGo={go}
       />
 
       <TableDialogs
@@ -211,6 +219,10 @@ function Rows({ table }: { table: DescribedTable }) {
         onOpen={setOpen}
         onCloseRow={() => changeSearch({ row: null, tab: null })}
         onDelete={(row) => void deleteRows([row])}
+        onBulkDone={() => {
+          setOpen(null);
+          setSelection(new Set());
+        }}
       />
       {search["show"] === "code" && (
         <CodeDialog
@@ -223,6 +235,11 @@ function Rows({ table }: { table: DescribedTable }) {
       {search["show"] === "history" && (
         <Suspense>
           <TableHistory table={table} onClose={() => changeSearch({ show: null })} />
+        </Suspense>
+      )}
+      {open?.kind === "columns" && (
+        <Suspense>
+          <ColumnsDialog view={columnsView} onClose={() => setOpen(null)} />
         </Suspense>
       )}
       <ConflictDialog edits={edits} rowWindow={rowWindow} />

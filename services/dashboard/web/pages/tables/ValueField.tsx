@@ -1,10 +1,10 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useRef, useState } from "react";
 import { Button, IconButton } from "../../components/Button.tsx";
 import { CodeEditor } from "../../components/CodeEditor.tsx";
 import { Field } from "../../components/Field.tsx";
 import type { TableColumn } from "../../generated/operations.ts";
 import { tablesTexts as texts } from "./texts.ts";
-import { choiceOf, choicesOf, editorOf, formatArray, parseArray, type TextValue, timePartsOf } from "./values.ts";
+import { choiceOf, choicesOf, editorOf, formatArray, parseArray, type TextValue } from "./values.ts";
 
 const ReferencePicker = lazy(() => import("./ReferencePicker.tsx"));
 
@@ -30,12 +30,14 @@ export function ValueField(props: ValueFieldProps) {
       return <TimeField {...props} />;
     case "reference":
       return (
-        <>
-          <TextField {...props} />
-          <Suspense fallback={null}>
-            <ReferencePicker column={column} value={value} onChange={onChange} />
-          </Suspense>
-        </>
+        <Suspense fallback={null}>
+          <ReferencePicker
+            column={column}
+            value={value}
+            onChange={onChange}
+            {...(props.placeholder ? { placeholder: props.placeholder } : {})}
+          />
+        </Suspense>
       );
     case "long":
       return <TextField {...props} lines={Math.min(12, Math.max(2, (value ?? "").split("\n").length))} />;
@@ -148,48 +150,55 @@ function ArrayField(props: ValueFieldProps) {
   );
 }
 
-/** A date, or a date with time; with a zone where the type has one. Values outside of the calendar stay text. */
+/** A date, or a date with time, as its cell shows it; the calendar of the browser can fill it. */
 function TimeField(props: ValueFieldProps) {
-  const { column, value, onChange, hasFocus } = props;
+  const { column, value, onChange } = props;
   const hasZone = column.base_type === "timestamp with time zone";
   const isDate = column.base_type === "date";
-  const parts = value === null ? null : timePartsOf(value, hasZone);
-  if (value !== null && !parts) return <TextField {...props} />;
-  const zone = parts?.zone || localZone();
-  const set = (time: string, inZone: string) =>
-    onChange(time === "" ? null : hasZone ? `${time.replace("T", " ")} ${inZone}` : time.replace("T", " "));
-  const time = parts ? (isDate ? parts.date : `${parts.date}T${parts.time || "00:00"}`) : "";
+  const picker = useRef<HTMLInputElement>(null);
+  const pick = (picked: string) => {
+    if (picked) onChange(isDate ? picked : `${picked.replace("T", " ")}${hasZone ? localZone() : ""}`);
+  };
   return (
     <div className="tables-time">
-      <input
-        className="input"
-        aria-label={column.name}
-        type={isDate ? "date" : "datetime-local"}
-        step={isDate ? undefined : "any"}
-        autoFocus={hasFocus}
-        // The control takes milliseconds; the microseconds of the database stay until the value is changed.
-        value={time.replace(/(\.\d{3})\d+$/, "$1")}
-        onChange={(event) => set(event.target.value, zone)}
-      />
-      {hasZone && (
-        <Field
-          label={`${column.name}: ${texts.edit.zone}`}
-          hidesLabel
-          value={zone}
-          isCode
-          autoComplete="off"
-          onChange={(text) => set(time, text)}
-          isDisabled={value === null}
+      <div className="tables-time-text">
+        <TextField
+          {...props}
+          placeholder={props.placeholder ??
+            (isDate ? "YYYY-MM-DD" : hasZone ? "YYYY-MM-DD hh:mm:ss+00" : "YYYY-MM-DD hh:mm:ss")}
         />
-      )}
+      </div>
+      <span className="tables-calendar">
+        <input
+          ref={picker}
+          type={isDate ? "date" : "datetime-local"}
+          step={isDate ? undefined : 1}
+          tabIndex={-1}
+          aria-hidden="true"
+          value={pickerValue(value, isDate)}
+          onChange={(event) => pick(event.target.value)}
+        />
+        <IconButton
+          icon="calendar"
+          size="small"
+          label={texts.edit.calendar(column.name)}
+          onPress={() => picker.current?.showPicker()}
+        />
+      </span>
       <Button
         size="small"
-        onPress={() => onChange(isDate ? nowText().slice(0, 10) : hasZone ? `${nowText()} +00` : nowText())}
+        onPress={() => onChange(isDate ? nowText().slice(0, 10) : nowText() + (hasZone ? "+00" : ""))}
       >
         {texts.edit.now}
       </Button>
     </div>
   );
+}
+
+/** Return what the calendar begins with: the date and time of a value, nothing of one that it cannot show. */
+function pickerValue(value: TextValue, isDate: boolean): string {
+  const [, date, time = "00:00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d))?/.exec(value ?? "") ?? [];
+  return date === undefined || value?.endsWith("BC") ? "" : isDate ? date : `${date}T${time}`;
 }
 
 function nowText(): string {

@@ -2,7 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { run } from "../../api/client.ts";
+import { type Arguments, run } from "../../api/client.ts";
 import { ApiError, isStopped } from "../../api/errors.ts";
 import { invalidate } from "../../api/hooks.ts";
 import { toast } from "../../components/toasts.ts";
@@ -98,6 +98,28 @@ export function useEdits(table: DescribedTable | null, rowWindow: RowWindow) {
     }
   };
 
+  /** Write the same values over rows, in one transaction; throws where one of them was changed meanwhile. */
+  const writeAll = async (rows: readonly SeenRow[], values: Values) => {
+    const columns = Object.keys(values);
+    const update = async (updates: Arguments<"rows.update">["updates"]) => {
+      const result = await run("rows.update", { ...name, updates });
+      await readAgain();
+      return result;
+    };
+    const { before, after } = await update(rows.map((row) => ({
+      key: row.key,
+      values: { ...values },
+      ...(row.version === null ? { old: { ...row.seen } } : { version: row.version }),
+    })));
+    remember(texts.bulk.done(after.length, columns.join(", ")), async () => {
+      await update(after.map((row, index) => ({
+        key: row.key,
+        values: Object.fromEntries(columns.map((column) => [column, before[index]!.values[column] ?? null])),
+        version: row.version,
+      })));
+    });
+  };
+
   const insert = async (rows: readonly { readonly [column: string]: JsonValue }[]) => {
     const { rows: stored } = await run("rows.insert", { ...name, rows: rows.map((row) => ({ ...row })) });
     await readAgain();
@@ -132,6 +154,7 @@ export function useEdits(table: DescribedTable | null, rowWindow: RowWindow) {
 
   return {
     write,
+    writeAll,
     insert,
     remove,
     undoLast: () => {

@@ -31,9 +31,14 @@ export function isAtRight(column: TableColumn): boolean {
 
 /** The width of a column in px, by its type. */
 export function widthOf(column: TableColumn): number {
-  const base = { number: 112, boolean: 88, uuid: 164, time: 220, json: 240, enum: 128, bytes: 160 }[column.category] ??
+  if (column.base_type === "bigint") return Math.max(168, nameWidth(column));
+  const base = { number: 112, boolean: 88, uuid: 296, time: 220, json: 240, enum: 128, bytes: 160 }[column.category] ??
     200;
-  return Math.max(base, Math.min(280, column.name.length * 8 + column.type.length * 6 + 48));
+  return Math.max(base, nameWidth(column));
+}
+
+function nameWidth({ name, type }: TableColumn): number {
+  return Math.min(280, name.length * 8 + type.length * 6 + 48);
 }
 
 /** Which control edits a column. */
@@ -129,22 +134,6 @@ export function parseTabSeparated(text: string): string[][] {
 /** The number of lines of a text that spreadsheets copied is 1 and it has no tab: it is one value. */
 export function isOneValue(cells: readonly (readonly string[])[]): boolean {
   return cells.length === 1 && cells[0]!.length === 1;
-}
-
-/** A time as its editor shows it: `12:30:00`; `zone` as Postgres prints it. */
-export interface TimeParts {
-  date: string;
-  time: string;
-  zone: string;
-}
-
-const timeFormat = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\s*(.*))?$/;
-
-/** Read a date or a time; null for what the editor would change: infinite ones, years before Christ or of five digits. */
-export function timePartsOf(text: string, hasZone: boolean): TimeParts | null {
-  const [, date, time = "", zone = ""] = timeFormat.exec(text) ?? [];
-  if (date === undefined || /\bBC$/.test(zone) || (zone !== "" && !hasZone)) return null;
-  return { date, time, zone };
 }
 
 /** Return a member that the object itself has: columns may be called `constructor` or `__proto__`. */

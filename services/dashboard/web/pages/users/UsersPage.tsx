@@ -142,9 +142,9 @@ function UserList({ text, state, order, openId, onOpen, onChange }: UserListProp
 
 function countOf(estimate: number | undefined, shown: number, hasMore: boolean): string {
   if (estimate === undefined) return "";
-  return hasMore
-    ? `${texts.shown(formatNumber(shown))}, ${texts.estimate(formatNumber(Math.max(estimate, shown)))}`
-    : texts.shown(formatNumber(shown));
+  const text = texts.shown(formatNumber(shown));
+  if (!hasMore) return text;
+  return estimate > shown ? `${text} ${texts.estimate(formatNumber(estimate))}` : `${text}, ${texts.andMore}`;
 }
 
 const columns: readonly Column<ProjectUserSummary>[] = [

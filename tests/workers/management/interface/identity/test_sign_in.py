@@ -27,6 +27,18 @@ async def test_a_link_signs_in_once(owner: Client, visitor: Client) -> None:
     assert (me["rights"], me["is_confirmed"]) == ("developer", True)
 
 
+async def test_a_session_is_asked_for_without_an_error(owner: Client, visitor: Client) -> None:
+    answers = [
+        await client.send("POST", "/session", {}) for client in (visitor, owner, replace(owner, cookie="x"))
+    ]
+
+    assert [(answer.status, json.loads(answer.body)["is_signed_in"]) for answer in answers] == [
+        (200, False),
+        (200, True),
+        (200, False),
+    ]
+
+
 async def test_a_password_signs_in_and_a_wrong_one_does_not(visitor: Client) -> None:
     email = _email()
     client = await visitor.signed_in(email, Right.READER)
