@@ -1,14 +1,15 @@
-"""Streams that run in the process of a test, and what their targets have."""
+"""Streams that run in the process of a test, and what their targets have.
+
+DuckDB and Arrow start threads when they are imported. The processes of a run are forks of the one that has collected all tests, so both are
+imported where they are used.
+"""
 
 import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
-
-import duckdb
-import duckdb_ext
+from typing import TYPE_CHECKING, Any
 
 from broker.nats.connection import NatsConnection
 from schemas.database_logins import SCHEDULER
@@ -23,8 +24,10 @@ from workers.streams.model import SourceTable
 from workers.streams.pool import StreamsCandidate
 from workers.streams.source import read_source
 
+if TYPE_CHECKING:
+    from workers.streams.iceberg.table_writer import IcebergTable
+
 LONGEST_S = 60.0
-_EXTENSIONS = Path(next(iter(duckdb_ext.__path__)), "extensions")
 
 
 def stream(target: str, *tables: str, **more: Any) -> StreamSettings:
@@ -65,15 +68,26 @@ def in_duckdb(folder: str, query: str) -> list[tuple[Any, ...]]:
     """Return what DuckDB reads of an Iceberg table in a folder, `lake` in the query; nothing while there is none."""
     if not Path(folder, "metadata", "version-hint.text").exists():
         return []
+    import duckdb
+    import duckdb_ext
+
+    extensions = Path(next(iter(duckdb_ext.__path__)), "extensions")
     with duckdb.connect(config={"allow_unsigned_extensions": "true"}) as connection:
         for name in ("avro", "iceberg"):
-            (path,) = _EXTENSIONS.glob(f"v{duckdb.__version__}/*/{name}.duckdb_extension")
+            (path,) = extensions.glob(f"v{duckdb.__version__}/*/{name}.duckdb_extension")
             connection.execute(f"load '{path}'")
         try:
             connection.execute(f"create view lake as select * from iceberg_scan('{folder}')")
             return connection.execute(query).fetchall()
         except duckdb.BinderException:  # the table has not got this column yet
             return []
+
+
+def iceberg_table(settings: StreamSettings, source: SourceTable) -> "IcebergTable":
+    """Return what writes a table in Iceberg's form."""
+    from workers.streams.iceberg.table_writer import IcebergTable
+
+    return IcebergTable(settings, source)
 
 
 def rows_in(folder: str, columns: str = "*", more: str = "") -> list[dict[str, Any]]:

@@ -8,9 +8,15 @@ import pytest
 
 from broker.subjects import CHANGES_STREAM
 from tests.workers.replication.replication_pool import ReplicationPool
-from tests.workers.streams.running_streams import rows_in, source_of, states, stream, streaming, until
-from workers.streams.iceberg.table_writer import IcebergTable
-from workers.streams.iceberg.tidying import tidy
+from tests.workers.streams.running_streams import (
+    iceberg_table,
+    rows_in,
+    source_of,
+    states,
+    stream,
+    streaming,
+    until,
+)
 from workers.streams.model import INSERT, CopyPlace, StreamChange, TargetAway
 
 
@@ -114,12 +120,14 @@ async def test_every_change_is_a_row_of_an_appended_table_whose_small_files_are_
         await admin.execute("update public.log set a = 2 where a = 10; delete from public.log where a = 11")
         expected += [("insert", 10), ("insert", 11), ("update", 2), ("delete", 11)]
         await until(has_all)
-    copy = IcebergTable(settings, await source_of(replication_pool, settings))
+    copy = iceberg_table(settings, await source_of(replication_pool, settings))
     place = copy.open()
     assert place is not None
     for number in range(12):
         copy.write([StreamChange(INSERT, [b"%d" % number, b"null"], None, 1, 0, 0, 0)], place)
         expected.append(("insert", number))
+
+    from workers.streams.iceberg.tidying import tidy  # its libraries start threads
 
     assert tidy(copy, 1 << 20) >= 12
 
@@ -134,7 +142,7 @@ async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
     await replication_pool.admin.execute("create table if not exists public.raced (a int primary key)")
     settings = stream(f"file://{tmp_path}/lake", "raced")
     source = await source_of(replication_pool, settings)
-    copies = [IcebergTable(settings, source) for _ in range(2)]
+    copies = [iceberg_table(settings, source) for _ in range(2)]
     copies[0].open()
     copies[0].snapshot().finish(CopyPlace("then", 1), 0)
     places = [copy.open() for copy in copies]

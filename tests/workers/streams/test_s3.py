@@ -3,8 +3,7 @@
 from schemas.keys.secret import Secret
 from tests.broker.s3_server import KEY, running_s3
 from tests.workers.replication.replication_pool import ReplicationPool
-from tests.workers.streams.running_streams import source_of, states, stream, streaming, until
-from workers.streams.iceberg.table_writer import IcebergTable
+from tests.workers.streams.running_streams import iceberg_table, source_of, states, stream, streaming, until
 
 
 async def test_a_table_in_a_bucket_follows_over_an_outage(replication_pool: ReplicationPool):
@@ -30,7 +29,7 @@ async def test_a_table_in_a_bucket_follows_over_an_outage(replication_pool: Repl
             await until(lambda: is_at(100, "away"))
             server.start()
             await until(lambda: is_at(110, "following"))
-        copy = IcebergTable(settings, await source_of(replication_pool, settings))
+        copy = iceberg_table(settings, await source_of(replication_pool, settings))
         copy.open()
         read = copy.folder.load_table(()).scan().to_arrow().to_pylist()
         expected = [dict(row) for row in await admin.fetch("select id, a from public.far order by id")]
