@@ -16,7 +16,7 @@ import msgspec
 
 from broker.events import EventSubscription, subscribe_events
 from broker.nats.connection import NatsConnection
-from broker.observability.observe import observe
+from broker.observability.observe import observe, traceback_of
 from broker.requests.call import Calls
 from broker.subjects import EDGE_SETTINGS, SETTINGS_CHANGED
 from schemas.edge_settings import EdgeSettings
@@ -25,7 +25,7 @@ from schemas.events import SettingsChanged
 from schemas.http import Request
 from schemas.settings.overlay import SettingsBase, effective_settings
 from schemas.settings.tree import Settings
-from services.observations import EdgeSettingsApplied
+from services.observations import EdgeSettingsApplied, EdgeSettingsFailed
 
 _PERIOD_S = 60.0
 _FIRST_PERIOD_S = 0.5
@@ -83,7 +83,10 @@ class EdgeSettingsFollower:
 
     async def _follow(self) -> None:
         while True:
-            await self._request()
+            try:
+                await self._request()
+            except Exception as error:  # without this task no changed setting would be applied any more
+                observe(EdgeSettingsFailed(traceback_of(error)))
             with suppress(TimeoutError):
                 async with asyncio.timeout(_PERIOD_S if self._has_answer else _FIRST_PERIOD_S):
                     await self._wake.wait()
@@ -99,6 +102,6 @@ class EdgeSettingsFollower:
             return
         self._has_answer = True
         if stored.values != self._values:
-            self._values = stored.values
             self._apply(effective_settings(self._base, stored.values).settings)
+            self._values = stored.values
             observe(EdgeSettingsApplied(stored.version, len(stored.values)))

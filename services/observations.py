@@ -1,5 +1,7 @@
 """What edges observe beside their areas."""
 
+from typing import ClassVar
+
 from broker.observability.observations import Observation
 
 
@@ -8,3 +10,10 @@ class EdgeSettingsApplied(Observation, frozen=True):
 
     version: int
     settings: int
+
+
+class EdgeSettingsFailed(Observation, frozen=True):
+    """A defect kept an edge from using changed settings; it goes on with those before, and tries again."""
+
+    level: ClassVar[str] = "error"
+    traceback: str

@@ -14,6 +14,8 @@ from workers.sql.files import read_statements
 
 _STATEMENT = Statement(read_statements("workers", "history_watch.sql")["watch"])
 _RETRY_S = 5.0
+_NOT_THERE = ("42P01", "42883", "42501", "3F000")
+"""SQLSTATE of a database that is not migrated yet."""
 
 
 class HistoryWatch:
@@ -54,11 +56,9 @@ class HistoryWatch:
                 [[(is_needed, is_wanted)]] = await self._database.run(
                     TransactionSpec((), [_STATEMENT], read_only=True)
                 )
-            except (
-                DatabaseError
-            ):  # a database that is not migrated yet; the next catalog comes with its migration
-                continue
-            except (Disconnected, PoolTimeout):
+            except (DatabaseError, Disconnected, PoolTimeout) as error:
+                if isinstance(error, DatabaseError) and error.code in _NOT_THERE:
+                    continue  # the next catalog comes with the migration
                 await asyncio.sleep(_RETRY_S)  # the catalog may not be read again for hours
                 self._changed.set()
                 continue
