@@ -103,7 +103,7 @@ def run_side_by_side(
 ) -> Iterator[FileResult]:
     """Run files, each in a database that no other file uses meanwhile; yield their results in the order of the files.
 
-    First files that are numbered 0, as `000-helpers.sql`, run in every database before the others, which may need what they create.
+    First files that are numbered 0, as 000-helpers, run in every database before the others, which may need what they create.
     """
     helpers = [*takewhile(lambda file: _HELPERS.match(file[0].name), files)]
     for path, name in helpers:

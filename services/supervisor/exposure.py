@@ -41,7 +41,22 @@ def check_exposure(settings: Settings) -> None:
 
 
 def exposure_warnings(settings: Settings) -> list[str]:
-    """Return warnings about settings that are safe on this machine alone, but not where others reach the platform."""
+    """Return warnings about settings that are safe on this machine alone, but not where others reach the platform, or that open nothing."""
+    return [*_unused_tls(settings), *_unconfirmed_warnings(settings)]
+
+
+def _unused_tls(settings: Settings) -> list[str]:
+    tls = settings.db.tls
+    if tls.enabled and settings.db.url is not None:
+        return [
+            "[db.tls] is for the embedded database and its pooler, so it has no effect on that of db.url."
+        ]
+    if not tls.enabled and tls.host != type(tls)().host:
+        return ["db.tls.host (--db-host) has no effect without db.tls.enabled (--db-tls)."]
+    return []
+
+
+def _unconfirmed_warnings(settings: Settings) -> list[str]:
     auth = settings.auth
     if is_loopback(settings.gateway.host) or not (auth.enabled and auth.enable_signup):
         return []

@@ -40,6 +40,10 @@ create function public.shout(words text) returns text language plpgsql set searc
 create function public.loud(notes) returns text language sql stable set search_path = '' as $$ select upper($1.body) $$;
 create function public.echo(note notes, many int default 1) returns setof notes language sql stable set search_path = '' as
   $$ select note.* $$;
+create view public.pairs with (security_invoker = true) as
+  select one.id, upper(one.body) as loud, two.id as other, count(*) as n
+  from notes as one left join notes as two on two.id = one.id + 1 group by one.id, one.body, two.id;
+create view public.ids with (security_invoker = true) as select x.id, x.other from (select id, other from pairs) as x;
 create table public.empty ();
 alter table public.empty enable row level security;
 create policy "all" on public.empty for select using (true);

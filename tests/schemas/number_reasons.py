@@ -397,6 +397,9 @@ REASONS: dict[str, dict[str, str]] = {
         "float(text or 0)": PATTERN,
         "int(position)": DATABASE,
     },
+    "workers/project/types/view_columns.py": {
+        "int(value)": PATTERN,
+    },
     "workers/project/errors.py": {
         "int(position)": DATABASE,
     },

@@ -139,3 +139,39 @@ async def test_an_outside_server_uses_what_it_has_and_goes_on_without_the_rest(o
     assert digest == "compiled"
     assert names == ["pgcrypto", "plpgsql"]
     assert "extension uuid-ossp is not available on this server" in told
+
+
+async def test_postgres_reaches_another_server_with_a_password_alone_and_others_make_no_servers(
+    project: asyncpg.Connection, bootstrapped: Server
+):
+    await project.execute("create extension postgres_fdw with schema extensions")
+    await project.execute(
+        f"create server there foreign data wrapper postgres_fdw options (host '127.0.0.1', port '{bootstrapped.port}', dbname 'postgres');"
+        "create foreign table far (rolname name) server there options (schema_name 'pg_catalog', table_name 'pg_roles');"
+        "create user mapping for postgres server there options (user 'postgres')"
+    )
+    with pytest.raises(
+        asyncpg.PostgresError, match=r"password or GSSAPI delegated credentials required|password is required"
+    ):
+        await project.fetch("select * from far")
+    with pytest.raises(asyncpg.PostgresError, match="password_required"):
+        await project.execute(
+            "alter user mapping for postgres server there options (add password_required 'false')"
+        )
+    await project.execute(f"alter user mapping for postgres server there options (add password '{PASSWORD}')")
+    found = await project.fetchval("select rolname::text from far where rolname = 'postgres'")
+
+    refused = []
+    for role in ("authenticated", "anon", "service_role"):
+        for statement in (
+            "create server mine foreign data wrapper postgres_fdw options (host '127.0.0.1')",
+            f"create user mapping for {role} server there options (user 'postgres', password '{PASSWORD}')",
+        ):
+            try:
+                async with project.transaction():
+                    await project.execute(f"set local role {role}; {statement}")
+            except asyncpg.InsufficientPrivilegeError as error:
+                refused.append(str(error))
+
+    assert found == "postgres"
+    assert len(refused) == 6, refused

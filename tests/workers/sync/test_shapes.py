@@ -349,11 +349,15 @@ async def test_generated_columns_come_with_their_row(sync_pool: SyncPoolOfTests)
     table = await sync_pool.table(
         "id int primary key, n int, twice int generated always as (n * 2) stored", row_security=False
     )
-    await sync_pool.sql(f"insert into {table} values (1, 4)")
+    await sync_pool.sql(
+        f"alter table {table} replica identity full; insert into {table} values (1, 4), (3, 1)"
+    )
     client = sync_pool.client(table)
-    await client.until(["8"], "twice")
+    await client.until(["8", "2"], "twice")
 
-    await sync_pool.sql(f"update {table} set n = 5; insert into {table} values (2, 6)")
+    await sync_pool.sql(
+        f"update {table} set n = 5 where id = 1; insert into {table} values (2, 6); delete from {table} where id = 3"
+    )
 
     await client.until(["10", "12"], "twice")
 

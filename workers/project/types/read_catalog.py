@@ -1,10 +1,12 @@
 """Reads the input of type generation from the system catalogs."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
 
 import asyncpg
 import msgspec
+from msgspec.structs import replace
 
 from workers.database.schema_cache.catalog import Cardinality, Relationship
 from workers.database.schema_cache.introspect import IntrospectOptions, introspect
@@ -16,6 +18,7 @@ from workers.project.types.model import (
     TypegenRelation,
     TypegenType,
 )
+from workers.project.types.view_columns import ViewColumns, ViewRule, read_rules
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.project.types", "read_catalog.sql")
@@ -23,12 +26,19 @@ _STATEMENTS = read_statements("workers.project.types", "read_catalog.sql")
 T = TypeVar("T")
 
 
-async def read_database(connection: asyncpg.Connection, schemas: Sequence[str]) -> TypegenDatabase:
-    """Read schemas. Raises: ProjectRejected if one does not exist; the driver's errors."""
+async def read_database(
+    connection: asyncpg.Connection, schemas: Sequence[str], *, follows_views: bool = True
+) -> TypegenDatabase:
+    """Read schemas. Raises: ProjectRejected if one does not exist; the driver's errors.
+
+    `follows_views`: a column of a view is not nullable where it comes unchanged from one that is NOT NULL; else all of them are.
+    """
     names = list(dict.fromkeys(schemas))
     if missing := [row["wanted"] for row in await connection.fetch(_STATEMENTS["missing"], names)]:
         raise ProjectRejected(f"There is no schema {', '.join(missing)}.")
     relations = _decoded(await connection.fetchval(_STATEMENTS["relations"], names), list[TypegenRelation])
+    if follows_views:
+        relations = await _with_filled_columns(connection, relations)
     functions = _decoded(await connection.fetchval(_STATEMENTS["functions"], names), list[TypegenFunction])
     types = _decoded(await connection.fetchval(_STATEMENTS["types"]), list[TypegenType])
     catalog = await introspect(connection, IntrospectOptions(tuple(names)), 1)
@@ -39,6 +49,32 @@ async def read_database(connection: asyncpg.Connection, schemas: Sequence[str]) 
         if isinstance(relationship, Relationship) and (link := _link(relationship)) is not None
     ]
     return TypegenDatabase(names, relations, functions, {kind.id: kind for kind in types}, links)
+
+
+async def _with_filled_columns(
+    connection: asyncpg.Connection, relations: list[TypegenRelation]
+) -> list[TypegenRelation]:
+    """Return the relations with columns of views that are never null as such."""
+    rules = _decoded(await connection.fetchval(_STATEMENTS["view_rules"]), list[ViewRule])
+    filled = await connection.fetchval(_STATEMENTS["filled_columns"])
+    known = await asyncio.to_thread(
+        read_rules, rules, msgspec.json.decode(filled or "{}", type=dict[int, list[int]])
+    )
+    views = {(rule.schema, rule.name): rule.id for rule in rules}
+    return [
+        _filled(relation, known, view)
+        if (view := views.get((relation.schema, relation.name))) is not None
+        else relation
+        for relation in relations
+    ]
+
+
+def _filled(relation: TypegenRelation, known: ViewColumns, view: int) -> TypegenRelation:
+    columns = [
+        replace(column, is_nullable=False) if known.is_filled(view, number) else column
+        for number, column in enumerate(relation.columns, start=1)
+    ]
+    return replace(relation, columns=columns)
 
 
 def _decoded(text: str | None, kind: type[T]) -> T:

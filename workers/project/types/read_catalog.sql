@@ -93,3 +93,28 @@ select pg_catalog.json_agg(pg_catalog.json_build_object(
 ))::text
 from pg_catalog.pg_type as kind
 join pg_catalog.pg_namespace as space on space.oid = kind.typnamespace
+
+-- name: view_rules
+-- The queries of all views of a project, and of those that they read. One that is longer than 1 MB is left out.
+select pg_catalog.json_agg(pg_catalog.json_build_object(
+  'id', relation.oid::bigint, 'schema', space.nspname, 'name', relation.relname, 'tree', rule.ev_action::text))::text
+from pg_catalog.pg_rewrite as rule
+join pg_catalog.pg_class as relation on relation.oid = rule.ev_class
+join pg_catalog.pg_namespace as space on space.oid = relation.relnamespace
+where rule.rulename = '_RETURN' and relation.relkind in ('v', 'm')
+  and space.nspname <> all('{pg_catalog,information_schema}'::text[])
+  and pg_catalog.length(rule.ev_action::text) < 1000000
+
+-- name: filled_columns
+-- Columns of tables that are NOT NULL, by the oid of the table.
+select pg_catalog.json_object_agg(numbered.id, numbered.numbers)::text
+from (
+  select attribute.attrelid::bigint as id, pg_catalog.json_agg(attribute.attnum) as numbers
+  from pg_catalog.pg_attribute as attribute
+  join pg_catalog.pg_class as relation on relation.oid = attribute.attrelid
+  join pg_catalog.pg_type as kind on kind.oid = attribute.atttypid
+  where relation.relkind in ('r', 'p', 'f') and attribute.attnum > 0 and not attribute.attisdropped
+    and relation.relnamespace::pg_catalog.regnamespace::text <> all('{pg_catalog,information_schema,pg_toast}'::text[])
+    and (attribute.attnotnull or (kind.typtype = 'd' and kind.typnotnull))
+  group by attribute.attrelid
+) as numbered

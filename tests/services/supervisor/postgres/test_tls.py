@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from schemas.keys.secret import Secret
 from schemas.settings.reading import load_settings
 from schemas.settings.tree import DatabaseTls, Db, Settings, SettingsError
 from services.supervisor.binaries import find_postgres
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.errors import StartRefused
-from services.supervisor.exposure import check_exposure
+from services.supervisor.exposure import check_exposure, exposure_warnings
 from services.supervisor.postgres.certificate_copy import CertificateCopy
 from services.supervisor.postgres.tls import (
     ServerTls,
@@ -75,6 +76,17 @@ def test_the_published_password_is_not_exposed_and_the_embedded_server_says_what
         check_exposure(Settings(db=Db(tls=DatabaseTls(enabled=True, host="0.0.0.0"))))
     with pytest.raises(StartRefused, match=r"--pooler.*--postgres"):
         check_database_tls(Settings(db=Db(tls=DatabaseTls(enabled=True))), find_postgres())
+
+
+@pytest.mark.parametrize(
+    ("database", "words"),
+    [
+        (Db(tls=DatabaseTls(host="0.0.0.0")), "without db.tls.enabled"),
+        (Db(tls=DatabaseTls(enabled=True), url=Secret("postgresql://x@y/z")), "no effect on that of db.url"),
+    ],
+)
+def test_what_has_no_effect_is_said(database: Db, words: str) -> None:
+    assert [words in warning for warning in exposure_warnings(Settings(db=database))] == [True]
 
 
 def test_the_copy_follows_the_first_usable_certificate_and_keeps_the_last_one(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ async function relationships() {
 
 async function views() {
   const { data } = await client.from("titles").select("author_name, title").single()
-  same<NonNullable<typeof data>["author_name"], string | null>(true)
+  same<NonNullable<typeof data>["author_name"], string>(true)
   await client.from("simple").insert({ title: "x" })
   // @ts-expect-error loud is computed
   await client.from("simple").insert({ title: "x", loud: "X" })
@@ -76,7 +76,7 @@ async function functions() {
   const { data: out } = await client.rpc("one_out", { a: 1 })
   same<typeof out, { b: string } | null>(true)
   const { data: row } = await client.rpc("view_rows").limit(1).single()
-  same<NonNullable<typeof row>["author_name"], string | null>(true)
+  same<NonNullable<typeof row>["author_name"], string>(true)
   const { data: js } = await client.rpc("js")
   same<typeof js, Json>(true)
   const { data: either } = await client.rpc("amb", { b: "x" })
@@ -95,7 +95,7 @@ async function helpers() {
   const m: Enums<"mood"> | null = thing!.mood
   const row: Tables<"posts"> = null as never
   const t: string = row.title
-  const v: Tables<"titles">["author_name"] = null
+  const v: Tables<"simple">["loud"] = null
   const ins: TablesInsert<"authors"> = { name: "x" }
   const upd: TablesUpdate<{ schema: "api" }, "things"> = { id: 1 }
   const p: CompositeTypes<"point3"> = { x: 1, y: null, z: 2, moods: ["ok"] }

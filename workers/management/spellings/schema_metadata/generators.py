@@ -87,7 +87,7 @@ async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
     database = session.database
     async with database.place(), open_connection(await database.session_url(DEVELOPER)) as connection:
         await connection.execute(f"set role {compose.quoted(OWNER)}")
-        types = await read_database(connection, schemas)
+        types = await read_database(connection, schemas, follows_views=False)
     if not query_boolean(request, "detect_one_to_one_relationships"):
         links = [msgspec.structs.replace(link, is_one_to_one=None) for link in types.links]
         types = msgspec.structs.replace(types, links=links)
