@@ -9,6 +9,7 @@ import pytest
 from broker.subjects import CHANGES_STREAM
 from tests.workers.replication.replication_pool import ReplicationPool
 from tests.workers.streams.running_streams import rows_in, source_of, states, stream, streaming, until
+from workers.streams.iceberg.snapshot_writer import SnapshotWriter
 from workers.streams.iceberg.table_writer import IcebergTable
 from workers.streams.iceberg.tidying import tidy
 from workers.streams.model import INSERT, CopyPlace, StreamChange, TargetAway
@@ -136,7 +137,7 @@ async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
     source = await source_of(replication_pool, settings)
     copies = [IcebergTable(settings, source) for _ in range(2)]
     copies[0].open()
-    copies[0].snapshot().finish(CopyPlace("then", 1), 0)
+    SnapshotWriter(copies[0]).finish(CopyPlace("then", 1), 0)
     places = [copy.open() for copy in copies]
     changes = [StreamChange(INSERT, [b"1"], None, 1, 0, 0, 0)]
 
