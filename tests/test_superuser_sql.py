@@ -28,6 +28,7 @@ OPENS_OTHERS = {
     "workers/project/project_connection.py": "a project's own login",
     "workers/replication/conversions.py": "the interface's login",
     "workers/database/sessions/replication.py": "the login of the reader of the log, and physical replication, where no SQL runs",
+    "workers/streams/targets/postgres_target.py": "the login that the operator names, in a database that is not the platform's",
 }
 """Who else opens connections, and as whom: never with the URL of a superuser."""
 _CONNECT = {

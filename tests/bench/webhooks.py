@@ -117,7 +117,7 @@ async def measure_cost(rows: int) -> None:
             running.wait_for_catalog("orders")
             owner = await asyncio.to_thread(administrator, running, "bench", "--rights", "owner", "--write")
             costs: dict[bool, list[float]] = {False: [], True: []}
-            await _write(running, rows)  # warms up
+            await write_rows(running, rows)  # warms up
             for _ in range(_ROUNDS):
                 for has_webhooks in (False, True):
                     for number in range(_WEBHOOKS if has_webhooks else 0):
@@ -129,7 +129,7 @@ async def measure_cost(rows: int) -> None:
                         status, body = await asyncio.to_thread(owner.send, "event_webhooks.add", wish)
                         assert status == 200, body
                     before = receiver.count
-                    costs[has_webhooks].append(await _write(running, rows) / rows * 1e6)
+                    costs[has_webhooks].append(await write_rows(running, rows) / rows * 1e6)
                     if has_webhooks:
                         await receiver.wait_for(before + _WEBHOOKS * rows)
                         for number in range(_WEBHOOKS):
@@ -143,7 +143,7 @@ async def measure_cost(rows: int) -> None:
             )
 
 
-async def _write(running: Platform, rows: int) -> float:
+async def write_rows(running: Platform, rows: int) -> float:
     """Insert rows through REST, and return the processor time of the writer's side in seconds."""
     key = running.values["SERVICE_ROLE_KEY"]
     headers = {"apikey": key, "authorization": f"Bearer {key}", "prefer": "return=minimal"}

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from tests.faults.events_out import STEPS_FUNCTION
+from tests.faults.events_out import LAKE, STEPS_FUNCTION
 from tests.faults.jobs import Receivers
 from tests.platform import Platform, free_port, headwater
 
@@ -103,6 +103,7 @@ async def running_platform(
         if disk is not None:
             subprocess.run(["umount", "--lazy", str(disk)], check=False)
         shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(LAKE, ignore_errors=True)
 
 
 def _mounted(path: Path) -> Path | None:

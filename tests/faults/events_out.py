@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import os
+import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 
 import asyncpg
 
@@ -12,12 +15,21 @@ from tests.faults.ledger import Ledger, Meaning
 from tests.faults.writers import QUEUE
 from tests.platform import Platform
 from tests.workers.management.operations.conftest import administrator
+from tests.workers.streams.running_streams import in_duckdb
 
 _SETTLE_S = 90.0
+_APPENDED = "where _order > (select max(_order) from lake where _op = 'truncate')"
 _CONSUMER = {"queue": "work", "archive": True, "visibility": "5s", "retries": 1000, "backoff": "200ms"}
 _JOB = {"enabled": True, "retries": 1000, "backoff": "200ms", "concurrency": 20}
-ENVIRONMENT = {"HEADWATER_FUNCTIONS": json.dumps({"work": {"queue": _CONSUMER}, "steps": {"job": _JOB}})}
-"""Settings under which the function `work` consumes the queue `work`, and the function `steps` is a durable job."""
+LAKE = Path(tempfile.gettempdir(), f"headwater-campaign-lake-{os.getpid()}")
+_STREAM = {"tables": ["marks"], "target": f"file://{LAKE}", "every": "500ms"}
+ENVIRONMENT = {
+    "HEADWATER_FUNCTIONS": json.dumps({"work": {"queue": _CONSUMER}, "steps": {"job": _JOB}}),
+    "HEADWATER_STREAMS": json.dumps(
+        {"merged": _STREAM, "logged": {**_STREAM, "mode": "append", "target": f"file://{LAKE}/log"}}
+    ),
+}
+"""Settings under which the function `work` consumes the queue `work`, and the function `steps` is a durable job, and the table `marks` is copied."""
 STEPS_FUNCTION = """
 import { job } from "headwater:jobs";
 const key = Deno.env.get("SUPABASE_SERVICE_ROLE_KEY")!;
@@ -72,6 +84,8 @@ async def count_events(database: asyncpg.Connection, ledger: Ledger, receivers: 
             await _messages(database, ledger),
             await _steps(database, ledger),
             await _versions(database),
+            await _copied(database, "rows that a stream merged", LAKE, ""),
+            await _copied(database, "changes that a stream appended", LAKE / "log", _APPENDED),
         ]
         if not any(each.lost for each in counts) or time.monotonic() > deadline:
             return counts
@@ -139,3 +153,21 @@ async def _versions(database: asyncpg.Connection) -> JobCounts:
     if gaps:
         remark, lost = f"{remark}, {len(lost)} missing in announced gaps: {', '.join(gaps)}", set()
     return JobCounts("versions of rows", len(found), lost, doubled, remark=remark)
+
+
+async def _copied(database: asyncpg.Connection, name: str, folder: Path, behind: str) -> JobCounts:
+    """Exactly once: each row is there once, behind the last snapshot."""
+    rows = {int(row[0]) for row in await database.fetch("select n from public.marks")}
+    read = await asyncio.to_thread(in_duckdb, f"{folder}/public/marks", f"select n from lake {behind}")
+    found = Counter(int(row[0]) for row in read)
+    stream = "merged" if folder == LAKE else "logged"
+    snapshots = await database.fetchval(
+        "select snapshots from headwater.stream_tables where stream = $1", stream
+    )
+    return JobCounts(
+        name,
+        len(found),
+        rows - found.keys(),
+        {n for n, count in found.items() if count > 1},
+        remark=f"copied whole {snapshots} times",
+    )

@@ -6,7 +6,7 @@ Kinds are dealt like cards: each comes once before any comes a second time, in a
 import random
 from dataclasses import dataclass
 
-OURS = ("edges", "pools", "changes", "images", "functions")
+OURS = ("edges", "pools", "changes", "images", "functions", "streams")
 """Processes of ours, by the names that `headwater status` shows."""
 
 WIPED = "wiped broker store"

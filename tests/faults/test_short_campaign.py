@@ -15,7 +15,7 @@ from tests.faults.writers import MAIL, PER_WRITER, ROWS
 _KINDS = (
     *(
         FaultKind("kill", name)
-        for name in ("edges", "pools", "changes", "functions", "nats", "postgres", "backend")
+        for name in ("edges", "pools", "changes", "functions", "streams", "nats", "postgres", "backend")
     ),
     FaultKind("stop", "pools", (0.5, 0.5)),
     FaultKind("restart", "nats"),

@@ -549,6 +549,9 @@ REASONS: dict[str, dict[str, str]] = {
         "int(bytes(obstore.get(self._store, HINT).bytes()))": "the platform's own file in the operator's folder; another text ends this table's copy alone",
         "int(location.rpartition('/v')[2].partition('.')[0])": "the name of the platform's own file",
     },
+    "workers/streams/iceberg/snapshot_writer.py": {
+        "int(table.properties.get(ORDER, '0'))": "a property that the platform wrote",
+    },
     "workers/streams/iceberg/table_writer.py": {
         "int(table.properties.get(ORDER, '0'))": "a property that the platform wrote",
     },

@@ -143,8 +143,10 @@ async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
     settings = stream(f"file://{tmp_path}/lake", "raced")
     source = await source_of(replication_pool, settings)
     copies = [iceberg_table(settings, source) for _ in range(2)]
+    from workers.streams.iceberg.snapshot_writer import SnapshotWriter  # its libraries start threads
+
     copies[0].open()
-    copies[0].snapshot().finish(CopyPlace("then", 1), 0)
+    SnapshotWriter(copies[0]).finish(CopyPlace("then", 1), 0)
     places = [copy.open() for copy in copies]
     changes = [StreamChange(INSERT, [b"1"], None, 1, 0, 0, 0)]
 

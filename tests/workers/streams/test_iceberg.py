@@ -72,9 +72,13 @@ async def test_a_merged_table_has_the_rows_of_the_source_over_changes_and_restar
             "alter table orders add column level int default 3; delete from orders where id = 5"
         )
         await until(lambda: _is(rows_in, lake, "level", "where id = 2", [{"level": 3}]))
+        await admin.execute(
+            "alter table orders alter column level type text using level || ' up'; delete from orders where id = 6"
+        )
+        await until(lambda: _is(rows_in, lake, "level", "where id = 2", [{"level": "3 up"}]))
         await admin.execute("truncate orders; insert into orders (id) values (1)")
         await until(has_all)
-    assert (await states(replication_pool))["orders"]["snapshots"] == 2
+    assert (await states(replication_pool))["orders"]["snapshots"] == 3
 
 
 async def _is(read, lake: str, columns: str, more: str, expected: list) -> bool:

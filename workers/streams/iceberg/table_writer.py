@@ -9,7 +9,6 @@ All methods block. Errors of the store are raised as TargetAway.
 import contextlib
 import uuid
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,8 +24,6 @@ from schemas.settings.streams import StreamSettings
 from workers.streams.iceberg.arrow_values import arrow_column, arrow_type
 from workers.streams.iceberg.folder_catalog import STORE_ERRORS, TableFolder
 from workers.streams.model import (
-    READ,
-    TRUNCATE,
     CopyPlace,
     SnapshotNeeded,
     SourceColumn,
@@ -48,7 +45,6 @@ _ADDED = pa.schema([
     pa.field("_committed_at", pa.timestamp("us", tz="UTC")),
 ])  # fmt: skip
 _PROMOTIONS = {("int32", "int64"), ("float", "double")}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class IcebergTable:
@@ -58,13 +54,13 @@ class IcebergTable:
         self.is_merged = settings.mode == "merge"
         with store_errors():
             self.folder = TableFolder(settings, (source.schema, source.name))
-        self._source = source
+        self.source = source
         self.table: Table | None = None
         self.unfit = 0
         if self.is_merged and not source.key:
             raise TargetRejects('a merged table needs a primary key; mode = "append" needs none')
-        if taken := [name for name in source.names if name in _ADDED.names]:
-            raise TargetRejects(f"the column {taken[0]!r} has the name of one that the stream adds")
+        if reserved := [name for name in source.names if name in _ADDED.names]:
+            raise TargetRejects(f"the column {reserved[0]!r} has the name of one that the stream adds")
 
     def open(self) -> CopyPlace | None:
         """Return where the copy is, None without one. Raises: TargetAway."""
@@ -80,27 +76,25 @@ class IcebergTable:
         """Follow columns that were renamed, added or widened. Raises: SnapshotNeeded for other types; TargetAway."""
         table = self._open_table()
         present = table.schema().as_arrow()
-        wanted = self._schema()
+        expected = self.schema()
         names = dict(renamed)
         former = {name: present.field(name).type for name in present.names}
         for old, new in renamed:
             former[new] = former.pop(old)
         changed = [
-            field for field in wanted if field.name in former and not _is_same(former[field.name], field.type)
+            field
+            for field in expected
+            if field.name in former and not is_same(former[field.name], field.type)
         ]
         if impossible := [field.name for field in changed if not _is_wider(former[field.name], field.type)]:
             raise SnapshotNeeded(f"the type of column {impossible[0]} has changed")
-        added = [field for field in wanted if field.name not in former]
+        added = [field for field in expected if field.name not in former]
         if not renamed and not changed and not added:
             return
         with store_errors(), table.transaction() as change, change.update_schema() as update:
             for old, new in names.items():
                 update.rename_column(old, new)
-            update.union_by_name(_schema_of(pa.schema([*changed, *added])))
-
-    def snapshot(self) -> "SnapshotWriter":
-        """Return the writer of all rows."""
-        return SnapshotWriter(self)
+            update.union_by_name(schema_of(pa.schema([*changed, *added])))
 
     def write(self, changes: Sequence[StreamChange], place: CopyPlace) -> None:
         """Write changes, and the place behind them, in one commit. Raises: TargetAway."""
@@ -129,16 +123,16 @@ class IcebergTable:
             ),
         ]
         rows = self.rows([change.values for change in changes])
-        return pa.table([*rows.columns, *added], schema=self._schema())
+        return pa.table([*rows.columns, *added], schema=self.schema())
 
     def rows(self, rows: Sequence[Values]) -> pa.Table:
         """Return rows as a table of Arrow, without the columns that mode append adds."""
         arrays = []
-        for place, column in enumerate(self._source.columns):
+        for place, column in enumerate(self.source.columns):
             array, unfit = arrow_column(column, [row[place] for row in rows])
             self.unfit += unfit
             arrays.append(array)
-        return pa.table(arrays, schema=_columns_schema(self._source.columns))
+        return pa.table(arrays, schema=_columns_schema(self.source.columns))
 
     def files(self, commit: Transaction, rows: pa.Table) -> Iterator[DataFile]:
         """Write rows into files that no version has yet. Columns that the source has no longer are null."""
@@ -152,16 +146,8 @@ class IcebergTable:
                 commit.table_metadata, whole, self._open_table().io, uuid.uuid4()
             )
 
-    def make_or_empty(self, commit: Transaction, update_files: list[DataFile]) -> None:
-        """Have a snapshot take the place of all rows of a merged table."""
-        with commit.update_snapshot().overwrite() as update:
-            for task in self._open_table().scan().plan_files():
-                update.delete_data_file(task.file)
-            for file in update_files:
-                update.append_data_file(file)
-
     def _merge(self, commit: Transaction, changes: Sequence[StreamChange]) -> None:
-        is_emptied, last = last_by_key(changes, self._source.key_places)
+        is_emptied, last = last_by_key(changes, self.source.key_places)
         present = [change.values for change in last.values() if change is not None]
         table = self._open_table()
         added = list(self.files(commit, self.rows(present))) if present else []
@@ -171,10 +157,10 @@ class IcebergTable:
         elif last:
             keys = self._keys(list(last))
             for task in table.scan(row_filter=_between(keys)).plan_files():
-                kept = self._without(task, keys)
-                if kept is not None:
+                remaining = self._without(task, keys)
+                if remaining is not None:
                     removed.append(task.file)
-                    added += self.files(commit, kept)
+                    added += self.files(commit, remaining)
         if not added and not removed:
             return
         with commit.update_snapshot().overwrite() as update:
@@ -184,7 +170,7 @@ class IcebergTable:
                 update.append_data_file(file)
 
     def _keys(self, keys: Sequence[tuple[bytes, ...]]) -> pa.Table:
-        columns = [self._source.columns[place] for place in self._source.key_places]
+        columns = [self.source.columns[place] for place in self.source.key_places]
         arrays = [
             arrow_column(column, [key[place] for key in keys])[0] for place, column in enumerate(columns)
         ]
@@ -195,87 +181,25 @@ class IcebergTable:
         table = self._open_table()
         names = tuple(keys.column_names)
         metadata, io, schema = table.metadata, table.io, table.schema()
-        found = (
+        present = (
             ArrowScan(metadata, io, schema.select(*names), AlwaysTrue()).to_table([task]).cast(keys.schema)
         )
         if len(names) == 1:
-            stays = pc.invert(pc.is_in(found[names[0]], value_set=keys[names[0]].combine_chunks()))
+            stays = pc.invert(pc.is_in(present[names[0]], value_set=keys[names[0]].combine_chunks()))
             if pc.all(stays).as_py() in (True, None):
                 return None
         else:
-            numbered = found.append_column("_row", pa.array(range(len(found)), pa.int64()))
+            numbered = present.append_column("_row", pa.array(range(len(present)), pa.int64()))
             left = numbered.join(keys, list(names), join_type="left anti")["_row"]
-            if len(left) == len(found):
+            if len(left) == len(present):
                 return None
             stays = pc.is_in(numbered["_row"], value_set=left.combine_chunks())
         return ArrowScan(metadata, io, schema, AlwaysTrue()).to_table([task]).filter(stays)
 
-    def _schema(self) -> pa.Schema:
-        columns = _columns_schema(self._source.columns)
+    def schema(self) -> pa.Schema:
+        """Return the columns of the table, those that mode append adds included."""
+        columns = _columns_schema(self.source.columns)
         return columns if self.is_merged else pa.schema([*columns, *_ADDED])
-
-
-class SnapshotWriter:
-    """Writes all rows of a table into files while they are read; `finish` makes them the table, with its place."""
-
-    def __init__(self, copy: IcebergTable) -> None:
-        self._copy = copy
-        self._files: list[DataFile] = []
-        self._rows = 0
-        with store_errors():
-            table = copy.folder.open() or copy.folder.make(_schema_of(copy._schema()))
-            copy.table = table
-            self._order = int(table.properties.get(ORDER, "0"))
-            self._commit = table.transaction()
-            self._fit()
-
-    def add(self, rows: Sequence[Values], lsn: int) -> None:
-        """Write some rows. Raises: TargetAway."""
-        if not rows:
-            return
-        copy = self._copy
-        if copy.is_merged:
-            table = copy.rows(rows)
-        else:
-            table = copy.change_rows(
-                [StreamChange(READ, row, None, lsn, 0, 0, 0) for row in rows], self._order + self._rows + 1
-            )
-        with store_errors():
-            self._files += copy.files(self._commit, table)
-        self._rows += len(rows)
-
-    def finish(self, place: CopyPlace, committed_at_us: int) -> int:
-        """Commit; return the number of rows. Raises: TargetAway."""
-        copy = self._copy
-        with store_errors():
-            if copy.is_merged:
-                copy.make_or_empty(self._commit, self._files)
-            else:
-                nothing: Values = [None] * len(copy._source.columns)
-                begin = StreamChange(TRUNCATE, nothing, None, place.snapshot_lsn, 0, 0, committed_at_us)
-                first = list(copy.files(self._commit, copy.change_rows([begin], self._order)))
-                with self._commit.update_snapshot().fast_append() as update:
-                    for file in (*first, *self._files):
-                        update.append_data_file(file)
-                self._commit.set_properties({ORDER: str(self._order + self._rows + 1)})
-            self._commit.set_properties({PLACE: place.as_text()})
-            self._commit.commit_transaction()
-        return self._rows
-
-    def _fit(self) -> None:
-        """Give the table the columns of the source. One whose type became another one is made again, without its former values."""
-        present, wanted = self._commit.table_metadata.schema().as_arrow(), self._copy._schema()
-        other = [
-            field.name
-            for field in wanted
-            if field.name in present.names and not _is_same(present.field(field.name).type, field.type)
-        ]
-        if other:
-            with self._commit.update_schema(allow_incompatible_changes=True) as update:
-                for name in other:
-                    update.delete_column(name)
-        with self._commit.update_schema() as update:
-            update.union_by_name(_schema_of(wanted))
 
 
 @contextlib.contextmanager
@@ -293,11 +217,12 @@ def _columns_schema(columns: Sequence[SourceColumn]) -> pa.Schema:
     return pa.schema([pa.field(column.name, arrow_type(column)) for column in columns])
 
 
-def _schema_of(schema: pa.Schema) -> Schema:
+def schema_of(schema: pa.Schema) -> Schema:
+    """Return a schema of Iceberg, without ids."""
     return _pyarrow_to_schema_without_ids(schema)
 
 
-def _is_same(one: pa.DataType, other: pa.DataType) -> bool:
+def is_same(one: pa.DataType, other: pa.DataType) -> bool:
     """Return whether types are the same; Iceberg gives back texts and bytes as Arrow's large ones."""
     return bool(_plain(one) == _plain(other))
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from schemas.changes import Values
 from schemas.settings.streams import StreamSettings
+from workers.streams.iceberg.snapshot_writer import SnapshotWriter
 from workers.streams.iceberg.table_writer import IcebergTable
 from workers.streams.iceberg.tidying import tidy
 from workers.streams.model import CopyPlace, SourceTable, StreamChange
@@ -39,7 +40,7 @@ class IcebergTarget:
 
     async def snapshot(self, pages: AsyncIterator[list[Values]], place: CopyPlace) -> int:
         """Write all rows into files, and make them the table in one commit. Raises: TargetAway."""
-        writer = await asyncio.to_thread(self._copy.snapshot)
+        writer = await asyncio.to_thread(SnapshotWriter, self._copy)
         waiting: list[Values] = []
         size = 0
         async for page in pages:
