@@ -179,7 +179,7 @@ async def find_type(context: OperationContext, arguments: TypeText) -> TypeMatch
         )
     except DatabaseError:  # before Postgres 16 a text that is no name of a type is an error
         return TypeMatch(False)
-    name = decode_first(rows, str | None)
+    name = decode_first(rows, str)
     return TypeMatch(name is not None, name)
 
 

@@ -2,7 +2,7 @@
 
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ComponentType, Suspense, useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { useMe, useOperation, useValue } from "../api/hooks.ts";
 import { isOnline } from "../api/signals.ts";
 import { Link } from "../address.tsx";
@@ -12,14 +12,12 @@ import { Loading } from "../components/states.tsx";
 import { toast } from "../components/toasts.ts";
 import { texts } from "../texts.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
-import { Help } from "./Help.tsx";
 import { useLeaveGuard } from "./leaving.ts";
+import { useLoadedPart } from "./loadedPart.ts";
 import { useListedPages } from "./listedPages.ts";
 import type { PageGroup } from "./page.ts";
 
 const retryMs = 3_000;
-/** Until the palette is loaded, unless it is opened before: the page itself comes first. */
-const paletteWaitMs = 2_000;
 
 /** The shell of a signed-in administrator. */
 export function Shell() {
@@ -31,7 +29,8 @@ export function Shell() {
   useShellKeys(() => setPaletteOpen(true), () => setHelpOpen(true));
   useLeaveGuard();
   useEffect(() => setNavigationOpen(false), [path]);
-  const Palette = usePalette(isPaletteOpen, () => setPaletteOpen(false));
+  const Palette = useLoadedPart(() => import("./Palette.tsx"), isPaletteOpen, () => setPaletteOpen(false));
+  const Help = useLoadedPart(() => import("./Help.tsx"), isHelpOpen, () => setHelpOpen(false));
   return (
     <div className={`shell${isNavigationOpen ? " shell-open" : ""}`}>
       <a
@@ -76,30 +75,9 @@ export function Shell() {
         </main>
       </div>
       {isPaletteOpen && Palette && <Palette onClose={() => setPaletteOpen(false)} />}
-      <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+      {isHelpOpen && Help && <Help onClose={() => setHelpOpen(false)} />}
     </div>
   );
-}
-
-/** Return the palette once it is loaded: after a while, or when it is opened. It closes again if it cannot be had. */
-function usePalette(isOpen: boolean, onFailed: () => void): ComponentType<{ onClose: () => void }> | null {
-  const [palette, setPalette] = useState<{ Content: ComponentType<{ onClose: () => void }> } | null>(null);
-  useEffect(() => {
-    if (palette) return;
-    const load = () =>
-      import("./Palette.tsx").then(
-        (module) => setPalette({ Content: module.default }),
-        (error) => {
-          if (!isOpen) return;
-          toast.error(error);
-          onFailed();
-        },
-      );
-    if (isOpen) return void load();
-    const timer = setTimeout(() => void load(), paletteWaitMs);
-    return () => clearTimeout(timer);
-  }, [isOpen, palette]);
-  return palette?.Content ?? null;
 }
 
 function Navigation({ path }: { path: string }) {
