@@ -8,8 +8,8 @@ import { noteChosenNavigation } from "../components/unsaved.ts";
 import { type PaletteEntry, usePaletteEntries } from "./paletteEntries.ts";
 import { paletteTexts } from "./paletteTexts.ts";
 
-export default function Palette({ onClose }: { onClose: () => void }) {
-  const [text, setText] = useState("");
+export default function Palette({ onClose, typed = "" }: { onClose: () => void; typed?: string }) {
+  const [text, setText] = useState(typed);
   const [active, setActive] = useState(0);
   const id = useId();
   const list = useRef<HTMLUListElement>(null);

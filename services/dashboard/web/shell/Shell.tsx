@@ -26,7 +26,12 @@ export function Shell() {
   const [isNavigationOpen, setNavigationOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const content = useRef<HTMLElement>(null);
-  useShellKeys(() => setPaletteOpen(true), () => setHelpOpen(true));
+  const [typedEarly, setTypedEarly] = useState("");
+  const openPalette = () => {
+    setTypedEarly("");
+    setPaletteOpen(true);
+  };
+  useShellKeys(openPalette, () => setHelpOpen(true));
   useLeaveGuard();
   useEffect(() => setNavigationOpen(false), [path]);
   const Palette = useLoadedPart(() => import("./Palette.tsx"), isPaletteOpen, () => setPaletteOpen(false));
@@ -52,13 +57,13 @@ export function Shell() {
         <span className="logo">
           <Icon name="wave" size={20} /> {texts.name}
         </span>
-        <IconButton icon="search" label={texts.shell.search} onPress={() => setPaletteOpen(true)} />
+        <IconButton icon="search" label={texts.shell.search} onPress={openPalette} />
       </header>
       <aside className="sidebar" aria-label={texts.name}>
         <Link to="" className="logo sidebar-logo">
           <Icon name="wave" size={20} /> {texts.name}
         </Link>
-        <Button variant="plain" icon="search" onPress={() => setPaletteOpen(true)}>
+        <Button variant="plain" icon="search" onPress={openPalette}>
           <span className="search-button">
             {texts.shell.search} <kbd className="keys">Ctrl K</kbd>
           </span>
@@ -74,7 +79,16 @@ export function Shell() {
           </Suspense>
         </main>
       </div>
-      {isPaletteOpen && Palette && <Palette onClose={() => setPaletteOpen(false)} />}
+      {isPaletteOpen && (Palette ? <Palette onClose={() => setPaletteOpen(false)} typed={typedEarly} /> : (
+        // Keys that follow Ctrl-K at once would be lost until the palette is loaded.
+        <input
+          className="for-readers"
+          aria-label={texts.shell.search}
+          autoFocus
+          value={typedEarly}
+          onChange={(event) => setTypedEarly(event.target.value)}
+        />
+      ))}
       {isHelpOpen && Help && <Help onClose={() => setHelpOpen(false)} />}
     </div>
   );

@@ -3,8 +3,8 @@
 import { type ComponentType, useEffect, useState } from "react";
 import { toast } from "../components/toasts.ts";
 
-/** A part that is shown over the page. */
-export type Part = ComponentType<{ onClose: () => void }>;
+/** A part that is shown over the page. `typed`: what was typed for it while it was being loaded. */
+export type Part = ComponentType<{ onClose: () => void; typed?: string }>;
 
 /** Until parts are loaded, unless they are opened before: the page itself comes first. */
 const waitMs = 2_000;
