@@ -1,29 +1,29 @@
 import { useValue } from "../api/hooks.ts";
 import { CodeWords } from "../components/CodeWords.tsx";
 import { Dialog } from "../components/Dialog.tsx";
-import { texts } from "../texts.ts";
 import { pageCommands } from "./commands.ts";
+import { helpTexts } from "./helpTexts.ts";
 
 const everywhere: readonly (readonly [string, string])[] = [
-  ["Ctrl K", texts.help.palette],
-  ["?", texts.help.keys],
-  ["Esc", texts.help.dialogs],
-  ["↑ ↓ Home End", texts.help.rows],
-  ["Enter", texts.help.open],
-  ["Ctrl Enter", texts.help.run],
+  ["Ctrl K", helpTexts.palette],
+  ["?", helpTexts.keys],
+  ["Esc", helpTexts.dialogs],
+  ["↑ ↓ Home End", helpTexts.rows],
+  ["Enter", helpTexts.open],
+  ["Ctrl Enter", helpTexts.run],
 ];
 
 /** The list of keys: those that work everywhere, and those of the page. */
-export function Help({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+export default function Help({ onClose }: { onClose: () => void }) {
   const here = useValue(pageCommands).filter((command) => command.keys);
   return (
-    <Dialog title={texts.help.title} isOpen={isOpen} onClose={onClose} size="small">
-      <KeyList title={texts.help.everywhere} keys={everywhere} />
+    <Dialog title={helpTexts.title} isOpen onClose={onClose} size="small">
+      <KeyList title={helpTexts.everywhere} keys={everywhere} />
       {here.length > 0 && (
-        <KeyList title={texts.help.here} keys={here.map((command) => [command.keys!, command.label])} />
+        <KeyList title={helpTexts.here} keys={here.map((command) => [command.keys!, command.label])} />
       )}
       <p className="soft">
-        <CodeWords text={texts.help.docs} />
+        <CodeWords text={helpTexts.docs} />
       </p>
     </Dialog>
   );

@@ -5,11 +5,11 @@ import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Icon } from "../components/Icon.tsx";
 import { noteChosenNavigation } from "../components/unsaved.ts";
-import { texts } from "../texts.ts";
 import { type PaletteEntry, usePaletteEntries } from "./paletteEntries.ts";
+import { paletteTexts } from "./paletteTexts.ts";
 
-export default function Palette({ onClose }: { onClose: () => void }) {
-  const [text, setText] = useState("");
+export default function Palette({ onClose, typed = "" }: { onClose: () => void; typed?: string }) {
+  const [text, setText] = useState(typed);
   const [active, setActive] = useState(0);
   const id = useId();
   const list = useRef<HTMLUListElement>(null);
@@ -33,7 +33,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       isDismissable
     >
       <Modal className="modal modal-palette">
-        <AriaDialog className="palette" aria-label={texts.palette.title}>
+        <AriaDialog className="palette" aria-label={paletteTexts.title}>
           <div className="palette-input">
             <Icon name="search" />
             <input
@@ -41,12 +41,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               aria-expanded="true"
               aria-controls={id}
               aria-autocomplete="list"
-              aria-label={texts.palette.title}
+              aria-label={paletteTexts.title}
               {...(entries[shown] ? { "aria-activedescendant": `${id}-${shown}` } : {})}
               autoFocus
               autoComplete="off"
               spellCheck={false}
-              placeholder={texts.palette.placeholder}
+              placeholder={paletteTexts.placeholder}
               value={text}
               onChange={(event) => {
                 setText(event.target.value);
@@ -62,7 +62,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               }}
             />
           </div>
-          <ul id={id} ref={list} role="listbox" aria-label={texts.palette.title} className="palette-list">
+          <ul id={id} ref={list} role="listbox" aria-label={paletteTexts.title} className="palette-list">
             {entries.map((entry, index) => (
               <li
                 key={entry.id}
@@ -79,8 +79,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               </li>
             ))}
           </ul>
-          {entries.length === 0 && <p className="palette-none soft" role="status">{texts.palette.none}</p>}
-          <p className="palette-hint faint">{texts.palette.hint}</p>
+          {entries.length === 0 && <p className="palette-none soft" role="status">{paletteTexts.none}</p>}
+          <p className="palette-hint faint">{paletteTexts.hint}</p>
         </AriaDialog>
       </Modal>
     </ModalOverlay>

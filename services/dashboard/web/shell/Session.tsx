@@ -46,7 +46,7 @@ export function Session({ children }: { children: ReactNode }) {
     isSessionOver.set(false);
     // Another administrator may have signed in: nothing of the earlier one stays.
     if (isOver) void client.invalidateQueries();
-    else client.clear();
+    else void client.resetQueries(); // and asks again who is signed in
   };
 
   if (!isLinkUsed) return <SignIn link={link} onSignedIn={signedIn} onLinkFailed={() => setLinkUsed(true)} />;

@@ -2,7 +2,7 @@
 
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ComponentType, Suspense, useEffect, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { useMe, useOperation, useValue } from "../api/hooks.ts";
 import { isOnline } from "../api/signals.ts";
 import { Link } from "../address.tsx";
@@ -12,14 +12,12 @@ import { Loading } from "../components/states.tsx";
 import { toast } from "../components/toasts.ts";
 import { texts } from "../texts.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
-import { Help } from "./Help.tsx";
 import { useLeaveGuard } from "./leaving.ts";
+import { useLoadedPart } from "./loadedPart.ts";
 import { useListedPages } from "./listedPages.ts";
 import type { PageGroup } from "./page.ts";
 
 const retryMs = 3_000;
-/** Until the palette is loaded, unless it is opened before: the page itself comes first. */
-const paletteWaitMs = 2_000;
 
 /** The shell of a signed-in administrator. */
 export function Shell() {
@@ -28,10 +26,16 @@ export function Shell() {
   const [isNavigationOpen, setNavigationOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const content = useRef<HTMLElement>(null);
-  useShellKeys(() => setPaletteOpen(true), () => setHelpOpen(true));
+  const [typedEarly, setTypedEarly] = useState("");
+  const openPalette = () => {
+    setTypedEarly("");
+    setPaletteOpen(true);
+  };
+  useShellKeys(openPalette, () => setHelpOpen(true));
   useLeaveGuard();
   useEffect(() => setNavigationOpen(false), [path]);
-  const Palette = usePalette(isPaletteOpen, () => setPaletteOpen(false));
+  const Palette = useLoadedPart(() => import("./Palette.tsx"), isPaletteOpen, () => setPaletteOpen(false));
+  const Help = useLoadedPart(() => import("./Help.tsx"), isHelpOpen, () => setHelpOpen(false));
   return (
     <div className={`shell${isNavigationOpen ? " shell-open" : ""}`}>
       <a
@@ -53,13 +57,13 @@ export function Shell() {
         <span className="logo">
           <Icon name="wave" size={20} /> {texts.name}
         </span>
-        <IconButton icon="search" label={texts.shell.search} onPress={() => setPaletteOpen(true)} />
+        <IconButton icon="search" label={texts.shell.search} onPress={openPalette} />
       </header>
       <aside className="sidebar" aria-label={texts.name}>
         <Link to="" className="logo sidebar-logo">
           <Icon name="wave" size={20} /> {texts.name}
         </Link>
-        <Button variant="plain" icon="search" onPress={() => setPaletteOpen(true)}>
+        <Button variant="plain" icon="search" onPress={openPalette}>
           <span className="search-button">
             {texts.shell.search} <kbd className="keys">Ctrl K</kbd>
           </span>
@@ -75,31 +79,19 @@ export function Shell() {
           </Suspense>
         </main>
       </div>
-      {isPaletteOpen && Palette && <Palette onClose={() => setPaletteOpen(false)} />}
-      <Help isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+      {isPaletteOpen && (Palette ? <Palette onClose={() => setPaletteOpen(false)} typed={typedEarly} /> : (
+        // Keys that follow Ctrl-K at once would be lost until the palette is loaded.
+        <input
+          className="for-readers"
+          aria-label={texts.shell.search}
+          autoFocus
+          value={typedEarly}
+          onChange={(event) => setTypedEarly(event.target.value)}
+        />
+      ))}
+      {isHelpOpen && Help && <Help onClose={() => setHelpOpen(false)} />}
     </div>
   );
-}
-
-/** Return the palette once it is loaded: after a while, or when it is opened. It closes again if it cannot be had. */
-function usePalette(isOpen: boolean, onFailed: () => void): ComponentType<{ onClose: () => void }> | null {
-  const [palette, setPalette] = useState<{ Content: ComponentType<{ onClose: () => void }> } | null>(null);
-  useEffect(() => {
-    if (palette) return;
-    const load = () =>
-      import("./Palette.tsx").then(
-        (module) => setPalette({ Content: module.default }),
-        (error) => {
-          if (!isOpen) return;
-          toast.error(error);
-          onFailed();
-        },
-      );
-    if (isOpen) return void load();
-    const timer = setTimeout(() => void load(), paletteWaitMs);
-    return () => clearTimeout(timer);
-  }, [isOpen, palette]);
-  return palette?.Content ?? null;
 }
 
 function Navigation({ path }: { path: string }) {

@@ -12,6 +12,7 @@ import { pageCommands } from "./commands.ts";
 import { useListedPages } from "./listedPages.ts";
 import { type Ranked, ranked } from "./ranking.ts";
 import { chooseTheme, themes } from "./theme.ts";
+import { paletteTexts } from "./paletteTexts.ts";
 
 export interface PaletteEntry extends Ranked {
   hint: string;
@@ -48,21 +49,21 @@ function useFixedEntries(): readonly PaletteEntry[] {
   return useMemo(() => [
     ...commands.map(({ id, label, run }) => ({
       id: `command ${id}`,
-      hint: texts.palette.actions,
+      hint: paletteTexts.actions,
       label,
       icon: "bolt" as const,
       run,
     })),
     ...listed.map((page) => ({
       id: `page ${page.path}`,
-      hint: texts.palette.pages,
+      hint: paletteTexts.pages,
       label: page.title,
       icon: page.icon,
       run: () => go(page.path),
     })),
     ...themes.map((theme) => ({
       id: `theme ${theme}`,
-      hint: texts.palette.actions,
+      hint: paletteTexts.actions,
       label: `${texts.shell.theme}: ${texts.shell.themes[theme]}`,
       icon: "sun" as const,
       run: () => chooseTheme(theme),
@@ -94,7 +95,7 @@ function useFoundEntries(text: string): readonly PaletteEntry[] {
     const entry = (kind: string, label: string, icon: IconName, hint: string, to: string, search?: Search) =>
       has(to.split("/")[0]!) ? [{ id: `${kind} ${label} ${to}`, label, icon, hint, run: () => go(to, search) }] : [];
     const platform = new Set(schemas.data?.filter((schema) => schema.is_platform).map(({ name }) => name));
-    const { user, fn, snippet, setting } = texts.palette;
+    const { user, fn, snippet, setting } = paletteTexts;
     return [
       ...(objects.data ?? []).flatMap((match) =>
         entry(match.kind, labelOf(match), iconOf(match), `${match.kind} · ${match.schema ?? ""}`, targetOf(match))

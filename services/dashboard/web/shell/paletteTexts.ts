@@ -1,0 +1,16 @@
+/** The texts of the palette, which is not part of the first view. */
+
+import { defineTexts } from "../texts.ts";
+
+export const paletteTexts = defineTexts("palette", {
+  title: "Search or run",
+  placeholder: "Go to a page, find a table or a user, run an action…",
+  none: "Nothing matches",
+  pages: "Pages",
+  actions: "Actions",
+  fn: "Function",
+  user: "User",
+  snippet: "Snippet",
+  setting: "Setting",
+  hint: "↑ ↓ choose   ↵ open   Esc close",
+});
