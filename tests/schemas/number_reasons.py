@@ -11,6 +11,26 @@ SETTING = "a setting of the operator, whose form a pattern of the module has che
 TEMPLATE = "a template of the operator; what is no number is refused with its line"
 
 REASONS: dict[str, dict[str, str]] = {
+    "services/cli/branch.py": {
+        "float(Duration(f'{int(days) * 24}h' if days != text else text))": "an option of the user's own command line; what is no number is refused",
+        "int(days)": "an option of the user's own command line; what is no number is refused",
+    },
+    "services/supervisor/branches/create.py": {
+        "float(stops)": NUMBER,
+    },
+    "services/supervisor/branches/idleness.py": {
+        "float(value)": OWN,
+    },
+    "workers/project/access/catalog.py": {
+        "int(await connection.fetchval(_SQL['user_count']))": DATABASE,
+    },
+    "workers/project/access/plain_reads.py": {
+        "int(rows[0][2])": DATABASE,
+    },
+    "workers/project/access/row_classes.py": {
+        "int(await connection.fetchval(f'select pg_catalog.count(*) from {_table(relation)}'))": DATABASE,
+        "int(number)": NUMBER,
+    },
     "broker/blobs/blob_names.py": {
         "int(match[1])": PATTERN,
     },
