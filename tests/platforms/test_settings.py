@@ -477,7 +477,7 @@ def test_keys_change_under_a_running_client_without_a_failed_request(running: Pl
         key = running.command("keys", "create", "present", "--kind", "secret").stdout.strip()
         seen = len(statuses)
         while len(statuses) < seen + 3:  # each later request has the new key
-            time.sleep(0.01)
+            time.sleep(0.01)  # between two looks at what the thread has written
         assert running.command("keys", "revoke", "former").returncode == 0
     finally:
         is_over.set()
@@ -487,7 +487,7 @@ def test_keys_change_under_a_running_client_without_a_failed_request(running: Pl
     deadline = time.monotonic() + PATIENCE_S
     while status(former) != 401:
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two requests: an edge does not say when it has applied a change
     assert status(key) == 200
     assert running.command("keys", "list").stdout.startswith(f"present: secret ...{key[-4:]}, created ")
     assert owner.run("keys.created")[0]["used_at"] is not None

@@ -35,7 +35,7 @@ def unverified() -> ssl.SSLContext:
 
 @contextlib.asynccontextmanager
 async def bounded(nats: NatsServer, pair: Tls, **limits: float) -> AsyncIterator[RunningGateway]:
-    async with running_gateway(nats.url, Gateway(**limits), api={"tls": pair}) as gateway:  # type: ignore[arg-type]
+    async with running_gateway(nats.url, Gateway(**limits), api={"tls": pair}) as gateway:  # type: ignore[arg-type]  # options of a test
         yield gateway
 
 
