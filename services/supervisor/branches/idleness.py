@@ -7,7 +7,6 @@ import asyncio
 import os
 import signal
 import time
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -87,6 +86,8 @@ def metric_sum(text: str, names: tuple[str, ...]) -> float:
 
 
 def _metrics(port: int, key: str) -> str:
+    import urllib.request
+
     request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"apikey": key})
     with urllib.request.urlopen(request, timeout=_ANSWER_S) as response:  # noqa: S310 - a constant scheme and host
         return str(response.read(_LONGEST).decode(errors="replace"))
