@@ -86,7 +86,7 @@ def metric_sum(text: str, names: tuple[str, ...]) -> float:
 
 
 def _metrics(port: int, key: str) -> str:
-    import urllib.request
+    import urllib.request  # only the supervisor of a branch that stops by itself needs it in memory
 
     request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"apikey": key})
     with urllib.request.urlopen(request, timeout=_ANSWER_S) as response:  # noqa: S310 - a constant scheme and host
