@@ -17,8 +17,8 @@ _ASKED = {
     "auth": "/auth/v1/settings",
     "storage": "/storage/v1/bucket",
 }
-_IDLE = {"replication", "scheduler", "webhooks", "history"}
-"""Pools that nobody asks: they work by themselves, and have gauges of their own."""
+_IDLE = {"replication", "scheduler", "webhooks", "history", "streams"}
+"""Pools that take no requests: they work by themselves, where there is something to do, and have gauges of their own."""
 
 
 def _samples(running_platform: Platform) -> dict[str, list[dict[str, str]]]:

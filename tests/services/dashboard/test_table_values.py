@@ -59,17 +59,6 @@ CASES: list[tuple[list[object], object]] = [
     (["parseArray", "{a,NULL}"], None),
     (["parseArray", "{{a},{b}}"], None),
     (["parseArray", "{a,}"], None),
-    # Times that the editor can show without changing them.
-    (["timePartsOf", "2026-11-28", False], {"date": "2026-11-28", "time": "", "zone": ""}),
-    (
-        ["timePartsOf", "2026-11-28 12:30:00.5+05:30", True],
-        {"date": "2026-11-28", "time": "12:30:00.5", "zone": "+05:30"},
-    ),
-    (["timePartsOf", "0044-03-15 12:00:00 BC", False], None),
-    (["timePartsOf", "0044-03-15 12:00:00+00 BC", True], None),
-    (["timePartsOf", "0044-03-15 BC", False], None),
-    (["timePartsOf", "infinity", True], None),
-    (["timePartsOf", "12026-11-28 12:30:00", False], None),
     # Cells of a spreadsheet: a later line may be longer than the first, and empty cells at the end count for nothing.
     (
         ["pastedRows", _TABLE, _PLAIN, False],

@@ -1,4 +1,4 @@
-"""A small realtime pool behind the edges: it answers CHANNEL and WRITE from rules that a test sets, over a real broker."""
+"""A small realtime pool behind the edges: it answers CHANNEL and WRITE from rules that a test sets, over a real broker, and has no stored settings."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,6 +11,7 @@ from broker.codec import decoder, encode
 from broker.nats.connection import NatsConnection
 from broker.requests.handler import RequestBody
 from broker.requests.serve import serve
+from schemas.edge_settings import EdgeSettings
 from schemas.http import Request, Response
 from schemas.realtime import CHANNEL, ChannelQuery, ChannelRights, ReplayedMessage, WriteAnswer, WriteQuery
 
@@ -48,6 +49,11 @@ class Pool:
         )
 
 
+async def _no_settings(request: Request, body: RequestBody) -> Response:
+    del request, body
+    return Response(200, body=msgspec.json.encode(EdgeSettings(0, {})))
+
+
 def _sub(claims: bytes) -> str:
     return str(msgspec.json.decode(claims).get("sub", ""))
 
@@ -58,8 +64,10 @@ async def running_pool(nats_url: str) -> AsyncIterator[Pool]:
     pool = Pool()
     connection = await NatsConnection.open(nats_url, name="test pool")
     serving = await serve(connection, subjects.REALTIME, pool.answer, concurrency=16, queue=64)
+    stored = await serve(connection, subjects.EDGE_SETTINGS, _no_settings, concurrency=1, queue=64)
     try:
         yield pool
     finally:
         await serving.stop()
+        await stored.stop()
         await connection.close()

@@ -36,10 +36,10 @@ create view seen.base as select a.id, upper(a.t) as up, b.u from seen.a left joi
         ("select oid::int as o, relname from pg_catalog.pg_class", set()),
     ],
 )
-async def test_a_column_of_a_view_is_filled_where_its_source_is(door, query, filled):
-    await door.connection.execute(f"{_TABLES} create view seen.shown as {query}")
+async def test_a_column_of_a_view_is_filled_where_its_source_is(project, query, filled):
+    await project.connection.execute(f"{_TABLES} create view seen.shown as {query}")
 
-    database = await read_database(door.connection, ["seen"])
+    database = await read_database(project.connection, ["seen"])
 
     [view] = [relation for relation in database.relations if relation.name == "shown"]
     assert {column.name for column in view.columns if not column.is_nullable} == filled

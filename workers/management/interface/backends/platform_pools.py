@@ -42,6 +42,7 @@ _SWITCHES = {
     "scheduler": ("scheduler.enabled",),
     "webhooks": ("webhooks.enabled",),
     "history": ("realtime.enabled", "history.enabled"),
+    "streams": ("realtime.enabled", "streams"),
 }
 """The settings that must be true for a pool to run; the supervisor decides by the same ones (processes/plan.py)."""
 
@@ -135,6 +136,7 @@ def pools_off(settings: Settings) -> dict[str, str]:
         "scheduler.enabled": settings.scheduler.enabled,
         "webhooks.enabled": settings.webhooks.enabled,
         "history.enabled": settings.history.enabled,
+        "streams": any(stream.enabled for stream in settings.streams.values()),
     }
     switches = {pool: next((key for key in keys if not is_on[key]), None) for pool, keys in _SWITCHES.items()}
     return {pool: key for pool, key in switches.items() if key is not None}
