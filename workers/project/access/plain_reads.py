@@ -56,6 +56,8 @@ class PlainReads:
         ]
         self._callers = [*callers[:_MOST_CALLERS]]
         self._results: dict[str, list[list[_Result]]] = {}
+        self._slow: set[str] = set()
+        """Titles of sources that a caller could not read in time: no other caller reads them, or one slow view would take all the time there is."""
         self.notes: list[str] = []
         if self._sources and len(callers) > _MOST_CALLERS:
             self.notes.append(f"Views and functions were read by {_MOST_CALLERS} of {len(callers):,} callers")
@@ -65,7 +67,7 @@ class PlainReads:
         self._results[side] = [
             [
                 await self._read_as(connection, source, caller)
-                if caller.role in source.roles[side]
+                if caller.role in source.roles[side] and source.title not in self._slow
                 else _Result()
                 for caller in self._callers
             ]
@@ -76,6 +78,12 @@ class PlainReads:
         """Return what callers gain and lose."""
         changes = []
         for number, source in enumerate(self._sources):
+            if source.title in self._slow:
+                limit = self._question.statement_timeout_s
+                self.notes.append(
+                    f"{source.title} was not compared: a caller needs longer than {limit:g} s to read it"
+                )
+                continue
             pairs = zip(
                 self._callers, self._results["before"][number], self._results["after"][number], strict=True
             )
@@ -98,6 +106,9 @@ class PlainReads:
             try:
                 await become(connection, [("search_path", path), *caller.settings])
                 return await _rows_of(connection, source)
+            except asyncpg.QueryCanceledError:
+                self._slow.add(source.title)
+                return _Result()
             except asyncpg.PostgresError as error:
                 return _Result(error=str(error)[:300])
 

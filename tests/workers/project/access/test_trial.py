@@ -123,3 +123,27 @@ async def test_two_databases_are_compared_by_the_rows_that_both_have(
     assert [(row.table, row.command, row.role, row.gained, row.lost) for row in found.rows] == [
         ("public.notes", "select", "anon", 1, 0)
     ]
+
+
+async def test_a_view_that_is_too_slow_for_one_caller_is_named_and_read_by_no_other(
+    url: str, project_server: Server, platform_copies: Copies
+) -> None:
+    """Its 20 readers in two states would use up the time of everything else."""
+    async with platform_copies() as database:
+        other = project_server.url("postgres", Settings().db.password.reveal(), database)
+        async with open_project_connection(other) as project:
+            await project.connection.execute(
+                PEOPLE
+                + OWNERS
+                + "create view public.slow as select id from public.notes where pg_sleep(0.2) is not null"
+            )
+
+        found = await difference(
+            other,
+            "alter policy reads on public.notes using (true)",
+            AccessQuestion(statement_timeout_s=0.2),
+        )
+
+    named = [note for note in found.notes if "public.slow" in note]
+    assert named == ["public.slow was not compared: a caller needs longer than 0.2 s to read it"]
+    assert found.rows, as_text(found)

@@ -115,6 +115,12 @@ def received(target: Receiver, path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for event in target.at(path) for line in event.body.splitlines()]
 
 
+def numbers_received(target: Receiver, path: str) -> list[str]:
+    """Return the second words of the messages that begin with `line`."""
+    messages = [line["message"].split() for line in received(target, path)]
+    return [words[1] for words in messages if words[0] == "line"]
+
+
 async def test_lines_arrive_over_failures_and_changes_of_the_leader_and_a_hanging_receiver_holds_back_no_other(
     database: Server, admin: asyncpg.Connection, pool: NatsConnection, target: Receiver
 ):
@@ -171,12 +177,10 @@ async def test_a_receiver_that_is_away_loses_the_oldest_lines_which_are_counted(
     async with asyncio.timeout(60):
         while not (lost := await admin.fetchval("select sum(lost)::int8 from headwater.log_drains")):
             await asyncio.sleep(0.02)  # between two questions: nothing announces the count
+    await until(lambda: "30" in numbers_received(target, "/away"))
     await second.close()
 
-    arrived = [
-        line["message"].split()[1] for line in received(target, "/away") if line["message"].startswith("line")
-    ]
-    assert [*map(str, range(lost + 1, 31))] == arrived
+    assert [*map(str, range(lost + 1, 31))] == numbers_received(target, "/away")
 
 
 async def test_lines_that_a_receiver_rejects_are_dropped_one_by_one(target: Receiver):
