@@ -11,7 +11,7 @@ PROCESSES ?= 6
 PYTEST := $(BIN)/python -m pytest --processes $(PROCESSES)
 # Without the long tests (tests/long_tests.txt), which `make check-all` runs.
 PYTEST_SHORT := $(PYTEST) --without-long
-# Without browsers and the clients of others (tests/client_tests.txt) too, which `make check` runs.
+# Without browsers, programs of others and examples (tests/client_tests.txt) too, which `make check` runs.
 PYTEST_OWN := $(PYTEST_SHORT) --without-clients
 export PYTHON
 # Compiled modules are kept: a run of the tests starts hundreds of processes, and each would compile everything anew.
@@ -28,11 +28,11 @@ DASHBOARD_SOURCES := $(shell find services/dashboard/web \( -name node_modules -
 help:
 	@echo "make start   set up and run the platform; Ctrl-C stops it"
 	@echo "make setup   the environment for development, in $(VENV)"
-	@echo "make test    run the tests before a commit; ARGS chooses some, long ones and those with browsers and others' clients too"
+	@echo "make test    run the tests before a commit; ARGS chooses some, long ones and those with browsers and others' programs too"
 	@echo "make test-affected  run what the changes since the last commit can break (FILES=... instead of these)"
 	@echo "make test-fast  what needs no server but one database"
 	@echo "make test-postgres  the platform and what speaks to the database, on POSTGRES=\"15 16 17\" (needs npm)"
-	@echo "make check   what CI runs: format, lint, strict types, import rules, pages, tests with browsers and others' clients, another Postgres, a release"
+	@echo "make check   what CI runs: format, lint, strict types, import rules, pages, tests with browsers and others' programs, another Postgres, a release"
 	@echo "make check-all  that with the long tests, three versions of Postgres, fuzzers and faults: before a release"
 	@echo "make fuzz    look for input that does harm, for MINUTES=30 in all (default 10): ARGS=\"-k rest\" chooses, SEED=1 repeats"
 	@echo "make faults  kill, stop and rob parts of a platform under traffic, for MINUTES=10: what is lost, doubled, missed; SEED=1 repeats"

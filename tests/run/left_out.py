@@ -1,9 +1,9 @@
 """The tests that a run leaves out, listed in two files: a folder (ending with "/"), a module or a test a line, with the reason.
 
     tests/long_tests.txt     what `make test` and `make check` leave to `make check-all`; of each a short neighbour stays
-    tests/client_tests.txt   what `make test` leaves to `make check`: browsers and the clients of others
+    tests/client_tests.txt   what `make test` leaves to `make check`: browsers, the programs of others, examples of the documentation
 
-A line with `+` names what stays of a listed folder or module.
+A line with `+` names what stays of a listed folder or module. `module.py[name]` names its tests whose parameters begin with that one.
 """
 
 from collections.abc import Iterable
@@ -31,10 +31,11 @@ class LeftOut:
 
     def has(self, nodeid: str) -> bool:
         """Return whether a test is left out."""
-        test = nodeid.partition("[")[0]
+        test, _, parameters = nodeid.partition("[")
         module = test.partition("::")[0]
         folders = {f"{folder}/" for folder in PurePosixPath(module).parents}
-        names = {nodeid, test, module} | folders
+        first = parameters.rstrip("]").partition("-")[0]
+        names = {nodeid, test, module, f"{module}[{first}]"} | folders
         return not names.isdisjoint(self.listed) and names.isdisjoint(self.staying)
 
 
