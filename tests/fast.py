@@ -30,11 +30,14 @@ what is not named here is skipped by `skip_in_fast_run`.
 """
 _DEAR = frozenset(
     {
+        "tests/broker/blobs/test_short_log_recovery.py",
         "tests/broker/jetstream/test_stream_watch.py",
         "tests/broker/logs/test_store.py::test_pages_hold_exactly_the_matching_lines_newest_first",
+        "tests/services/certificates/test_renewal_info.py",
         "tests/workers/database/protocol/test_long_value.py",
         "tests/workers/database/test_introspect_scale.py",
         "tests/workers/management/interface/test_openapi.py",
+        "tests/workers/rest/openapi/test_document31.py",
         "tests/workers/rest/test_live_reads_of_cases.py",
         "tests/workers/storage/s3/protocol/test_sigv4.py::test_one_changed_part_of_a_valid_request_is_refused_or_means_the_same",
     }
