@@ -15,4 +15,7 @@ def test_accounts_are_protected_against_brute_force(seed_platform: SeedPlatform)
     ]
 
     assert {each.status_code for each in answers} == {400, 429}
-    assert answers[-1].headers["retry-after"]
+    refused = [
+        each for each in answers if each.status_code == 429
+    ]  # on a slow machine a later one may be let through
+    assert all(each.headers["retry-after"] for each in refused)
