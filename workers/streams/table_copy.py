@@ -225,6 +225,7 @@ class TableCopy:
         reader = StreamReader(self._connection, subjects.CHANGES_STREAM, [*names, subjects.GAPS.name], after)
         self._gathered, self._size = [], 0
         kept_at, kept_seq = time.monotonic(), after
+        taken = after  # not `reader.after`: messages that arrive during a write are read by the task and not taken yet
         reading: asyncio.Task[list[StoredMessage]] | None = None
         try:
             while True:
@@ -234,14 +235,15 @@ class TableCopy:
                     done, reading = reading, None
                     for message in done.result():
                         place = await self._take(message, source, target, place)
+                    taken = reader.after
                     backoff.reset()
                 is_due = time.monotonic() >= self._began_at + self._stream.every
                 if self._gathered and (is_due or self._changed.is_set()):
-                    place = await self._write(source, target, place, reader.after)
+                    place = await self._write(source, target, place, taken)
                 if self._changed.is_set():
                     return
-                if not self._gathered and reader.after > kept_seq and time.monotonic() >= kept_at + _KEEP_S:
-                    kept_at, kept_seq = time.monotonic(), reader.after
+                if not self._gathered and taken > kept_seq and time.monotonic() >= kept_at + _KEEP_S:
+                    kept_at, kept_seq = time.monotonic(), taken
                     await self.state.idle(place, kept_seq)
                     await target.tidy()
         finally:
