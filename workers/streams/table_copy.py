@@ -53,6 +53,8 @@ from workers.streams.targets.target import TableTarget
 
 _MOST_ROWS, _MOST_BYTES = 20_000, 16 * 1024 * 1024
 """Changes and bytes that are gathered before they are written."""
+_UNKNOWN_BYTES = 64 * 1024
+"""What a change counts for whose long values are read from the table: all that are gathered are in memory then."""
 _BACK = 1000
 _MOST_GONE = 1000
 """Names of former columns that a place remembers."""
@@ -219,7 +221,7 @@ class TableCopy:
                 snapshot.text,
                 snapshot.lsn,
                 f"{source.fingerprint}/{source.relation}",
-                time.time_ns() // 1000,
+                max(time.time_ns() // 1000, target.newest_epoch + 1),  # a clock may have been set back
                 {column.name: column.number for column in source.columns},
             )
             rows = await target.snapshot(snapshot.pages(), place)
@@ -293,6 +295,7 @@ class TableCopy:
         for change in changes_of(message, source):
             self._gathered.append(change)
             self._size += sum(len(value or b"") for value in change.values)
+            self._size += _UNKNOWN_BYTES if change.is_unsure or has_unknown(change.values) else 0
         if len(self._gathered) >= _MOST_ROWS or self._size >= _MOST_BYTES:
             return await self._write(source, target, place, stored.seq)
         return place
