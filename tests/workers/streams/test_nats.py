@@ -21,6 +21,7 @@ from schemas.stream_server import consumer, password_of, publisher, server_url
 from tests.broker.server import NatsServer, running_server
 from tests.workers.replication.replication_pool import ReplicationPool
 from tests.workers.streams.running_streams import stream, streaming, until
+from workers.streams.targets.nats_target import order
 
 SECRET = Secret("secret of the test")
 
@@ -137,6 +138,8 @@ async def test_a_clock_that_was_set_back_and_a_row_too_long_for_the_server_lose_
             await until(is_copied)
             await admin.execute("insert into public.late values (2)")
             await until(has_all)
+        ids = [order(one["id"]) for one in (await messages(client, "feed-public-late"))[1:]]
+        assert [order(future["Nats-Msg-Id"]), *ids] == sorted([order(future["Nats-Msg-Id"]), *ids])
 
 
 async def test_a_consumer_reaches_its_own_streams_alone(stream_server: NatsServer):
