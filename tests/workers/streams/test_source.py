@@ -4,7 +4,9 @@ import pytest
 
 from tests.workers.replication.replication_pool import ReplicationPool
 from tests.workers.streams.running_streams import source_of, stream
+from workers.database.connection_pool.pool import ConnectionPool
 from workers.streams.model import TargetRejects
+from workers.streams.reading import open_snapshot
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,20 @@ async def test_a_target_of_messages_at_another_address_has_to_be_filled_again(
 
     assert prints[0] == prints[2] != prints[1]
     assert prints[3] == prints[4]
+
+
+async def test_long_rows_of_a_snapshot_come_few_at_a_time(replication_pool: ReplicationPool):
+    await replication_pool.admin.execute("""
+        create table public.long_rows (id int primary key, body text); grant select on public.long_rows to service_role;
+        insert into public.long_rows select n, repeat('x', 1000000) from generate_series(1, 60) as n
+    """)
+    source = await source_of(replication_pool, stream("nats:", "long_rows"))
+    database = await ConnectionPool.open(replication_pool.values_url, 1)
+    try:
+        async with open_snapshot(database, source) as snapshot:
+            pages = [sum(len(row[1] or b"") for row in page) async for page in snapshot.pages()]
+    finally:
+        await database.close()
+
+    assert sum(pages) == 60 * 1_000_002
+    assert max(pages) < 20_000_000
