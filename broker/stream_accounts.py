@@ -1,7 +1,8 @@
 """Accounts of the NATS server for consumers of streams (schemas/stream_server.py), as configuration of nats-server (pure).
 
 A consumer's user may read its account's streams: see them, make consumers, pull and acknowledge. nats-server does not compare the reply subject of a pull with the
-rights of the user, so a consumer can have a copy of a message delivered to a subject of its account. It can reach nothing else: no other stream, and nothing of the platform.
+rights of the user, so a consumer can have a copy of a message delivered to a subject of its account, and an empty answer, which removes its own stream. It can reach nothing else:
+no other stream, and nothing of the platform.
 """
 
 import json

@@ -19,6 +19,7 @@ TARGETS = {
 }
 """Scheme of a target -> an example."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
+_NO_FOLDER = re.compile(r"[/\\?#%\x00-\x1f\x7f]")
 _MOST_STREAMS, _MOST_TABLES, _LONGEST_EVERY_S = 16, 100, 3600.0
 
 
@@ -95,6 +96,9 @@ def _target_fault(stream: StreamSettings) -> str | None:
         is_valid = False
     if not is_valid:
         return f"target must be a URL such as {', '.join(list(TARGETS.values())[:-1])}"
+    text = stream.target.reveal() if stream.target else ""
+    if parts.scheme in ("file", "s3") and ("?" in text or "#" in text):
+        return "target must be a folder or a prefix without ? and #"
     if _is_closed(urlsplit(stream.endpoint) if parts.scheme == "s3" else parts) and not stream.closed_network:
         return "the target is at a private address, which closed_network = true would allow"
     match parts.scheme:
@@ -118,7 +122,21 @@ def _target_fault(stream: StreamSettings) -> str | None:
             if not parts.hostname or not parts.username or not parts.path.strip("/"):
                 return "target must name a server, a user and a database, as in postgresql://user:password@host:5432/database"
         case "s3":
-            return _s3_fault(stream, parts)
+            return _s3_fault(stream, parts) or _place_fault(stream, parts.scheme)
+    return _place_fault(stream, parts.scheme)
+
+
+def _place_fault(stream: StreamSettings, scheme: str) -> str | None:
+    """Return which tables would have no place of their own in the target."""
+    names = [table_name(text) for text in stream.tables]
+    if scheme in ("file", "s3"):
+        for schema, table in names:
+            if any(part in (".", "..") or _NO_FOLDER.search(part) for part in (schema, table)):
+                return (
+                    f"the table {table!r} cannot be a folder: its name has / \\ ? # % or a control character"
+                )
+    if scheme == "nats" and len({f"{schema}-{table}" for schema, table in names}) < len(names):
+        return "two of the tables would have the same stream, as a-b.c and a.b-c"
     return None
 
 

@@ -70,6 +70,8 @@ class StreamChange:
     number: int
     index: int
     committed_at_us: int
+    is_unsure: bool = False
+    """Whether the row passes the filters is not in the log."""
 
     @property
     def id(self) -> str:
@@ -92,7 +94,7 @@ class CopyPlace(Struct, frozen=True, omit_defaults=True):
     epoch: int = 0
     """When the snapshot was made, in microseconds since 1970."""
     columns: dict[str, int] = {}
-    """The copied columns by name, with their numbers: by these a renamed one is recognized."""
+    """The copied columns by name, with their numbers: by these a renamed one is recognized. The number of one that is gone is 0."""
 
     def as_text(self) -> str:
         """Return it as JSON."""

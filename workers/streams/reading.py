@@ -17,8 +17,8 @@ from workers.sql.compose import quoted
 from workers.streams.model import SourceColumn, SourceTable
 from workers.streams.selection import passes_filters
 
-PAGE = 2000
-"""Rows of one FETCH: their bytes are in memory once."""
+_FIRST_ROWS, _MOST_ROWS, _PAGE_BYTES = 16, 2000, 8 * 1024 * 1024
+"""Rows of one FETCH, which are in memory at once: few at first, then as many as make so many bytes."""
 _SETTINGS = (
     ("TimeZone", "UTC"),
     ("DateStyle", "ISO"),
@@ -32,7 +32,6 @@ _SETTINGS = (
 _POINT = Statement(
     "select pg_catalog.pg_current_snapshot()::pg_catalog.text, (pg_catalog.pg_current_wal_insert_lsn() - '0/0')::pg_catalog.int8"
 )
-_FETCH = Statement(f"fetch {PAGE} from hw_stream")
 
 
 class TableSnapshot:
@@ -46,11 +45,14 @@ class TableSnapshot:
         await self._transaction.run(
             Statement(f"declare hw_stream no scroll cursor for {_select(self._table)}")
         )
+        count = _FIRST_ROWS
         while True:
-            (rows,) = await self._transaction.run(_FETCH)
+            (rows,) = await self._transaction.run(Statement(f"fetch {count} from hw_stream"))
             yield _picked(self._table, rows)
-            if len(rows) < PAGE:
+            if len(rows) < count:
                 return
+            size = sum(len(value or b"") for row in rows for value in row)
+            count = max(1, min(_MOST_ROWS, 2 * count, count * _PAGE_BYTES // max(size, 1)))
 
 
 @asynccontextmanager

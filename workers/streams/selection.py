@@ -1,23 +1,35 @@
 """Messages of the stream of changes -> the changes that a stream carries. Pure.
 
-A row that a filter lets pass no longer is a deleted row to the target; a condition on a value that is not in the log passes.
+A row that a filter lets pass no longer is a deleted row to the target; a condition on a value that is not in the log passes, and the change says so.
 """
 
 from collections.abc import Iterator, Mapping
 
 from schemas.changes import ChangeBatch, ChangeKind, RowChange, Values
 from schemas.row_filters import passes
-from workers.streams.model import DELETE, INSERT, TRUNCATE, UPDATE, SourceTable, StreamChange
+from workers.streams.model import (
+    DELETE,
+    INSERT,
+    TRUNCATE,
+    UPDATE,
+    SnapshotNeeded,
+    SourceTable,
+    StreamChange,
+)
 
 
 def changes_of(batch: ChangeBatch, table: SourceTable) -> Iterator[StreamChange]:
-    """Yield the changes of a batch of the table."""
+    """Yield the changes of a batch of the table. Raises: SnapshotNeeded where it does not say what became of which rows."""
     places = {column.name: place for place, column in enumerate(batch.columns)}
     copied = [places.get(name) for name in table.names]
+    if missing := [name for name in table.key if name not in places]:
+        raise SnapshotNeeded(f"the column {missing[0]} of the primary key had another name")
     for index, change in enumerate(batch.changes):
         kind, values, old = _selected(batch, change, table)
         if kind is None:
             continue
+        if kind == TRUNCATE and (batch.schema, batch.table) != (table.schema, table.name):
+            raise SnapshotNeeded(f"the partition {batch.schema}.{batch.table} was emptied")
         yield StreamChange(
             kind,
             _picked(values, copied),
@@ -26,6 +38,7 @@ def changes_of(batch: ChangeBatch, table: SourceTable) -> Iterator[StreamChange]
             batch.number,
             index,
             batch.committed_at,
+            kind == UPDATE and _is_unsure(values, places, table),
         )
 
 
@@ -58,6 +71,11 @@ def _passes(batch: ChangeBatch, values: Values | None, table: SourceTable) -> bo
         return True
     names = (column.name for column in batch.columns)
     return passes_filters(table, dict(zip(names, values, strict=True)))
+
+
+def _is_unsure(values: Values | None, places: Mapping[str, int], table: SourceTable) -> bool:
+    at = [places.get(condition.column) for condition in table.filters]
+    return values is not None and any(place is None or values[place] is None for place in at)
 
 
 def _has_other_key(table: SourceTable, places: Mapping[str, int], values: Values | None, old: Values) -> bool:

@@ -5,7 +5,7 @@ import hashlib
 
 import msgspec
 
-from schemas.settings.stream_checks import table_name
+from schemas.settings.stream_checks import split_target, table_name
 from schemas.settings.streams import StreamSettings
 from schemas.webhooks import InvalidWebhook, WebhookFilterColumn, read_filters
 from workers.database.sessions.leadership import Leadership
@@ -59,6 +59,10 @@ async def read_source(leadership: Leadership, stream: StreamSettings, text: str)
             (one for one in every if one.key_place is not None), key=lambda one: one.key_place or 0
         )
     )
+    if len(key) < rows[0]["key_columns"]:
+        key = ()  # generated columns are not copied, and the others alone do not tell rows apart
+    if key and rows[0]["has_other_identity"]:
+        raise TargetRejects("its replica identity is an index that lacks columns of the primary key")
     copied = {column.name for column in columns}
     if missing := [column for column in key if column not in copied]:
         raise TargetRejects(f"the column {missing[0]!r} of the primary key must be copied")
@@ -68,7 +72,9 @@ async def read_source(leadership: Leadership, stream: StreamSettings, text: str)
     except InvalidWebhook as error:
         raise TargetRejects(str(error).replace(" in a webhook", "")) from None
     filtered = {condition.column for condition in filters}
-    selected = msgspec.json.encode([stream.mode, sorted(texts), sorted(wanted or ()), sorted(without), key])
+    selected = msgspec.json.encode([
+        stream.mode, sorted(texts), sorted(wanted or ()), sorted(without), key, _address_of_messages(stream)
+    ])  # fmt: skip
     return SourceTable(
         schema,
         name,
@@ -96,6 +102,12 @@ async def publish(leadership: Leadership, table: SourceTable) -> None:
             return
         await asyncio.sleep(pause_s)
         pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+
+def _address_of_messages(stream: StreamSettings) -> str:
+    """Return where messages go: such a target keeps no place, so that another one has to be seen by its address."""
+    parts = split_target(stream)
+    return f"{parts.hostname}:{parts.port}" if parts.scheme in ("kafka", "kafkas", "nats") else ""
 
 
 def _of_table(named: dict[str, list[str]], text: str) -> list[str] | None:

@@ -44,16 +44,23 @@ select realtime.publish_for_sync($1::oid)
 select w from realtime.writers_of(array[$1::oid]) as w
 
 -- name: table
--- A table by its names, with its columns in order. A column has the base type of a domain; has_former: rows from before it was added have a value.
+-- A table by its names, with its columns in order. key_columns: those that its primary key has, generated ones too, which no message has;
+-- has_other_identity: the log names a deleted row by an index that lacks columns of the primary key.
+-- A column has the base type of a domain; has_former: rows from before it was added have a value.
 select
-  c.oid::int8 as relation, c.relkind::text as kind,
+  c.oid::int8 as relation, c.relkind::text as kind, coalesce(i.indnkeyatts, 0)::int4 as key_columns,
+  c.relreplident = 'i' and exists (
+    select from pg_catalog.pg_index as r
+    where r.indrelid = c.oid and r.indisreplident
+      and not ((i.indkey::int2[])[0:i.indnkeyatts - 1] <@ (r.indkey::int2[])[0:r.indnkeyatts - 1])
+  ) as has_other_identity,
   (
     select pg_catalog.json_agg(pg_catalog.json_build_object(
       'number', a.attnum, 'name', a.attname, 'type', coalesce(b.typname, t.typname), 'sql_type', pg_catalog.quote_ident(tn.nspname) || '.' || pg_catalog.quote_ident(t.typname),
       'type_modifier', case when t.typtype = 'd' then t.typtypmod else a.atttypmod end, 'is_enum', t.typtype = 'e',
       'is_text_plain', coalesce(k.collisdeterministic, true),
       'has_former', a.atthasmissing or a.atthasdef or a.attidentity <> '' or a.attnotnull,
-      'key_place', pg_catalog.array_position(i.indkey::int2[], a.attnum)
+      'key_place', pg_catalog.array_position((i.indkey::int2[])[0:i.indnkeyatts - 1], a.attnum)
     ) order by a.attnum)
     from pg_catalog.pg_attribute as a
     join pg_catalog.pg_type as t on t.oid = a.atttypid

@@ -11,6 +11,7 @@ lost what follows the place, when the log of changes has a gap, or when the tabl
 """
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Sequence
 
@@ -52,7 +53,11 @@ from workers.streams.targets.target import TableTarget
 
 _MOST_ROWS, _MOST_BYTES = 20_000, 16 * 1024 * 1024
 """Changes and bytes that are gathered before they are written."""
+_UNKNOWN_BYTES = 64 * 1024
+"""What a change counts for whose long values are read from the table: all that are gathered are in memory then."""
 _BACK = 1000
+_MOST_GONE = 1000
+"""Names of former columns that a place remembers."""
 _KEEP_S = 5.0
 """How often it is stored that nothing followed."""
 _REJECTED_S = 60.0
@@ -181,22 +186,28 @@ class TableCopy:
     async def _fitted(self, source: SourceTable, target: TableTarget, place: CopyPlace) -> CopyPlace:
         """Have the target follow the columns of the table. Raises: SnapshotNeeded."""
         columns = {column.name: column.number for column in source.columns}
-        if columns == place.columns:
+        former = {name: number for name, number in place.columns.items() if number}
+        if columns == former:
             await target.fit(source, ())
             return place
-        names = {number: name for name, number in place.columns.items()}
+        names = {number: name for name, number in former.items()}
         added = [column for column in source.columns if column.number not in names]
-        if former := [column.name for column in added if column.has_former]:
-            raise SnapshotNeeded(f"the new column {former[0]} has values in rows from before")
+        if unknown := [column.name for column in added if column.has_former]:
+            raise SnapshotNeeded(f"the new column {unknown[0]} has values in rows from before")
         renamed = [
             (names[column.number], column.name)
             for column in source.columns
             if column.number in names and names[column.number] != column.name
         ]
-        if {new for _, new in renamed} & set(place.columns):
-            raise SnapshotNeeded("columns have changed their names with one another")
+        # The target, and messages that are not read yet, may have values of the former column under this name.
+        reused = {*(new for _, new in renamed), *(column.name for column in added)} & set(place.columns)
+        if reused:
+            raise SnapshotNeeded(f"the column {min(reused)} has the name of another one from before")
+        gone = {name: 0 for name in place.columns if name not in columns}
+        if len(gone) > _MOST_GONE:
+            raise SnapshotNeeded("too many columns have gone")
         await target.fit(source, renamed)
-        return _replaced(place, columns=columns)
+        return _replaced(place, columns={**columns, **gone})
 
     async def _snapshot(self, source: SourceTable, target: TableTarget, reason: str) -> CopyPlace:
         await self.state.snapshot(reason)
@@ -210,7 +221,7 @@ class TableCopy:
                 snapshot.text,
                 snapshot.lsn,
                 f"{source.fingerprint}/{source.relation}",
-                time.time_ns() // 1000,
+                max(time.time_ns() // 1000, target.newest_epoch + 1),  # a clock may have been set back
                 {column.name: column.number for column in source.columns},
             )
             rows = await target.snapshot(snapshot.pages(), place)
@@ -225,6 +236,7 @@ class TableCopy:
         reader = StreamReader(self._connection, subjects.CHANGES_STREAM, [*names, subjects.GAPS.name], after)
         self._gathered, self._size = [], 0
         kept_at, kept_seq = time.monotonic(), after
+        taken = after  # not `reader.after`: messages that arrive during a write are read by the task and not taken yet
         reading: asyncio.Task[list[StoredMessage]] | None = None
         try:
             while True:
@@ -234,14 +246,15 @@ class TableCopy:
                     done, reading = reading, None
                     for message in done.result():
                         place = await self._take(message, source, target, place)
+                    taken = reader.after
                     backoff.reset()
                 is_due = time.monotonic() >= self._began_at + self._stream.every
                 if self._gathered and (is_due or self._changed.is_set()):
-                    place = await self._write(source, target, place, reader.after)
+                    place = await self._write(source, target, place, taken)
                 if self._changed.is_set():
                     return
-                if not self._gathered and reader.after > kept_seq and time.monotonic() >= kept_at + _KEEP_S:
-                    kept_at, kept_seq = time.monotonic(), reader.after
+                if not self._gathered and taken > kept_seq and time.monotonic() >= kept_at + _KEEP_S:
+                    kept_at, kept_seq = time.monotonic(), taken
                     await self.state.idle(place, kept_seq)
                     await target.tidy()
         finally:
@@ -282,6 +295,7 @@ class TableCopy:
         for change in changes_of(message, source):
             self._gathered.append(change)
             self._size += sum(len(value or b"") for value in change.values)
+            self._size += _UNKNOWN_BYTES if change.is_unsure or has_unknown(change.values) else 0
         if len(self._gathered) >= _MOST_ROWS or self._size >= _MOST_BYTES:
             return await self._write(source, target, place, stored.seq)
         return place
@@ -311,7 +325,7 @@ class TableCopy:
         unknown = {
             key_of(change.values, source.key_places)
             for change in changes
-            if change.kind not in (DELETE, TRUNCATE) and has_unknown(change.values)
+            if change.kind not in (DELETE, TRUNCATE) and (change.is_unsure or has_unknown(change.values))
         }
         if not unknown:
             return list(changes)
@@ -331,12 +345,12 @@ def _is_in(snapshot: str, xid: int) -> bool:
 
 
 def _filled(change: StreamChange, row: Sequence[bytes | None] | None) -> StreamChange:
-    if row is None or change.kind in (DELETE, TRUNCATE) or not has_unknown(change.values):
+    if change.kind in (DELETE, TRUNCATE) or not (change.is_unsure or has_unknown(change.values)):
         return change
+    if row is None:  # gone, or it does not pass the filters, which may have been unknown
+        return dataclasses.replace(change, kind=DELETE) if change.is_unsure else change
     values = [now if value is None else value for value, now in zip(change.values, row, strict=True)]
-    return StreamChange(
-        change.kind, values, change.old, change.lsn, change.number, change.index, change.committed_at_us
-    )
+    return dataclasses.replace(change, values=values)
 
 
 def _replaced(place: CopyPlace, **changes: object) -> CopyPlace:

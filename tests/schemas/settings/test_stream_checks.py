@@ -21,6 +21,10 @@ KEYS = 'access_key_id = "k"\nsecret_access_key = "s"\n'
         (TABLES + 'target = "ftp://example.com"', "target must be a URL such as"),
         (TABLES + 'target = "file://host/lake"', "target must be an absolute folder"),
         (TABLES + 'target = "file:///srv/../etc"', "target must be an absolute folder"),
+        (TABLES + 'target = "file:///srv/lake?"', "without ? and #"),
+        (TABLES + 'target = "s3://bucket/a#b"\n' + KEYS, "without ? and #"),
+        ('[streams.a]\ntables = ["s.../x"]\n' + FILE, "cannot be a folder"),
+        ('[streams.a]\ntables = ["a-b.c", "a.b-c"]\ntarget = "nats:"', "the same stream"),
         (TABLES + 'target = "s3://bucket"', "needs access_key_id and secret_access_key"),
         (
             TABLES + 'target = "s3://bucket"\naccess_key_id = "k"\nsecret_access_key = "env(UNSET)"',

@@ -165,3 +165,87 @@ async def _equal(read: Any, expected: Any) -> bool:
 
 async def _rows(folder: Path, table: str) -> list[dict[str, Any]]:
     return rows_in(f"{folder}/lake/public/{table}", more="order by id")
+
+
+async def test_columns_that_are_renamed_or_made_again_are_followed_over_restarts(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute("""
+        create table public.renamed (id int primary key, note text); grant select on public.renamed to service_role;
+        insert into public.renamed values (1, 'a'), (2, 'b')
+    """)
+    streams = {"lake": stream(f"file://{tmp_path}/lake", "renamed")}
+
+    async def has(*expected: dict[str, Any]) -> None:
+        await until(lambda: _equal(lambda: _rows(tmp_path, "renamed"), list(expected)))
+
+    async with streaming(replication_pool, **streams) as candidate:
+        await has({"id": 1, "note": "a"}, {"id": 2, "note": "b"})
+        await admin.execute("alter table public.renamed rename note to remark")
+        candidate.change()
+        await has({"id": 1, "remark": "a"}, {"id": 2, "remark": "b"})
+    async with streaming(replication_pool, **streams):  # no change has followed the renamed column
+        await admin.execute(
+            "delete from public.renamed where id = 2; insert into public.renamed values (3, 'c')"
+        )
+        await has({"id": 1, "remark": "a"}, {"id": 3, "remark": "c"})
+        await admin.execute(
+            "alter table public.renamed drop remark; alter table public.renamed add remark text; delete from public.renamed where id = 3"
+        )
+        await has({"id": 1, "remark": None})
+        await admin.execute("update public.renamed set remark = 'd'")
+        await has({"id": 1, "remark": "d"})
+        await admin.execute("alter table public.renamed drop remark; insert into public.renamed values (4)")
+        await has({"id": 1, "remark": "d"}, {"id": 4, "remark": None})  # a column that is gone stays
+        await admin.execute(
+            "alter table public.renamed add remark text; insert into public.renamed values (5)"
+        )
+        await has(*({"id": number, "remark": None} for number in (1, 4, 5)))
+    await admin.execute(
+        "delete from public.renamed where id = 4; alter table public.renamed rename id to number"
+    )
+    async with streaming(replication_pool, **streams):
+        await until(lambda: _equal(lambda: _numbers(tmp_path), [{"number": number} for number in (1, 5)]))
+
+
+async def test_a_partition_that_is_emptied_does_not_empty_the_others(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute("""
+        create table public.parted (id int primary key) partition by range (id);
+        create table public.parted_1 partition of public.parted for values from (0) to (10);
+        create table public.parted_2 partition of public.parted for values from (10) to (20);
+        grant select on public.parted to service_role; insert into public.parted values (1), (11)
+    """)
+    async with streaming(replication_pool, lake=stream(f"file://{tmp_path}/lake", "parted")):
+        await until(lambda: _equal(lambda: _rows(tmp_path, "parted"), [{"id": 1}, {"id": 11}]))
+        await admin.execute(
+            "insert into public.parted values (2); truncate public.parted_2; insert into public.parted values (12)"
+        )
+        await until(lambda: _equal(lambda: _rows(tmp_path, "parted"), [{"id": 1}, {"id": 2}, {"id": 12}]))
+
+
+async def test_a_row_whose_filtered_value_is_not_in_the_log_is_not_copied(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute("""
+        create table public.long_filtered (id int primary key, a int, body text);
+        alter table public.long_filtered alter body set storage external;
+        grant select on public.long_filtered to service_role;
+        insert into public.long_filtered values (1, 0, repeat('no', 5000)), (2, 0, null)
+    """)
+    settings = stream(
+        f"file://{tmp_path}/lake", "long_filtered", columns={"long_filtered": ["id", "a"]},
+        filters={"long_filtered": ["body=is.null"]},
+    )  # fmt: skip
+    async with streaming(replication_pool, lake=settings):
+        await until(lambda: _equal(lambda: _rows(tmp_path, "long_filtered"), [{"id": 2, "a": 0}]))
+        await admin.execute("update public.long_filtered set a = 1")
+        await until(lambda: _equal(lambda: _rows(tmp_path, "long_filtered"), [{"id": 2, "a": 1}]))
+
+
+async def _numbers(folder: Path) -> list[dict[str, Any]]:
+    return rows_in(f"{folder}/lake/public/renamed", "number", "order by number")

@@ -21,6 +21,7 @@ from schemas.stream_server import consumer, password_of, publisher, server_url
 from tests.broker.server import NatsServer, running_server
 from tests.workers.replication.replication_pool import ReplicationPool
 from tests.workers.streams.running_streams import stream, streaming, until
+from workers.streams.targets.nats_target import order
 
 SECRET = Secret("secret of the test")
 
@@ -104,6 +105,41 @@ async def test_messages_follow_a_snapshot_in_order_and_once_over_restarts(
     assert {one["version"] for one in read} == {1}
     assert read[4]["former_key"] == {"id": 2}
     assert len({one["id"] for one in read}) == len(read)
+
+
+async def test_a_clock_that_was_set_back_and_a_row_too_long_for_the_server_lose_nothing(
+    replication_pool: ReplicationPool,
+):
+    admin = replication_pool.admin
+    await admin.execute("create table public.late (id int primary key, a text)")
+    await admin.execute(
+        "grant select on public.late to service_role; insert into public.late values (1, repeat('x', 70000))"
+    )
+
+    async with (
+        running_server(f"{stream_accounts(['feed'], SECRET)}\nmax_payload: 65536") as server,
+        connected(server, publisher("feed")) as client,
+    ):
+        await client.jetstream().add_stream(name="feed-public-late", subjects=["headwater.feed.public.late"])
+        future = {"Nats-Msg-Id": f"{1 << 60:x}-1-1-0"}
+        await client.jetstream().publish("headwater.feed.public.late", b'{"op": "before"}', headers=future)
+        target = server_url(SECRET, publisher("feed"), server.port).reveal()
+
+        async def has_all() -> bool:
+            read = await messages(client, "feed-public-late")
+            return [(one["op"], one.get("omitted")) for one in read] == [
+                ("before", None), ("snapshot", []), ("read", ["id", "a"]), ("snapshot_end", []), ("insert", []),
+            ]  # fmt: skip
+
+        async def is_copied() -> bool:
+            return len(await messages(client, "feed-public-late")) >= 4
+
+        async with streaming(replication_pool, feed=stream(target, "late", closed_network=True)):
+            await until(is_copied)
+            await admin.execute("insert into public.late values (2)")
+            await until(has_all)
+        ids = [order(one["id"]) for one in (await messages(client, "feed-public-late"))[1:]]
+        assert [order(future["Nats-Msg-Id"]), *ids] == sorted([order(future["Nats-Msg-Id"]), *ids])
 
 
 async def test_a_consumer_reaches_its_own_streams_alone(stream_server: NatsServer):

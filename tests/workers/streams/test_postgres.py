@@ -1,10 +1,16 @@
 """Rows in another Postgres, with two real servers' worth of databases and a real broker."""
 
+import asyncio
 from typing import Any
+
+import pytest
 
 from tests.workers.database.server import connected
 from tests.workers.replication.replication_pool import ReplicationPool
 from tests.workers.streams.running_streams import states, stream, streaming, until
+from workers.streams import table_copy
+from workers.streams.model import CopyPlace
+from workers.streams.table_state import TableState
 
 TABLE = """
 create table public.copied (
@@ -63,3 +69,51 @@ async def test_rows_follow_into_another_database_once_over_restarts(replication_
         assert await target.fetchval("select place from public.headwater_streams") != place
         assert not await target.fetchval("select exists (select from public.copied where secret is not null)")
     assert (await states(replication_pool))["copied"]["snapshots"] == 1
+
+
+async def test_what_arrived_during_a_write_is_not_taken_for_written_when_the_process_dies(
+    replication_pool: ReplicationPool, monkeypatch: pytest.MonkeyPatch
+):
+    admin = replication_pool.admin
+    table = "create table public.dying (id int primary key)"
+    await admin.execute(
+        f"{table}; grant select on public.dying to service_role; insert into public.dying values (1)"
+    )
+    await admin.execute("create database dying_copies")
+    url = replication_pool.database.rsplit("/", 1)[0] + "/dying_copies"
+    streams = {"dying": stream(url, "dying", closed_network=True)}
+    died = asyncio.Event()
+    idle = TableState.idle
+
+    async def die(state: TableState, place: CopyPlace, seq: int) -> None:
+        await idle(state, place, seq)
+        if not died.is_set():
+            died.set()
+            await asyncio.Event().wait()
+
+    async with connected(url) as target, connected(url) as locker:
+        await target.execute(table)
+
+        async def copied() -> list[int]:
+            return [row["id"] for row in await target.fetch("select id from public.dying order by id")]
+
+        async def is_waiting() -> bool:
+            waiting = "select exists (select from pg_locks where not granted and relation = 'public.dying'::regclass)"
+            return bool(await target.fetchval(waiting))
+
+        async def has(*expected: int) -> bool:
+            return await copied() == list(expected)
+
+        async with streaming(replication_pool, **streams):
+            await until(lambda: has(1))
+            async with locker.transaction():
+                await locker.execute("lock table public.dying in share mode")
+                await admin.execute("insert into public.dying values (2)")
+                await until(is_waiting)
+                monkeypatch.setattr(table_copy, "_KEEP_S", 0.0)
+                monkeypatch.setattr(TableState, "idle", die)
+                await admin.execute("insert into public.dying values (3)")
+                await replication_pool.changes("dying", 2)
+            await died.wait()
+        async with streaming(replication_pool, **streams):
+            await until(lambda: has(1, 2, 3))

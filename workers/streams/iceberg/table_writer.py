@@ -77,9 +77,10 @@ class IcebergTable:
         table = self._open_table()
         present = table.schema().as_arrow()
         expected = self.schema()
-        names = dict(renamed)
         former = {name: present.field(name).type for name in present.names}
-        for old, new in renamed:
+        # Those that the table has renamed already are left out: its place says so only from the next change on.
+        names = {old: new for old, new in renamed if old in former}
+        for old, new in names.items():
             former[new] = former.pop(old)
         changed = [
             field
@@ -89,7 +90,7 @@ class IcebergTable:
         if impossible := [field.name for field in changed if not _is_wider(former[field.name], field.type)]:
             raise SnapshotNeeded(f"the type of column {impossible[0]} has changed")
         added = [field for field in expected if field.name not in former]
-        if not renamed and not changed and not added:
+        if not names and not changed and not added:
             return
         with store_errors(), table.transaction() as change, change.update_schema() as update:
             for old, new in names.items():

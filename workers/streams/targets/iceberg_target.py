@@ -21,6 +21,7 @@ class IcebergTarget:
     """One table of an Iceberg target."""
 
     keeps_place = True
+    newest_epoch = 0
 
     def __init__(self, settings: StreamSettings, source: SourceTable) -> None:
         self._settings = settings

@@ -25,6 +25,7 @@ class KafkaTarget:
     """One table of a Kafka target."""
 
     keeps_place = False
+    newest_epoch = 0
 
     def __init__(self, name: str, settings: StreamSettings, source: SourceTable) -> None:
         self._name, self._settings = name, settings

@@ -21,7 +21,7 @@ from workers.streams.model import CopyPlace, SnapshotNeeded, SourceTable, Stream
 
 _STORED_S = 15.0
 _LONGEST_ROW = 4 * 1024 * 1024
-"""Bytes of the longest row that is sent."""
+"""Bytes of the longest row that is sent; a server that takes shorter messages gets shorter ones."""
 _FOREIGN = (0, 0, 0, 0)
 _Id = tuple[int, ...]
 
@@ -57,6 +57,11 @@ class NatsTarget:
         await self._look()
         return None
 
+    @property
+    def newest_epoch(self) -> int:
+        """Return the epoch of the last message of the stream."""
+        return order(self._last_id)[0] if self._last_id else 0
+
     async def fit(self, source: SourceTable, renamed: Sequence[tuple[str, str]]) -> None:
         """Send the columns as they are now. Raises: SnapshotNeeded if the stream is not as this target left it."""
         self._form = MessageForm(source)
@@ -76,7 +81,7 @@ class NatsTarget:
             for values in page:
                 count += 1
                 id = _id(place.epoch, 0, count, 0)
-                messages.append((id, self._form.read(values, id, at_us, _LONGEST_ROW)))
+                messages.append((id, self._form.read(values, id, at_us, self._longest_row)))
             await self._send(messages)
         id = _id(place.epoch, 0, count + 1, 0)
         await self._send([(id, self._form.mark(SNAPSHOT_END, id, at_us))])
@@ -87,7 +92,7 @@ class NatsTarget:
         ids = [_id(place.epoch, change.lsn, change.number, change.index) for change in changes]
         stored = order(self._last_id) if self._last_id else _FOREIGN
         await self._send(
-            (id, self._form.message(change, id, _LONGEST_ROW))
+            (id, self._form.message(change, id, self._longest_row))
             for id, change in zip(ids, changes, strict=True)
             if order(id) > stored
         )
@@ -104,6 +109,11 @@ class NatsTarget:
         if self._connection is not None:
             await self._connection.close()
             self._connection = None
+
+    @property
+    def _longest_row(self) -> int:
+        assert self._connection is not None  # opened before
+        return min(_LONGEST_ROW, self._connection.max_payload * 7 // 8)  # keys and names take the rest
 
     async def _look(self) -> None:
         """Read what the stream ends with. Raises: TargetAway."""

@@ -22,7 +22,8 @@ from workers.streams.model import (
     last_by_key,
 )
 
-_CONNECT_S, _ANSWER_S = 10.0, 60.0
+_CONNECT_S, _ANSWER_S, _EMPTY_S = 10.0, 60.0, 3600.0
+"""`_EMPTY_S`: until all rows are deleted, which may be very many."""
 _PLACES = """
 create table if not exists public.headwater_streams (
   stream text not null, table_schema text not null, table_name text not null, place text not null, primary key (stream, table_schema, table_name)
@@ -43,6 +44,7 @@ class PostgresTarget:
     """One table of a target in another Postgres."""
 
     keeps_place = True
+    newest_epoch = 0
 
     def __init__(self, name: str, settings: StreamSettings, source: SourceTable) -> None:
         if not source.key:
@@ -78,7 +80,7 @@ class PostgresTarget:
         with _errors():
             async with self._open().transaction():
                 await self._lock()
-                await self._open().execute(f"delete from {self._table}")  # noqa: S608 - a quoted name
+                await self._open().execute(f"delete from {self._table}", timeout=_EMPTY_S)  # noqa: S608 - a quoted name
                 async for page in pages:
                     await self._upsert(page)
                     count += len(page)
@@ -93,7 +95,7 @@ class PostgresTarget:
             async with self._open().transaction():
                 await self._lock()
                 if is_emptied:
-                    await self._open().execute(f"delete from {self._table}")  # noqa: S608 - a quoted name
+                    await self._open().execute(f"delete from {self._table}", timeout=_EMPTY_S)  # noqa: S608 - a quoted name
                 await self._delete([key for key, change in last.items() if change is None])
                 await self._upsert([change.values for change in last.values() if change is not None])
                 await self._keep(place)

@@ -13,6 +13,10 @@ class TableTarget(Protocol):
     keeps_place: bool
     """It stores the place together with the rows. Otherwise the place is stored in the database behind what was written: at least once."""
 
+    @property
+    def newest_epoch(self) -> int:
+        """Return the epoch of what the target has; that of the next snapshot has to be higher. 0 where epochs are not compared."""
+
     async def open(self) -> CopyPlace | None:
         """Connect, and return where the target is; None if it has nothing, or keeps no place."""
 
