@@ -224,7 +224,7 @@ class TableCopy:
         names = [subjects.changes(schema, name).name for schema, name in sorted(source.parts)]
         reader = StreamReader(self._connection, subjects.CHANGES_STREAM, [*names, subjects.GAPS.name], after)
         self._gathered, self._size = [], 0
-        kept_at, kept_seq = time.monotonic(), after
+        kept_at, kept_seq, read_seq = time.monotonic(), after, after
         reading: asyncio.Task[list[StoredMessage]] | None = None
         try:
             while True:
@@ -232,16 +232,18 @@ class TableCopy:
                 await self._wait(reading)
                 if reading.done():
                     done, reading = reading, None
+                    read_seq = reader.after
                     for message in done.result():
                         place = await self._take(message, source, target, place)
                     backoff.reset()
+                # From here on `reading` may end at any await: `reader.after` is then behind messages that nobody has looked at.
                 is_due = time.monotonic() >= self._began_at + self._stream.every
                 if self._gathered and (is_due or self._changed.is_set()):
-                    place = await self._write(source, target, place, reader.after)
+                    place = await self._write(source, target, place, read_seq)
                 if self._changed.is_set():
                     return
-                if not self._gathered and reader.after > kept_seq and time.monotonic() >= kept_at + _KEEP_S:
-                    kept_at, kept_seq = time.monotonic(), reader.after
+                if not self._gathered and read_seq > kept_seq and time.monotonic() >= kept_at + _KEEP_S:
+                    kept_at, kept_seq = time.monotonic(), read_seq
                     await self.state.idle(place, kept_seq)
                     await target.tidy()
         finally:
