@@ -7,6 +7,7 @@ waiting session then times out (headwater.http_wait).
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from email.message import Message
 from typing import NamedTuple
 from uuid import UUID
@@ -20,10 +21,13 @@ from workers.database.sessions.leadership import Leadership
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 from workers.scheduler.net_requests import FRAMING_HEADERS, decoded
 from workers.scheduler.observations import WaitingAnswered, WaitingNotAnswered
+from workers.scheduler.passing_errors import is_passing
 from workers.scheduler.statements import WAITING
 
 CHANNEL = "headwater_http"
 _LONGEST_S = 600.0
+_AGAIN_S = 0.5
+"""Pause before the database is tried again, which neither claimed requests nor stored an answer: nothing announces that it does."""
 _MISSING = ("42P01", "3F000")
 """SQLSTATEs that mean this database lacks the queue: machines are upgraded one after another."""
 _TEXTS = (
@@ -59,13 +63,14 @@ class HttpReplyRow(NamedTuple):
 
 
 class HttpExchange:
-    """Answers waiting sessions during one term of leadership."""
+    """Answers waiting sessions during one term of leadership. Errors of the database do not end the term, in which other work is underway."""
 
     def __init__(self, leadership: Leadership, outgoing: HttpClient, settings: Net) -> None:
         self._leadership, self._outgoing, self._settings = leadership, outgoing, settings
         self._woken = asyncio.Event()
         self._woken.set()
-        self._replies: asyncio.Queue[HttpReplyRow] = asyncio.Queue()
+        self._replies: asyncio.Queue[tuple[HttpReplyRow, float]] = asyncio.Queue()
+        """Answers, each with the time of the loop until which its session waits."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def wake(self) -> None:
@@ -73,27 +78,34 @@ class HttpExchange:
         self._woken.set()
 
     async def take_all(self) -> None:
-        """Claim requests whenever there are some. Raises: DatabaseError, LeadershipLost."""
+        """Claim requests whenever there are some. Raises: LeadershipLost."""
         while True:
             await self._woken.wait()
             self._woken.clear()
             room = self._settings.concurrency - len(self._tasks) - self._replies.qsize()
-            if room > 0 and await self._take(room) == room:
-                self._woken.set()
+            try:
+                if room > 0 and await self._take(room) == room:
+                    self._woken.set()
+            except DatabaseError as error:
+                if error.code not in _MISSING:
+                    self._woken.set()
+                    await asyncio.sleep(_AGAIN_S)
 
     async def write_replies(self) -> None:
-        """Write each answer when it arrives. Raises: DatabaseError, LeadershipLost."""
+        """Write each answer when it arrives. Raises: LeadershipLost."""
         while True:
-            await self._leadership.ask(WAITING["answered"], *await self._replies.get())
+            reply, until = await self._replies.get()
+            while not await self._write(reply, until):  # noqa: ASYNC110 - nothing announces that the database takes it again
+                await asyncio.sleep(_AGAIN_S)
             self._woken.set()  # it leaves room for another request
 
     async def finish(self, within_s: float) -> None:
-        """Wait `within_s` for requests in progress, and write their answers. Raises: DatabaseError, LeadershipLost."""
+        """Wait `within_s` for requests in progress, and write their answers. Raises: LeadershipLost."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within_s)
         await self.stop()
         while not self._replies.empty():
-            await self._leadership.ask(WAITING["answered"], *self._replies.get_nowait())
+            await self._write(*self._replies.get_nowait())
 
     async def stop(self) -> None:
         """Cancel everything."""
@@ -101,13 +113,24 @@ class HttpExchange:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _take(self, most: int) -> int:
+    async def _write(self, reply: HttpReplyRow, until: float) -> bool:
+        """Write an answer; return false if it should be tried again. What the database will never take is replaced by the reason."""
         try:
-            rows = await self._leadership.ask(WAITING["take"], most)
+            await self._leadership.ask(WAITING["answered"], *reply)
         except DatabaseError as error:
-            if error.code not in _MISSING:
-                raise
-            return 0
+            if is_passing(error) and asyncio.get_running_loop().time() < until:
+                return False
+            reason = f"the answer could not be stored: SQLSTATE {error.code}"
+            observe(WaitingNotAnswered(reason))
+            if not is_passing(error):
+                with suppress(
+                    DatabaseError
+                ):  # its session is answered already, or waits until its time is over
+                    await self._leadership.ask(WAITING["answered"], *HttpReplyRow(reply.id, error=reason))
+        return True
+
+    async def _take(self, most: int) -> int:
+        rows = await self._leadership.ask(WAITING["take"], most)
         for row in rows:
             task = asyncio.get_running_loop().create_task(self._send(HttpRequestRow(*row)))
             self._tasks.add(task)
@@ -119,7 +142,9 @@ class HttpExchange:
         self._woken.set()
 
     async def _send(self, request: HttpRequestRow) -> None:
-        self._replies.put_nowait(await send_and_reply(request, self._outgoing, self._settings))
+        until = asyncio.get_running_loop().time() + request.left_s
+        reply = await send_and_reply(request, self._outgoing, self._settings)
+        self._replies.put_nowait((reply, until))
 
 
 async def send_and_reply(request: HttpRequestRow, outgoing: HttpClient, settings: Net) -> HttpReplyRow:

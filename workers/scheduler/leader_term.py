@@ -16,7 +16,6 @@ from workers.database.sessions.leadership import Leadership, LeadershipLost
 from workers.http_client.client import HttpClient
 from workers.scheduler.durable_jobs.durable_jobs import CHANNEL as DURABLE_JOBS_CHANNEL
 from workers.scheduler.durable_jobs.durable_jobs import DurableJobs
-from workers.scheduler.durable_jobs.report_writer import is_passing
 from workers.scheduler.function_schedules import FunctionSchedules
 from workers.scheduler.functions import JOB_KEY, FunctionCalls
 from workers.scheduler.functions import PREFIX as FUNCTION
@@ -26,6 +25,7 @@ from workers.scheduler.jobs import Jobs
 from workers.scheduler.net_requests import NetSender
 from workers.scheduler.next_due_note import NextDueNote
 from workers.scheduler.observations import ClockSetBack, RunDropped, RunMissed, SchedulerLeads
+from workers.scheduler.passing_errors import is_passing
 from workers.scheduler.queues.consumers import CHANNEL as QUEUES_CHANNEL
 from workers.scheduler.queues.consumers import QueueConsumers
 from workers.scheduler.run_queues import RunQueues

@@ -20,11 +20,14 @@ from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 from workers.scheduler.observations import RequestNotAnswered, RequestSent
+from workers.scheduler.passing_errors import is_passing
 from workers.scheduler.statements import JOBS, NET
 
 _REDIRECTS = 5
 _LONGEST_S = 600.0
 _SWEEP_S = 600.0
+_AGAIN_S = 0.5
+"""Pause before the database is tried again, which neither claimed requests nor stored responses: nothing announces that it does."""
 _AT_ONCE = 200
 _MOST_AT_ONCE = 16 << 20
 """Characters of the responses that are written in one statement: a value of jsonb has at most 256 MiB."""
@@ -63,7 +66,7 @@ class NetResponse(Struct, frozen=True):
 
 
 class NetSender:
-    """Sends requests during one term of leadership."""
+    """Sends requests during one term of leadership. Errors of the database do not end the term, in which other work is underway."""
 
     def __init__(self, leadership: Leadership, outgoing: HttpClient, settings: Net) -> None:
         self._leadership, self._outgoing, self._settings = leadership, outgoing, settings
@@ -76,32 +79,38 @@ class NetSender:
         self._writing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._serves = False
+        self._at_once = _AT_ONCE
 
     def wake(self) -> None:
         """Poll the queue soon."""
         self._woken.set()
 
     async def take_all(self) -> None:
-        """Claim requests whenever there are some. Raises: DatabaseError, LeadershipLost."""
+        """Claim requests whenever there are some. Raises: LeadershipLost."""
         while True:
             await self._woken.wait()
             self._woken.clear()
             room = self._settings.concurrency - len(self._tasks) - len(self._answers)
-            if room > 0 and len(await self._take(room)) == room:
+            try:
+                if room > 0 and len(await self._take(room)) == room:
+                    self._woken.set()
+            except DatabaseError:
                 self._woken.set()
+                await asyncio.sleep(_AGAIN_S)
 
     async def write_answers(self) -> None:
-        """Write responses when they arrive, many in one statement. Raises: DatabaseError, LeadershipLost."""
+        """Write responses when they arrive, many in one statement. Raises: LeadershipLost."""
         while True:
             await self._answered.wait()
             self._answered.clear()
-            await self._write()
+            while not await self._write():  # noqa: ASYNC110 - nothing announces that the database takes it again
+                await asyncio.sleep(_AGAIN_S)
 
     async def sweep(self) -> None:
-        """Delete old responses while there are any. Raises: DatabaseError, LeadershipLost."""
+        """Delete old responses while there are any. Raises: LeadershipLost."""
         while True:
             await self._has_answers.wait()
-            if not await self._is_ours() or not await self._sweep():
+            if not await self._sweep():
                 self._has_answers.clear()
                 continue
             await asyncio.sleep(_SWEEP_S)
@@ -109,7 +118,7 @@ class NetSender:
     async def finish(self, within_s: float) -> None:
         """Claim nothing more, wait `within_s` for requests in progress, write their responses.
 
-        Raises: as `write_answers`.
+        Raises: LeadershipLost.
         """
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within_s)
@@ -152,32 +161,43 @@ class NetSender:
         self._answers.append(await send_request(queued, self._outgoing, self._settings))
         self._answered.set()
 
-    async def _write(self) -> None:
+    async def _write(self) -> bool:
+        """Write all responses; return false if the rest should be tried again. One that the database will never take is dropped."""
         async with self._writing:  # `finish` must wait for a write in progress
-            while some := writable_at_once(self._answers):
+            while some := writable_at_once(self._answers, self._at_once):
                 try:
                     await self._leadership.ask(NET["answered"], msgspec.json.encode(some).decode())
                 except DatabaseError as error:
-                    if error.code not in _DROPPED:
-                        raise
+                    if error.code not in _DROPPED and is_passing(error):
+                        return False
+                    if error.code not in _DROPPED and len(some) > 1:
+                        self._at_once = 1  # find the one that is refused
+                        continue
+                    for response in some:
+                        observe(RequestNotAnswered(response.id, f"not stored: SQLSTATE {error.code}"))
+                    self._at_once = _AT_ONCE
                 del self._answers[: len(some)]
                 self._has_answers.set()
                 self._woken.set()  # they leave room for further requests
+            self._at_once = _AT_ONCE
+        return True
 
     async def _sweep(self) -> bool:
         """Delete old responses; return whether some are left."""
         try:
-            return bool((await self._leadership.ask(NET["sweep"], float(self._settings.keep_answers)))[0][0])
+            return await self._is_ours() and bool(
+                (await self._leadership.ask(NET["sweep"], float(self._settings.keep_answers)))[0][0]
+            )
         except DatabaseError:
             self._serves = False
             return False
 
 
-def writable_at_once(answers: Sequence[NetResponse]) -> list[NetResponse]:
-    """Return the first responses, as many as one statement takes: at least one, if there is one (pure)."""
+def writable_at_once(answers: Sequence[NetResponse], most: int = _AT_ONCE) -> list[NetResponse]:
+    """Return the first responses, `most` of them, as many as one statement takes: at least one, if there is one (pure)."""
     some: list[NetResponse] = []
     size = 0
-    for answer in answers[:_AT_ONCE]:
+    for answer in answers[:most]:
         size += len(answer.content or "")
         if some and size > _MOST_AT_ONCE:
             break

@@ -46,7 +46,7 @@ def work_of(
 def _note(change: PendingChange, batch: ChangeBatch) -> None:
     change.lsn = max(change.lsn, batch.lsn)
     if batch.xid:
-        change.txids[batch.xid] = None
+        change.add_txid(batch.xid)
 
 
 def _add_rows(

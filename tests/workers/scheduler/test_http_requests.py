@@ -232,6 +232,41 @@ async def test_a_canceled_wait_leaves_nothing_behind(
     )
 
 
+async def test_an_answer_that_cannot_be_stored_ends_no_other_work(
+    scheduler_pool: SchedulerPool, asker: asyncpg.Connection, begin: Begin, service: Service
+):
+    """A passing error is tried again; of a lasting one the session receives the reason. Requests of pg_net beside it go on."""
+    begin(allow=LOCAL)
+    await asker.fetchval("select http_get($1)", service.url)
+    await scheduler_pool.admin.execute("""
+        create sequence public.tries;
+        create function public.refuse() returns trigger language plpgsql security definer as $$ begin
+          if nextval('public.tries') in (1, 3) then raise exception 'no space' using errcode = '53100'; end if;
+          if to_jsonb(new)::text ~ 'never|6e65766572' then raise exception 'not this' using errcode = '22P05'; end if;
+          return new;
+        end $$;
+        create trigger refuse before insert on headwater.http_answers for each row execute function public.refuse();
+        create trigger refuse before insert on net._http_response for each row execute function public.refuse();
+    """)
+    leader = "select pid from pg_stat_activity where usename = 'headwater_scheduler' and datname = $1"
+    before = await scheduler_pool.admin.fetch(leader, scheduler_pool.name)
+
+    assert await asker.fetchval("select status from http_get($1)", f"{service.url}/once") == 200
+    with pytest.raises(
+        asyncpg.ConnectionFailureError, match="the answer could not be stored: SQLSTATE 22P05"
+    ):
+        await asker.fetchval("select status from http_get($1)", f"{service.url}/never")
+    paths = ("/a", "/never", "/b")
+    ids = [await asker.fetchval("select net.http_get($1)", service.url + path) for path in paths]
+    await scheduler_pool.until(
+        "select where (select count(*) from net._http_response where id = any($1)) = 2", ids
+    )
+
+    stored = await asker.fetch("select content from net._http_response")
+    assert sorted(json.loads(row["content"])["path"] for row in stored) == ["/a", "/b"]
+    assert await scheduler_pool.admin.fetch(leader, scheduler_pool.name) == before
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "kept"),
     [

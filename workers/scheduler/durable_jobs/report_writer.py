@@ -1,7 +1,7 @@
 """Writes reports about runs through the leader's session: those that arrive while a statement runs are written together by the next one.
 
 A report is acknowledged when it is committed. Where the database refuses reports together, each is tried alone, so that one that cannot be
-written holds up no other; those of the same run behind it are refused with it. `is_passing` tells whether trying again may help.
+written holds up no other; those of the same run behind it are refused with it.
 """
 
 import asyncio
@@ -19,13 +19,6 @@ _MOST_AT_ONCE = 200
 _MOST_BYTES_AT_ONCE = 8 * 1024 * 1024
 _MOST_WAITING = 64 * 1024 * 1024
 """Bytes of reports that wait, beyond which no answer is read on."""
-_LASTING = ("0A", "21", "22", "23", "42", "54", "P0")
-"""Classes of errors that what is reported causes itself. Others pass: a lock, a time limit, a full disk, a server that stops."""
-
-
-def is_passing(error: DatabaseError) -> bool:
-    """Return whether what was refused with this error may be written later."""
-    return not error.code.startswith(_LASTING)
 
 
 class _WaitingReport(NamedTuple):

@@ -21,7 +21,7 @@ from schemas.functions.errors import PROCESS_ENDED
 from schemas.http import header
 from workers.database.errors import DatabaseError
 from workers.http_client.retry_after import requested_pause_s
-from workers.scheduler.durable_jobs.report_writer import ReportWriter, is_passing
+from workers.scheduler.durable_jobs.report_writer import ReportWriter
 from workers.scheduler.durable_jobs.reports import (
     ANSWER_LIMIT,
     ENDINGS,
@@ -34,6 +34,7 @@ from workers.scheduler.durable_jobs.reports import (
     parse_report,
     stored_steps,
 )
+from workers.scheduler.passing_errors import is_passing
 
 OpenCall = Callable[[str, bytes], Awaitable[PoolReply]]
 """Calls a function by its name with a body. Raises: ApiError."""

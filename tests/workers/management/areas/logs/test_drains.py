@@ -196,6 +196,10 @@ async def test_lines_that_a_receiver_rejects_are_dropped_one_by_one(target: Rece
         target.statuses["/picky"] = [status]
         with pytest.raises(NotTaken, match=str(status)):
             await one.send(records)
+    target.statuses["/picky"] = [413, 400, 400, 200, 400, 503]
+    with pytest.raises(NotTaken) as caught:
+        await one.send(records)
+    assert (caught.value.done, caught.value.rejected) == (2, 1)
     await client.close()
 
 

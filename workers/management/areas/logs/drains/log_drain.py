@@ -136,10 +136,12 @@ class DrainedStream:
     async def _deliver(self, records: Sequence[LogRecord]) -> int:
         """Send lines until they are taken; return how many were rejected."""
         backoff = Backoff(_FIRST_PAUSE_S, _LAST_PAUSE_S)
+        rejected = 0
         while True:
             try:
-                rejected = await self._receiver.send(records)
+                rejected += await self._receiver.send(records)
             except NotTaken as error:
+                records, rejected = records[error.done :], rejected + error.rejected
                 await self._note_failure(str(error))
                 await asyncio.sleep(max(backoff.next_s(), error.wait_s))
                 continue

@@ -26,11 +26,14 @@ _MOST_ANSWER = 64 * 1024
 
 
 class NotTaken(Exception):
-    """The receiver did not take the lines; they are sent again. `wait_s`: the pause that it asked for."""
+    """The receiver did not take the lines; they are sent again. `wait_s`: the pause that it asked for.
 
-    def __init__(self, reason: str, wait_s: float = 0.0) -> None:
+    Of the lines, the first `done` need not be sent again: the receiver took them, or rejected `rejected` of them for good.
+    """
+
+    def __init__(self, reason: str, wait_s: float = 0.0, *, done: int = 0, rejected: int = 0) -> None:
         super().__init__(reason)
-        self.wait_s = wait_s
+        self.wait_s, self.done, self.rejected = wait_s, done, rejected
 
 
 class Receiver(Protocol):
@@ -73,7 +76,13 @@ class HttpReceiver:
         if len(records) == 1:
             return 1
         half = len(records) // 2
-        return await self.send(records[:half]) + await self.send(records[half:])
+        rejected = await self.send(records[:half])
+        try:
+            return rejected + await self.send(records[half:])
+        except NotTaken as error:
+            raise NotTaken(
+                str(error), error.wait_s, done=half + error.done, rejected=rejected + error.rejected
+            ) from None
 
     async def close(self) -> None:
         """Nothing to close: the client is shared."""
