@@ -89,6 +89,14 @@ class RowChange(Struct, frozen=True, array_like=True):
     """Bytes of the change in the log."""
 
 
+class CausingRequest(Struct, frozen=True, array_like=True):
+    """The request that a change belongs to: its id, the role of the database, and `sub` of the caller ("" without)."""
+
+    id: str
+    role: str
+    sub: str
+
+
 class ChangeBatch(Struct, frozen=True, array_like=True, tag="batch"):
     """What one transaction did to one table, in order. A long transaction makes several batches."""
 
@@ -114,6 +122,18 @@ class ChangeBatch(Struct, frozen=True, array_like=True, tag="batch"):
     causes: list[tuple[int, bytes]] = []
     """Messages `headwater.cause` of the transaction (schemas/causes.py): each holds from the change with its index on. Anyone who
     writes SQL may have written one: only a signature says whose it is."""
+    requests: list[tuple[int, CausingRequest | None]] = []
+    """What of `causes` the leader of replication believed (workers/replication/causing_requests.py), each from its index on; empty if it
+    believed none."""
+
+    def request_of(self, index: int) -> CausingRequest | None:
+        """Return the request that made the change with this index; None if none is known."""
+        request = None
+        for start, causing in self.requests:
+            if start > index:
+                break
+            request = causing
+        return request
 
 
 class StoredBroadcast(Struct, frozen=True, array_like=True, tag="sent"):

@@ -1,6 +1,6 @@
-"""Whether the database has tables with history: read again with each new catalog, in every process of pools.
+"""Whether the database has tables with history or with a webhook: read again with each new catalog, in every process of pools.
 
-Without such a table no transaction is signed (workers/database/transactions/causes.py), and no process leads the pool `history`.
+Without such a table no transaction is signed (workers/database/transactions/causes.py), and without a history no process leads the pool `history`.
 """
 
 import asyncio

@@ -26,6 +26,8 @@ class DrillStatus(Struct, frozen=True):
     """B-tree indexes whose structure was checked."""
     areas: list[str] = []
     """Areas that answered a request."""
+    unsent: str = ""
+    """Why the receiver of `backup.drill_webhook` did not take the result; empty: it did, or there is none."""
 
 
 def write_drill_status(folder: Path, status: DrillStatus) -> None:

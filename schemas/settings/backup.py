@@ -44,6 +44,10 @@ class Backup(Struct, frozen=True):
     """When the restore drill runs by itself: daily, weekly, monthly (at 4 o'clock GMT) or a cron schedule; empty: only by `headwater backup
     --drill`. It restores the newest state beside the platform, checks it, and removes it: it needs room on the disk for the database.
     """
+    drill_webhook: Secret | None = None
+    """Address (`http` or `https`) that gets the result of each drill: `restore_drill.failed` or `restore_drill.passed`, as JSON."""
+    drill_webhook_secret: Secret | None = None
+    """Key that signs it by Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. Unset: without a signature."""
     s3: S3 = field(default_factory=S3)
     gcs: Gcs = field(default_factory=Gcs)
     azure: Azure = field(default_factory=Azure)

@@ -66,6 +66,7 @@ def _faults(backup: Backup) -> Iterator[str]:
         yield f"{{backup.base_interval}} must be {_LEAST_BASE_S} seconds or more"
     if not 0 <= backup.incrementals <= _MOST_INCREMENTALS:
         yield f"{{backup.incrementals}} must be 0 to {_MOST_INCREMENTALS}"
+    yield from _drill_webhook_faults(backup)
     if backup.drill not in ("", "daily", "weekly", "monthly"):
         try:
             parse_schedule(backup.drill, "GMT")
@@ -94,3 +95,22 @@ def _store_faults(backup: Backup) -> Iterator[str]:
         yield f"{{backup.{backup.backend}.endpoint}} must be a URL such as https://storage.example.org"
     elif scheme == "http" and not section.allow_http:
         yield f"{{backup.{backup.backend}.endpoint}} begins with http://, which {{backup.{backup.backend}.allow_http}} forbids"
+
+
+def _drill_webhook_faults(backup: Backup) -> Iterator[str]:
+    address, secret = backup.drill_webhook, backup.drill_webhook_secret
+    if address is not None:
+        try:
+            parts = urlsplit(address.reveal())
+            is_usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            is_usable = False
+        if not is_usable:
+            yield "{backup.drill_webhook} must be an address that begins with https:// or http://"
+    if secret is not None:
+        try:
+            key = base64.b64decode(secret.reveal().removeprefix("whsec_"), validate=True)
+        except ValueError:
+            key = b""
+        if not 24 <= len(key) <= 64:
+            yield "{backup.drill_webhook_secret} must be whsec_ and the base64 of 24 to 64 bytes: `openssl rand -base64 32`"

@@ -107,6 +107,13 @@ def _drill_finding(settings: Backup, status: DrillStatus | None, now: float) -> 
             f"the last one is of {at}",
             "Read why in the supervisor's log: `headwater logs`.",
         )
+    if status.unsent:
+        return DoctorFinding(
+            title,
+            FindingLevel.WARNING,
+            f"that of {at} passed, but the receiver of backup.drill_webhook did not take it: {status.unsent}",
+            "Look at the receiver, and try: `headwater backup --drill`.",
+        )
     return DoctorFinding(title, FindingLevel.OK, f"{at}: {drill_line(status)}")
 
 

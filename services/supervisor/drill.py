@@ -18,6 +18,8 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from broker.processes.archive_status import read_archive_status
 from broker.processes.drill_status import MOST_FAULTS, DrillStatus, write_drill_status
 from schemas.branches import CheckedDatabase, CheckTask, CountedRows, CountTask
@@ -29,6 +31,7 @@ from services.supervisor.branches.record import read_record
 from services.supervisor.branches.worker_step import run_step
 from services.supervisor.data_folder.folder import DataFolder, ensure_passwords
 from services.supervisor.data_folder.state import PlatformState, running_state
+from services.supervisor.drill_webhook import send_result
 from services.supervisor.errors import StartFailed, StartRefused, SupervisorError
 from services.supervisor.postgres import server
 from services.supervisor.postgres.cluster import SUPERUSER
@@ -79,7 +82,11 @@ def run_drill(parent: DataFolder, project: Project, report: Reporter) -> DrillSt
         began_at, round(time.monotonic() - began, 1), found.moment, found.faults[:MOST_FAULTS], found.tables,
         found.rows, found.indexes, found.areas,
     )  # fmt: skip
-    write_drill_status(parent.path, status)
+    write_drill_status(parent.path, status)  # first: a receiver that hangs must not hide the result
+    if unsent := send_result(project.settings.backup, status):
+        report.warn(f"The receiver of backup.drill_webhook did not take the result: {unsent}")
+        status = msgspec.structs.replace(status, unsent=unsent)
+        write_drill_status(parent.path, status)
     return status
 
 

@@ -139,7 +139,8 @@ class Probe:
 def probe(target: Platform) -> Iterator[Probe]:
     """Give a probe with names of its own; its schema and what depends on it go at the end."""
     name = f"hostile_{uuid.uuid4().hex[:8]}"
-    with tempfile.TemporaryDirectory(prefix="headwater-evidence-") as folder:
+    # Not below $TMPDIR: the path is part of a label of an enum (hostile_schema.sql), which has at most 63 bytes.
+    with tempfile.TemporaryDirectory(prefix="hw-evidence-", dir="/tmp") as folder:
         os.chmod(folder, 0o777)
         one = Probe(target, name, name.upper(), Path(folder) / "evidence")
         one.reports()  # what is in the log already is not ours

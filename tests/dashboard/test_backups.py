@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from playwright.async_api import Browser, expect
 
 from broker.processes.archive_status import ArchiveStatus, read_archive_status
 from broker.processes.backup_requests import BackupStatus, read_status, write_status
+from broker.processes.drill_status import DrillStatus, write_drill_status
 from tests.dashboard.administrators import Administrator, add_administrator
 from tests.dashboard.window import DashboardWindow, open_window
 from tests.platform import Platform, platform
@@ -165,8 +167,13 @@ async def test_a_moment_is_chosen_and_its_commands_are_shown(
     window: DashboardWindow, server: Platform
 ) -> None:
     page = window.page
+    write_drill_status(
+        server.data, DrillStatus(time.time(), 41.0, "now", [_HOSTILE, "b"], unsent="it answered 500")
+    )
     await window.open("backups/continuous")
     await page.get_by_text("everything is stored").wait_for()
+    await expect(page.get_by_text(f"failed: {_HOSTILE} (and 1 more)")).to_be_visible()
+    await expect(page.get_by_text("The webhook did not take the result: it answered 500")).to_be_visible()
     await expect(page.get_by_role("grid", name="Base backups").get_by_role("row")).to_have_count(2)
     status = read_archive_status(server.data) or ArchiveStatus("", 0.0)
     assert status.oldest is not None

@@ -1,5 +1,6 @@
 """Webhooks of a whole platform: what happens in it arrives at a receiver, signed, and again until it is taken."""
 
+import asyncio
 import os
 import signal
 import time
@@ -10,8 +11,11 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
+from broker.logs import search
+from broker.logs.store import FOLDER
 from tests.platform import Platform, platform
 from tests.platforms.conftest import pid_of
+from tests.platforms.realtime_followers import Follower, following
 from tests.platforms.webhook_receiver import Receiver, receiver
 from tests.workers.management.operations.conftest import RemoteAdministrator, administrator
 
@@ -91,6 +95,55 @@ def test_rows_of_partitions_are_those_of_their_table(
 
     assert {event.json["data"]["table"] for event in events} == {"parts"}
     assert {event.json["data"]["record"]["id"] for event in events} == {1, 11}
+
+
+async def test_a_webhook_and_a_socket_lead_to_the_request_that_wrote(
+    server: Platform, owner: RemoteAdministrator, target: Receiver
+):
+    server.psql(
+        "create table public.traced (id int primary key, note text); grant all on public.traced to anon, service_role;"
+        "alter publication supabase_realtime add table public.traced"
+    )
+    server.wait_for_catalog("traced")
+    add(owner, target, "traced", table="traced")
+    key = server.values["SERVICE_ROLE_KEY"]
+    headers = {"apikey": key, "authorization": f"Bearer {key}", "x-request-id": "traced-1"}
+    follower = Follower(server, {"event": "*", "schema": "public", "table": "traced"})
+
+    async with following(follower), httpx.AsyncClient(base_url=server.url, headers=headers) as client:
+        for count in range(1, 1000):  # workers sign once their next catalog has the trigger
+            await client.post("/rest/v1/traced", json={"id": count})
+            events = await asyncio.to_thread(target.wait_for, "/traced", count)
+            if "request" in events[-1].json["data"]:
+                break
+        lines = await asyncio.to_thread(lines_of, server, "traced-1", 2)
+    server.psql("update public.traced set note = 'by SQL' where id = 1")
+    [by_sql] = (await asyncio.to_thread(target.wait_for, "/traced", count + 1))[count:]
+    owner.send("event_webhooks.remove", {"name": "traced"})
+
+    request = {"id": "traced-1", "role": "service_role", "sub": None}
+    assert events[-1].json["data"]["request"] == request
+    assert lines["RequestReachedWebhook"]["webhook"] == "traced"
+    assert lines["RequestReachedSockets"] == {"table": "public.traced", "deliveries": 1}
+    assert "request" not in by_sql.json["data"]
+    deadline = time.monotonic() + 30
+    while "headwater_cause" in server.psql(
+        "select tgname from pg_trigger where tgrelid = 'public.traced'::regclass"
+    ):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.1)  # the leader reads its list again
+
+
+def lines_of(server: Platform, request_id: str, count: int) -> dict[str, dict[str, object]]:
+    """Return the fields of a request's lines about what its changes reached, by kind, once the store has so many kinds."""
+    deadline = time.monotonic() + 30
+    while True:
+        records = [line.record for line in search.lines_of_request(server.data / FOLDER, request_id).lines]
+        reached = {line.kind: line.fields for line in records if line.kind.startswith("RequestReached")}
+        if len(reached) == count:
+            return reached
+        assert time.monotonic() < deadline, [line.kind for line in records]
+        time.sleep(0.1)  # lines are stored by another process
 
 
 def test_what_is_not_taken_is_sent_again_in_the_order_of_its_row_and_holds_back_nobody(

@@ -18,6 +18,9 @@ REASONS: dict[str, dict[str, str]] = {
     "services/supervisor/branches/create.py": {
         "float(stops)": NUMBER,
     },
+    "services/supervisor/drill_webhook.py": {
+        "int(status.began_at)": NUMBER,
+    },
     "services/supervisor/branches/idleness.py": {
         "float(value)": OWN,
     },

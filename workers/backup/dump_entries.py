@@ -38,8 +38,8 @@ _PLATFORM_STATE = ("headwater", "headwater_history", "headwater_jobs", "net")
 _PARTITION = re.compile(r"realtime messages_\d")
 _PLATFORM_TRIGGERS = ("auth users headwater_webhooks", "storage events_outbox headwater_webhooks")
 """Triggers that are there while a webhook wants events of accounts or of storage; they belong to this platform's webhooks."""
-_HISTORY_TRIGGER = " headwater_history"
-"""The end of the place of a trigger that the pool `history` makes again where a table's comment asks for it."""
+_CAUSE_TRIGGERS = (" headwater_history", " headwater_cause")
+"""The ends of the places of triggers that the pools `history` and `webhooks` make again where a comment or a webhook asks for it."""
 JOBS = ("cron job", "cron job_run_details")
 """Tables of the superuser whose rows belong to the project. If a dump defines such a table, it is the project's own: a dump never
 defines the objects of an extension."""
@@ -105,7 +105,7 @@ def divide_entries(
                 parts.rights.append(entry)
             continue
         if entry.kind == "TRIGGER" and (
-            entry.place in _PLATFORM_TRIGGERS or entry.place.endswith(_HISTORY_TRIGGER)
+            entry.place in _PLATFORM_TRIGGERS or entry.place.endswith(_CAUSE_TRIGGERS)
         ):
             continue
         if entry.kind in _LEFT_OUT or about.startswith(("EXTENSION ", "DATABASE ")):

@@ -18,12 +18,12 @@ from broker.jetstream.ordered_reader import MessagesLost, StoredMessage, StreamR
 from broker.jetstream.streams import StreamHead, last_up_to, stream_head
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
+from schemas.believed_causes import BelievedCauses
 from schemas.causes import LONGEST_S, SignedCause
 from schemas.changes import ChangeBatch, ChangeKind, Gap, Tick, lsn_of_id
 from schemas.errors import Unavailable
 from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership
-from workers.history.believed_causes import BelievedCauses
 from workers.history.observations import HistoryGapNoted, HistoryLost
 from workers.history.statements import SQL
 from workers.history.tables import HistoryTables

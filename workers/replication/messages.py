@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from broker import subjects
 from broker.codec import encode
 from broker.subjects import Subject
-from schemas.changes import ChangeBatch, Gap, RowChange, StoredBroadcast, Tick, Values
+from schemas.changes import CausingRequest, ChangeBatch, Gap, RowChange, StoredBroadcast, Tick, Values
 from workers.replication.pgoutput import Row
 from workers.replication.tables import LoggedTable
 from workers.replication.transactions import MESSAGES_TABLE, LoggedChange, TableDraft
@@ -68,6 +68,7 @@ def batch_of(
     news: Sequence[Values | None],
     olds: Sequence[Values | None],
     limit: int,
+    requests: Sequence[tuple[int, CausingRequest | None]] = (),
 ) -> tuple[StreamMessage, bool]:
     """Return the message with the changes of a table, and whether values were left out. `limit` is its size in bytes."""
     changes = [
@@ -78,14 +79,14 @@ def batch_of(
     for place, change in enumerate(changes):
         if change.size > LONGEST:
             changes[place], is_cut = _cut(change, draft.changes[place]), True
-    payload = _encoded(draft, table, changes)
+    payload = _encoded(draft, table, changes, requests)
     while len(payload) > limit:
         place, is_cut = max(range(len(changes)), key=lambda at: _weight(changes[at])), True
         if not _weight(changes[place]):  # too many short values
-            payload = _encoded(draft, table, [_emptied(change) for change in changes])
+            payload = _encoded(draft, table, [_emptied(change) for change in changes], requests)
             break
         changes[place] = _cut(changes[place], draft.changes[place])
-        payload = _encoded(draft, table, changes)
+        payload = _encoded(draft, table, changes, requests)
     subject = subjects.changes(draft.relation.schema, draft.relation.name)
     return StreamMessage(subject, draft.lsn, draft.number, payload), is_cut
 
@@ -119,7 +120,12 @@ def tick_of(lsn: int, number: int) -> StreamMessage:
     return StreamMessage(subjects.GAPS, lsn - 1, number, encode(Tick(lsn - 1, number)))
 
 
-def _encoded(draft: TableDraft, table: LoggedTable, changes: list[RowChange]) -> bytes:
+def _encoded(
+    draft: TableDraft,
+    table: LoggedTable,
+    changes: list[RowChange],
+    requests: Sequence[tuple[int, CausingRequest | None]],
+) -> bytes:
     return encode(
         ChangeBatch(
             draft.relation.schema,
@@ -135,6 +141,7 @@ def _encoded(draft: TableDraft, table: LoggedTable, changes: list[RowChange]) ->
             draft.ends,
             draft.relation.oid,
             draft.causes,
+            list(requests),
         )
     )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 
 from broker.backoff import Backoff
@@ -12,11 +13,13 @@ from broker.nats.connection import NatsConnection, NoResponders
 from broker.nats.protocol import MessageTooLong
 from broker.observability.observe import observe, traceback_of
 from broker.subjects import CHANGES_STREAM
+from schemas.causes import cause_keys
 from schemas.errors import Unavailable
 from schemas.settings.realtime import RealtimeSettings
 from workers.database.errors import DatabaseError, Disconnected
 from workers.database.sessions.leadership import Leadership, LeadershipLost, lead
 from workers.database.sessions.replication import SESSION, StreamLost
+from workers.replication.causing_requests import CausingRequests
 from workers.replication.conversions import Conversions
 from workers.replication.observations import (
     ReplicationCrashed,
@@ -54,7 +57,10 @@ async def serve_pool(resources: Resources) -> None:
     settings = resources.settings.realtime
     if not settings.enabled:
         return
-    replication = Replication(resources.connection, resources.url_of(settings.login), settings, resources.url)
+    keys = cause_keys(resources.settings.auth)
+    replication = Replication(
+        resources.connection, resources.url_of(settings.login), settings, resources.url, keys
+    )
     resources.process.on_drain(replication.close)
     replication.start()
 
@@ -62,13 +68,19 @@ async def serve_pool(resources: Resources) -> None:
 class Replication:
     """Leads or stands by from `start` to `close`, and recovers from failures of the database and of the broker.
 
-    `url` names a login that may replicate, `values_url` the login that converts values (conversions.py).
+    `url` names a login that may replicate, `values_url` the login that converts values (conversions.py),
+    `keys` verify which request made a change.
     """
 
     def __init__(
-        self, connection: NatsConnection, url: str, settings: RealtimeSettings, values_url: str
+        self,
+        connection: NatsConnection,
+        url: str,
+        settings: RealtimeSettings,
+        values_url: str,
+        keys: Sequence[bytes] = (),
     ) -> None:
-        self._values_url = values_url
+        self._values_url, self._keys = values_url, keys
         self._connection, self._url, self._settings = connection, url, settings
         self._lock = (_SPACE, zlib.crc32(settings.slot_name.encode()) - 2**31)
         self._monitor = SlotMonitor(settings.slot_name)
@@ -134,7 +146,13 @@ class Replication:
         self._monitor.is_leader = True
         conversions = Conversions(self._values_url)
         term = ReplicationTerm(
-            self._connection, leadership.ask, conversions.ask, self._url, self._settings, self._stream_watch
+            self._connection,
+            leadership.ask,
+            conversions.ask,
+            self._url,
+            self._settings,
+            self._stream_watch,
+            CausingRequests(self._keys),
         )
         self._monitor.confirmed = lambda: term.confirmed
         self._monitor.unconfirmed = lambda: term.unconfirmed

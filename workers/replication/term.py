@@ -15,6 +15,7 @@ from broker.observability.observe import observe
 from broker.subjects import CHANGES_STREAM
 from schemas.settings.realtime import RealtimeSettings
 from workers.database.sessions.replication import StreamLost, lsn_text
+from workers.replication.causing_requests import CausingRequests
 from workers.replication.commit_visibility import CommitVisibility
 from workers.replication.messages import (
     StreamMessage,
@@ -52,7 +53,7 @@ _TICK_S = 60.0
 
 class ReplicationTerm:
     """Publishes changes as long as the process leads. `url` names a role that may replicate, `convert` converts values of a
-    project's own types (conversions.py)."""
+    project's own types (conversions.py), `requests` verifies which request made a change."""
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class ReplicationTerm:
         url: str,
         settings: RealtimeSettings,
         watch: StreamWatch,
+        requests: CausingRequests,
     ) -> None:
         self._connection, self._ask, self._url, self._settings = connection, ask, url, settings
         self._changes = ChangeStream(connection, settings)
@@ -76,6 +78,7 @@ class ReplicationTerm:
         self._tick_s = min(_TICK_S, float(settings.retention) / 4)
         self._tick_at = self._fence_at = 0.0
         self._watch = watch
+        self._requests = requests
         self._is_idle = False
 
     @property
@@ -244,12 +247,13 @@ class ReplicationTerm:
             for broadcast in broadcasts:
                 await self._publish(ordered, broadcast)
             return
+        requests = self._requests.of(draft)  # of what is in the stream already too: a nonce is believed once
         if (draft.lsn, draft.number) <= self._last:
             return
         table = await self._tables.find(draft.relation)
         news = await self._tables.convert(table, [change.new for change in draft.changes])
         olds = await self._tables.convert(table, [change.old for change in draft.changes])
-        batch, is_cut = batch_of(draft, table, news, olds, limit)
+        batch, is_cut = batch_of(draft, table, news, olds, limit, requests)
         if is_cut:
             observe(ChangeCut(f"{draft.relation.schema}.{draft.relation.name}"))
         await self._publish(ordered, batch)

@@ -160,7 +160,10 @@ class ChangeIntake:
 
     async def _store(self, deliveries: Sequence[NewDelivery], seq: int) -> None:
         columns = zip(
-            *((each.webhook, each.event, each.type, each.row_key, each.body, each.at) for each in deliveries),
+            *(
+                (each.webhook, each.event, each.type, each.row_key, each.body, each.at, each.request_id)
+                for each in deliveries
+            ),
             strict=True,
         )
         await self._leadership.ask(SQL["store"], self._stream, seq, self._lsn, *map(list, columns))

@@ -27,6 +27,18 @@ class WebhookDelivered(Observation, frozen=True):
     seconds: float
 
 
+class RequestReachedWebhook(Observation, frozen=True):
+    """A change that a request made was sent to a webhook."""
+
+    level: ClassVar[str] = "debug"
+    is_stored: ClassVar[bool] = True
+    request_id: str
+    webhook: str
+    event: str
+    answer: str
+    ms: float
+
+
 class WebhookAttemptFailed(Observation, frozen=True):
     """A receiver did not take an event; it is sent again later."""
 

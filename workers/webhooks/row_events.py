@@ -3,10 +3,11 @@
 The body of an event, by Standard Webhooks ("Payload structure"):
 
     {"id": "1a2b-0-3", "type": "row.updated", "timestamp": "2026-01-31T12:00:00.000000Z",
-     "data": {"schema": "public", "table": "orders", "record": {...}, "old_record": {...}, "omitted": ["long_text"]}}
+     "data": {"schema": "public", "table": "orders", "record": {...}, "old_record": {...}, "omitted": ["long_text"],
+              "request": {"id": "...", "role": "authenticated", "sub": "..."}}}
 
 Values are spelled as the log of changes has them, which is how `to_jsonb` spells them. `omitted` names columns whose value is not in
-the log: an unchanged value that Postgres stores apart, or one of a row of more than 1 MiB.
+the log: an unchanged value that Postgres stores apart, or one of a row of more than 1 MiB. `request` is there if one made the change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import Struct
 
-from schemas.changes import ChangeBatch, ChangeKind, Position, RowChange, Values
+from schemas.changes import CausingRequest, ChangeBatch, ChangeKind, Position, RowChange, Values
 from schemas.realtime import FilterCondition
 from schemas.row_filters import passes
 
@@ -39,6 +40,8 @@ class NewDelivery(Struct, frozen=True):
     body: str
     at: float
     """When the transaction was committed, in seconds since 1970."""
+    request_id: str | None
+    """The request that made the change, as far as one is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,10 @@ def deliveries_of(batch: ChangeBatch, webhook: RowWebhook) -> Iterator[NewDelive
             continue
         event = str(Position(batch.lsn, batch.number, index))
         at = batch.committed_at / 1_000_000
-        body = _body(event, type, batch, change, webhook)
-        yield NewDelivery(webhook.id, event, type, _row_key(batch, change, webhook), body, at)
+        request = batch.request_of(index)
+        body = _body(event, type, batch, change, webhook, request)
+        request_id = None if request is None else request.id.replace("\0", "")  # Postgres has no text with it
+        yield NewDelivery(webhook.id, event, type, _row_key(batch, change, webhook), body, at, request_id)
 
 
 def _passes(filters: Sequence[FilterCondition], batch: ChangeBatch, change: RowChange) -> bool:
@@ -94,19 +99,31 @@ def _row_key(batch: ChangeBatch, change: RowChange, webhook: RowWebhook) -> str 
     return b",".join(parts).decode() if change.kind is not ChangeKind.TRUNCATE else ""
 
 
-def _body(event: str, type: str, batch: ChangeBatch, change: RowChange, webhook: RowWebhook) -> str:
+def _body(
+    event: str,
+    type: str,
+    batch: ChangeBatch,
+    change: RowChange,
+    webhook: RowWebhook,
+    request: CausingRequest | None,
+) -> str:
     moment = datetime.fromtimestamp(batch.committed_at / 1_000_000, UTC)
     omitted: list[str] = []
     record = _object(batch, change.new, webhook, omitted)
     old = b"null"
     if change.kind is ChangeKind.DELETE or (webhook.with_old and change.old is not None):
         old = _object(batch, change.old, webhook, None)
-    data = b'{"schema":%b,"table":%b,"record":%b,"old_record":%b%b}' % (
+    sender = b""
+    if request is not None:
+        named = {"id": request.id, "role": request.role, "sub": request.sub or None}
+        sender = b',"request":%b' % _text(named)
+    data = b'{"schema":%b,"table":%b,"record":%b,"old_record":%b%b%b}' % (
         _text(webhook.schema),
         _text(webhook.table),
         record,
         old,
         b',"omitted":%b' % _text(omitted) if omitted else b"",
+        sender,
     )
     return (
         b'{"id":%b,"type":%b,"timestamp":"%b","data":%b}'

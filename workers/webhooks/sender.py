@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from broker.observability.observe import observe, traceback_of
+from broker.observability.observe import log_buffer, observe, traceback_of
 from schemas.settings.webhooks import WebhookSettings
 from schemas.webhooks import SECRET_PREFIX
 from workers.credentials.webhook_signatures import signer_of
@@ -22,6 +22,7 @@ from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership
 from workers.http_client.client import FetchedResponse, FetchFailed, HttpClient
 from workers.webhooks.observations import (
+    RequestReachedWebhook,
     WebhookAttemptFailed,
     WebhookDelivered,
     WebhookFailing,
@@ -51,6 +52,7 @@ class DueDelivery(NamedTuple):
     body: str
     attempts: int
     age_s: float
+    request_id: str | None
 
 
 class AttemptResult(NamedTuple):
@@ -191,7 +193,9 @@ class WebhookSender:
             random.random(),
         )
         took_s = time.monotonic() - began
-        self._tell(delivery, outcome, error or f"it answered with status {status}", took_s)
+        reason = error or f"it answered with status {status}"
+        self._tell(delivery, outcome, reason, took_s)
+        self._trace(delivery, reason, took_s)
         answer = None if response is None else _kept(response)
         self._results.append(
             AttemptResult(
@@ -242,6 +246,18 @@ class WebhookSender:
             observe(WebhookGaveUp(name, delivery.event, reason))
         if outcome.is_gone:
             self._gone.append(delivery.webhook)
+
+    def _trace(self, delivery: DueDelivery, answer: str, took_s: float) -> None:
+        """Leave a line of the request that made the change, as many a second as requests leave lines."""
+        lines = log_buffer()
+        if delivery.request_id and lines is not None and lines.samples():
+            webhook = self._webhooks.stored.get(delivery.webhook)
+            name = delivery.webhook if webhook is None else webhook.name
+            observe(
+                RequestReachedWebhook(
+                    delivery.request_id, name, delivery.event, answer, round(took_s * 1000, 2)
+                )
+            )
 
     async def _write(self) -> None:
         async with self._writing:

@@ -46,17 +46,17 @@ with place as (
   insert into headwater.webhook_place (stream, seq, lsn) values ($1, $2, $3)
   on conflict (is_only) do update set stream = excluded.stream, seq = excluded.seq, lsn = excluded.lsn
 )
-insert into headwater.webhook_deliveries (webhook, event, type, row_key, body, occurred_at)
-select webhook, event, type, row_key, body, pg_catalog.to_timestamp(at)
-from unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::float8[])
-  with ordinality as new (webhook, event, type, row_key, body, at, place)
+insert into headwater.webhook_deliveries (webhook, event, type, row_key, body, occurred_at, request_id)
+select webhook, event, type, row_key, body, pg_catalog.to_timestamp(at), request_id
+from unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::float8[], $10::text[])
+  with ordinality as new (webhook, event, type, row_key, body, at, request_id, place)
 where exists (select from headwater.webhooks as w where w.id = new.webhook)
 order by place
 on conflict (webhook, event) do nothing
 
 -- name: take
 -- Deliveries that are due, of each webhook as many as it has room for; of an ordered webhook only the oldest of each row.
-select d.id, d.webhook::text, d.event, d.body, d.attempts, extract(epoch from pg_catalog.now() - d.first_at)::float8 as age_s
+select d.id, d.webhook::text, d.event, d.body, d.attempts, extract(epoch from pg_catalog.now() - d.first_at)::float8 as age_s, d.request_id
 from unnest($1::uuid[], $2::int[]) as w (id, room)
 cross join lateral (
   select due.* from headwater.webhook_deliveries as due
@@ -135,6 +135,10 @@ delete from headwater.webhook_deliveries where id in (
   where state <> 'waiting' and ended_at < pg_catalog.now() - $1::float8 * interval '1 second' order by ended_at limit 5000
 )
 returning 1
+
+-- name: switch_causes
+-- Tables whose trigger could not be switched, because they are locked.
+select headwater.switch_webhook_causes()
 
 -- name: switch_triggers
 select headwater.switch_storage_webhooks(), headwater.switch_auth_webhooks()

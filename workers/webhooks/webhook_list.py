@@ -72,6 +72,9 @@ class WebhookList:
             await self._read()
 
     async def _read(self) -> None:
+        await self._leadership.ask(
+            SQL["switch_causes"]
+        )  # what was locked is switched when the list is read again
         rows = [_decode(row["row"]) for row in await self._leadership.ask(SQL["webhooks"])]
         self.stored = {row.id: row for row in rows}
         self._targets = {id: target for id, target in self._targets.items() if id in self.stored}

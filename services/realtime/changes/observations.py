@@ -21,6 +21,16 @@ class RowQueryRejectedByPool(Observation, frozen=True):
     status: int
 
 
+class RequestReachedSockets(Observation, frozen=True):
+    """Changes that a request made were delivered to subscribers of this process: channels, event streams, GraphQL subscriptions."""
+
+    level: ClassVar[str] = "debug"
+    is_stored: ClassVar[bool] = True
+    request_id: str
+    table: str
+    deliveries: int
+
+
 class FeedWaits(Observation, frozen=True):
     """The stream of changes cannot be read; row changes wait."""
 

@@ -11,16 +11,16 @@ the last change of the schema before it (`ChangeBatch.schema_lsn`), and until ev
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from broker.observability.observe import observe, traceback_of
+from broker.observability.observe import log_buffer, observe, traceback_of
 from schemas.changes import ChangeBatch, Gap, Position, Tick
 from schemas.realtime import TableGrant
 from services.realtime.changes.deliveries import ShapeCache, deliveries_of
 from services.realtime.changes.evaluate import JudgedBatch, judge, judge_in_steps, settle
 from services.realtime.changes.grants import Grants
-from services.realtime.changes.observations import FeedFailed
+from services.realtime.changes.observations import FeedFailed, RequestReachedSockets
 from services.realtime.changes.pool_queries import FeedQueries
 from services.realtime.changes.subscribers import PipelineSubscriber
 from services.realtime.changes.subscription_index import SubscriptionIndex
@@ -45,6 +45,8 @@ class _Slot:
     result: "JudgedBatch | _Lost | _Empty | None" = None
     next: int = 0
     """Index of the change that is delivered next."""
+    reached: dict[str, int] = field(default_factory=dict)
+    """Request id -> deliveries of its changes."""
     task: "asyncio.Task[None] | None" = None
     callbacks: list[Callable[[], None]] = field(default_factory=list)
 
@@ -243,6 +245,8 @@ class DeliveryPipeline:
         self._slots.popleft()
         self._bytes -= slot.size
         self.position = slot.position or self.position
+        if slot.reached and isinstance(slot.result, JudgedBatch):
+            _report_reached(slot.reached, slot.result)
         for callback in slot.callbacks:
             callback()
         if len(self._slots) < _MOST_SLOTS and self._bytes < self._most_bytes:
@@ -274,8 +278,20 @@ class DeliveryPipeline:
                     }:
                         subscriber.gap(self.position, slot.seq)
                     continue
+                taken = 0
                 for delivery, subscribers in deliveries:
                     for subscriber in subscribers:
-                        subscriber.deliver(delivery, slot.seq)
+                        taken += subscriber.deliver(delivery, slot.seq)
                     left -= len(subscribers)
+                if taken and (request := judged.batch.request_of(number)) is not None:
+                    slot.reached[request.id] = slot.reached.get(request.id, 0) + taken
         return left
+
+
+def _report_reached(reached: Mapping[str, int], judged: JudgedBatch) -> None:
+    """Leave a line for each request of a batch, as many a second as requests leave lines."""
+    lines = log_buffer()
+    table = f"{judged.batch.schema}.{judged.batch.table}"
+    for request_id, deliveries in reached.items():
+        if lines is not None and lines.samples():
+            observe(RequestReachedSockets(request_id, table, deliveries))

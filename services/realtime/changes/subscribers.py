@@ -72,20 +72,22 @@ class PipelineSubscriber:
     """More deliveries came than can be held; they were dropped."""
     is_closed: bool = False
 
-    def deliver(self, delivery: Delivery, seq: int) -> None:
-        """Deliver a change of the message `seq`, if it is in the range of this subscriber. Hot path."""
+    def deliver(self, delivery: Delivery, seq: int) -> bool:
+        """Deliver a change of the message `seq`, if it is in the range of this subscriber; return whether it was taken. Hot path."""
         if self.is_closed or not self.after < seq <= self.until:
-            return
+            return False
         if self.since is not None and delivery.position <= self.since:
-            return
+            return False
         if self.held is not None:
             self._hold(delivery, seq)
-            return
+            return True
         try:
             self.subscriber.deliver(delivery)
         except Exception as error:  # a subscriber that fails must not stop the others
             self.is_closed = True
             observe(FeedFailed(traceback_of(error)))
+            return False
+        return True
 
     def gap(self, since: Position | None, seq: int) -> None:
         """Report that changes before the message `seq` are lost, if it is in the range of this subscriber."""

@@ -30,7 +30,7 @@ _LEFT_OUT = re.compile(
     r"^(CREATE EVENT TRIGGER|ALTER EVENT TRIGGER|COMMENT ON EVENT TRIGGER"
     r'|(CREATE|ALTER|COMMENT ON) PUBLICATION ("supabase_realtime_[^"]*"|"supabase_realtime"(?! ADD ))'
     r'|ALTER DEFAULT PRIVILEGES FOR ROLE "supabase_admin"|COMMENT ON SCHEMA "public"|ALTER SCHEMA "public"'
-    r'|CREATE TRIGGER "headwater_history"|ALTER TABLE [^;]* TRIGGER "headwater_history"'
+    r'|CREATE TRIGGER "headwater_(history|cause)"|ALTER TABLE [^;]* TRIGGER "headwater_(history|cause)"'
     r"|SET transaction_timeout)"
 )
 _TARGET = re.compile(r'^(?:CREATE|ALTER|COMMENT ON) ROLE "?([^";\s]+)"?|^GRANT "?([^"\s]+)"? TO "?([^"\s;]+)')

@@ -35,6 +35,8 @@ def test_the_defaults_and_a_folder_are_right() -> None:
         ({"wal_limit": 1024}, "{backup.wal_limit}"),
         ({"base_interval": 1}, "{backup.base_interval}"),
         ({"incrementals": 31}, "{backup.incrementals}"),
+        ({"drill_webhook": Secret("ftp://alarms.test")}, "{backup.drill_webhook}"),
+        ({"drill_webhook_secret": Secret("whsec_c2hvcnQ=")}, "{backup.drill_webhook_secret}"),
         ({"backend": "s3"}, "{backup.s3.bucket}"),
         ({"backend": "azure"}, "{backup.azure.container}"),
         ({"backend": "s3", "s3": S3(bucket="b", endpoint="ftp://x")}, "{backup.s3.endpoint}"),

@@ -151,6 +151,8 @@ SPECIAL = {
     "backup.key": "a2V5IG9mIDMyIGJ5dGVzIGZvciB0aGVzZSB0ZXN0cyE=",
     "backup.old_keys": "b2xkIGtleSBvZiAzMiBieXRlcyBmb3IgdGVzdHMhISE=",
     "backup.wal_limit": Size(777 * 1024 * 1024),
+    "backup.drill_webhook": "https://alarms.example.org/drills",
+    "backup.drill_webhook_secret": "whsec_YSBrZXkgb2YgYSB3ZWJob29rIGZvciB0ZXN0cyE=",
     "storage.backend": "s3",
     "storage.public_url": "https://files.example.org",
     "storage.s3.endpoint": "http://minio:9000",

@@ -30,6 +30,7 @@ _DUMP = """;
 35; 2620 9 TRIGGER auth users on_user supabase_auth_admin
 38; 2620 9 TRIGGER auth users headwater_webhooks supabase_auth_admin
 39; 2620 9 TRIGGER shop items headwater_history postgres
+42; 2620 9 TRIGGER shop items headwater_cause postgres
 40; 1259 9 TABLE headwater_history v1 supabase_admin
 36; 1259 9 TABLE realtime messages_2026_01_01 supabase_realtime_admin
 41; 0 9 TABLE DATA headwater_jobs runs supabase_admin
@@ -68,4 +69,4 @@ def test_a_list_is_written_as_it_was_read() -> None:
     entries = read_entries(_DUMP)
 
     assert read_entries(entry_list(entries)) == entries
-    assert len(entries) == 24
+    assert len(entries) == 25

@@ -2,9 +2,10 @@
 
 import json
 
+import msgspec
 import pytest
 
-from schemas.changes import ChangeBatch, ChangeColumn, ChangeKind, RowChange, Values
+from schemas.changes import CausingRequest, ChangeBatch, ChangeColumn, ChangeKind, RowChange, Values
 from schemas.realtime import FilterCondition
 from workers.webhooks.row_events import RowWebhook, deliveries_of
 
@@ -70,3 +71,20 @@ def test_what_is_older_than_the_webhook_or_not_asked_for_is_no_event():
 
     assert not list(deliveries_of(batch(inserted, lsn=4), webhook()))
     assert not list(deliveries_of(batch(inserted), webhook(events=frozenset(("delete",)))))
+
+
+def test_an_event_names_the_request_from_whose_cause_on_it_was_made():
+    ada = CausingRequest("r\0-1", "authenticated", "ada")
+    made = list(
+        deliveries_of(
+            msgspec.structs.replace(
+                batch(*(change("INSERT", [b"%d" % number, b"null"]) for number in range(4))),
+                requests=[(1, ada), (3, None)],
+            ),
+            webhook(),
+        )
+    )
+
+    assert [each.request_id for each in made] == [None, "r-1", "r-1", None]
+    named = {"id": "r\0-1", "role": "authenticated", "sub": "ada"}
+    assert [json.loads(each.body)["data"].get("request") for each in made] == [None, named, named, None]

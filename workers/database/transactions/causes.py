@@ -1,4 +1,4 @@
-"""The cause of a transaction that may write: a setting that the triggers of tables with history put into the log (schemas/causes.py).
+"""The cause of a transaction that may write: a setting that the triggers of tables with history or a webhook put into the log (schemas/causes.py).
 
 Every worker signs with the key that `configure` was given, once a process. Transactions that only read, and those of the platform's own
 work (no request is being served), get no cause. Hot path: `cause_of` runs for each transaction that may write.
@@ -70,7 +70,7 @@ class CauseSigner:
 
 
 class SigningState:
-    """The signer of this process, None before `configure`; and whether any table has a history, as workers/history_watch.py reads it."""
+    """The signer of this process, None before `configure`; and whether any table has a history or a webhook, as workers/history_watch.py reads it."""
 
     signer: CauseSigner | None = None
     is_needed: bool = False
@@ -80,7 +80,7 @@ STATE = SigningState()
 
 
 def cause_for(settings: Sequence[tuple[str, str]]) -> str | None:
-    """Return the signed cause of a transaction that may write; None where no table has a history, or no request is served."""
+    """Return the signed cause of a transaction that may write; None where no table has a history or a webhook, or no request is served."""
     if not STATE.is_needed or STATE.signer is None:
         return None
     return STATE.signer.cause_of(settings)

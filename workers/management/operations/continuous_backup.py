@@ -17,6 +17,7 @@ from msgspec import Struct
 from broker.nats.connection import NoResponders
 from broker.processes.archive_status import ArchiveStatus, StoredBase, read_archive_status
 from broker.processes.data_folder import data_folder
+from broker.processes.drill_status import DrillStatus, read_drill_status
 from broker.subjects import ARCHIVE_PLAN
 from schemas.errors import Unavailable
 from schemas.recovery import PlanAnswer, PlanTask, RecoveryPlan
@@ -74,6 +75,8 @@ class ContinuousBackup(Struct, frozen=True):
     """Whether the file of the process `archive` could be read; else base backups and moments are unknown here."""
     command: str = ""
     """Begins the command that restores a moment; `--to MOMENT` follows."""
+    drill: DrillStatus | None = None
+    """The last restore drill; null before the first, and on another machine than that of the data folder."""
 
 
 class PlannedMoment(Struct, frozen=True):
@@ -150,8 +153,13 @@ def described_plan(plan: RecoveryPlan) -> MomentPlan:
 
 
 async def read_state(context: OperationContext, arguments: NoArguments) -> ContinuousBackup:
-    """Return what is stored, and which moments can be restored."""
+    """Return what is stored, which moments can be restored, and what the last restore drill found."""
     del arguments
+    drill = await asyncio.to_thread(read_drill_status, data_folder())
+    return msgspec.structs.replace(await _read_stored(context), drill=drill)
+
+
+async def _read_stored(context: OperationContext) -> ContinuousBackup:
     settings = context.configuration.backup
     now = time.time()
     status = await asyncio.to_thread(read_archive_status, data_folder())

@@ -174,8 +174,8 @@ where nspname = any($1::text[]) and not relation.relispartition
 order by relation.oid
 
 -- name: triggers
--- Also those that a project puts on the platform's own tables: their functions are the project's. The trigger of a history follows the
--- comment of its table (workers/history).
+-- Also those that a project puts on the platform's own tables: their functions are the project's. Triggers of a history and of webhooks follow
+-- the comment of the table (workers/history) and the webhooks.
 select 'trigger' as kind, pg_catalog.format('%I on %I.%I', tgname, space.nspname, relname) as name,
   pg_catalog.pg_get_triggerdef(one.oid)
     || case tgenabled when 'D' then pg_catalog.format('; alter table %I.%I disable trigger %I', space.nspname, relname, tgname) else '' end as create,

@@ -5,7 +5,7 @@ import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { EmptyState, Note, QueryView } from "../../components/states.tsx";
 import { Time } from "../../components/Time.tsx";
 import { formatBytes, formatSpan, formatTime } from "../../format.ts";
-import type { ContinuousBackup, StoredBase } from "../../generated/operations.ts";
+import type { ContinuousBackup, DrillStatus, StoredBase } from "../../generated/operations.ts";
 import { RestoreMoment } from "./RestoreMoment.tsx";
 import { backupsTexts } from "./texts.ts";
 import { Timeline } from "./Timeline.tsx";
@@ -126,9 +126,25 @@ function Facts({ backup }: { backup: ContinuousBackup }) {
           ...backup.place ? [[texts.place, <code key="place">{backup.place}</code>] as const] : [],
           ...backup.archive ? [[texts.archive, <code key="archive">{backup.archive}</code>] as const] : [],
           [texts.retention, formatSpan(backup.retention_s)],
+          ...backup.drill ? [[texts.drill, <Drill key="drill" drill={backup.drill} />] as const] : [],
         ]}
       />
     </Card>
+  );
+}
+
+function Drill({ drill }: { drill: DrillStatus }) {
+  const [fault, ...more] = drill.faults;
+  return (
+    <>
+      <Time value={drill.began_at} />
+      <p className={fault ? "backups-fault" : "soft"}>
+        {fault
+          ? texts.drillFailed(fault, more.length)
+          : texts.drillPassed(formatSpan(drill.seconds), drill.tables ?? 0, drill.rows ?? 0)}
+      </p>
+      {drill.unsent && <p className="soft">{texts.drillUnsent(drill.unsent)}</p>}
+    </>
   );
 }
 

@@ -186,6 +186,12 @@ export const backupsTexts = defineTexts("backups", {
     place: "Stored in",
     archive: "Archive",
     retention: "Kept for",
+    drill: "Last restore drill",
+    drillPassed: (seconds: string, tables: number, rows: number) =>
+      `everything as it should be: ${tables} tables with ${rows} rows, in ${seconds}`,
+    drillFailed: (fault: string, more: number) =>
+      more === 0 ? `failed: ${fault}` : `failed: ${fault} (and ${more} more)`,
+    drillUnsent: (reason: string) => `The webhook did not take the result: ${reason}`,
     facts: "Storage",
   },
 });

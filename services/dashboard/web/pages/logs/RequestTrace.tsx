@@ -157,6 +157,8 @@ function partOf({ kind, process }: LogLineView): string {
   if (kind === "RequestServed") return texts.parts.gateway;
   if (kind === "RequestAnswered") return texts.parts.pool;
   if (kind === "StatementFailed" || kind === "TransactionSlow") return texts.parts.sql;
+  if (kind === "RequestReachedSockets") return texts.parts.sockets;
+  if (kind === "RequestReachedWebhook") return texts.parts.webhook;
   return kind.startsWith("function ") ? texts.parts.function : process;
 }
 

@@ -63,7 +63,7 @@ export const logsTexts = defineTexts("logs", {
   filterBy: (name: string, value: string) => `Only lines with this ${name}: ${value}`,
   traceTitle: (id: string) => `Request ${id}`,
   traceLead:
-    "From the gateway through pool and SQL to the function. A bar is the time from beginning to end; a mark is a moment.",
+    "From the gateway through pool and SQL to the function, and to the sockets and webhooks that its changes reached. A bar is the time from beginning to end; a mark is a moment.",
   traceNone: "No line has this request id",
   traceNoneHint:
     "The lines of a request appear about a second after its answer. Of very many quick requests only some leave lines; those with errors and slow ones always do.",
@@ -71,7 +71,14 @@ export const logsTexts = defineTexts("logs", {
   back: "All lines",
   whole: "Whole request",
   part: "Part",
-  parts: { gateway: "Gateway", pool: "Pool", sql: "SQL", function: "Function" },
+  parts: {
+    gateway: "Gateway",
+    pool: "Pool",
+    sql: "SQL",
+    function: "Function",
+    sockets: "Sockets",
+    webhook: "Webhook",
+  },
   begins: "Begins",
   timeline: "When",
 });

@@ -13,13 +13,13 @@ _AHEAD_S = 60.0
 
 
 class BelievedCauses:
-    """Remembers nonces, and the position of the commit that each came with."""
+    """Remembers nonces, and the position of the commit that each came with. Causes that were signed up to `since_ms` are not believed."""
 
-    def __init__(self, most: int = _MOST) -> None:
+    def __init__(self, most: int = _MOST, since_ms: int = 0) -> None:
         self._most = most
         self._commits: OrderedDict[str, tuple[int, int]] = OrderedDict()
         """Nonce -> position of the commit, and when it was signed."""
-        self._least_ms = 0
+        self._least_ms = since_ms
 
     def remember(self, nonce: str, issued_ms: int, lsn: int) -> None:
         """Remember a nonce that was believed before this process led."""

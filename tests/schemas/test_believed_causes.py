@@ -1,7 +1,7 @@
 """A signed cause counts once, in time; what is forgotten does not count again."""
 
+from schemas.believed_causes import BelievedCauses
 from schemas.causes import SignedCause
-from workers.history.believed_causes import BelievedCauses
 
 NOW_MS = 1_700_000_000_000
 
