@@ -1,6 +1,7 @@
 """The page of tables: the grid, edits with undo and conflicts, view as, why rows are hidden, code, import, a new table."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
@@ -152,6 +153,44 @@ async def test_sorts_and_filters_have_an_address(window: DashboardWindow) -> Non
     await expect(code.get_by_role("region", name="curl")).to_contain_text("apikey: ")
     assert await window.run_axe() == []
     await window.screenshot("tables-code")
+
+
+async def test_filters_joined_by_or_are_saved_as_a_view(window: DashboardWindow) -> None:
+    page = window.page
+    await open_rows(
+        window, "public/notes?filters=" + quote('[["id","lt","5"],["id","eq","2"],["text","eq","note 4"]]')
+    )
+    toolbar = page.get_by_role("group", name="Filters, sorts and view")
+    await expect(page.get_by_text("No row matches the filters")).to_be_visible()
+
+    await toolbar.get_by_role("button", name="text is joined by AND").press("Enter")
+
+    group = toolbar.get_by_role("group", name="One of these conditions")
+    await expect(group.get_by_role("button", name="Change the filter on")).to_have_count(2)
+    await expect(page.get_by_text("2 rows", exact=True)).to_be_visible()
+    await expect(cell(page, 1, "id")).to_have_text("4")
+    await window.check_accessibility()
+    await page.get_by_role("button", name="Code").click()
+    code = page.get_by_role("dialog", name="This view in code")
+    await code.get_by_role("tab", name="supabase-js").click()
+    await expect(code.get_by_role("region", name="supabase-js")).to_contain_text(
+        '.or("id.eq.2,text.eq.note 4")'
+    )
+    await page.keyboard.press("Escape")
+
+    views = page.get_by_role("dialog", name="Saved views")
+    await toolbar.get_by_role("button", name="Views").click()
+    await views.get_by_label("Name of the present view").fill("Two or four")
+    await page.keyboard.press("Enter")
+    await open_rows(window, "public/notes")
+    await expect(page.get_by_text("5 rows", exact=True)).to_be_visible()
+    await toolbar.get_by_role("button", name="Views").click()
+    await views.get_by_role("button", name="Two or four", exact=True).click()
+    await expect(page.get_by_text("2 rows", exact=True)).to_be_visible()
+
+    await group.get_by_role("button", name="Remove the filter on id").click()
+    await expect(page.get_by_text("1 row", exact=True)).to_be_visible()
+    await expect(group).to_have_count(0)
 
 
 async def test_a_cell_is_changed_and_the_change_undone(window: DashboardWindow, server: Platform) -> None:
@@ -392,6 +431,50 @@ async def test_a_range_of_rows_is_copied_and_changed_at_once(
     await expect(cell(page, 4, "price")).to_have_text("7.5")
 
 
+async def test_a_range_of_cells_is_copied_filled_and_pasted_over(
+    window: DashboardWindow, server: Platform
+) -> None:
+    server.psql(
+        "create table plan (id int primary key, place text, hours int, twice int generated always as (hours * 2) stored);"
+        "insert into plan select n, 'place ' || n, n from generate_series(1, 4) as n"
+    )
+    stored = "select string_agg(concat_ws(' ', id, place, hours), ', ' order by id) from plan"
+    page = window.page
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await open_rows(window, "public/plan")
+    grid = page.get_by_role("grid")
+
+    await cell(page, 0, "place").click()
+    await cell(page, 1, "hours").click(modifiers=["Shift"])
+    await expect(grid.locator('[role="gridcell"][aria-selected="true"]')).to_have_count(4)
+    await window.check_accessibility()
+    await page.keyboard.press("Control+c")
+    assert await page.evaluate(_CLIPBOARD, "place") == "place 1\t1\nplace 2\t2"
+
+    await page.keyboard.press("Shift+ArrowDown")
+    await page.keyboard.press("Control+d")
+    await expect(page.get_by_text("place, hours of 2 rows changed")).to_be_visible()
+    assert value(server, stored) == "1 place 1 1, 2 place 1 1, 3 place 1 1, 4 place 4 4"
+    await page.keyboard.press("Control+z")
+    await expect(cell(page, 2, "place")).to_have_text("place 3")
+    assert value(server, stored) == "1 place 1 1, 2 place 2 2, 3 place 3 3, 4 place 4 4"
+
+    await cell(page, 2, "place").click()
+    await page.keyboard.press("Shift+ArrowRight")
+    await page.keyboard.press("Shift+ArrowRight")
+    await page.keyboard.press("Shift+ArrowDown")
+    await page.keyboard.press("Control+v")
+    dialog = page.get_by_role("dialog", name="Paste over 2 rows?")
+    await expect(dialog.get_by_role("row", name="4 place 2 2")).to_be_visible()
+    assert await window.run_axe() == []
+    await page.keyboard.press("Escape")
+    assert value(server, stored).endswith("3 place 3 3, 4 place 4 4")
+    await page.keyboard.press("Control+v")
+    await dialog.get_by_role("button", name="Change 2 rows").click()
+    await expect(cell(page, 3, "place")).to_have_text("place 2")
+    assert value(server, stored) == "1 place 1 1, 2 place 2 2, 3 place 1 1, 4 place 2 2"
+
+
 async def test_a_spreadsheet_is_pasted(window: DashboardWindow, server: Platform) -> None:
     page = window.page
     await open_rows(window, "public/authors")
@@ -459,6 +542,7 @@ async def test_a_table_is_created_as_sql_first_and_as_a_migration(
     window: DashboardWindow, server: Platform
 ) -> None:
     page = window.page
+    server.psql("create table if not exists bare_authors (id uuid primary key)")
     await window.open("tables/bare")
     await page.get_by_text("This schema has no tables").first.wait_for()
     await page.get_by_role("button", name="Create table").first.click()
@@ -474,7 +558,14 @@ async def test_a_table_is_created_as_sql_first_and_as_a_migration(
     await page.keyboard.press("Tab")
     assert await window.run_axe() == []
     await window.screenshot("tables-create")
+    await dialog.get_by_role("button", name="Add a reference to a table").click()
+    await dialog.get_by_role("combobox", name="Refers to").fill("public.bare_authors")
+    await expect(dialog.get_by_role("textbox", name="Column name").last).to_have_value("bare_authors_id")
+    await page.keyboard.press("Tab")
     await dialog.get_by_role("button", name="Review SQL").click()
+    await expect(dialog.get_by_label("SQL of the migration")).to_contain_text(
+        '"bare_authors_id" uuid references "public"."bare_authors"'
+    )
     await expect(dialog.get_by_label("Name of the migration")).to_have_value("create_visits")
     await expect(dialog.get_by_text("No file is written")).to_be_visible()
     await dialog.get_by_role("button", name="Back").click()

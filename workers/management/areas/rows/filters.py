@@ -23,12 +23,15 @@ class RowFilter(Struct, frozen=True, forbid_unknown_fields=True):
 
     `value` is a text in the format of the column's type, or a JSON value; for `in` a list, for `is` null, not_null, true, false,
     unknown. Patterns of `like` use % and _, and compare the text of any type. `negated`: rows for which it is not true.
+    `or_previous`: joined to the filter before it by OR. Filters in a row that are joined so are one condition, of which one must be
+    true; such conditions, and filters without it, must all be true: `a, b, or c, d` is `a and (b or c) and d`.
     """
 
     column: str
     op: str = "eq"
     value: Any = None
     negated: bool = False
+    or_previous: bool = False
 
 
 class RowSort(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,11 +43,30 @@ class RowSort(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def filters_sql(table: DescribedTable, filters: list[RowFilter]) -> Sql:
-    """Return the conditions joined by AND, or `true`. Raises: ManagementError (400)."""
+    """Return the conditions joined by AND, those of a group by OR, or `true`. Raises: ManagementError (400)."""
     if len(filters) > MAX_FILTERS:
         raise invalid_arguments(f"At most {MAX_FILTERS} filters")
-    conditions = [_condition(table.column(row_filter.column), row_filter) for row_filter in filters]
+    groups = [
+        [_condition(table.column(row_filter.column), row_filter) for row_filter in group]
+        for group in filter_groups(filters)
+    ]
+    conditions = [
+        group[0] if len(group) == 1 else raw("(") + join(" or ", group) + raw(")") for group in groups
+    ]
     return join(" and ", conditions) if conditions else raw("true")
+
+
+def filter_groups(filters: list[RowFilter]) -> list[list[RowFilter]]:
+    """Return the filters by group, in their order: one of each group must be true. Raises: ManagementError (400)."""
+    groups: list[list[RowFilter]] = []
+    for row_filter in filters:
+        if not row_filter.or_previous:
+            groups.append([row_filter])
+        elif groups:
+            groups[-1].append(row_filter)
+        else:
+            raise invalid_arguments("The first filter has none before it: leave out its `or_previous`")
+    return groups
 
 
 def _condition(column: TableColumn, row_filter: RowFilter) -> Sql:

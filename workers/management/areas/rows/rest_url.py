@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from workers.management.areas.rows.filters import PATTERNS, RowFilter, RowSort
+from workers.management.areas.rows.filters import PATTERNS, RowFilter, RowSort, filter_groups
 from workers.management.areas.rows.table import DescribedTable
 from workers.management.areas.rows.values import array_text
 
@@ -37,11 +37,11 @@ def rest_request(
     if table.schema not in schemas:
         return None
     pairs = [("select", ",".join(map(_name, columns)) if columns else "*")]
-    for row_filter in filters:
-        value = _filter(table, row_filter)
-        if value is None:
+    for group in filter_groups(filters):
+        pair = _group(table, group)
+        if pair is None:
             return None
-        pairs.append((_name(row_filter.column), value))
+        pairs.append(pair)
     if sorts:
         pairs.append(("order", ",".join(_sort(sort) for sort in sorts)))
     pairs.append(("limit", str(limit)))
@@ -50,12 +50,29 @@ def rest_request(
     return RestRequest(f"/rest/v1/{quote(table.name, safe='')}?{query}", headers)
 
 
-def _filter(table: DescribedTable, row_filter: RowFilter) -> str | None:
-    column = table.column(row_filter.column)
-    if row_filter.op in PATTERNS and (column.category != "text" or "*" in str(row_filter.value)):
-        return None  # REST compares patterns with texts only, and reads * as %
-    prefix = "not." if row_filter.negated else ""
-    return f"{prefix}{row_filter.op}.{_operand(row_filter)}"
+def _group(table: DescribedTable, group: list[RowFilter]) -> tuple[str, str] | None:
+    """Return a parameter: a column and its filter, or `or` and the tree of several; None if REST cannot express one of them."""
+    if not all(_is_expressible(table, row_filter) for row_filter in group):
+        return None
+    if len(group) == 1:
+        return _name(group[0].column), _operator(group[0]) + _operand(group[0])
+    return "or", "(" + ",".join(map(_leaf, group)) + ")"
+
+
+def _is_expressible(table: DescribedTable, row_filter: RowFilter) -> bool:
+    """Whether REST has this filter: it compares patterns with texts only, and reads * as %."""
+    is_text = table.column(row_filter.column).category == "text"
+    return row_filter.op not in PATTERNS or (is_text and "*" not in str(row_filter.value))
+
+
+def _leaf(row_filter: RowFilter) -> str:
+    # Inside a tree a value with signs of the grammar stands in quotes; the list of `in` is part of the grammar.
+    operand = _operand(row_filter)
+    return f"{_name(row_filter.column)}.{_operator(row_filter)}{operand if row_filter.op == 'in' else _item(operand)}"
+
+
+def _operator(row_filter: RowFilter) -> str:
+    return f"{'not.' if row_filter.negated else ''}{row_filter.op}."
 
 
 def _operand(row_filter: RowFilter) -> str:

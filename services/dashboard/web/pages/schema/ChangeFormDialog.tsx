@@ -1,14 +1,16 @@
 import { useState } from "react";
-import { useOperation } from "../../api/hooks.ts";
+import { useDelayed } from "../../api/delayed.ts";
 import { Button } from "../../components/Button.tsx";
 import { CodeEditor } from "../../components/CodeEditor.tsx";
+import { ColumnsField } from "../../components/ColumnsField.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Checkbox, Field } from "../../components/Field.tsx";
-import { ComboBox, Select } from "../../components/Select.tsx";
+import { Select } from "../../components/Select.tsx";
+import { TableField } from "../../components/TableField.tsx";
 import { TypeField } from "../../components/TypeField.tsx";
-import { quotedName } from "../../sqlName.ts";
+import { splitName } from "../../sqlName.ts";
 import { texts as shared } from "../../texts.ts";
-import { type ChangeForm, type FormField, type PendingChange, type Values } from "./forms.ts";
+import { type ChangeForm, type FormField, type FormValue, namesOf, type PendingChange, type Values } from "./forms.ts";
 import { schemaTexts as texts } from "./texts.ts";
 
 /** Asks for what a change needs; its SQL is looked at next. */
@@ -21,6 +23,7 @@ export function ChangeFormDialog({ form, schema, onClose, onReady }: {
   const [values, setValues] = useState<Values>(form.initial);
   const isReady = form.fields.every(({ name, isRequired }) => !isRequired || String(values[name] ?? "").trim() !== "");
   const hasEditor = form.fields.some(({ kind }) => kind === "sql");
+  const target = useDelayed(String(values["target"] ?? "").trim());
   const submit = () => {
     if (isReady) onReady({ title: form.title, name: form.migration(values), changes: form.changes(values) });
   };
@@ -44,6 +47,7 @@ export function ChangeFormDialog({ form, schema, onClose, onReady }: {
           key={field.name}
           field={field}
           schema={schema}
+          target={target}
           value={values[field.name] ?? (field.kind === "flag" ? false : "")}
           onChange={(value) => setValues((before) => ({ ...before, [field.name]: value }))}
           isFirst={index === 0}
@@ -53,11 +57,13 @@ export function ChangeFormDialog({ form, schema, onClose, onReady }: {
   );
 }
 
-function FormInput({ field, schema, value, onChange, isFirst }: {
+function FormInput({ field, schema, target, value, onChange, isFirst }: {
   field: FormField;
   schema: string;
-  value: string | boolean;
-  onChange: (value: string | boolean) => void;
+  /** The table that the form's field of this name has. */
+  target: string;
+  value: FormValue;
+  onChange: (value: FormValue) => void;
   isFirst: boolean;
 }) {
   const { label, hint, kind, isRequired } = field;
@@ -75,7 +81,20 @@ function FormInput({ field, schema, value, onChange, isFirst }: {
     return <Select label={label} choices={choices} value={text} onChange={onChange} {...(hint ? { hint } : {})} />;
   }
   if (kind === "type") return <TypeField label={label} schema={schema} value={text} onChange={onChange} />;
-  if (kind === "table") return <TableInput label={label} schema={schema} value={text} onChange={onChange} />;
+  if (kind === "table") return <TableField label={label} schema={schema} value={text} onChange={onChange} />;
+  if (kind === "columns") {
+    const [place, table] = field.of ?? (target ? splitName(target) : [schema, ""]);
+    return (
+      <ColumnsField
+        label={label}
+        schema={place}
+        table={table}
+        value={namesOf(value)}
+        onChange={onChange}
+        {...(hint ? { hint } : {})}
+      />
+    );
+  }
   if (kind === "sql") {
     return (
       <CodeEditor
@@ -100,31 +119,6 @@ function FormInput({ field, schema, value, onChange, isFirst }: {
       hasFocus={isFirst}
       {...(kind === "lines" ? { lines: 5 } : {})}
       {...(hint ? { hint } : {})}
-    />
-  );
-}
-
-interface NamedInputProps {
-  label: string;
-  schema: string;
-  value: string;
-  onChange: (value: string) => void;
-}
-
-function TableInput({ label, schema, value, onChange }: NamedInputProps) {
-  const tables = useOperation("catalog.tables", { schema }, { staleAfter: 60_000 });
-  const own = (tables.data ?? []).filter(({ kind }) => kind.includes("table")).map(({ name }) =>
-    `${quotedName(schema)}.${quotedName(name)}`
-  );
-  const choices = [...own, "auth.users"].map((id) => ({ id, label: id }));
-  return (
-    <ComboBox
-      key={choices.length}
-      label={label}
-      choices={choices}
-      value={value}
-      onChange={onChange}
-      allowsOther
     />
   );
 }

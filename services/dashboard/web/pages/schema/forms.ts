@@ -2,19 +2,23 @@
 
 import type { Change } from "../../components/ChangeDialog.tsx";
 import type { ColumnInfo, FunctionInfo, RelationInfo } from "../../generated/operations.ts";
-import { quotedName } from "../../sqlName.ts";
+import { quotedName, splitName } from "../../sqlName.ts";
 import { schemaTexts } from "./texts.ts";
 
 const texts = schemaTexts.forms;
 const labels = texts.labels;
 
-export type Values = { readonly [name: string]: string | boolean };
+export type FormValue = string | boolean | readonly string[];
+
+export type Values = { readonly [name: string]: FormValue };
 
 export interface FormField {
   name: string;
   label: string;
-  /** `sql`: an editor; `type`: a name of a type, completed; `table`: `schema.table`, completed. */
-  kind: "text" | "code" | "lines" | "sql" | "flag" | "choice" | "type" | "table";
+  /** `sql`: an editor; `type`: a name of a type, completed; `table`: `schema.table`, completed; `columns`: chosen from a table's. */
+  kind: "text" | "code" | "lines" | "sql" | "flag" | "choice" | "type" | "table" | "columns";
+  /** Schema and name of the table whose columns are chosen; without it, of the one in the field `target`. */
+  of?: readonly [string, string];
   choices?: readonly string[];
   hint?: string;
   isRequired?: boolean;
@@ -38,16 +42,9 @@ export interface PendingChange {
 
 const deletions = ["no action", "restrict", "cascade", "set null", "set default"] as const;
 const name: FormField = { name: "name", label: labels.name, kind: "code", isRequired: true };
-const columns: FormField = {
-  name: "columns",
-  label: labels.columns,
-  kind: "code",
-  hint: texts.columnsHint,
-  isRequired: true,
-};
 const target: readonly FormField[] = [
   { name: "target", label: labels.table, kind: "table", isRequired: true },
-  { name: "targetColumns", label: labels.targetColumns, kind: "code", hint: texts.columnsHint },
+  { name: "targetColumns", label: labels.targetColumns, kind: "columns", hint: texts.targetColumnsHint },
   { name: "onDelete", label: labels.onDelete, kind: "choice", choices: deletions },
 ];
 
@@ -138,14 +135,14 @@ export function comment(old: string, present: string | null, change: (comment: s
 export function addKey({ schema, name: table }: RelationInfo, kind: "primary" | "unique"): ChangeForm {
   return {
     title: kind === "primary" ? texts.addPrimary(table) : texts.addUnique(table),
-    fields: [columns],
+    fields: [columnsOf(schema, table)],
     initial: {},
-    migration: (values) => migrationName(kind, "key", table, text(values["columns"])),
+    migration: (values) => migrationName(kind, "key", table, ...namesOf(values["columns"])),
     changes: (values) => [{
       change: kind === "primary" ? "add_primary_key" : "add_unique",
       schema,
       table,
-      columns: names(values["columns"]),
+      columns: namesOf(values["columns"]),
     }],
   };
 }
@@ -153,17 +150,17 @@ export function addKey({ schema, name: table }: RelationInfo, kind: "primary" | 
 export function addForeignKey({ schema, name: table }: RelationInfo): ChangeForm {
   return {
     title: texts.addForeign(table),
-    fields: [columns, ...target],
+    fields: [columnsOf(schema, table), ...target],
     initial: { onDelete: "no action" },
-    migration: (values) => migrationName("foreign_key", table, text(values["columns"])),
+    migration: (values) => migrationName("foreign_key", table, ...namesOf(values["columns"])),
     changes: (values) => [{
       change: "add_foreign_key",
       schema,
       table,
-      columns: names(values["columns"]),
+      columns: namesOf(values["columns"]),
       references: {
         ...tableName(text(values["target"])),
-        ...(text(values["targetColumns"]) ? { target_columns: names(values["targetColumns"]) } : {}),
+        ...(namesOf(values["targetColumns"]).length ? { target_columns: namesOf(values["targetColumns"]) } : {}),
         on_delete: deletions.find((deletion) => deletion === values["onDelete"]) ?? "no action",
       },
     }],
@@ -196,7 +193,7 @@ export function addIndex({ schema, name: table }: RelationInfo): ChangeForm {
   return {
     title: texts.addIndex(table),
     fields: [
-      { ...columns, hint: texts.indexHint },
+      { name: "columns", label: labels.columns, kind: "code", hint: texts.indexHint, isRequired: true },
       { name: "method", label: labels.method, kind: "choice", choices: methods },
       { name: "unique", label: labels.isUnique, kind: "flag" },
       { name: "where", label: labels.where, kind: "code" },
@@ -359,14 +356,6 @@ export const createSchema: ChangeForm = {
   changes: (values) => [{ change: "create_schema", schema: text(values["name"]) }],
 };
 
-/** Split `schema.name` or `name` (in `public`); parts in double quotes may contain any sign. */
-export function splitName(text: string): [string, string] {
-  const match = /^\s*(?:("(?:[^"]|"")+"|[^".]+)\.)?("(?:[^"]|"")+"|[^".]+)\s*$/.exec(text);
-  if (!match) return ["public", text.trim()];
-  const plain = (part: string) => part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.trim();
-  return [match[1] ? plain(match[1]) : "public", plain(match[2]!)];
-}
-
 function tableName(text: string): { target_schema: string; target_table: string } {
   const [schema, table] = splitName(text);
   return { target_schema: schema, target_table: table };
@@ -383,10 +372,19 @@ function indexParts(text: string) {
   });
 }
 
-function names(value: string | boolean | undefined): string[] {
+/** Return the columns that were chosen, in their order. */
+export function namesOf(value: FormValue | undefined): string[] {
+  return Array.isArray(value) ? [...value] : [];
+}
+
+function columnsOf(schema: string, table: string): FormField {
+  return { name: "columns", label: labels.columns, kind: "columns", of: [schema, table], isRequired: true };
+}
+
+function names(value: FormValue | undefined): string[] {
   return text(value).split(",").map((part) => part.trim()).filter(Boolean).map((part) => splitName(part)[1]);
 }
 
-function text(value: string | boolean | undefined): string {
+function text(value: FormValue | undefined): string {
   return typeof value === "string" ? value.trim() : "";
 }

@@ -187,7 +187,7 @@ export const schemaTexts = defineTexts("schema", {
     switchTrigger: (name: string) => `Switch the trigger ${name}`,
     install: (name: string) => `Install ${name}`,
     remove: (name: string) => `Remove ${name}`,
-    columnsHint: "Separated by commas",
+    targetColumnsHint: "None chosen: the primary key",
     valuesHint: "One a line, in their order",
     indexHint: "Columns or (expressions), separated by commas; desc after one of them",
     usingHint: "How old values become new ones, where a cast is not enough: price::numeric",

@@ -5,7 +5,7 @@ import { Note, QueryView } from "../../components/states.tsx";
 import { useSearch } from "../../address.tsx";
 import type { DescribedTable, RestRequest } from "../../generated/operations.ts";
 import { tablesTexts as texts } from "./texts.ts";
-import { type FilterEntry, splitList, type ViewState } from "./viewState.ts";
+import { type FilterEntry, filterGroups, splitList, type ViewState } from "./viewState.ts";
 
 /** The view as a request that a program sends: REST, supabase-js, curl. */
 export function CodeDialog({ table, state, rest, onClose }: {
@@ -68,10 +68,20 @@ function asClient(table: DescribedTable, state: ViewState, rest: RestRequest, ur
     ...(schema ? [`  .schema(${text(schema)})`] : []),
     `  .from(${text(table.name)})`,
     `  .select("*")`,
-    ...state.filters.map((filter) => `  ${filterCall(filter)}`),
+    ...filterCalls(state.filters, rest),
     ...state.sorts.map(({ column, isDescending }) => `  .order(${text(column)}, { ascending: ${!isDescending} })`),
     "  .limit(200);",
   ].join("\n");
+}
+
+/** Return a call for each group of filters; those of several are the trees of the REST request, in the same order. */
+function filterCalls(filters: readonly FilterEntry[], rest: RestRequest): string[] {
+  const trees = new URLSearchParams(rest.path.slice(rest.path.indexOf("?"))).getAll("or").values();
+  return filterGroups(filters).map((group) =>
+    group.length > 1
+      ? `  .or(${JSON.stringify(trees.next().value?.slice(1, -1) ?? "")})`
+      : `  ${filterCall(filters[group[0]!]!)}`
+  );
 }
 
 const plainCalls: { readonly [op: string]: string } = {

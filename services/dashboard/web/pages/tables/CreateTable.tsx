@@ -9,10 +9,12 @@ import { Button, IconButton } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Checkbox, Field } from "../../components/Field.tsx";
 import { Note } from "../../components/states.tsx";
+import { TableField } from "../../components/TableField.tsx";
 import { TypeField } from "../../components/TypeField.tsx";
 import { toast } from "../../components/toasts.ts";
 import type { ChangePlan, CreateTableInput } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
+import { readReference, referenceTo } from "./references.ts";
 import { tablesTexts as texts } from "./texts.ts";
 
 interface ColumnDraft {
@@ -24,6 +26,8 @@ interface ColumnDraft {
   isKey: boolean;
   /** The column refers to the user of auth who owns the row. */
   isOwner?: boolean;
+  /** The table whose rows the column refers to, as `schema.table`; empty until it is chosen. */
+  target?: string;
 }
 
 /** Creates a table: its columns in a form, then the SQL, then the migration. */
@@ -41,7 +45,7 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
   const [plan, setPlan] = useState<ChangePlan | null>(null);
   const [error, setError] = useState<unknown>(null);
   const isComplete = name.trim() !== "" && columns.length > 0 &&
-    columns.every((column) => column.name.trim() !== "" && column.type.trim() !== "");
+    columns.every((column) => column.name.trim() !== "" && column.type.trim() !== "" && column.target !== "");
   const change: CreateTableInput = {
     change: "create_table",
     schema,
@@ -54,6 +58,8 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
       ...(column.preset.trim() ? { default: column.preset.trim() } : {}),
       ...(column.isOwner
         ? { references: { target_schema: "auth", target_table: "users", on_delete: "cascade" as const } }
+        : column.target
+        ? { references: referenceTo(column.target) }
         : {}),
     })),
     primary_key: columns.filter((column) => column.isKey).map((column) => column.name.trim()),
@@ -91,6 +97,20 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
       isKey: false,
       ...column,
     }]);
+  const addReference = () => add({ type: "", target: "" });
+  /** A column that refers to a table has the type of its key, and is named after it unless it has a name. */
+  const chooseTarget = async (column: ColumnDraft, target: string) => {
+    set(column.id, { target });
+    const reference = await readReference(target);
+    if (!reference) return;
+    setColumns((present) =>
+      present.map((other) =>
+        other.id === column.id && other.target === target
+          ? { ...other, type: reference.type, name: other.name.trim() || reference.name }
+          : other
+      )
+    );
+  };
   const addOwner = () => add({ name: "user_id", type: "uuid", preset: "auth.uid()", isNullable: false, isOwner: true });
 
   if (plan) {
@@ -156,17 +176,31 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
               onChange={(type) =>
                 set(column.id, { type })}
             />
-            <Field
-              label={texts.create.default}
-              value={column.preset}
-              onChange={(preset) =>
-                set(column.id, { preset })}
-              placeholder={isNumbered(column) ? texts.create.identity : ""}
-              autoComplete="off"
-              isCode
-            />
+            {column.target === undefined
+              ? (
+                <Field
+                  label={texts.create.default}
+                  value={column.preset}
+                  onChange={(preset) => set(column.id, { preset })}
+                  placeholder={isNumbered(column) ? texts.create.identity : ""}
+                  autoComplete="off"
+                  isCode
+                />
+              )
+              : (
+                <TableField
+                  label={texts.create.refersTo}
+                  schema={schema}
+                  value={column.target}
+                  onChange={(target) => void chooseTarget(column, target)}
+                />
+              )}
             <div className="tables-new-marks">
-              <Checkbox isSelected={column.isKey} onChange={(isKey) => set(column.id, { isKey })}>
+              <Checkbox
+                isSelected={column.isKey}
+                onChange={(isKey) =>
+                  set(column.id, { isKey })}
+              >
                 {texts.create.primaryKey}
               </Checkbox>
               <Checkbox
@@ -189,6 +223,7 @@ export function CreateTable({ schema, onClose }: { schema: string; onClose: () =
       </div>
       <div className="tables-new-actions">
         <Button size="small" icon="plus" onPress={() => add()}>{texts.create.addColumn}</Button>
+        <Button size="small" icon="external" onPress={addReference}>{texts.create.addReference}</Button>
         {!columns.some(({ isOwner }) => isOwner) && (
           <Button size="small" icon="users" onPress={addOwner}>{texts.create.addOwner}</Button>
         )}

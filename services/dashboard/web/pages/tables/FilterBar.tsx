@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { Chip } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
@@ -8,7 +8,7 @@ import type { TableColumn } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
 import { tablesTexts as texts } from "./texts.ts";
 import { choicesOf } from "./values.ts";
-import type { FilterEntry, ViewState } from "./viewState.ts";
+import { type FilterEntry, filterGroups, type ViewState, withoutFilter } from "./viewState.ts";
 
 interface FilterBarProps {
   columns: readonly TableColumn[];
@@ -21,23 +21,53 @@ interface FilterBarProps {
 export function FilterBar({ columns, state, onFilters, onSorts }: FilterBarProps) {
   const [open, setOpen] = useState<number | null>(null);
   const { filters, sorts } = state;
+  const join = (place: number) => {
+    if (place === 0) return null;
+    const filter = filters[place]!;
+    return (
+      <button
+        type="button"
+        className="tables-filter-join"
+        aria-label={texts.filters.join(filter.column, filter.isOr ?? false)}
+        onClick={() => onFilters(filters.with(place, { ...filter, isOr: !filter.isOr }))}
+      >
+        {filter.isOr ? texts.filters.or : texts.filters.and}
+      </button>
+    );
+  };
+  const chip = (place: number) => {
+    const { column, op, value } = filters[place]!;
+    return (
+      <Chip label={texts.filters.remove(column)} onRemove={() => onFilters(withoutFilter(filters, place))}>
+        <button
+          type="button"
+          className="tables-chip"
+          aria-label={texts.filters.edit(`${column} ${texts.operators[op] ?? op} ${value}`, column)}
+          onClick={() => setOpen(place)}
+        >
+          <b>{column}</b> {texts.operators[op] ?? op} <code>{value}</code>
+        </button>
+      </Chip>
+    );
+  };
   return (
     <>
-      {filters.map((filter, index) => (
-        <Chip
-          key={index}
-          label={texts.filters.remove(filter.column)}
-          onRemove={() => onFilters(filters.toSpliced(index, 1))}
-        >
-          <button
-            type="button"
-            className="tables-chip"
-            aria-label={texts.filters.edit(filter.column)}
-            onClick={() => setOpen(index)}
-          >
-            <b>{filter.column}</b> {texts.operators[filter.op] ?? filter.op} <code>{filter.value}</code>
-          </button>
-        </Chip>
+      {filterGroups(filters).map((group) => (
+        <Fragment key={group[0]}>
+          {join(group[0]!)}
+          {group.length === 1
+            ? chip(group[0]!)
+            : (
+              <span className="tables-filter-group" role="group" aria-label={texts.filters.oneOf}>
+                {group.map((place, index) => (
+                  <Fragment key={place}>
+                    {index > 0 && join(place)}
+                    {chip(place)}
+                  </Fragment>
+                ))}
+              </span>
+            )}
+        </Fragment>
       ))}
       {sorts.map((sort, index) => (
         <Chip

@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { RowOfPage, TableColumn } from "../../generated/operations.ts";
 import { type Cell, rowHeight } from "./CheckMark.tsx";
+import { type CellRange, cellRangeOf, rectangleOf } from "./cellRange.ts";
 import type { ColumnsView } from "./columnsView.ts";
 import { GridHead } from "./GridHead.tsx";
 import { type GridCell, GridRow } from "./GridRow.tsx";
@@ -31,8 +32,10 @@ export interface GridProps {
   mayEdit: (column: TableColumn) => boolean;
   onCommit: (row: RowOfPage, column: TableColumn, value: string | null) => void;
   onEditLarge: (row: RowOfPage, column: TableColumn) => void;
-  onCopy: (cell: { row: RowOfPage; column: TableColumn | null } | null) => string | null;
-  onPaste: (text: string, row: RowOfPage | null, column: TableColumn | null) => void;
+  /** `range`: the cells of a range; null if there is only the active cell. */
+  onCopy: (cell: { row: RowOfPage; column: TableColumn | null } | null, range: CellRange | null) => string | null;
+  onPaste: (text: string, row: RowOfPage | null, column: TableColumn | null, range: CellRange | null) => void;
+  onFillDown: (range: CellRange) => void;
   onUndo: () => void;
   /** Show the last rows, or the first, of those that are not loaded. */
   onGo: (isAtEnd: boolean) => void;
@@ -49,6 +52,8 @@ export function Grid(props: GridProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<Cell>({ row: 0, column: 0 });
   const [editing, setEditing] = useState<{ cell: Cell; typed: string | null } | null>(null);
+  /** Where a range of cells begins, which reaches to the active cell; null without one. */
+  const [corner, setCorner] = useState<Cell | null>(null);
   /** Where a range of selected rows begins: the row that was selected last by itself. */
   const anchor = useRef(0);
   const virtual = useVirtualizer({
@@ -61,7 +66,11 @@ export function Grid(props: GridProps) {
   const items = virtual.getVirtualItems();
   const firstIndex = items[0]?.index ?? 0;
   const lastIndex = items.at(-1)?.index ?? -1;
-  useKeptPlace(frame, pages, (moved) => setActive((cell) => ({ ...cell, row: Math.max(-1, cell.row + moved) })));
+  useKeptPlace(frame, pages, (moved) => {
+    setActive((cell) => ({ ...cell, row: Math.max(-1, cell.row + moved) }));
+    // Rows of the range may be there no more.
+    setCorner(null);
+  });
   useEffect(() => {
     if (rows.length === 0) return;
     if (lastIndex >= rows.length - readsAhead && props.hasNext) props.onNext();
@@ -71,6 +80,7 @@ export function Grid(props: GridProps) {
   useEffect(() => {
     if (!frame.current || isEmpty) return;
     setEditing(null);
+    setCorner(null);
     setActive((cell) => ({ ...cell, row: props.isAtEnd ? rows.length - 1 : 0 }));
     frame.current.scrollTop = props.isAtEnd ? frame.current.scrollHeight : 0;
   }, [viewId, isEmpty]);
@@ -80,6 +90,16 @@ export function Grid(props: GridProps) {
   const cell = {
     row: Math.min(active.row, rows.length - 1),
     column: Math.min(active.column, columns.length - 1),
+  };
+  const hasRange = corner && cell.row >= 0 && cell.column >= 0 &&
+    (corner.row !== cell.row || corner.column !== cell.column);
+  const rectangle = hasRange ? rectangleOf(corner, cell) : null;
+  const range = () => rectangle && cellRangeOf(rectangle, rows, columns, places);
+  /** Make a cell the active one, which ends the range, or extends it to there. */
+  const activate = (next: Cell, isExtended = false) => {
+    setCorner(isExtended && cell.row >= 0 && cell.column >= 0 ? corner ?? cell : null);
+    setActive(next);
+    if (isExtended) frame.current?.focus({ preventScroll: true });
   };
   const scrollTo = ({ row, column }: Cell) => {
     const element = frame.current;
@@ -98,12 +118,13 @@ export function Grid(props: GridProps) {
     if (left < element.scrollLeft) element.scrollLeft = left;
     else if (left > element.scrollLeft + space) element.scrollLeft = Math.min(left, left - space);
   };
-  const move = (row: number, column: number) => {
+  const move = (row: number, column: number, isExtended = false) => {
+    const least = isExtended ? 0 : -1;
     const next = {
-      row: Math.max(-1, Math.min(rows.length - 1, row)),
-      column: Math.max(-1, Math.min(columns.length - 1, column)),
+      row: Math.max(least, Math.min(rows.length - 1, row)),
+      column: Math.max(least, Math.min(columns.length - 1, column)),
     };
-    setActive(next);
+    activate(next, isExtended);
     scrollTo(next);
   };
   const select = (row: RowOfPage, index: number, isRange = false) => {
@@ -168,11 +189,13 @@ export function Grid(props: GridProps) {
       End: withCtrl ? [rows.length - 1, cell.column] : [cell.row, columns.length - 1],
     };
     const target = moves[event.key];
+    const extendsRows = selection.size > 0 || cell.column < 0;
     if (withCtrl && event.key === "End" && props.hasNext) props.onGo(true);
     else if (withCtrl && event.key === "Home" && props.hasPrevious) props.onGo(false);
-    else if (event.shiftKey && event.key === "ArrowDown" && row) extend(1);
-    else if (event.shiftKey && event.key === "ArrowUp" && row) extend(-1);
-    else if (target) move(...target);
+    else if (event.shiftKey && extendsRows && event.key === "ArrowDown" && row) extend(1);
+    else if (event.shiftKey && extendsRows && event.key === "ArrowUp" && row) extend(-1);
+    else if (target) move(...target, event.shiftKey && row !== undefined && column !== undefined);
+    else if (withCtrl && event.key === "d" && rectangle) props.onFillDown(range()!);
     else if (withCtrl && event.key === "z") props.onUndo();
     else if (withCtrl && event.key === "a") selectAll();
     else if (event.key === "Enter" && cell.row < 0) column && props.onSort(column.name, event.shiftKey);
@@ -180,6 +203,7 @@ export function Grid(props: GridProps) {
     else if (event.key === "Enter" || event.key === "F2") edit(cell);
     else if (event.key === " " && row) select(row, cell.row, event.shiftKey);
     else if (event.key === " " && cell.row < 0) selectAll();
+    else if (event.key === "Escape" && corner) setCorner(null);
     else if (event.key === "Escape" && selection.size > 0) props.onSelect(new Set());
     else if (event.key === "Delete" && row && column && column.is_nullable && props.mayEdit(column)) {
       if (row.cells[places[cell.column]!] !== null) props.onCommit(row, column, null);
@@ -192,7 +216,7 @@ export function Grid(props: GridProps) {
   const onCopy = (event: ClipboardEvent) => {
     if (isInEditor(event) || getSelection()?.toString()) return;
     const row = rows[cell.row];
-    const text = props.onCopy(row ? { row, column: columns[cell.column] ?? null } : null);
+    const text = props.onCopy(row ? { row, column: columns[cell.column] ?? null } : null, range());
     if (text === null) return;
     event.clipboardData.setData("text/plain", text);
     event.preventDefault();
@@ -200,11 +224,12 @@ export function Grid(props: GridProps) {
   const onPaste = (event: ClipboardEvent) => {
     if (isInEditor(event)) return;
     event.preventDefault();
-    props.onPaste(event.clipboardData.getData("text/plain"), rows[cell.row] ?? null, columns[cell.column] ?? null);
+    const text = event.clipboardData.getData("text/plain");
+    props.onPaste(text, rows[cell.row] ?? null, columns[cell.column] ?? null, range());
   };
   // Rows keep the handlers of their first rendering; these find the newest ones.
-  const handlers = useRef({ select, edit, finish, setActive, onOpen: props.onOpen });
-  handlers.current = { select, edit, finish, setActive, onOpen: props.onOpen };
+  const handlers = useRef({ select, edit, finish, activate, onOpen: props.onOpen });
+  handlers.current = { select, edit, finish, activate, onOpen: props.onOpen };
   const isShown = cell.row < 0 || (cell.row >= firstIndex && cell.row <= lastIndex);
 
   return (
@@ -232,7 +257,7 @@ export function Grid(props: GridProps) {
         isSomeSelected={selection.size > 0}
         onSelectAll={selectAll}
         onSort={(column, index, isAdded) => {
-          setActive({ row: -1, column: index });
+          activate({ row: -1, column: index });
           if (column.is_sortable) props.onSort(column.name, isAdded);
         }}
       />
@@ -249,6 +274,8 @@ export function Grid(props: GridProps) {
               columns={cellsOf}
               template={template}
               activeColumn={cell.row === index ? cell.column : null}
+              rangeFrom={rectangle && index >= rectangle.top && index <= rectangle.bottom ? rectangle.left : null}
+              rangeTo={rectangle && index >= rectangle.top && index <= rectangle.bottom ? rectangle.right : null}
               editing={editing?.cell.row === index ? editing.cell.column : null}
               typed={editing?.cell.row === index ? editing.typed : null}
               isSelected={selection.has(id)}

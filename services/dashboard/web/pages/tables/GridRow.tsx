@@ -10,7 +10,8 @@ export interface RowHandlers {
   select: (row: RowOfPage, index: number, isRange: boolean) => void;
   edit: (cell: Cell) => void;
   finish: (value: string | null | undefined, next: "stay" | "down" | "right" | "blur") => void;
-  setActive: (cell: Cell) => void;
+  /** Make a cell the active one; `isExtended`: the range of cells reaches to it. */
+  activate: (cell: Cell, isExtended: boolean) => void;
   onOpen: (row: RowOfPage) => void;
 }
 
@@ -28,6 +29,9 @@ interface GridRowProps {
   columns: readonly GridCell[];
   template: string;
   activeColumn: number | null;
+  /** The cells of the range in this row; null if it has none. */
+  rangeFrom: number | null;
+  rangeTo: number | null;
   editing: number | null;
   typed: string | null;
   isSelected: boolean;
@@ -74,6 +78,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
       {columns.map(({ column, place: cellPlace, left }, place) => {
         const value = row.cells[cellPlace] ?? null;
         const isActive = props.activeColumn === place;
+        const isInRange = props.rangeFrom !== null && place >= props.rangeFrom && place <= (props.rangeTo ?? -1);
         if (props.editing === place) {
           return (
             <div key={column.name} id={`cell-${index}-${place}`} role="gridcell" className="tables-cell tables-editing">
@@ -88,11 +93,14 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
             role="gridcell"
             aria-colindex={place + 2}
             data-column={column.name}
-            className={`tables-cell${isActive ? " tables-active" : ""}${isAtRight(column) ? " tables-right" : ""}${
-              left === null ? "" : " tables-pinned"
-            }`}
+            aria-selected={isInRange || undefined}
+            className={`tables-cell${isActive ? " tables-active" : ""}${isInRange ? " tables-in-range" : ""}${
+              isAtRight(column) ? " tables-right" : ""
+            }${left === null ? "" : " tables-pinned"}`}
             style={left === null ? undefined : { insetInlineStart: left }}
-            onClick={() => handlers.current.setActive({ row: index, column: place })}
+            // Shift and click would select text, which is then copied in place of the range.
+            onMouseDown={(event) => event.shiftKey && event.preventDefault()}
+            onClick={(event) => handlers.current.activate({ row: index, column: place }, event.shiftKey)}
             onDoubleClick={() => handlers.current.edit({ row: index, column: place })}
           >
             <CellText column={column} value={value} label={ownValue(row.labels, column.name)} />

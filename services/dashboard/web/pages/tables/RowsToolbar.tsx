@@ -9,7 +9,7 @@ import { ViewAs } from "./ViewAs.tsx";
 import type { useViewState } from "./viewState.ts";
 
 /** What chooses the rows of a table: filters, sorts, the caller, whether they follow changes. */
-export function RowsToolbar({ columns, view, hidden, isLive, isReading, onColumns, onRefresh }: {
+export function RowsToolbar({ columns, view, hidden, isLive, isReading, onColumns, onViews, onRefresh }: {
   columns: readonly TableColumn[];
   view: ReturnType<typeof useViewState>;
   /** How many columns are not shown. */
@@ -17,6 +17,7 @@ export function RowsToolbar({ columns, view, hidden, isLive, isReading, onColumn
   isLive: boolean;
   isReading: boolean;
   onColumns: () => void;
+  onViews: () => void;
   onRefresh: () => void;
 }) {
   return (
@@ -25,6 +26,7 @@ export function RowsToolbar({ columns, view, hidden, isLive, isReading, onColumn
       <Button size="small" variant="quiet" icon="columns" onPress={onColumns}>
         {hidden > 0 ? texts.columns.hidden(hidden) : texts.columns.open}
       </Button>
+      <Button size="small" variant="quiet" icon="layers" onPress={onViews}>{texts.views.open}</Button>
       <ViewAs caller={view.state.viewAs} onChange={view.setViewAs} />
       <span className="tables-toolbar-end">
         <Switch isSelected={isLive} onChange={(isOn) => view.changeSearch({ live: isOn ? "on" : null })}>

@@ -1,20 +1,23 @@
 import { lazy, Suspense } from "react";
 import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../generated/operations.ts";
+import type { CellRange } from "./cellRange.ts";
 import type { Edits, SeenRow } from "./edits.ts";
 import { ImportDialog } from "./ImportDialog.tsx";
 import { PasteDialog } from "./PasteDialog.tsx";
 import { CellDialog, InsertDialog, RowDialog } from "./RowDialog.tsx";
 import { WhyHidden } from "./WhyHidden.tsx";
 
+const RangePasteDialog = lazy(() => import("./RangePasteDialog.tsx"));
 const BulkEdit = lazy(() => import("./BulkEdit.tsx"));
 
 /** The dialog that is open over a table, besides a row, which has an address. */
 export type OpenDialog =
-  | { kind: "insert" | "import" | "columns" }
+  | { kind: "insert" | "import" | "columns" | "views" }
   | { kind: "cell"; row: RowOfPage; column: TableColumn }
   | { kind: "why"; key: RowOfPage["key"] | null }
   | { kind: "bulk"; rows: readonly SeenRow[] }
-  | { kind: "paste"; text: string };
+  | { kind: "paste"; text: string }
+  | { kind: "range"; text: string; range: CellRange };
 
 /** The dialogs of a table's rows. */
 export function TableDialogs(
@@ -49,6 +52,17 @@ export function TableDialogs(
           edits={edits}
           onClose={() => onOpen(null)}
         />
+      )}
+      {open?.kind === "range" && (
+        <Suspense>
+          <RangePasteDialog
+            table={table}
+            text={open.text}
+            range={open.range}
+            edits={edits}
+            onClose={() => onOpen(null)}
+          />
+        </Suspense>
       )}
       {open?.kind === "bulk" && (
         <Suspense>

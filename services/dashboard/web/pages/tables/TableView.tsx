@@ -4,7 +4,8 @@ import { useMay, useOperation } from "../../api/hooks.ts";
 import { PageHeader } from "../../components/basics.tsx";
 import { confirm } from "../../components/Dialog.tsx";
 import { ErrorState, Loading } from "../../components/states.tsx";
-import type { DescribedTable, RowOfPage, TableColumn, ViewAsInput } from "../../generated/operations.ts";
+import type { DescribedTable, RowOfPage, ViewAsInput } from "../../generated/operations.ts";
+import { gridClipboard } from "./clipboard.ts";
 import { CodeDialog } from "./CodeDialog.tsx";
 import { useColumnsView } from "./columnsView.ts";
 import { ConflictDialog } from "./ConflictDialog.tsx";
@@ -19,11 +20,12 @@ import { useRowWindow } from "./rowWindow.ts";
 import { type OpenDialog, TableDialogs } from "./TableDialogs.tsx";
 import { BackToTables, TableHead } from "./TableHead.tsx";
 import { tablesTexts as texts } from "./texts.ts";
-import { changesOf, isOneValue, isWritable, parseTabSeparated, rowId, tabSeparated } from "./values.ts";
+import { changesOf, isWritable, rowId } from "./values.ts";
 import { useTableCommands } from "./commands.ts";
 import { nextSorts, parseKey, useCallerName, useRowRequest, useViewState } from "./viewState.ts";
 
 const ColumnsDialog = lazy(() => import("./ColumnsDialog.tsx"));
+const SavedViewsDialog = lazy(() => import("./SavedViewsDialog.tsx"));
 const TableHistory = lazy(() => import("./history/TableHistory.tsx"));
 
 /** A table or view: what it is, and its rows. */
@@ -97,18 +99,14 @@ function Rows({ table }: { table: DescribedTable }) {
     setSelection(new Set());
     await edits.remove(doomed).catch(reportError);
   };
-  const onCopy = (cell: { row: RowOfPage; column: TableColumn | null } | null) => {
-    if (chosen.length > 0) return tabSeparated([columns.map(({ name }) => name), ...chosen.map((row) => row.cells)]);
-    if (!cell) return null;
-    if (!cell.column) return tabSeparated([cell.row.cells]);
-    return cell.row.cells[columns.indexOf(cell.column)] ?? "";
-  };
-  const onPaste = (text: string, row: RowOfPage | null, column: TableColumn | null) => {
-    const cells = parseTabSeparated(text);
-    if (!isOneValue(cells)) return may.insert && setOpen({ kind: "paste", text });
-    if (!row || !column || !may.update || !isWritable(column)) return;
-    edits.write(seenRow(row), { [column.name]: cells[0]![0]! }).catch(reportError);
-  };
+  const clipboard = gridClipboard({
+    columns,
+    chosen,
+    edits,
+    mayInsert: may.insert,
+    mayUpdate: may.update,
+    onOpen: setOpen,
+  });
   useTableCommands({
     insert: may.insert ? () => setOpen({ kind: "insert" }) : null,
     undo: () => void edits.undoLast(),
@@ -137,6 +135,7 @@ function Rows({ table }: { table: DescribedTable }) {
         view={view}
         hidden={columns.length - columnsView.columns.length}
         onColumns={() => setOpen({ kind: "columns" })}
+        onViews={() => setOpen({ kind: "views" })}
         isLive={isLive}
         isReading={query.isFetching && !query.isFetchingNextPage && !query.isFetchingPreviousPage && !isLive}
         onRefresh={() => void edits.readAgain()}
@@ -173,8 +172,7 @@ function Rows({ table }: { table: DescribedTable }) {
                   edits.write(seenRow(row), { [column.name]: value }).catch(reportError);
                 }}
                 onEditLarge={(row, column) => setOpen({ kind: "cell", row, column })}
-                onCopy={onCopy}
-                onPaste={onPaste}
+                {...clipboard}
                 onUndo={() => void edits.undoLast()}
                 onGo={go}
                 hasNext={query.hasNextPage && !query.isFetching}
@@ -240,6 +238,16 @@ function Rows({ table }: { table: DescribedTable }) {
       {open?.kind === "columns" && (
         <Suspense>
           <ColumnsDialog view={columnsView} onClose={() => setOpen(null)} />
+        </Suspense>
+      )}
+      {open?.kind === "views" && (
+        <Suspense>
+          <SavedViewsDialog
+            table={`${table.schema}.${table.name}`}
+            view={view}
+            columns={columnsView}
+            onClose={() => setOpen(null)}
+          />
         </Suspense>
       )}
       <ConflictDialog edits={edits} rowWindow={rowWindow} />

@@ -15,7 +15,7 @@ import { useKept } from "../../components/kept.ts";
 import type { DescribedTable, TableColumn } from "../../generated/operations.ts";
 import { widthOf } from "./values.ts";
 
-interface ColumnsState {
+export interface ColumnsState {
   columnOrder: string[];
   columnVisibility: VisibilityState;
   columnPinning: ColumnPinningState;
@@ -32,6 +32,9 @@ export interface ColumnsView {
   /** So many of the first columns stay when the others scroll. */
   pinned: number;
   model: Table<never>;
+  /** How the columns differ from the table itself; null if they do not. */
+  state: ColumnsState | null;
+  restore: (state: ColumnsState | null) => void;
   reset: () => void;
 }
 
@@ -75,6 +78,8 @@ export function useColumnsView(table: DescribedTable, all: readonly TableColumn[
       widths: leaves.map((leaf) => leaf.getSize()),
       pinned: left.length,
       model,
+      state: kept,
+      restore: (next: ColumnsState | null) => change(() => next),
       reset: () => change(() => null),
     };
   }, [state, all, columns]);

@@ -20,6 +20,8 @@ export function useTableCommands({ insert, undo, viewAsAnon }: {
     { id: "tables.open", label: texts.keys.open, keys: "Shift-Enter", run: toGrid },
     { id: "tables.select", label: texts.keys.select, keys: "Space", run: toGrid },
     { id: "tables.null", label: texts.keys.nullKey, keys: "Delete", run: toGrid },
+    { id: "tables.range", label: texts.keys.range, keys: "Shift-arrows", run: toGrid },
+    { id: "tables.fill", label: texts.keys.fillDown, keys: "Ctrl-D", run: toGrid },
     { id: "tables.copy", label: texts.keys.copy, keys: "Ctrl-C", run: toGrid },
     { id: "tables.paste", label: texts.keys.paste, keys: "Ctrl-V", run: toGrid },
     { id: "tables.undo", label: texts.keys.undo, keys: "Ctrl-Z", run: undo },

@@ -98,15 +98,18 @@ export function useEdits(table: DescribedTable | null, rowWindow: RowWindow) {
     }
   };
 
-  /** Write the same values over rows, in one transaction; throws where one of them was changed meanwhile. */
-  const writeAll = async (rows: readonly SeenRow[], values: Values) => {
-    const columns = Object.keys(values);
+  /** Write the same values over rows: as `writeRows`. */
+  const writeAll = (rows: readonly SeenRow[], values: Values) => writeRows(rows.map((row) => ({ row, values })));
+
+  /** Write values of the same columns over rows, in one transaction; throws where one of them was changed meanwhile. */
+  const writeRows = async (changes: readonly { readonly row: SeenRow; readonly values: Values }[]) => {
+    const columns = Object.keys(changes[0]?.values ?? {});
     const update = async (updates: Arguments<"rows.update">["updates"]) => {
       const result = await run("rows.update", { ...name, updates });
       await readAgain();
       return result;
     };
-    const { before, after } = await update(rows.map((row) => ({
+    const { before, after } = await update(changes.map(({ row, values }) => ({
       key: row.key,
       values: { ...values },
       ...(row.version === null ? { old: { ...row.seen } } : { version: row.version }),
@@ -155,6 +158,7 @@ export function useEdits(table: DescribedTable | null, rowWindow: RowWindow) {
   return {
     write,
     writeAll,
+    writeRows,
     insert,
     remove,
     undoLast: () => {

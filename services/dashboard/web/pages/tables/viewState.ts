@@ -17,6 +17,8 @@ export interface FilterEntry {
   column: string;
   op: string;
   value: string;
+  /** Joined to the filter before by OR; such filters in a row are one condition. */
+  isOr?: boolean;
 }
 
 export interface ViewState {
@@ -48,12 +50,27 @@ export function useViewState() {
 
 /** Return the filters as rows.list takes them. */
 function filterInputs(entries: readonly FilterEntry[]): RowFilterInput[] {
-  return entries.map(({ column, op, value }) => {
+  return entries.map(({ column, op, value, isOr }) => {
     const isNegated = op.startsWith("not.");
     const name = isNegated ? op.slice(4) : op;
     const operand: JsonValue = name === "in" ? splitList(value) : value;
-    return { column, op: name, value: operand, negated: isNegated };
+    return { column, op: name, value: operand, negated: isNegated, or_previous: isOr ?? false };
   });
+}
+
+/** Return the places of the filters by group: those of a group are joined by OR, groups by AND. */
+export function filterGroups(entries: readonly FilterEntry[]): number[][] {
+  const groups: number[][] = [];
+  entries.forEach(({ isOr }, place) => isOr && place > 0 ? groups.at(-1)!.push(place) : groups.push([place]));
+  return groups;
+}
+
+/** Return the filters without one; if it began a group, the next one of the group begins it. */
+export function withoutFilter(entries: readonly FilterEntry[], place: number): FilterEntry[] {
+  const isOr = entries[place]?.isOr ?? false;
+  return entries
+    .map((entry, index) => index === place + 1 && entry.isOr ? { ...entry, isOr } : entry)
+    .toSpliced(place, 1);
 }
 
 /** Return the sorts after a column's head was chosen: ascending, then descending, then none; alone or beside the others. */
@@ -123,14 +140,20 @@ function parseFilters(text: string | undefined): FilterEntry[] {
     const entries = parsed.filter((entry): entry is string[] =>
       Array.isArray(entry) && entry.every((part) => typeof part === "string")
     );
-    return entries.map(([column = "", op = "eq", value = ""]) => ({ column, op, value }));
+    return entries.map(([column = "", op = "eq", value = "", join], place) => ({
+      column,
+      op,
+      value,
+      isOr: join === "or" && place > 0,
+    }));
   } catch {
     return [];
   }
 }
 
 function formatFilters(entries: readonly FilterEntry[]): string | null {
-  return entries.length ? JSON.stringify(entries.map(({ column, op, value }) => [column, op, value])) : null;
+  const parts = entries.map(({ column, op, value, isOr }) => [column, op, value, ...(isOr ? ["or"] : [])]);
+  return parts.length ? JSON.stringify(parts) : null;
 }
 
 function parseSorts(text: string | undefined): { column: string; isDescending: boolean }[] {

@@ -4,6 +4,7 @@ import asyncio
 import json
 import uuid
 from typing import Any
+from urllib.parse import unquote
 
 import asyncpg
 import pytest
@@ -149,6 +150,37 @@ async def test_filters(developer: Client, table: str, row_filter: dict[str, Any]
     assert page["count"] == {"rows": len(ids), "is_exact": True}
 
 
+async def test_filters_joined_by_or_are_one_condition_of_the_page_and_of_rest(
+    developer: Client, table: str
+) -> None:
+    filters = [
+        {"column": "id", "op": "lte", "value": 12},
+        {"column": "rank", "op": "is"},
+        {"column": "note", "value": 'a,"b)', "or_previous": True},
+        {"column": "id", "op": "in", "value": [3, 20], "or_previous": True},
+        {"column": "tags", "op": "cs", "value": ["a"], "negated": True, "or_previous": True},
+        {"column": "id", "op": "neq", "value": 5},
+    ]
+    condition = (
+        """id <= 12 and (rank is null or note = 'a,"b)' or id in (3, 20) or not tags @> '{a}') and id <> 5"""
+    )
+    await developer.run(
+        "sql.run",
+        sql=f"update {table} set note = 'a,\"b)' where id in (2, 30); update {table} set tags = '{{a}}' where id <> 7",
+        read_only=False,
+    )
+    expected = await developer.run("sql.run", sql=f"select id from {table} where {condition} order by id")
+
+    page = await developer.run("rows.list", table=table, filters=filters)
+
+    assert [[row["cells"][0]] for row in page["rows"]] == expected["results"][0]["rows"]
+    assert unquote(page["rest"]["path"]).split("&")[1:4] == [
+        "id=lte.12",
+        r'or=(rank.is.null,note.eq."a,\"b)",id.in.(3,20),tags.not.cs."{\"a\"}")',
+        "id=neq.5",
+    ]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -158,6 +190,7 @@ async def test_filters(developer: Client, table: str, row_filter: dict[str, Any]
         {"filters": [{"column": "id", "value": None}]},
         {"filters": [{"column": "id", "value": "1\0"}]},
         {"filters": [{"column": "id", "op": "in", "value": 1}]},
+        {"filters": [{"column": "id", "value": 1, "or_previous": True}]},
         {"filters": [{"column": "rank", "op": "is", "value": "maybe"}]},
         {"columns": ["id", "id"]},
         {"columns": ["nothing"]},
