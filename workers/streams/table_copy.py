@@ -173,6 +173,8 @@ class TableCopy:
             reason = "the stream of changes was created again"
         elif place.fingerprint != f"{source.fingerprint}/{source.relation}":
             reason = "the table, or what the stream copies of it, is another one"
+        elif target.newest_epoch > place.epoch:
+            reason = "a later snapshot did not come to its end"
         elif not reason:
             try:
                 return await self._fitted(source, target, place)
