@@ -172,11 +172,11 @@ async def test_a_template_is_previewed_saved_tested_and_reset(
     await window.screenshot("auth-template")
     await dialog.get_by_role("button", name="Send a test email").click()
     await expect(page.get_by_text(f"A test email is sent to {owner.email}")).to_be_visible()
-    (email,) = owner.run("mail.caught", query=f"to:{owner.email}")["emails"]
+    subjects = [email["subject"] for email in owner.run("mail.caught", query=f"to:{owner.email}")["emails"]]
     await dialog.get_by_role("button", name="Use the built-in one").click()
 
     await expect(page.get_by_text("The built-in template is used again")).to_be_visible()
-    assert "A new password" in email["subject"]
+    assert sum("A new password" in subject for subject in subjects) == 1
     await expect(dialog.get_by_label("Subject")).not_to_have_value("A new password")
 
 
