@@ -1,4 +1,4 @@
-"""Directives of ours in comments of tables: `@headwater({"history": {"days": 30}})`. Pure.
+"""Directives of ours in comments of tables: `@headwater({"history": {"days": 30}, "label": "name"})`. Pure.
 
 A comment may have any text around it. The object is JSON; unknown members are errors, so that a misspelled one is not taken for none.
 """
@@ -23,9 +23,10 @@ class HistoryDirective(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CommentDirective(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a comment asks for."""
+    """What a comment asks for. `label`: the column by which people know a row, where the dashboard shows references to it."""
 
     history: HistoryDirective | None = None
+    label: str | None = None
 
 
 def read_directive(comment: str) -> CommentDirective:

@@ -22,6 +22,7 @@ TEXT = '@headwater({"history":{"days":7}})'
         (f"(a) {TEXT} (b)", WEEK),
         ('@graphql({"name": "x"}) @headwater({"history": {}})', CommentDirective(HistoryDirective(30))),
         ("@headwater({})", CommentDirective()),
+        ('@headwater({"label": "name"})', CommentDirective(label="name")),
     ],
 )
 def test_a_directive_stands_anywhere(comment: str, directive: CommentDirective):

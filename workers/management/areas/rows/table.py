@@ -3,6 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from schemas.table_directives import InvalidDirective, read_directive
 from workers.database.transactions.interactive import decode_first, statement
 from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
 from workers.management.interface.operation import OperationContext
@@ -16,7 +17,10 @@ _INSERT, _UPDATE, _DELETE = 8, 4, 16
 
 
 class ReferencedColumn(Struct, frozen=True):
-    """The column that a column references; `label` is a column of text there by which people know a row."""
+    """The column that a column references; `label` is a column there by which people know a row.
+
+    It is the one that a comment on the table names, `@headwater({"label": "code"})`, else one of text, by its name and uniqueness.
+    """
 
     schema: str
     table: str
@@ -105,6 +109,23 @@ class DescribedTable(Struct, frozen=True):
             )
 
 
+class _ReferencedTable(Struct, frozen=True):
+    """What the label of a reference is chosen from: the comment on the table, and its columns that may be one."""
+
+    comment: str | None = None
+    labels: list[str] | None = None
+
+
+class _ReferringColumn(Struct, frozen=True):
+    foreign_key: _ReferencedTable | None = None
+
+
+class _ReferringTable(Struct, frozen=True):
+    """The same row of the catalog as `DescribedTable`, with what only the choice of labels needs."""
+
+    columns: list[_ReferringColumn]
+
+
 async def describe_table(context: OperationContext, schema: str, name: str) -> DescribedTable:
     """Return what the catalog says about a table or view. Raises: ManagementError (400, 404)."""
     for part in (schema, name):
@@ -114,9 +135,28 @@ async def describe_table(context: OperationContext, schema: str, name: str) -> D
         statement(_SQL["table"], schema, name), timeout_s=context.settings.statement_timeout_s
     )
     table = decode_first(rows, DescribedTable)
-    if table is None:
+    referring = decode_first(rows, _ReferringTable)
+    if table is None or referring is None:
         raise not_found(f"table or view {schema}.{name}")
-    return table
+    columns = [
+        _labelled(column, source.foreign_key)
+        for column, source in zip(table.columns, referring.columns, strict=True)
+    ]
+    return replace(table, columns=columns)
+
+
+def _labelled(column: TableColumn, target: _ReferencedTable | None) -> TableColumn:
+    """Return a column whose reference has the label that the comment on its table names, if it names a column there."""
+    if column.foreign_key is None or target is None or not target.comment:
+        return column
+    try:
+        label = read_directive(target.comment).label
+    except InvalidDirective:
+        # Whoever writes the comment of another table must not make this one unreadable.
+        return column
+    if label is None or label not in (target.labels or []):
+        return column
+    return replace(column, foreign_key=replace(column.foreign_key, label=label))
 
 
 def column_sql(name: str) -> Sql:

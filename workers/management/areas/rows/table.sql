@@ -80,7 +80,16 @@ select pg_catalog.json_build_object(
                 and single.indisunique and single.indnkeyatts operator(pg_catalog.=) 1
                 and single.indkey[0] operator(pg_catalog.=) named.attnum),
               named.attnum
-            limit 1))
+            limit 1),
+          -- read by the process: the comment may name another label, if it is one of these columns
+          'comment', pg_catalog.obj_description(target.oid, 'pg_class'),
+          'labels', (
+            select pg_catalog.json_agg(named.attname)
+            from pg_catalog.pg_attribute as named
+            join pg_catalog.pg_type as named_type on named_type.oid operator(pg_catalog.=) named.atttypid
+            where named.attrelid operator(pg_catalog.=) target.oid and named.attnum operator(pg_catalog.>) 0
+              and not named.attisdropped and named_type.typcategory in ('S', 'N', 'D', 'E')
+              and pg_catalog.has_column_privilege(target.oid, named.attnum, 'select')))
         from pg_catalog.pg_constraint as reference
         join pg_catalog.pg_class as target on target.oid operator(pg_catalog.=) reference.confrelid
         join pg_catalog.pg_namespace as target_schema on target_schema.oid operator(pg_catalog.=) target.relnamespace

@@ -1,7 +1,8 @@
 import { lazy, Suspense } from "react";
 import { useSearch } from "../../address.tsx";
-import { useOperation } from "../../api/hooks.ts";
+import { useMay, useOperation } from "../../api/hooks.ts";
 import { Badge, Card } from "../../components/basics.tsx";
+import { Button } from "../../components/Button.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { Loading, QueryView } from "../../components/states.tsx";
 import type { EmailTemplateDescription, SettingsList } from "../../generated/operations.ts";
@@ -10,12 +11,14 @@ import { SettingGroups } from "./SettingRows.tsx";
 import { authTexts } from "./texts.ts";
 
 const texts = authTexts.emails;
+const SettingsForm = lazy(() => import("./SettingsForm.tsx"));
 const EmailTemplate = lazy(() => import("./EmailTemplate.tsx"));
 
 /** The emails of auth, and the server that sends them. */
 export function Emails({ data }: { data: SettingsList }) {
   const templates = useOperation("mail.templates", {});
   const [search, changeSearch] = useSearch();
+  const mayChange = useMay("settings.change");
   return (
     <QueryView query={templates}>
       {(rows) => {
@@ -32,7 +35,23 @@ export function Emails({ data }: { data: SettingsList }) {
                 onOpen={({ kind }) => changeSearch({ email: kind }, false)}
               />
             </Card>
+            {mayChange && (
+              <div>
+                <Button icon="edit" onPress={() => changeSearch({ form: "smtp" })}>{texts.setUp}</Button>
+              </div>
+            )}
             <SettingGroups data={data} groups={[smtpGroup]} />
+            {search["form"] === "smtp" && mayChange && (
+              <Suspense>
+                <SettingsForm
+                  title={authTexts.groupForm(authTexts.groups["smtp"]!)}
+                  data={data}
+                  group={smtpGroup}
+                  test={{ kind: "email" }}
+                  onClose={() => changeSearch({ form: null })}
+                />
+              </Suspense>
+            )}
             {open && (
               <Suspense fallback={<Loading />}>
                 <EmailTemplate

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { useSearch } from "../../address.tsx";
 import { useChange, useMay, useOperation } from "../../api/hooks.ts";
 import { Badge, Card, CopyButton, KeyValue, Toolbar } from "../../components/basics.tsx";
@@ -11,6 +12,7 @@ import { OpenSetting, SettingRows } from "./SettingRows.tsx";
 import { authTexts } from "./texts.ts";
 
 const texts = authTexts.providers;
+const SettingsForm = lazy(() => import("./SettingsForm.tsx"));
 
 /** Every provider of sign-in; one of them with its settings beside the list. */
 export function Providers({ data }: { data: SettingsList }) {
@@ -64,7 +66,10 @@ function Provider(
 ) {
   const mayCheck = useMay("auth.check_provider");
   const check = useChange("auth.check_provider", { showsError: true });
+  const mayChange = useMay("settings.change");
+  const [search, changeSearch] = useSearch();
   const { name, callback_url } = provider;
+  const group = { id: name, keys: [`auth.external.${name}.`] };
   return (
     <Dialog title={titleOf(name)} isOpen size="side" onClose={onClose}>
       <KeyValue
@@ -96,9 +101,25 @@ function Provider(
       <ErrorNote error={check.error} />
       <section className="auth-panel">
         <h3>{texts.settings}</h3>
-        <SettingRows data={data} group={{ id: name, keys: [`auth.external.${name}.`] }} />
+        {mayChange && (
+          <div>
+            <Button size="small" icon="edit" onPress={() => changeSearch({ form: name })}>{authTexts.form.open}</Button>
+          </div>
+        )}
+        <SettingRows data={data} group={group} />
       </section>
       <OpenSetting data={data} />
+      {search["form"] === name && mayChange && (
+        <Suspense>
+          <SettingsForm
+            title={authTexts.groupForm(titleOf(name))}
+            data={data}
+            group={group}
+            test={provider.has_discovery && mayCheck ? { kind: "provider", name } : null}
+            onClose={() => changeSearch({ form: null })}
+          />
+        </Suspense>
+      )}
     </Dialog>
   );
 }

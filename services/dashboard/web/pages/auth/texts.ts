@@ -34,7 +34,18 @@ export const authTexts = defineTexts("auth", {
   changed: (key: string) => `${key} is changed`,
   on: "On",
   off: "Off",
+  groupForm: (name: string) => `Set up: ${name}`,
   filters: "Filters",
+  form: {
+    open: "Set up in one form",
+    save: "Save",
+    saved: "Saved, and in force",
+    test: "Test",
+    keepsSecret: "A secret is stored. Leave this empty to keep it.",
+    badJson: "This is not a value as JSON writes it: a number, or a list in brackets",
+    emailHint: "The test sends an email to your own address by the stored settings.",
+    providerHint: "The test fetches the provider's document by the stored settings, and checks it.",
+  },
   providers: {
     search: "Find a provider",
     name: "Provider",
@@ -78,6 +89,7 @@ export const authTexts = defineTexts("auth", {
     } as { [hook: string]: string },
   },
   emails: {
+    setUp: "Set up the mail server",
     draft: "Not saved yet. What you typed is kept in this browser.",
     discard: "Discard the draft",
     list: "Templates",

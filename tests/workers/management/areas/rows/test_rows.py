@@ -254,6 +254,27 @@ async def test_columns_are_described_for_editing(developer: Client, table: str) 
     assert whole["values"]["note"] == "x" * 8
 
 
+@pytest.mark.parametrize(
+    ("comment", "label"),
+    [
+        ('Places. @headwater({"label": "remark", "history": {"days": 3}})', "remark"),
+        ('@headwater({"label": "id"})', "id"),
+        ('@headwater({"label": "nothing"})', "code"),
+        ('@headwater({"label": 3})', "code"),
+        ("@headwater(", "code"),
+    ],
+)
+async def test_a_comment_names_the_label_of_a_table(
+    developer: Client, table: str, comment: str, label: str
+) -> None:
+    await developer.run("sql.run", sql=f"comment on table {table}_places is '{comment}'", read_only=False)
+
+    page = await developer.run("rows.list", table=table, labels=["place_id"], limit=1)
+
+    [column] = [column for column in page["table"]["columns"] if column["name"] == "place_id"]
+    assert column["foreign_key"]["label"] == label
+
+
 async def test_a_page_as_rest(developer: Client, table: str) -> None:
     page = await developer.run(
         "rows.list",
