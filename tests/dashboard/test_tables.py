@@ -1,6 +1,7 @@
 """The page of tables: the grid, edits with undo and conflicts, view as, why rows are hidden, code, import, a new table."""
 
 import json
+from datetime import datetime, timedelta
 from urllib.parse import quote
 
 import pytest
@@ -777,6 +778,18 @@ async def test_the_history_of_a_row_says_who_wrote_and_undoes_a_version(
     await expect(older).to_contain_text("by SQL")
     assert await window.run_axe() == []
     await window.screenshot("tables-history")
+
+    moment = await older.locator("time").first.get_attribute("datetime")
+    for offset_ms, title in (
+        (0, "By SQL"),
+        (-1, "Before"),
+    ):  # what the oldest version left, and what it replaced
+        at = datetime.fromisoformat(moment or "") + timedelta(milliseconds=offset_ms)
+        await row.get_by_label("The row as of").fill(at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3])
+        past = row.get_by_role("region", name="The row as it was at")
+        await expect(past.get_by_role("cell", name=title, exact=True)).to_be_visible()
+    await row.get_by_label("The row as of").fill("2020-01-01T00:00")
+    await expect(row.get_by_text("do not reach back to this moment")).to_be_visible()
 
     await newest.get_by_role("button", name="Undo this version").click()
     await expect(row.get_by_role("listitem")).to_have_count(3)

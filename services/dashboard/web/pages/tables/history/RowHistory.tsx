@@ -6,6 +6,7 @@ import { confirm } from "../../../components/Dialog.tsx";
 import { EmptyState, Note, QueryView } from "../../../components/states.tsx";
 import { formatTime } from "../../../format.ts";
 import type { DescribedTable, RowOfPage, RowVersion } from "../../../generated/operations.ts";
+import { AsOf } from "./AsOf.tsx";
 import { HistorySwitch } from "./HistorySwitch.tsx";
 import { historyTexts as texts } from "./texts.ts";
 import { Version } from "./Version.tsx";
@@ -49,25 +50,29 @@ export default function RowHistory({ table, rowKey, onUndone }: {
       isEmpty={({ versions, gaps }) => versions.length === 0 && gaps.length === 0}
       empty={<EmptyState title={texts.none} icon="clock">{texts.noneHint}</EmptyState>}
     >
-      {({ versions, gaps, is_on: isOn, is_cut: isCut }) => (
-        <>
-          {!isOn && <Note kind="warn">{texts.stopped}</Note>}
-          <ol className="tables-versions" aria-label={texts.versions}>
-            {versions.map((version) => (
-              <Version
-                key={version.version}
-                version={version}
-                onUndo={mayUndo ? () => void onUndo(version) : null}
-                isPending={undo.isPending}
-              />
-            ))}
-          </ol>
-          {gaps.map((gap) => <Note key={gap.at} kind="warn">{texts.gap(formatTime(gap.at), gap.reason)}</Note>)}
-          {isCut && (limit < mostVersions
-            ? <Button size="small" onPress={() => setLimit(mostVersions)}>{texts.older}</Button>
-            : <p className="soft">{texts.most}</p>)}
-        </>
-      )}
+      {(page) => {
+        const { versions, gaps, is_on: isOn, is_cut: isCut } = page;
+        return (
+          <>
+            {!isOn && <Note kind="warn">{texts.stopped}</Note>}
+            <AsOf history={page} />
+            <ol className="tables-versions" aria-label={texts.versions}>
+              {versions.map((version) => (
+                <Version
+                  key={version.version}
+                  version={version}
+                  onUndo={mayUndo ? () => void onUndo(version) : null}
+                  isPending={undo.isPending}
+                />
+              ))}
+            </ol>
+            {gaps.map((gap) => <Note key={gap.at} kind="warn">{texts.gap(formatTime(gap.at), gap.reason)}</Note>)}
+            {isCut && (limit < mostVersions
+              ? <Button size="small" onPress={() => setLimit(mostVersions)}>{texts.older}</Button>
+              : <p className="soft">{texts.most}</p>)}
+          </>
+        );
+      }}
     </QueryView>
   );
 }

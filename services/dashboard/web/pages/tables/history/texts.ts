@@ -36,6 +36,13 @@ export const historyTexts = defineTexts("history", {
   noneHint:
     "Changes appear here about a second after they are stored. What was written before the history began is not here.",
   versions: "Versions, the newest first",
+  asOf: "The row as of",
+  asOfHint: (zone: string) => `A time of ${zone}`,
+  asOfValues: (time: string) => `The row as it was at ${time}`,
+  asOfAbsent: (time: string) => `At ${time} there was no such row.`,
+  asOfUnknown: "The versions that are read do not reach back to this moment.",
+  asOfUnsure: "Versions may be missing around this moment: the row may have been another one.",
+  asOfOmitted: (columns: string) => `Not stored, being too large: ${columns}.`,
   older: "Older versions",
   most: "Only the newest 1,000 versions are listed.",
   gap: (time: string, reason: string) => `Versions may be missing before ${time}: ${reason}`,
