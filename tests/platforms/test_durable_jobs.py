@@ -69,6 +69,14 @@ const ways: Record<string, (context: any) => unknown> = {
     const child = await start("child", { job: "ways", input: "past", key: `child of ${run.id}` });
     return [own.id === event, typeof child, await waitForEvent("none", { event: "way.sent", timeout: 1 })];
   },
+  "invokes": async ({ invoke }) => {
+    const children = await Promise.all(["past", "streams"].map((input) => invoke(input, { job: "ways", input })));
+    try {
+      return await invoke("broken", { job: "ways", input: "nested" });
+    } catch (error) {
+      return [children, error instanceof StepError, error.message.includes("inside of step outer")];
+    }
+  },
   "streams": async ({ step }) => await step("slow", () => new Promise((done) => setTimeout(() => done("slow"), 300))),
 };
 Deno.serve(job((context) => ways[context.input](context)));
@@ -85,6 +93,7 @@ RESULTS = {
     "past": '[[null, "woken"]]',
     "sends": '[[true, "string", null]]',
     "streams": '["slow"]',
+    "invokes": '[[[[null, "woken"], "slow"], true, true]]',
 }
 """What each way of the function `ways` ends with: its output in brackets, or a part of its error."""
 CONFIG = """

@@ -37,6 +37,8 @@ export interface JobContext<Input = any> {
   sendEvent(name: string, event: { event: string; data?: unknown; key?: string }): Promise<string>;
   /** Start a run of a job, once; returns its id. */
   start(name: string, run: { job: string; input?: unknown; key?: string }): Promise<string>;
+  /** Start a run of a job and wait for its output. Throws StepError if it fails or is cancelled; it is cancelled when this run ends. */
+  invoke<Output = any>(name: string, run: { job: string; input?: unknown }): Promise<Output>;
 }
 
 /** Thrown by a step or a handler: it is not tried again. */
@@ -52,7 +54,7 @@ export class StepError extends Error {
   }
 }
 
-interface StoredStep { kind: "step" | "sleep" | "wait"; status: "done" | "failed" | "retry" | "open"; result?: any; error?: string; failures?: number; is_due?: boolean }
+interface StoredStep { kind: "step" | "sleep" | "wait" | "run"; status: "done" | "failed" | "retry" | "open"; result?: any; error?: string; failures?: number; is_due?: boolean }
 interface Call { run: JobRun & { input: any }; steps: Record<string, StoredStep> }
 
 const keys = new Set<string>(Object.values(JSON.parse(Deno.env.get("SUPABASE_SECRET_KEYS") ?? "{}")));
@@ -118,6 +120,7 @@ class Attempt {
       sleep: (name, duration) => this.#open(name, "sleep", () => ({ op: "sleep", after_s: secondsUntil(duration) })),
       waitForEvent: (name, options) => this.#open(name, "wait", () => waiting(options)),
       sendEvent: (name, { event, data, key }) => this.#sent(name, { op: "send", event, data: data ?? {}, key }),
+      invoke: (name, { job, input }) => this.#open(name, "run", () => ({ op: "run", job, data: input ?? {} })),
       start: (name, { job, input, key }) => this.#sent(name, { op: "start", job, data: input ?? {}, key }),
     };
     (async () => await handler(context))().then(
@@ -157,10 +160,11 @@ class Attempt {
     return never;
   }
 
-  #open<Result>(name: string, kind: "sleep" | "wait", report: () => object): Promise<Result> {
+  #open<Result>(name: string, kind: "sleep" | "wait" | "run", report: () => object): Promise<Result> {
     const id = this.#claim(name);
     const stored = this.#stored(id, kind);
-    if (stored?.status === "done") return Promise.resolve((stored.result ?? (kind === "wait" ? null : undefined)) as Result);
+    if (stored?.status === "done") return Promise.resolve((stored.result ?? (kind === "sleep" ? undefined : null)) as Result);
+    if (stored?.status === "failed") return Promise.reject(new StepError(id, stored.error ?? "it failed"));
     if (!stored) this.#report({ name: id, ...report() });
     return this.#suspend();
   }

@@ -144,14 +144,15 @@ class DurableJobs:
         return problem
 
     async def _compare_events(self) -> str:
-        """Compare events with waits; return why that failed. What is left over, or failed, is compared by the next look.
+        """Compare events, and child runs that ended, with waits; return why that failed. What is left over, or failed, is compared by the next look.
 
         A failure holds up nothing else: without their leases, runs that are underway would be taken once more.
         """
         self._is_notified = False
         try:
             [(is_left,)] = await self._leadership.ask(DURABLE_JOBS["match"], _AT_ONCE)
-            self._is_notified |= is_left  # an event may have been announced meanwhile
+            [(is_unsettled,)] = await self._leadership.ask(DURABLE_JOBS["settle"], _AT_ONCE)
+            self._is_notified |= is_left or is_unsettled  # something may have been announced meanwhile
         except DatabaseError as error:
             self._is_notified = True
             return f"SQLSTATE {error.code}"

@@ -19,7 +19,7 @@ LINE_LIMIT = 2 * 1024 * 1024
 ANSWER_LIMIT = 24 * 1024 * 1024
 """Bytes of an answer."""
 
-StepOp = Literal["step", "retry", "sleep", "wait", "send", "start"]
+StepOp = Literal["step", "retry", "sleep", "wait", "send", "start", "run"]
 EndingOp = Literal["continue", "suspend", "finish", "fail"]
 ENDINGS = frozenset({"continue", "suspend", "finish", "fail"})
 _NULL = Raw(b"null")

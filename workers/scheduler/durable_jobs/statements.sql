@@ -20,6 +20,9 @@ select headwater_jobs.write_reports($1::jsonb)
 -- name: match
 select headwater_jobs.match_events($1::int)
 
+-- name: settle
+select headwater_jobs.settle_children($1::int)
+
 -- name: count
 select headwater_jobs.count_unfinished()
 

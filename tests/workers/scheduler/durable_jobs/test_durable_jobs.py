@@ -308,6 +308,74 @@ async def test_runs_go_on_and_begin_while_the_database_cannot_compare_events(
     assert (await ended(scheduler_pool, begun))["attempt"] == 1
 
 
+async def test_a_run_waits_for_other_runs_fails_with_them_and_takes_them_along_when_it_is_cancelled(
+    scheduler_pool: SchedulerPool, function: JobFunction, begin: Begin
+):
+    """A child finishes, one fails, one hangs, and one asks for a child of its own until they are too deep."""
+
+    async def answer(call: dict[str, Any]) -> Response:
+        what = call["run"]["input"]["what"]
+        step = call["steps"].get("child")
+        if what == "double":
+            return reports({"op": "finish", "result": call["run"]["input"]["n"] * 2})
+        if what == "fail":
+            return reports({"op": "fail", "error": "broken", "is_final": True})
+        if what == "hang":
+            return reports({"op": "sleep", "name": "long", "after_s": 3600}, {"op": "suspend"})
+        if step is None:
+            child = {"what": "deeper"} if what == "deeper" else call["run"]["input"]["child"]
+            return reports({"op": "run", "name": "child", "job": "work", "data": child}, {"op": "suspend"})
+        if step["status"] == "failed":
+            return reports({"op": "fail", "error": step["error"], "is_final": True})
+        return reports({"op": "finish", "result": step["result"]})
+
+    function.answer = answer
+    begin(settings())
+    doubled = await started(scheduler_pool, '{"what": "wait", "child": {"what": "double", "n": 21}}')
+    failing = await started(scheduler_pool, '{"what": "wait", "child": {"what": "fail"}}')
+    deep = await started(scheduler_pool, '{"what": "deeper"}')
+    nested = '{"what": "wait", "child": {"what": "wait", "child": {"what": "hang"}}}'
+    cancelled = await started(scheduler_pool, nested)
+
+    assert (await ended(scheduler_pool, doubled))["output"] == "42"
+    assert (await ended(scheduler_pool, failing, "failed"))["error"] == "broken"
+    assert (await ended(scheduler_pool, deep, "failed"))["error"] == "runs wait for runs at most 8 deep"
+    family = "select from headwater_jobs.runs where status = $1 and input #>> '{what}' = any($2) having count(*) = $3"
+    await scheduler_pool.until(family, "sleeping", ["wait", "hang"], 3)
+    await scheduler_pool.project.fetchval("select headwater_jobs.cancel($1::text::uuid)", cancelled)
+    await scheduler_pool.until(family, "cancelled", ["wait", "hang"], 3)
+    assert (
+        await scheduler_pool.admin.fetchval("select count(*) from headwater_jobs.runs where is_unsettled")
+        == 0
+    )
+
+
+async def test_a_program_waits_for_a_run_by_sql(
+    scheduler_pool: SchedulerPool, function: JobFunction, begin: Begin
+):
+    begin(settings())
+    sql = scheduler_pool.project
+    await sql.execute("select headwater_jobs.define('program')")
+    await scheduler_pool.until("select from headwater_jobs.jobs where is_defined and name = 'work'")
+    parent = await started(scheduler_pool, job="program")
+    taken = "select id::text, attempt, steps from headwater_jobs.take('program')"
+    first = await sql.fetchrow(taken)
+    assert first is not None
+    call = "$1::text::uuid, $2"
+    wait = f"select headwater_jobs.wait_for_run({call}, 'child', 'work', '{{}}')"
+    for _ in range(2):  # a report that is repeated starts nothing more
+        await sql.execute(wait, parent, first["attempt"])
+    await sql.fetchval(f"select headwater_jobs.suspend({call})", parent, first["attempt"])
+    await ended(scheduler_pool, parent, "queued")
+    again = await sql.fetchrow(taken)
+
+    assert again is not None
+    assert json.loads(again["steps"])["child"]["result"] == ["s1", "s2", "s3"]
+    assert await sql.fetchval("select count(*) from headwater_jobs.runs") == 2
+    with pytest.raises(asyncpg.ObjectNotInPrerequisiteStateError):
+        await sql.execute(wait, parent, first["attempt"])
+
+
 class NotifyingLeadership:
     """Answers as a database to which an event is sent while events are compared."""
 
@@ -317,6 +385,8 @@ class NotifyingLeadership:
         self.has_compared_again = asyncio.Event()
 
     async def ask(self, statement: str, *_: object) -> list[tuple[bool]]:
+        if statement == DURABLE_JOBS["settle"]:
+            return [(False,)]
         if statement != DURABLE_JOBS["match"]:
             return []
         self.comparisons += 1
