@@ -27,7 +27,7 @@ class Net(Struct, frozen=True):
 
     allow: list[str] = field(default_factory=list)
     """Private addresses that may be reached: networks (`10.1.0.0/16`), hosts (`queue.internal`, `127.0.0.1:9000`). Public ones and the
-    platform's own gateway need no entry.
+    platform's own gateway need no entry. Servers of `postgres_fdw` follow it as of the last start.
     """
     gateway_url: str = ""
     """Address of the platform's gateway for the workers. Unset: its port on this machine."""

@@ -1,6 +1,7 @@
 """Compares what settings decide about the database with its state at every start, and changes what differs.
 
-Settings decide the passwords of logins, the JWT settings, and whether new tables are exposed. Passwords are sent as SCRAM
+Settings decide the passwords of logins, the JWT settings, whether new tables are exposed, and which private hosts foreign servers may
+name (`net.allow`, platform/0037). Passwords are sent as SCRAM
 verifiers only, and neither they nor the JWT secret are written to the server's log. Passwords and JWT settings are compared
 with the database's own. Every login can read the settings of a database, so the JWT secret is removed from them unless
 `db.expose_jwt_secret` is set; earlier versions stored it there. The exposure of new tables is compared with the last decision that was applied: a project may
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import asyncpg
+import msgspec
 
 from schemas.database_logins import WITHOUT_PASSWORD, login_passwords
 from schemas.keys.secret import Secret
@@ -20,6 +22,7 @@ from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.database.migrations", "settings_state.sql")
 _EXPOSURE = "auto_expose_new_tables"
+_NET_ALLOW = "net_allow"
 _REMOVE = "remove_setting"
 JWT_SECRET_SETTING = "app.settings.jwt_secret"  # noqa: S105 - a name
 ENDED_EXPOSURE = (
@@ -111,4 +114,7 @@ def compare_settings(
     exposure = "expose_new_tables" if settings.api.auto_expose_new_tables else "hide_new_tables"
     if state.get(("decision", _EXPOSURE)) != exposure:
         changes.append(SettingsChange(exposure, _EXPOSURE, exposure))
+    allowed = msgspec.json.encode(settings.net.allow).decode()
+    if (state.get(("decision", _NET_ALLOW)) or "[]") != allowed:
+        changes.append(SettingsChange("decision", _NET_ALLOW, allowed))
     return changes

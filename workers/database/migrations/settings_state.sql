@@ -107,5 +107,10 @@ alter default privileges for role postgres, supabase_admin in schema public
 alter default privileges for role postgres, supabase_admin in schema public
   revoke all on functions from anon, authenticated, service_role
 
+-- name: decision
+insert into headwater.decisions (name, value)
+select pg_catalog.current_setting('headwater.name'), pg_catalog.current_setting('headwater.value')
+on conflict (name) do update set value = excluded.value
+
 -- name: decide
 insert into headwater.decisions (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value
