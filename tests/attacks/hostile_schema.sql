@@ -93,7 +93,7 @@ select PROBE.try('publication', 'create publication "hostile ""x" for table PROB
 select PROBE.try('publication', 'alter publication supabase_realtime add table PROBE.rows, public.exposed_PROBE, PROBE.parent');
 select PROBE.try('foreign', statement) from unnest(array[
   'create extension if not exists postgres_fdw with schema extensions',
-  'create server "hostile ''s" foreign data wrapper postgres_fdw options (host ''127.0.0.1'', port ''1'', dbname E''x\ny'')',
+  'create server "hostile ''s" foreign data wrapper postgres_fdw options (host ''server.invalid'', port ''1'', dbname E''x\ny'')',
   'create user mapping for public server "hostile ''s" options (user ''x'', password ''y'')',
   'create foreign table PROBE.far (a int default PROBE.text_of(''foreign'')::int check (PROBE.probe(''check of a foreign table''))) server "hostile ''s"']) as statement;
 select PROBE.try('search', statement) from unnest(array[

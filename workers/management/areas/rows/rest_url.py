@@ -7,6 +7,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Struct
 
 from workers.management.areas.rows.filters import PATTERNS, RowFilter, RowSort, filter_groups
@@ -96,6 +97,8 @@ def _scalar(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict):
+        return msgspec.json.encode(value).decode()
     return str(value)
 
 

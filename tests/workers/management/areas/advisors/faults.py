@@ -23,7 +23,7 @@ FAULTS: Mapping[str, str] = {
         create policy "trusts" on public.trusting for select to authenticated
         using ((((select auth.jwt()) -> 'user_metadata') ->> 'is_admin') = 'true')""",
     "materialized_view_in_api": "create materialized view public.stored_view as select 1 as id",
-    "foreign_table_in_api": """create server elsewhere foreign data wrapper postgres_fdw options (host 'localhost');
+    "foreign_table_in_api": """create server elsewhere foreign data wrapper postgres_fdw options (host 'server.invalid');
         create foreign table public.foreign_rows (id int) server elsewhere""",
     "unsupported_reg_types": """create table public.reg_types (id int primary key, "Called" regproc);
         alter table public.reg_types enable row level security;

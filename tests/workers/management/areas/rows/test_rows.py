@@ -160,9 +160,11 @@ async def test_filters_joined_by_or_are_one_condition_of_the_page_and_of_rest(
         {"column": "id", "op": "in", "value": [3, 20], "or_previous": True},
         {"column": "tags", "op": "cs", "value": ["a"], "negated": True, "or_previous": True},
         {"column": "id", "op": "neq", "value": 5},
+        {"column": "doc", "op": "cs", "value": {"a": [True, "b"]}, "negated": True},
     ]
     condition = (
         """id <= 12 and (rank is null or note = 'a,"b)' or id in (3, 20) or not tags @> '{a}') and id <> 5"""
+        """ and not doc @> '{"a": [true, "b"]}'"""
     )
     await developer.run(
         "sql.run",
@@ -174,10 +176,11 @@ async def test_filters_joined_by_or_are_one_condition_of_the_page_and_of_rest(
     page = await developer.run("rows.list", table=table, filters=filters)
 
     assert [[row["cells"][0]] for row in page["rows"]] == expected["results"][0]["rows"]
-    assert unquote(page["rest"]["path"]).split("&")[1:4] == [
+    assert unquote(page["rest"]["path"]).split("&")[1:5] == [
         "id=lte.12",
         r'or=(rank.is.null,note.eq."a,\"b)",id.in.(3,20),tags.not.cs."{\"a\"}")',
         "id=neq.5",
+        'doc=not.cs.{"a":[true,"b"]}',
     ]
 
 
