@@ -46,7 +46,7 @@ class ShortLog:
     def __init__(self, root: Path, first: int = _FIRST, segment_size: int = SEGMENT) -> None:
         self._root, self._folder = root, root / FOLDER
         self._first, self._segment_size = first, segment_size
-        self._lock, self._appending = Lock(), Lock()
+        self._lock, self._appending, self._maintaining = Lock(), Lock(), Lock()
         self._written: ShortLogSegment | None = None
         self._ready: list[ShortLogSegment] = []
         self._full: list[ShortLogSegment] = []
@@ -99,14 +99,15 @@ class ShortLog:
         return True
 
     def maintain(self) -> None:
-        """Make the files of full segments durable, and make segments that are missing. Waits for the disk. Raises: OSError."""
-        try:
-            self._sync_full()
-            if self._count() < _SEGMENTS:
-                self._create()
-        except OSError:
-            self._not_before = time.monotonic() + _AGAIN_S
-            raise
+        """Make the files of full segments durable, and make segments that are missing. Waits for the disk and for another such call. Raises: OSError."""
+        with self._maintaining:
+            try:
+                self._sync_full()
+                if self._count() < _SEGMENTS:
+                    self._create()
+            except OSError:
+                self._not_before = time.monotonic() + _AGAIN_S
+                raise
 
     def close(self) -> None:
         """Make all files durable and remove the log. After an error it stays for whoever opens the folder next."""

@@ -67,6 +67,12 @@ async def connection() -> AsyncIterator[NatsConnection]:
         await one.close()
 
 
+async def begun(leadership: StoringLeadership) -> None:
+    async with asyncio.timeout(30):
+        while leadership.place is None:
+            await asyncio.sleep(0.02)  # nothing announces a statement of the reader
+
+
 async def stored(leadership: StoringLeadership, count: int) -> None:
     async with asyncio.timeout(30):
         while leadership.versions < count:
@@ -84,6 +90,7 @@ async def test_versions_are_stored_when_the_stream_was_created_again(connection:
     await ensure_stream(connection, CHANGES_STREAM, ["changes.>", "gaps.>"])
     reading = asyncio.ensure_future(intake.run())
     try:
+        await begun(leadership)  # what was written before is no history
         await send(3)
         await stored(leadership, 3)
         await delete_stream(connection, CHANGES_STREAM)
