@@ -75,7 +75,7 @@ async def test_a_policy_is_written_changed_and_dropped(window: DashboardWindow, 
     await expect(page.get_by_role("region", name="SQL of the change")).to_contain_text("create policy")
     await page.get_by_role("button", name="Who gains, who loses access?").click()
     await expect(page.get_by_role("region", name="Difference of access")).to_contain_text(
-        "Nobody gains or loses access."  # a policy shows all rows
+        "No caller gains or loses access."  # a policy shows all rows
     )
     assert await window.run_axe() == []
     await _apply(page, "Add the policy")

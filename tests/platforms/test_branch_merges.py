@@ -194,7 +194,7 @@ def test_a_branch_that_nobody_uses_stops_and_goes_when_its_time_is_over(both: Me
     lock = os.open(data / "lock", os.O_RDWR)
     fcntl.flock(lock, fcntl.LOCK_EX)  # waits until the platform has stopped by itself
     os.close(lock)
-    assert "Nobody used this branch for 1 s: it stops" in (data / "logs" / "supervisor.log").read_text()
+    assert "This branch was not in use for 1 s: it stops" in (data / "logs" / "supervisor.log").read_text()
 
     record = read_record(data)
     assert record is not None

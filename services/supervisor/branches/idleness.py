@@ -1,4 +1,4 @@
-"""Stops a branch that nobody uses: no request for a set time, no open socket, and no session of another program in its database.
+"""Stops a branch that is not in use: no request for a set time, no open socket, and no session of another program in its database.
 
 Requests are counted by the branch's own metrics. What cannot be asked keeps the branch awake.
 """
@@ -46,7 +46,7 @@ class BranchIdleness:
                 used_at, counted = self.clock(), seen
             elif self.clock() - used_at >= self.stop_after_s:
                 if not await self._is_database_used():
-                    self.report.info(f"Nobody used this branch for {self.stop_after_s:.0f} s: it stops")
+                    self.report.info(f"This branch was not in use for {self.stop_after_s:.0f} s: it stops")
                     os.kill(os.getpid(), signal.SIGTERM)
                     return
                 used_at = self.clock()

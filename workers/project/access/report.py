@@ -57,7 +57,7 @@ def summary_of(difference: AccessDifference) -> list[str]:
     """Return the difference in lines."""
     lines = []
     if difference.is_empty:
-        lines.append("Nobody gains or loses access.")
+        lines.append("No caller gains or loses access.")
     table = ""
     for row in sorted(difference.rows, key=lambda row: row.table):
         if row.table != table:
