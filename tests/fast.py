@@ -31,18 +31,27 @@ what is not named here is skipped by `skip_in_fast_run`.
 _DEAR = frozenset(
     {
         "tests/broker/blobs/test_short_log_recovery.py",
+        "tests/broker/blobs/test_store.py::test_a_long_stream_takes_little_memory",
         "tests/broker/jetstream/test_stream_watch.py",
+        "tests/broker/logs/test_store.py::test_a_cursor_far_behind_is_told_of_the_gap",
         "tests/broker/logs/test_store.py::test_pages_hold_exactly_the_matching_lines_newest_first",
+        "tests/schemas/extensions/test_compiled.py",
+        "tests/schemas/settings/test_process_environment.py",
         "tests/services/certificates/test_renewal_info.py",
         "tests/workers/database/protocol/test_long_value.py",
+        "tests/workers/database/protocol/test_postgres_connection.py::test_a_cell_of_a_hundred_megabytes_arrives_whole",
         "tests/workers/database/test_introspect_scale.py",
+        "tests/workers/functions/test_placeholder.py",
+        "tests/workers/graphql/plan/test_operation.py::test_the_objects_of_a_filter_in_variables_are_bounded",
+        "tests/workers/graphql/test_definition.py::test_a_get_gives_the_schema_in_the_definition_language",
         "tests/workers/management/interface/test_openapi.py",
         "tests/workers/rest/openapi/test_document31.py",
         "tests/workers/rest/test_live_reads_of_cases.py",
+        "tests/workers/sync/test_pending.py::test_a_stalled_database_costs_bounded_memory_and_the_last_transactions_are_named",
         "tests/workers/storage/s3/protocol/test_sigv4.py::test_one_changed_part_of_a_valid_request_is_refused_or_means_the_same",
     }
 )
-"""Modules and tests that take two seconds and more each: `make test` has them."""
+"""Modules and tests that take half a second and more each: `make test` has them."""
 
 
 def runs_in_fast_run(nodeid: str, fixtures: Iterable[str]) -> bool:

@@ -4,9 +4,11 @@ import ast
 from pathlib import Path, PurePosixPath
 
 import pytest
+from _pytest.cacheprovider import Cache  # pytest exports the type alone
 from hypothesis import given, settings, strategies
 
 from tests.run.left_out import LONG, MOST_EXAMPLES, OF_CLIENTS, limit_examples, parse_list, read_list
+from tests.run.uncollected import KnownModules
 
 ROOT = LONG.parents[1]
 
@@ -47,8 +49,26 @@ def test_a_part_of_what_is_listed_can_stay() -> None:
         "e.py::test_two[y-x]": False,
     }
     assert {name: left_out.has(name) for name in named} == named
+    whole = {"a.py": False, "b.py": False, "c/e/f.py": True, "c/d.py": False, "e.py": False}
+    assert {module: left_out.has_whole(module) for module in whole} == whole
     with pytest.raises(ValueError, match=r"a list: a\.py has no reason"):
         parse_list("a list", ["a.py"])
+
+
+def test_a_module_that_kept_no_test_is_imported_again_when_it_changes(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    cache = Cache(tmp_path / "cache", pytestconfig, _ispytest=True)
+    for name in ("kept.py", "left.py", "changed.py"):
+        (tmp_path / name).write_text("first")
+
+    KnownModules(cache, tmp_path).note(["kept.py", "left.py", "changed.py"], ["kept.py"])
+    (tmp_path / "changed.py").write_text("second")
+
+    known = KnownModules(cache, tmp_path)
+    assert [name for name in ("kept.py", "left.py", "changed.py") if known.has(name)] == ["left.py"]
+    known.note(["left.py"], ["left.py"])
+    assert not KnownModules(cache, tmp_path).has("left.py")
 
 
 def test_a_property_test_tries_fewer_examples() -> None:

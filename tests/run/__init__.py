@@ -6,4 +6,5 @@ process collects and forks:
     controller.py   the process that collects, hands out groups of tests and prints
     fork_child.py   a fork: runs the tests of a group, sends its reports
     groups.py       which tests stay together, and which groups start first (pure)
+    uncollected.py  which modules are not even imported, because all their tests are left out
 """

@@ -3,8 +3,10 @@
 import pytest
 
 from tests.failures import FailureDigest
+from tests.fast import is_fast_run
 from tests.run.controller import ForkedRun
 from tests.run.left_out import LONG, OF_CLIENTS, WithoutListed
+from tests.run.uncollected import KnownModules
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,4 +29,5 @@ def pytest_configure(config: pytest.Config) -> None:
     without_long, without_clients = config.getoption("without_long"), config.getoption("without_clients")
     lists = [LONG] * without_long + [OF_CLIENTS] * without_clients
     if lists:
-        config.pluginmanager.register(WithoutListed(lists, limits_examples=without_long), "without-listed")
+        known = KnownModules(config.cache) if is_fast_run() else None
+        config.pluginmanager.register(WithoutListed(lists, without_long, known), "without-listed")
