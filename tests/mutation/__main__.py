@@ -3,7 +3,7 @@
 Faults are spread over the packages by their lines. A fault is seen if a test that `scripts/affected` names fails; tests of
 whole platforms are not run for it, so a fault that only they see counts as unseen. Results are added to `--results` as lines of
 JSON; what stands there already is not tried again, so a run that was stopped goes on. With `--wide` a fault that was not seen is tried
-once more, by all tests of its area and the conformance cases of it.
+once more, by mypy, which the gate runs too, and by all tests of its area and the conformance cases of it, those that start pools among them.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main() -> None:
         "--limit",
         type=float,
         default=120,
-        help="seconds for one fault; a run that lasts longer has not seen it",
+        help="seconds for one fault, four times as many with --wide; a run that lasts longer has not seen it",
     )
     parser.add_argument(
         "--wide", action="store_true", help="try what was not seen with all tests of its area"
@@ -55,6 +55,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="headwater-mutation-") as folder:
         copy = Path(folder) / "headwater"
         shutil.copytree(ROOT, copy, ignore=_IGNORED, symlinks=True)
+        if options.wide and (types := ROOT / ".mypy_cache").is_dir():
+            shutil.copytree(types, copy / types.name)
         for path, fault in chosen_faults(options.count, options.seed):
             name = f"{path}:{fault.start}:{fault.kind}:{fault.text[:40]}"
             known = done.get(name)
@@ -62,8 +64,12 @@ def main() -> None:
                 options.wide and known["outcome"] != "seen" and not known.get("is_wide")
             ):
                 continue
-            tests = _area_tests(path) if options.wide else _near_tests(path)
-            tried = _try(copy, path, fault, tests, options.limit)
+            if options.wide:
+                tried = _try_types(copy, path, fault) or _try(
+                    copy, path, fault, _area_tests(path), options.limit * 4, is_whole=True
+                )
+            else:
+                tried = _try(copy, path, fault, _near_tests(path), options.limit)
             done[name] = {"fault": name, "line": _line(path, fault), "is_wide": options.wide, **tried}
             with options.results.open("a") as file:
                 file.write(json.dumps(done[name]) + "\n")
@@ -110,7 +116,28 @@ def _area_tests(path: Path) -> list[str]:
     return [str(path) for path in found]
 
 
-def _try(copy: Path, path: Path, fault: Fault, tests: list[str], limit_s: float) -> dict[str, object]:
+def _try_types(copy: Path, path: Path, fault: Fault) -> dict[str, object] | None:
+    """Return that mypy sees a fault, or None."""
+    if path.suffix != ".py":
+        return None
+    target = copy / path
+    source = target.read_text(encoding="utf-8")
+    begun = time.monotonic()
+    target.write_text(fault.apply(source), encoding="utf-8")
+    try:
+        checked = subprocess.run(
+            [sys.executable, "-m", "mypy", str(path)], cwd=copy, capture_output=True, check=False
+        )
+    finally:
+        target.write_text(source, encoding="utf-8")
+    if checked.returncode != 1:
+        return None
+    return {"outcome": "seen", "seconds": round(time.monotonic() - begun, 1), "tests": 0, "seen_by": "mypy"}
+
+
+def _try(
+    copy: Path, path: Path, fault: Fault, tests: list[str], limit_s: float, is_whole: bool = False
+) -> dict[str, object]:
     """Return what tests make of a fault; a test that fails without it as well does not see it."""
     target = copy / path
     source = target.read_text(encoding="utf-8")
@@ -119,10 +146,14 @@ def _try(copy: Path, path: Path, fault: Fault, tests: list[str], limit_s: float)
     while True:
         target.write_text(fault.apply(source), encoding="utf-8")
         try:
-            code, failed = _run(copy, tests, left_out, limit_s) if tests else (NO_TESTS, "")
+            code, failed = _run(copy, tests, left_out, limit_s, is_whole) if tests else (NO_TESTS, "")
         finally:
             target.write_text(source, encoding="utf-8")
-        if not failed or len(left_out) >= _MOST_LEFT_OUT or _run(copy, [failed], [], limit_s)[0] == 0:
+        if (
+            not failed
+            or len(left_out) >= _MOST_LEFT_OUT
+            or _run(copy, [failed], [], limit_s, is_whole)[0] == 0
+        ):
             break
         left_out.append(failed)
     outcome = {0: "unseen", NO_TESTS: "untested", KILLED: "too long"}.get(code, "seen")
@@ -134,16 +165,20 @@ def _try(copy: Path, path: Path, fault: Fault, tests: list[str], limit_s: float)
     }
 
 
-def _run(copy: Path, tests: list[str], left_out: list[str], limit_s: float) -> tuple[int, str]:
-    """Run tests until one fails; return pytest's exit code and the test that failed, empty where none did or it has no name."""
+def _run(
+    copy: Path, tests: list[str], left_out: list[str], limit_s: float, is_whole: bool
+) -> tuple[int, str]:
+    """Run tests, those that start pools too if `is_whole`, until one fails; return pytest's exit code and the test that failed, empty where none did or it has no name."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", "--timeout=60"]
+    command += ["--without-long", "--processes=2"] * is_whole
     command += [f"--deselect={name}" for name in left_out] + tests
     with (
         tempfile.TemporaryFile("w+") as output,
         subprocess.Popen(
             command,
             cwd=copy,
-            env={**os.environ, "PYTHONPATH": str(copy), "TESTS_FAST": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+            | ({} if is_whole else {"TESTS_FAST": "1"}),
             stdout=output,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
