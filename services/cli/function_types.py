@@ -29,7 +29,7 @@ def write_types(folder: FunctionsFolder) -> Iterator[str]:
     yield f"Wrote {types}"
     if not any((folder.root / name).is_file() for name in _CONFIGS):
         has_map = (folder.root / "import_map.json").is_file()
-        config = {"importMap": "./import_map.json"} if has_map else {"imports": {}}
+        config: dict[str, object] = {"importMap": "./import_map.json"} if has_map else {"imports": {}}
         _write(folder.root / "deno.json", config)
     places = [folder.root, *(folder.root / name for name in folder.names())]
     for file in (place / name for place in places for name in _CONFIGS):
