@@ -18,6 +18,7 @@ from schemas.functions.deployments import FUNCTION_NAME
 from schemas.settings.dotenv import parse_dotenv
 from schemas.system_errors import system_error_text
 from services.cli.bundle import BundleError, FunctionsFolder, folder_of, make_bundle
+from services.cli.function_types import write_types
 from services.cli.options import data_folder, platform_options, read_env_file, refuse
 from services.cli.output import json_text
 from services.cli.remote import Remote, remote_of, remote_options
@@ -167,6 +168,21 @@ def deploy(
         refuse(str(error), code=2)
     for name, bundle in bundles.items():
         _print_deployment(remote.ask("PUT", _path(name), bundle, content="application/gzip"))
+
+
+@functions.command()
+@platform_options
+def types(data: Path | None, project: Path | None) -> None:
+    """Write the types of headwater:jobs for editors and `deno check`.
+
+    Makes _headwater/jobs.d.ts in the folder of functions and enters it in the imports of each deno.json there; one for
+    functions without their own is created. Run it again after an upgrade.
+    """
+    try:
+        for line in write_types(_folder(project)):
+            click.echo(line)
+    except OSError as error:
+        refuse(f"The types could not be written: {system_error_text(error)}", code=2)
 
 
 @functions.command("list")

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from schemas.keys.secret import Secret
-from schemas.settings.stream_checks import streams_on_own_server
+from schemas.settings.stream_checks import streams_on_own_server, table_name
 from schemas.stream_server import consumer, server_url
 from services.cli.admin import operate
 from services.cli.options import platform_options, refuse, running_platform
@@ -18,7 +18,7 @@ from services.supervisor.project.work import project_of_state
 
 @click.group()
 def streams() -> None:
-    """See the tables that [streams] of config.toml copies to other systems."""
+    """See, pause and resume the tables that [streams] of config.toml copies to other systems."""
 
 
 @streams.command()
@@ -47,6 +47,8 @@ def list_(data: Path | None, project: Path | None, as_json: bool) -> None:
         click.echo(
             f"{row['stream']}: {row['schema']}.{row['table']} to {row['kind']}, {row['state']}, {row['rows']} rows"
         )
+        if row["is_paused"]:
+            click.echo(f"    paused; `headwater streams resume {row['stream']}` goes on")
         if row["problem"]:
             since = datetime.fromtimestamp(row["problem_since"], UTC)
             click.echo(f"    since {since:%Y-%m-%d %H:%M} UTC: {row['problem']}")
@@ -56,3 +58,29 @@ def list_(data: Path | None, project: Path | None, as_json: bool) -> None:
             )
     if not rows:
         click.echo("There is no stream. [streams.<name>] of config.toml makes one (docs/streams.md).")
+
+
+@streams.command()
+@platform_options
+@click.argument("name")
+def pause(data: Path | None, project: Path | None, name: str) -> None:
+    """Write nothing more of a stream; what is being written ends."""
+    operate(data, project, "streams.pause", stream=name)
+
+
+@streams.command()
+@platform_options
+@click.argument("name")
+def resume(data: Path | None, project: Path | None, name: str) -> None:
+    """Go on with a paused stream."""
+    operate(data, project, "streams.resume", stream=name)
+
+
+@streams.command("copy-again")
+@platform_options
+@click.argument("name")
+@click.argument("table")
+def copy_again(data: Path | None, project: Path | None, name: str, table: str) -> None:
+    """Copy all rows of a table (orders, or sales.orders) again."""
+    schema, table = table_name(table)
+    operate(data, project, "streams.copy_again", stream=name, schema=schema, table=table)

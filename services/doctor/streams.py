@@ -14,7 +14,7 @@ _CURES = {
 
 
 class StreamFacts(Struct, frozen=True):
-    """A table of a stream. `state`: waiting, snapshot, following, away or rejected; `problem` and since when, empty without one."""
+    """A table of a stream. `state`: waiting, snapshot, following, away, rejected or paused; `problem` and since when, empty without one."""
 
     stream: str
     table: str
@@ -34,6 +34,16 @@ def stream_findings(tables: Sequence[StreamFacts]) -> list[DoctorFinding]:
         )
         for table in tables
         if table.state in _CURES
+    ]
+    faults += [
+        DoctorFinding(
+            _TITLE,
+            FindingLevel.WARNING,
+            f"{table.stream} is paused: {table.table} is not copied",
+            f"`headwater streams resume {table.stream}` goes on; what left the stream of changes meanwhile is made up for by a snapshot.",
+        )
+        for table in tables
+        if table.state == "paused"
     ]
     if faults or not tables:
         return faults

@@ -1,4 +1,4 @@
-"""The page Jobs: scheduled SQL with its runs, queues with their messages, webhooks with their deliveries."""
+"""The pages Jobs (scheduled SQL with its runs, queues with their messages, webhooks with their deliveries) and Streams."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,16 @@ pytestmark = pytest.mark.timeout(240)
 XSS = "<img src=x onerror=console.error('xss')>"
 
 
-CONFIG = '[functions.mailer.queue]\nqueue = "letters"\ndead_letter = "emails"\n'
+CONFIG = """
+[functions.mailer.queue]
+queue = "letters"
+dead_letter = "emails"
+
+[streams.feed]
+tables = ["streamed", "later.missing"]
+target = "nats:"
+every = "0s"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +53,7 @@ def objects(server: Platform) -> None:
     server.psql(
         "create extension if not exists pg_cron; create extension if not exists pg_net; create extension if not exists pgmq;"
         "create table public.orders (id int primary key, note text);"
+        "create table public.streamed (id int primary key); insert into public.streamed values (1), (2);"
         "select pgmq.create('emails');"
         f"select pgmq.send('emails', jsonb_build_object('to', $x${XSS}$x$));"
         "select pgmq.send('emails', '{\"to\": \"second\"}'); select pgmq.send('emails', '{\"to\": \"third\"}')"
@@ -324,3 +334,44 @@ async def test_a_run_of_a_durable_job_is_looked_into_repeated_and_cancelled(
     await page.get_by_text("The run was cancelled").wait_for()
     await expect(run.get_by_text("cancelled", exact=True)).to_be_visible()
     await window.screenshot("jobs-durable-run")
+
+
+async def test_a_stream_shows_how_it_does_and_is_paused_and_copied_again(
+    window: DashboardWindow, browser: Browser, server: Platform, owner: Administrator
+) -> None:
+    page = window.page
+    await window.open("streams")
+    feed = page.get_by_role("grid", name="feed")
+    table = feed.get_by_role("row", name="public.streamed")
+    await expect(table.get_by_text("follows", exact=True)).to_be_visible()
+    await expect(table.get_by_role("gridcell", name="2", exact=True)).to_be_visible()
+    missing = feed.get_by_role("row", name="later.missing")
+    await expect(missing.get_by_text("there is no table later.missing")).to_be_visible()
+    await window.check_accessibility()
+    await window.check_narrow()
+    await window.screenshot("streams")
+    await page.get_by_role("button", name="Pause").click()
+    await expect(table.get_by_text("paused", exact=True)).to_be_visible()
+    server.psql("insert into public.streamed values (3)")
+    await page.get_by_role("button", name="Resume").click()
+    await expect(table.get_by_role("gridcell", name="3", exact=True)).to_be_visible()
+    await table.click()
+    view = page.get_by_role("dialog", name="public.streamed")
+    await expect(view.get_by_text("the target has no rows yet")).to_be_visible()
+    await view.get_by_role("button", name="Copy all rows again").click()
+    await (
+        page.get_by_role("dialog", name="Copy all rows again")
+        .get_by_role("button", name="Copy all rows again")
+        .click()
+    )
+
+    await expect(view.get_by_text("an administrator requested it")).to_be_visible()
+    await expect(view.get_by_text("2 times")).to_be_visible()
+    assert await window.run_axe() == []
+    with pytest.raises(AssertionError, match="not_found"):
+        owner.run("streams.pause", stream="none")
+    developer = add_administrator(server, "developer")
+    async with open_window(browser, server, developer) as looking:
+        await looking.open("streams")
+        await looking.page.get_by_role("grid", name="feed").get_by_text("follows", exact=True).wait_for()
+        await expect(looking.page.get_by_role("button", name="Pause")).to_have_count(0)

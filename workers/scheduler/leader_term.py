@@ -24,7 +24,13 @@ from workers.scheduler.http_requests import HttpExchange
 from workers.scheduler.jobs import Jobs
 from workers.scheduler.net_requests import NetSender
 from workers.scheduler.next_due_note import NextDueNote
-from workers.scheduler.observations import ClockSetBack, RunDropped, RunMissed, SchedulerLeads
+from workers.scheduler.observations import (
+    ClockSetBack,
+    RunDropped,
+    RunMissed,
+    SchedulerLeads,
+    SchedulesNotRead,
+)
 from workers.scheduler.passing_errors import is_passing
 from workers.scheduler.queues.consumers import CHANNEL as QUEUES_CHANNEL
 from workers.scheduler.queues.consumers import QueueConsumers
@@ -38,7 +44,7 @@ _LOOK_S = 60.0
 _SWEEP_S = 3600.0
 _SHARE_OF_DRAIN = 0.5
 _AGAIN_S = 1.0
-"""Pause before a run that the database could not start is tried again."""
+"""Pause before the database is tried again, which could not start a run or return the schedules."""
 
 
 class SchedulerTerm:
@@ -78,6 +84,8 @@ class SchedulerTerm:
         self._wake = asyncio.Event()
         self._is_changed, self._is_stopping = True, False
         self._serves_jobs = False
+        self._job_schedules: Mapping[str, Schedule] = {}
+        self._problem = ""
         self._swept_at = float("-inf")
 
     def stop(self) -> None:
@@ -86,7 +94,7 @@ class SchedulerTerm:
         self._wake.set()
 
     async def run(self) -> None:
-        """Work until stopped. Raises: LeadershipLost, DatabaseError."""
+        """Work until stopped. Raises: LeadershipLost; DatabaseError at its start, before anything is underway."""
         await self._leadership.listen(JOBS_CHANNEL, self._change)
         await self._leadership.listen(NET_CHANNEL, self._sender.wake)
         await self._leadership.listen(WAITING_CHANNEL, self._waiting.wake)
@@ -131,9 +139,7 @@ class SchedulerTerm:
         while not self._is_stopping:
             self._wake.clear()
             if self._is_changed:
-                self._is_changed = False
-                self._timetable.update(await self._read(), self._clock())
-                await self._queue_requested()
+                await self._follow_changes()
             if back_s := self._timetable.set_back(self._clock()):
                 observe(ClockSetBack(round(back_s)))
             due, missed = self._timetable.take(self._clock())
@@ -151,23 +157,46 @@ class SchedulerTerm:
             self._durable_jobs.finish(within_s),
         )
 
+    async def _follow_changes(self) -> None:
+        """Read the schedules and requested runs. What the database refuses is read again soon: it ends no work of the term.
+
+        Until then functions have the schedules of now, and jobs those that were read before. Raises: LeadershipLost.
+        """
+        self._is_changed, problem = False, ""
+        try:
+            self._job_schedules = await self._read_jobs()
+        except DatabaseError as error:
+            problem = f"SQLSTATE {error.code}"
+        self._timetable.update({**self._of_functions.schedules, **self._job_schedules}, self._clock())
+        try:
+            await self._queue_requested()
+        except DatabaseError as error:
+            problem = problem or f"SQLSTATE {error.code}"
+        if problem:
+            self._is_changed = True
+            if problem != self._problem:
+                observe(SchedulesNotRead(problem))
+        self._problem = problem
+
     async def _sleep(self) -> None:
         moment = self._timetable.next_moment()
         self._next_due.write(_earliest(moment, self._queues.due_at, self._durable_jobs.due_at))
         pause_s = None if moment is None else min(max(moment - self._clock(), 0.001), _LOOK_S)
+        if self._is_changed:  # could not be read, or changed meanwhile, which wakes at once
+            pause_s = _AGAIN_S if pause_s is None else min(pause_s, _AGAIN_S)
         try:
             async with asyncio.timeout(pause_s):
                 await self._wake.wait()
         except TimeoutError:
             return
 
-    async def _read(self) -> Mapping[str, Schedule]:
-        """Return all schedules. The first read with jobs takes over from the previous leader."""
+    async def _read_jobs(self) -> Mapping[str, Schedule]:
+        """Return the schedules of jobs. The first read with jobs takes over from the previous leader. Raises: DatabaseError, LeadershipLost."""
         serves = bool((await self._leadership.ask(JOBS["serves"]))[0]["jobs"])
         if serves and not self._serves_jobs:
             observe(SchedulerLeads(await self._jobs.take_over()))
         self._serves_jobs = serves
-        return {**self._of_functions.schedules, **(await self._jobs.read() if serves else {})}
+        return await self._jobs.read() if serves else {}
 
     async def _queue_requested(self) -> None:
         """Queue the runs that administrators requested; the notification of a change announces them, too."""

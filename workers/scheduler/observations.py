@@ -72,6 +72,13 @@ class RunDropped(Observation, frozen=True):
     schedule: str
 
 
+class SchedulesNotRead(Observation, frozen=True):
+    """The database did not return the schedules of jobs, or the runs that administrators requested; those read before stay, and it is tried again."""
+
+    level: ClassVar[str] = "warning"
+    reason: str
+
+
 class ScheduleUnreadable(Observation, frozen=True):
     """A schedule is invalid and does not run."""
 

@@ -9,9 +9,18 @@ where not exists (
 )
 
 -- name: begin
-insert into headwater.stream_tables (stream, table_schema, table_name, kind) values ($1, $2, $3, $4)
+-- A table that joins a paused stream is paused.
+insert into headwater.stream_tables (stream, table_schema, table_name, kind, is_paused)
+values ($1, $2, $3, $4, exists (select from headwater.stream_tables where stream = $1 and is_paused))
 on conflict (stream, table_schema, table_name) do update
 set kind = excluded.kind, place = case when stream_tables.kind = excluded.kind then stream_tables.place else '' end
+
+-- name: wishes
+-- What administrators want of each table.
+select stream, table_schema, table_name, is_paused, copy_again_at::text as copy_again_at from headwater.stream_tables
+
+-- name: copied_again
+update headwater.stream_tables set copy_again_at = null where (stream, table_schema, table_name) = ($1, $2, $3) and copy_again_at::text = $4
 
 -- name: place
 select place, idle_place, idle_seq from headwater.stream_tables where (stream, table_schema, table_name) = ($1, $2, $3)
@@ -21,7 +30,6 @@ select place, idle_place, idle_seq from headwater.stream_tables where (stream, t
 update headwater.stream_tables
 set
   state = $4, problem = $5, problem_since = case when $5 = '' then null when problem = '' then pg_catalog.now() else problem_since end,
-  snapshots = snapshots + case when $4 = 'snapshot' and state <> 'snapshot' then 1 else 0 end,
   snapshot_reason = case when $4 = 'snapshot' then $6 else snapshot_reason end
 where (stream, table_schema, table_name) = ($1, $2, $3)
 
@@ -29,12 +37,13 @@ where (stream, table_schema, table_name) = ($1, $2, $3)
 update headwater.stream_tables
 set
   state = 'following', problem = '', problem_since = null, rows = rows + $4, written_at = pg_catalog.now(), lag_s = $5, place = $6,
-  idle_place = '', idle_seq = 0
+  idle_place = '', idle_seq = 0, lsn = $7, lsn_at = pg_catalog.now(), snapshots = snapshots + case when state = 'snapshot' then 1 else 0 end
 where (stream, table_schema, table_name) = ($1, $2, $3)
 
 -- name: idle
 -- Nothing followed a place up to a number of the stream.
-update headwater.stream_tables set idle_place = $4, idle_seq = $5, lag_s = 0 where (stream, table_schema, table_name) = ($1, $2, $3)
+update headwater.stream_tables set idle_place = $4, idle_seq = $5, lag_s = 0, lsn = greatest(lsn, $6), lsn_at = pg_catalog.now()
+where (stream, table_schema, table_name) = ($1, $2, $3)
 
 -- name: publish
 select realtime.publish_for_sync($1::oid)

@@ -47,7 +47,7 @@ from workers.streams.observations import StreamsCrashed
 from workers.streams.reading import has_unknown, open_snapshot, read_keys
 from workers.streams.selection import changes_of
 from workers.streams.source import publish, read_source
-from workers.streams.table_state import TableState
+from workers.streams.table_state import TableState, TableWishes
 from workers.streams.targets.registry import target_of
 from workers.streams.targets.target import TableTarget
 
@@ -93,6 +93,8 @@ class TableCopy:
         self._size = 0
         self._began_at = 0.0
         self._schema_lsn = 0
+        self._wishes = TableWishes()
+        self._seen_lsn = 0
 
     @property
     def unfit(self) -> float:
@@ -103,10 +105,15 @@ class TableCopy:
         """The schema may be another one."""
         self._changed.set()
 
+    def want(self, wishes: TableWishes) -> None:
+        """Do what administrators want from now on; what is being written ends before."""
+        if wishes != self._wishes:
+            self._wishes = wishes
+            self._changed.set()
+
     async def run(self) -> None:
         """Copy for as long as this process leads. Raises: LeadershipLost."""
         backoff = Backoff(0.2, 30.0, jitter=0.3)
-        await self.state.begin()
         while True:
             try:
                 await self._copy(backoff)
@@ -119,13 +126,13 @@ class TableCopy:
                 self._reason = "changes left the stream before the target had taken them"
             except TargetRejects as rejected:
                 await self.state.rejected(str(rejected))
-                await self._wait_for_change()
+                await self._wait_for_change(_REJECTED_S)
             except TargetAway as away:
                 await self.state.away(str(away))
-                await backoff.wait()
+                await self._wait_for_change(backoff.next_s())
             except DatabaseError as error:
                 await self.state.away(_database_reason(error))
-                await backoff.wait()
+                await self._wait_for_change(backoff.next_s())
             except (
                 Unavailable,
                 JetStreamError,
@@ -133,7 +140,7 @@ class TableCopy:
                 PoolTimeout,
             ):  # of the broker or the database, which the connections report
                 await self.state.away("the platform's broker or database does not answer")
-                await backoff.wait()
+                await self._wait_for_change(backoff.next_s())
             except LeadershipLost:
                 raise
             except (
@@ -141,10 +148,17 @@ class TableCopy:
             ) as error:  # of a target's library, say: it must not end the copies of other tables
                 observe(StreamsCrashed(traceback_of(error)))
                 await self.state.away(f"an error in the platform, which its log has: {type(error).__name__}")
-                await backoff.wait()
+                await self._wait_for_change(backoff.next_s())
 
     async def _copy(self, backoff: Backoff) -> None:
         self._changed.clear()
+        wishes = self._wishes
+        if wishes.is_paused:
+            await self.state.paused()
+            await self._changed.wait()
+            return
+        if wishes.copy_again_at is not None:
+            self._reason = "an administrator requested it"
         source = await read_source(self._leadership, self._stream, self._text)
         await publish(self._leadership, source)
         self._target = target = await target_of(self.state.stream, self._stream, source)
@@ -154,6 +168,10 @@ class TableCopy:
             if not target.keeps_place:
                 place = kept
             place = await self._current_place(source, target, place)
+            if wishes.copy_again_at is not None:
+                await self.state.copied_again(wishes.copy_again_at)
+                if self._wishes == wishes:  # else another request came meanwhile
+                    self._wishes = dataclasses.replace(wishes, copy_again_at=None)
             await self.state.following()
             after = max(place.seq, idle_seq) if idle_place == place.as_text() else place.seq
             await self._follow(source, target, place, after, backoff)
@@ -227,7 +245,7 @@ class TableCopy:
                 {column.name: column.number for column in source.columns},
             )
             rows = await target.snapshot(snapshot.pages(), place)
-        await self.state.written(rows, 0.0, "" if target.keeps_place else place.as_text())
+        await self.state.written(rows, 0.0, "" if target.keeps_place else place.as_text(), place.snapshot_lsn)
         return place
 
     async def _follow(
@@ -257,7 +275,7 @@ class TableCopy:
                     return
                 if not self._gathered and taken > kept_seq and time.monotonic() >= kept_at + _KEEP_S:
                     kept_at, kept_seq = time.monotonic(), taken
-                    await self.state.idle(place, kept_seq)
+                    await self.state.idle(place, kept_seq, self._seen_lsn)
                     await target.tidy()
         finally:
             if reading is not None:
@@ -283,6 +301,7 @@ class TableCopy:
         message = _decode(stored.payload)
         if isinstance(message, Gap) and message.lsn > place.snapshot_lsn:
             raise SnapshotNeeded(f"changes are missing: {message.reason}")
+        self._seen_lsn = max(self._seen_lsn, message.lsn)
         if not isinstance(message, ChangeBatch):
             return place
         if place.snapshot and message.lsn <= place.snapshot_lsn and _is_in(place.snapshot, message.xid):
@@ -316,7 +335,7 @@ class TableCopy:
         await target.write(changes, place)
         self._gathered, self._size = [], 0
         lag_s = max(0.0, time.time() - last.committed_at_us / 1e6)
-        await self.state.written(len(changes), lag_s, "" if target.keeps_place else place.as_text())
+        await self.state.written(len(changes), lag_s, "" if target.keeps_place else place.as_text(), last.lsn)
         await target.tidy()
         return place
 
@@ -334,9 +353,10 @@ class TableCopy:
         rows = await read_keys(self._database, source, sorted(unknown))
         return [_filled(change, rows.get(key_of(change.values, source.key_places))) for change in changes]
 
-    async def _wait_for_change(self) -> None:
+    async def _wait_for_change(self, within_s: float) -> None:
+        """Wait before the table is tried again; no longer when its schema changes, or what administrators want."""
         try:
-            async with asyncio.timeout(_REJECTED_S):
+            async with asyncio.timeout(within_s):
                 await self._changed.wait()
         except TimeoutError:
             return

@@ -8,12 +8,16 @@ from broker.observability.observe import gauge
 from schemas.settings.stream_checks import table_name
 from schemas.settings.streams import StreamSettings
 from workers.database.connection_pool.pool import ConnectionPool
+from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership
 from workers.streams.statements import SQL
 from workers.streams.table_copy import TableCopy
-from workers.streams.table_state import TableState
+from workers.streams.table_state import TableState, TableWishes
 from workers.streams.targets.registry import kind_of
 
+CHANNEL = "headwater_streams"
+"""Notifications that administrators want something."""
+_AGAIN_S = 1.0
 _SNAPSHOTS = 2
 """Tables whose rows are read at a time."""
 
@@ -43,6 +47,7 @@ class StreamsTerm:
             for name, stream in streams.items()
             for text in stream.tables
         ]
+        self._wanted = asyncio.Event()
 
     def change(self) -> None:
         """The schema may be another one."""
@@ -52,14 +57,40 @@ class StreamsTerm:
     async def run(self) -> None:
         """Work until the leadership is lost. Raises: LeadershipLost, DatabaseError."""
         states = [copy.state for copy in self._copies]
-        keys = [(state.stream, *state.name.split(".", 1)) for state in states]
+        keys = [state.key for state in states]
         await self._leadership.ask(SQL["forget"], *(list(column) for column in zip(*keys, strict=True)))
+        await self._leadership.listen(CHANNEL, self._wanted.set)
+        for state in states:
+            await state.begin()
+        await self._read_wishes()
         hide = [remove for copy in self._copies for remove in _gauges(copy)]
         try:
-            await self._leadership.work(*(copy.run for copy in self._copies))
+            await self._leadership.work(self._follow_wishes, *(copy.run for copy in self._copies))
         finally:
             for remove in hide:
                 remove()
+
+    async def _follow_wishes(self) -> None:
+        """Tell each copy what administrators want of it, whenever that changes. Raises: LeadershipLost."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                await self._read_wishes()
+            except DatabaseError:
+                self._wanted.set()
+                await asyncio.sleep(_AGAIN_S)  # nothing announces that the database answers again
+
+    async def _read_wishes(self) -> None:
+        rows = await self._leadership.ask(SQL["wishes"])
+        wishes = {
+            (row["stream"], row["table_schema"], row["table_name"]): TableWishes(
+                row["is_paused"], row["copy_again_at"]
+            )
+            for row in rows
+        }
+        for copy in self._copies:
+            copy.want(wishes.get(copy.state.key, TableWishes()))
 
 
 def _gauges(copy: TableCopy) -> list[Callable[[], None]]:

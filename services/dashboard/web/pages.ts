@@ -15,10 +15,11 @@ export const pages: readonly PageEntry[] = [
   page("auth", "Auth settings", "lock", "users", () => import("./pages/auth/AuthPage.tsx")),
   page("mail", "Mail", "mail", "users", () => import("./pages/mail/MailPage.tsx"), "developer"),
 
-  // Project: Storage, Functions, Realtime, Jobs, GraphQL, REST
+  // Project: Storage, Functions, Jobs, Streams, Realtime, GraphQL, REST
   page("storage", "Storage", "box", "project", () => import("./pages/storage/StoragePage.tsx")),
   page("functions", "Functions", "function", "project", () => import("./pages/functions/FunctionsPage.tsx")),
   page("jobs", "Jobs", "clock", "project", () => import("./pages/jobs/JobsPage.tsx")),
+  page("streams", "Streams", "wave", "project", () => import("./pages/streams/StreamsPage.tsx")),
   page("realtime", "Realtime", "radio", "project", () => import("./pages/realtime/RealtimePage.tsx")),
   page("graphql", "GraphQL", "graph", "project", () => import("./pages/graphql/GraphqlPage.tsx")),
   page("rest", "REST", "code", "project", () => import("./pages/rest/RestPage.tsx")),

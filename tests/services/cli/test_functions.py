@@ -1,9 +1,11 @@
 """`headwater functions` and `secrets` as far as they need no platform; tests/platforms/test_functions_deploy.py has the rest."""
 
 import io
+import subprocess
 import tarfile
 from pathlib import Path
 
+import deno
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -16,6 +18,7 @@ from services.cli.bundle import BundleError, FunctionsFolder, folder_of, make_bu
 from services.cli.main import main
 from services.supervisor.project.settings import load_project
 from tests.full_disk import full_disk
+from workers.functions.imports.import_map import map_of
 
 
 @pytest.fixture
@@ -103,6 +106,69 @@ def test_a_new_function_is_laid_once(tmp_path: Path) -> None:
     assert (made.exit_code, again.exit_code, bad.exit_code) == (0, 2, 2)
     assert "/functions/v1/hello" in (tmp_path / "supabase" / "functions" / "hello" / "index.ts").read_text()
     assert "[functions.hello]\nverify_jwt = false" in (tmp_path / "supabase" / "config.toml").read_text()
+
+
+_JOB = """import { job, StepError } from "headwater:jobs";
+Deno.serve(job<{ order: number }>(async ({ input, step, retry, sleep, waitForEvent, invoke, run }) => {
+  const id: string = await step("charge", ({ id, attempt }) => `${id}/${attempt}/${input.order}`);
+  await retry("again", { retries: 8, backoff: "1m" }, () => Promise.resolve(id));
+  await sleep("rest", new Date());
+  const shipped = await waitForEvent<{ parcel: string }>("parcel", { event: "order.shipped", match: { order: 1 } });
+  const total: number = await invoke<number>("count", { job: "count" });
+  if (new StepError("a", "b").step !== run.job) return { parcel: shipped?.data.parcel ?? null, total };
+}));
+"""
+_SAME = """import * as real from "SHIM";
+import * as declared from "headwater:jobs";
+type Same<One, Other> = [One] extends [Other] ? [Other] extends [One] ? true : false : false;
+const values: Same<typeof real, typeof declared> = true;
+const contexts: Same<real.JobContext<Date>, declared.JobContext<Date>> = true;
+const rest: Same<[real.JobRun, real.StepInfo, real.StepOptions, real.WaitOptions, real.Duration, real.JobEvent],
+  [declared.JobRun, declared.StepInfo, declared.StepOptions, declared.WaitOptions, declared.Duration, declared.JobEvent]> = true;
+console.log(values, contexts, rest);
+"""
+
+
+def test_editors_find_the_types_of_jobs_and_the_platform_its_own_module(tmp_path: Path) -> None:
+    functions = tmp_path / "supabase" / "functions"
+    shim = Path("workers/functions/shims/jobs.ts").resolve()
+    files = {
+        "order/index.ts": _JOB,
+        "wrong/index.ts": _JOB.replace('sleep("rest", new Date())', 'sleep("rest")'),
+        "wrong/deno.json": '{"imports": {"ms": "npm:ms@2"}}',
+        "same/index.ts": _SAME.replace("SHIM", shim.as_uri()),
+        "commented/index.ts": "",
+        "commented/deno.jsonc": '{ /* of ours */ "imports": {} }',
+    }
+    for name, text in files.items():
+        (functions / name).parent.mkdir(parents=True, exist_ok=True)
+        (functions / name).write_text(text)
+
+    def check(name: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [deno.find_deno_bin(), "check", "--quiet", str(functions / name / "index.ts")],
+            cwd=functions / name,
+            env={"DENO_DIR": str(tmp_path / "cache"), "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    command = ["functions", "types", "--project", str(tmp_path)]
+    first, second = (CliRunner().invoke(main, command) for _ in range(2))
+
+    assert [line.split()[0] for line in first.output.splitlines()] == ["Wrote", "Entered", "Enter", "Entered"]
+    assert "deno.jsonc yourself: it has comments" in second.output
+    assert "Entered" not in second.output
+    assert (functions / "commented" / "deno.jsonc").read_text() == files["commented/deno.jsonc"]
+    assert '"npm:ms@2"' in (functions / "wrong" / "deno.json").read_text()
+    results = {name: check(name) for name in ("order", "same", "wrong")}
+    assert [results[name].returncode for name in ("order", "same")] == [0, 0], results
+    assert "Expected 2 arguments, but got 1" in results["wrong"].stderr
+    for name in ("order", "wrong"):
+        found, _ = map_of(functions / name, functions, FunctionSettings())
+        assert found.resolve("headwater:jobs", "") == "headwater:jobs"
 
 
 def test_a_platform_elsewhere_needs_a_key_and_an_address_that_is_one(tmp_path: Path) -> None:

@@ -317,6 +317,41 @@ async def test_a_run_that_the_database_cannot_start_at_its_moment_starts_a_littl
     assert await scheduler_pool.admin.fetchval("select last_value from public.attempts") == 2
 
 
+async def test_schedules_that_cannot_be_read_end_no_work_and_are_read_again(
+    scheduler_pool: SchedulerPool, project: asyncpg.Connection, begin: Begin
+):
+    job = await schedule(project, "waits", "select pg_advisory_xact_lock(7)", "0 0 1 1 *")
+    await scheduler_pool.admin.execute("select pg_advisory_lock(7)")
+    await scheduler_pool.admin.execute(_REQUEST, f"job {job}", 0.0)
+    begin()
+    await scheduler_pool.until("select from cron.job_run_details where status = 'running'")
+    await scheduler_pool.admin.execute("""
+        create sequence public.reads;
+        alter table headwater.requested_runs rename to requested_runs_table;
+        create function public.requested() returns setof headwater.requested_runs_table language plpgsql security definer as $$
+        begin
+          perform nextval('public.reads');
+          raise exception 'no memory' using errcode = 'out_of_memory';
+        end $$;
+        create view headwater.requested_runs as select * from public.requested();
+        create rule takes as on delete to headwater.requested_runs do instead
+          delete from headwater.requested_runs_table where schedule = old.schedule returning *;
+        grant select, delete on headwater.requested_runs to headwater_scheduler;
+        notify headwater_cron;
+    """)
+    await scheduler_pool.until("select where (select last_value from public.reads) > 1")
+
+    await scheduler_pool.admin.execute(
+        "drop view headwater.requested_runs; alter table headwater.requested_runs_table rename to requested_runs"
+    )
+    second = await schedule(project, "later", "select 1", "0 0 1 1 *")
+    await scheduler_pool.admin.execute(_REQUEST, f"job {second}", 0.0)
+    await scheduler_pool.run_of("later")
+    await scheduler_pool.admin.execute("select pg_advisory_unlock(7)")
+
+    assert (await scheduler_pool.run_of("waits"))["status"] == "succeeded"
+
+
 async def test_role_postgres_requests_no_runs(scheduler_pool: SchedulerPool, project: asyncpg.Connection):
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await project.execute(_REQUEST, "job 1", 0.0)

@@ -58,6 +58,7 @@ async def test_a_table_that_cannot_be_copied_says_why_and_is_copied_once_it_can(
         candidate.change()  # as the schema cache of a worker does
         await until(lambda: _equal(lambda: _rows(tmp_path, "later"), [{"id": 1}]))
         await until(lambda: _equal(lambda: _rows(tmp_path, "closed"), []))
+        await until(lambda: _equal(lambda: _snapshots(replication_pool, "closed"), 1))  # not the attempts
 
 
 async def test_a_target_that_is_away_says_so_and_what_left_the_stream_meanwhile_is_made_up_for(
@@ -88,12 +89,49 @@ async def test_a_target_that_is_away_says_so_and_what_left_the_stream_meanwhile_
 
     async with streaming(replication_pool, **streams):
         await until(lambda: _equal(lambda: _rows(tmp_path, "away"), [{"id": 3, "a": 3}]))
+        await until(lambda: _equal(lambda: _snapshots(replication_pool, "away"), 2))
 
     row = (await states(replication_pool))["away"]
-    assert (row["snapshots"], row["snapshot_reason"]) == (
-        2,
-        "changes left the stream before the target had taken them",
+    assert row["snapshot_reason"] == "changes left the stream before the target had taken them"
+
+
+async def test_a_paused_table_takes_nothing_over_restarts_and_all_rows_are_copied_again_once_on_request(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute(
+        "create table public.paused (id int primary key); insert into public.paused values (1);"
+        " grant select on public.paused to service_role"
     )
+    streams = {"lake": stream(f"file://{tmp_path}/lake", "paused")}
+
+    async def want(change: str) -> None:
+        await admin.execute(f"update headwater.stream_tables set {change} where table_name = 'paused'")
+        await admin.execute("notify headwater_streams")
+
+    async def row(column: str) -> Any:
+        return (await states(replication_pool)).get("paused", {}).get(column)
+
+    async with streaming(replication_pool, **streams):
+        await until(lambda: _equal(lambda: row("rows"), 1))
+        await want("is_paused = true")
+        await until(lambda: _equal(lambda: row("state"), "paused"))
+    await admin.execute("insert into public.paused values (2)")
+    await replication_pool.changes("paused", 1)
+
+    async with streaming(replication_pool, **streams):
+        await until(lambda: _equal(lambda: row("state"), "paused"))
+        assert await _rows(tmp_path, "paused") == [{"id": 1}]
+        await want("is_paused = false")
+        await until(lambda: _equal(lambda: row("rows"), 2))
+        assert await row("lsn") > 0
+        await want("copy_again_at = now()")
+        await until(lambda: _equal(lambda: row("copy_again_at"), None))
+        await admin.execute("insert into public.paused values (3)")
+        await until(lambda: _equal(lambda: row("rows"), 5))
+
+    assert await _rows(tmp_path, "paused") == [{"id": id} for id in (1, 2, 3)]
+    assert (await row("snapshots"), await row("snapshot_reason")) == (2, "an administrator requested it")
 
 
 async def test_every_change_is_a_row_of_an_appended_table_whose_small_files_are_merged(
@@ -161,6 +199,10 @@ async def test_of_two_writers_one_fails_and_nothing_is_written_twice(
 
 async def _equal(read: Any, expected: Any) -> bool:
     return bool(msgspec.to_builtins(await read()) == expected)
+
+
+async def _snapshots(pool: ReplicationPool, table: str) -> int:
+    return int((await states(pool))[table]["snapshots"])
 
 
 async def _rows(folder: Path, table: str) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from schemas.settings.functions import FunctionSettings
 _CONFIGS = ("deno.json", "deno.jsonc")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PACKAGE = re.compile(r"(?P<kind>npm|jsr):/?(?P<name>(?:@[^/@]+/)?[^/@]+(?:@[^/]+)?)")
+_PLATFORM = "headwater:"
 _NOT_A_RANGE = ("file:", "link:", "workspace:", "git", "http", "portal:", "catalog:")
 _LONGEST = 1024 * 1024
 _JSONC_PART = re.compile(
@@ -107,7 +108,10 @@ def _map_file(folder: Path, root: Path, settings: FunctionSettings) -> Path | No
 def _entries(
     read: Mapping[str, object], file: Path, warnings: list[str]
 ) -> tuple[dict[str, str], dict[str, Mapping[str, str]]]:
-    """Return imports and scopes of a file, which may refer to another one (`importMap` of deno.json)."""
+    """Return imports and scopes of a file, which may refer to another one (`importMap` of deno.json).
+
+    Entries for modules of the platform are left out: they name declarations for editors (services/cli/function_types.py).
+    """
     other = read.get("importMap")
     if isinstance(other, str) and "imports" not in read:
         file = Path(os.path.abspath(file.parent / other))
@@ -125,7 +129,7 @@ def _entries(
 
 def _absolute(entries: object, base: str) -> Iterator[tuple[str, str]]:
     for key, value in entries.items() if isinstance(entries, dict) else ():
-        if isinstance(key, str) and isinstance(value, str) and key:
+        if isinstance(key, str) and isinstance(value, str) and key and not key.startswith(_PLATFORM):
             name = _joined(base, key) if is_relative(key) else key
             address = _joined(base, value) if is_relative(value) else value
             if name is not None and address is not None:
