@@ -40,6 +40,7 @@ from workers.management.operations import (
     realtime,
     realtime_state,
     reports,
+    roles,
     row_files,
     rows,
     saved_views,
@@ -75,6 +76,7 @@ _AREAS = (
     # Administrators: their accounts, factors, tokens and what they did
     account,
     administrators,
+    roles,
     tokens,
     audit_log,
     factors,
