@@ -52,6 +52,7 @@ LIVE_PATTERNS = (
     "gateway.rate_limit.*",
     "management.backup_schedule",
     "management.backups_kept",
+    "assistant.*",
 )
 
 _AT_START = (
@@ -76,6 +77,7 @@ _AT_START = (
     "auth.password.argon2.**",
     "auth.email.template.*.content_path",  # a path of the machine: an administrator must not read its files
     "auth.email.notification.*.content_path",
+    "assistant.allow",  # as net.allow: which private addresses are reached is the operator's to say
 )
 """Exceptions to `LIVE_PATTERNS`."""
 
@@ -108,6 +110,7 @@ OWNER_PATTERNS = (
     "api.app_settings",  # any setting of a transaction, the role included
     "management.backup_schedule",  # each run deletes old backups
     "management.backups_kept",
+    "assistant.*",
 )
 """Live settings that need the rights of an owner: they name servers to which the platform connects, grant rights, or destroy."""
 

@@ -15,6 +15,7 @@ from schemas.settings.access import AccessSettings as Access
 from schemas.settings.api import Api as Api
 from schemas.settings.api import Jwt as Jwt
 from schemas.settings.api import Tls as Tls
+from schemas.settings.assistant import AssistantSettings
 from schemas.settings.auth import DEVELOPMENT_JWT_SECRET as DEVELOPMENT_JWT_SECRET
 from schemas.settings.auth import DEVELOPMENT_PUBLISHABLE_KEY as DEVELOPMENT_PUBLISHABLE_KEY
 from schemas.settings.auth import DEVELOPMENT_SECRET_KEY as DEVELOPMENT_SECRET_KEY
@@ -293,6 +294,7 @@ class Settings(Struct, frozen=True):
     management: Management = field(default_factory=Management)
     backup: Backup = field(default_factory=Backup)
     dashboard: Dashboard = field(default_factory=Dashboard)
+    assistant: AssistantSettings = field(default_factory=AssistantSettings)
     net: Net = field(default_factory=Net)
     gateway: Gateway = field(default_factory=Gateway)
     inbucket: Inbucket = field(default_factory=Inbucket)

@@ -215,3 +215,48 @@ async def _lists_tools(session: aiohttp.ClientSession, server: Platform, token: 
         f"{server.url}/mcp", json=body, headers={"Authorization": f"Bearer {token}"}
     ) as answer:
         return answer.status
+
+
+async def test_a_role_limits_an_administrator_by_area_and_table(
+    browser: Browser, window: DashboardWindow, server: Platform, owner: Administrator
+) -> None:
+    server.psql(
+        "create table public.tickets (id int primary key); create table public.orders (id int primary key)"
+    )
+    page = window.page
+    await page.emulate_media(reduced_motion="reduce")
+    await window.open("settings/roles")
+    await page.get_by_role("button", name="Add a role").click()
+    form = page.get_by_role("dialog", name="Add a role")
+    await form.get_by_role("textbox", name="Name").fill("support")
+    await form.get_by_role("radio", name="users: change").check()
+    await form.get_by_role("radio", name="catalog: –").press("ArrowRight")
+    await form.get_by_role("radio", name="sql: read").check()
+    await form.get_by_role("combobox", name="Add a table").fill("tickets")
+    await page.get_by_role("option", name="public.tickets").click()
+    await window.check_accessibility()
+    await form.get_by_role("button", name="Save the role").click()
+    await expect(form.get_by_role("alert")).to_contain_text("may have `none` in `sql` at most")
+    await form.get_by_role("radio", name="sql: –").check()
+    await form.get_by_role("button", name="Save the role").click()
+    await expect(page.get_by_role("cell", name="public.tickets: read")).to_be_visible()
+    await window.check_accessibility()
+    await window.check_narrow()
+    await window.screenshot("settings-roles")
+
+    limited = add_administrator(server, "developer")
+    await window.open("settings/administrators")
+    await page.get_by_role("button", name=f"More: {limited.email}").click()
+    await page.get_by_role("menuitem", name="Change").click()
+    await page.get_by_role("button", name="Developer Rights").click()
+    await page.get_by_role("option", name="support").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Change").click()
+    await expect(page.get_by_role("row", name=limited.email)).to_contain_text("support")
+
+    async with open_window(browser, server, limited) as other:
+        await other.open("tables/public/tickets")
+        await expect(other.page.get_by_role("grid")).to_be_visible()
+        await other.open("tables/public/orders")
+        await expect(other.page.get_by_text("Your rights do not include this").first).to_be_visible()
+        await other.open("users")
+        await expect(other.page.get_by_role("button", name="Create a user").first).to_be_visible()

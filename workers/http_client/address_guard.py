@@ -65,6 +65,13 @@ class AddressGuard:
             or any(address in network for network in self.networks)
         )
 
+    def is_listed(self, url: URL) -> bool:
+        """Return whether the operator's list names the host of a URL, or has its numeric address in a network."""
+        host = _plain(url.host or "")
+        address = read_address(host)
+        in_network = address is not None and any(address in network for network in self.networks)
+        return in_network or self._names(host, url.port or 0)
+
     def _names(self, host: str, port: int) -> bool:
         return (host, None) in self.hosts or (host, port) in self.hosts
 

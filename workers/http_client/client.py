@@ -8,7 +8,8 @@ step of a redirect is checked, too.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -150,6 +151,31 @@ class HttpClient:
         except aiohttp.InvalidURL:
             raise FetchFailed("the address is no URL") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise FetchFailed(_reason(error), is_connection=_is_of_connection(error)) from None
+
+    @asynccontextmanager
+    async def open_guarded(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float
+    ) -> AsyncIterator[tuple[int, AsyncIterator[bytes]]]:
+        """Send a request to an address that the guard allows; yield the status and the body as it arrives. No redirects.
+
+        `timeout_s` limits the wait for the head and each wait for a part of the body; its reader limits the size.
+        Raises: FetchFailed, also from the block.
+        """
+        request_url = _read_url(url)
+        if reason := self._guard.rejection(request_url):
+            raise FetchFailed(reason)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=TIMEOUT_S, sock_read=timeout_s)
+        try:
+            async with self._session(only_public=True).request(
+                method, request_url, headers=headers, data=body, allow_redirects=False, timeout=timeout
+            ) as response:
+                yield response.status, response.content.iter_any()
+        except TimeoutError:
+            raise FetchFailed(f"no answer within {timeout_s:g} s", is_timeout=True) from None
+        except aiohttp.InvalidURL:
+            raise FetchFailed("the address is no URL") from None
+        except (aiohttp.ClientError, OSError) as error:
             raise FetchFailed(_reason(error), is_connection=_is_of_connection(error)) from None
 
     def session(self) -> aiohttp.ClientSession:

@@ -54,6 +54,8 @@ async def serve_pool(resources: Resources) -> None:
     folder = project_folder(os.environ)
     worker = ManagementWorker.create(database, resources.settings, pools, resources.live, folder)
 
+    resources.process.on_drain(worker.assistant.close)
+
     async def renew(settings: Settings) -> None:
         worker.configuration = settings
         await asyncio.to_thread(

@@ -6,6 +6,7 @@ POST /operations/<name>?arguments=<JSON>    for an operation that takes a body: 
 GET  /openapi.json         all operations as OpenAPI 3.1
 /v1/..., /v2/...           what the official command line asks of its Management API: `project_api/`
 POST /mcp                  operations as tools for agents: `mcp/`
+POST /assistant            a turn of a conversation with the operator's language model: `assistant/`
 /oauth/..., /.well-known/oauth-...    sign-in of agents: `interface/oauth/`
 /pg/...                    the schema metadata interface, for the secret key: `schema_metadata/`
 """
@@ -37,6 +38,7 @@ from workers.management.interface.operation_runner import OperationRunner
 from workers.management.interface.respond import json_response, stream_response
 from workers.management.interface.sign_in_endpoints import SIGN_IN_PATHS, SignInEndpoints
 from workers.management.operations import operation_table
+from workers.management.spellings.assistant.endpoint import ASSISTANT_PATH, AssistantEndpoint
 from workers.management.spellings.mcp.endpoint import MCP_PATH, McpEndpoint
 from workers.management.spellings.project_api.answer import ProjectApi
 from workers.management.spellings.schema_metadata.interface import SchemaMetadata
@@ -61,6 +63,7 @@ class ManagementWorker(OperationRunner):
     metadata: SchemaMetadata = field(init=False)
     project_api: ProjectApi = field(init=False)
     mcp: McpEndpoint = field(init=False)
+    assistant: AssistantEndpoint = field(init=False)
     oauth: OAuthEndpoints = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +75,7 @@ class ManagementWorker(OperationRunner):
         self.metadata = SchemaMetadata(CatalogSession(database, timeout_s), QueryRunner(database, timeout_s))
         self.project_api = ProjectApi(self.operate)
         self.mcp = McpEndpoint(self)
+        self.assistant = AssistantEndpoint(self)
         self.oauth = OAuthEndpoints(database, self.factor_secrets.sealer, self.configuration)
 
     @classmethod
@@ -126,6 +130,8 @@ class ManagementWorker(OperationRunner):
             return await self.oauth.answer(request, body)
         if path == MCP_PATH:
             return await self.mcp.answer(request, body)
+        if path == ASSISTANT_PATH:
+            return await self.assistant.answer(request, await self._actor(request), body)
         if path == "/openapi.json":
             _check_method(method, "GET")
             document = await asyncio.to_thread(openapi_body, tuple(self.operations.all()))

@@ -1,8 +1,9 @@
-"""Reads and writes snippets: files of SQL in the folder `snippets` of a project folder, kept with the code of a project."""
+"""Reads and writes texts that people keep with the code of a project: snippets of SQL, and reports, in folders of the project folder."""
 
 import os
 import re
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,8 +14,20 @@ MOST_SNIPPETS = 500
 _NAME = re.compile(r"[^\W_][\w .,()+-]{0,99}")
 
 
+@dataclass(frozen=True, slots=True)
+class TextFolder:
+    """A folder of texts in a project folder, and how their files end."""
+
+    name: str
+    suffix: str
+
+
+SNIPPETS = TextFolder("snippets", ".sql")
+REPORTS = TextFolder("reports", ".json")
+
+
 class SnippetFile(Struct, frozen=True):
-    """A snippet: its name (the file's, without `.sql`), its size, and when it was changed, in seconds since 1970."""
+    """A snippet or report: its name (the file's, without its suffix), its size, and when it was changed, in seconds since 1970."""
 
     name: str
     bytes: int
@@ -26,22 +39,22 @@ def is_snippet_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name == name.strip() and not name.endswith(".")
 
 
-def list_snippets(folder: Path) -> list[SnippetFile]:
-    """Return the snippets of a project folder by name, 500 at most; none without the folder. Raises: OSError."""
-    snippets = folder / "snippets"
-    if not snippets.is_dir():
+def list_snippets(folder: Path, kind: TextFolder = SNIPPETS) -> list[SnippetFile]:
+    """Return the texts of a project folder by name, 500 at most; none without their folder. Raises: OSError."""
+    texts = folder / kind.name
+    if not texts.is_dir():
         return []
     listed = []
-    for path in sorted(snippets.glob("*.sql")):
+    for path in sorted(texts.glob(f"*{kind.suffix}")):
         if path.is_file() and not path.is_symlink() and is_snippet_name(path.stem):
             state = path.stat()
             listed.append(SnippetFile(path.stem, state.st_size, state.st_mtime))
     return listed[:MOST_SNIPPETS]
 
 
-def read_snippet(folder: Path, name: str) -> str:
+def read_snippet(folder: Path, name: str, kind: TextFolder = SNIPPETS) -> str:
     """Return the text of a snippet. Raises: OSError; ValueError if it is longer than 512 KiB or not UTF-8."""
-    descriptor = os.open(_path(folder, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = os.open(_path(folder, name, kind), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         data = file.read(LONGEST_SNIPPET + 1)
     if len(data) > LONGEST_SNIPPET:
@@ -49,11 +62,11 @@ def read_snippet(folder: Path, name: str) -> str:
     return data.decode()
 
 
-def write_snippet(folder: Path, name: str, text: str, *, replaces: bool) -> None:
+def write_snippet(folder: Path, name: str, text: str, *, replaces: bool, kind: TextFolder = SNIPPETS) -> None:
     """Write a snippet, whole or not at all. Raises: OSError; FileExistsError if there is one and `replaces` is off."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
-    path = _path(folder, name)
+    path = _path(folder, name, kind)
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(
         f".{path.name}.{secrets.token_hex(4)}"
@@ -72,12 +85,12 @@ def write_snippet(folder: Path, name: str, text: str, *, replaces: bool) -> None
         draft.unlink(missing_ok=True)
 
 
-def remove_snippet(folder: Path, name: str) -> None:
+def remove_snippet(folder: Path, name: str, kind: TextFolder = SNIPPETS) -> None:
     """Remove a snippet. Raises: OSError, FileNotFoundError if there is none."""
-    _path(folder, name).unlink()
+    _path(folder, name, kind).unlink()
 
 
-def _path(folder: Path, name: str) -> Path:
+def _path(folder: Path, name: str, kind: TextFolder) -> Path:
     if not is_snippet_name(name):
         raise FileNotFoundError(f"{name!r} is no name of a snippet")
-    return folder / "snippets" / f"{name}.sql"
+    return folder / kind.name / f"{name}{kind.suffix}"

@@ -4,9 +4,11 @@ import { page, type PageEntry } from "./shell/page.ts";
 
 export const pages: readonly PageEntry[] = [
   page("", "Home", "home", "", () => import("./pages/home/HomePage.tsx")),
-  // Database: Tables, SQL, Schema, Policies
+  // Database: Tables, SQL, Assistant, Reports, Schema, Policies
   page("tables", "Tables", "table", "database", () => import("./pages/tables/TablesPage.tsx")),
   page("sql", "SQL", "terminal", "database", () => import("./pages/sql/SqlPage.tsx")),
+  page("assistant", "Assistant", "bolt", "database", () => import("./pages/assistant/AssistantPage.tsx")),
+  page("reports", "Reports", "gauge", "database", () => import("./pages/reports/ReportsPage.tsx")),
   page("schema", "Schema", "layers", "database", () => import("./pages/schema/SchemaPage.tsx")),
   page("policies", "Policies", "policy", "database", () => import("./pages/policies/PoliciesPage.tsx")),
 

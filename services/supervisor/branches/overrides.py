@@ -49,6 +49,7 @@ _SERVICES_ELSEWHERE = (
     "certificates.**",
     "observability.otlp_*",
     "logs.**",
+    "assistant.**",
 )
 _ADDRESSES_AND_PLACES = (
     "api.external_url",

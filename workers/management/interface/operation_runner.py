@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,7 @@ from workers.management.interface.operation import (
     OperationTable,
     audited_arguments,
 )
+from workers.management.interface.role_limits import RoleLimits, limited_rights, without_other_tables
 from workers.settings.live_settings import LiveSettings
 
 T = TypeVar("T", bound=Struct)
@@ -64,6 +65,9 @@ class OperationRunner:
             raise not_found(f"operation {name}; GET /management/v1/openapi.json lists them")
         context = self.context(actor, request_id, address, origin=origin, upload=upload)
         try:
+            if actor.limits is not None:
+                body = _of_limited(actor.limits, operation, body)
+                actor = context.actor = limited_actor(actor, operation, body)
             check_rights(actor, operation)
             arguments = (
                 decode_arguments(body, operation.arguments, operation.name)
@@ -132,6 +136,29 @@ class OperationRunner:
                 f"{operation.name} took longer than {self.settings.statement_timeout_s:g} seconds and was stopped",
                 hint="management.statement_timeout is the limit.",
             ) from None
+
+
+def _of_limited(limits: RoleLimits, operation: Operation, body: bytes | Struct) -> Struct:
+    """Return the arguments of a limited administrator: what is allowed depends on them. Raises: ManagementError (400)."""
+    arguments = (
+        decode_arguments(body, operation.arguments, operation.name) if isinstance(body, bytes) else body
+    )
+    return cast("Struct", without_other_tables(limits, operation.name, arguments))
+
+
+def limited_actor(actor: Actor, operation: Operation, arguments: Struct) -> Actor:
+    """Return an actor with the rights that the role leaves for an operation. Raises: ManagementError (403)."""
+    if actor.limits is None:
+        return actor
+    rights = limited_rights(actor.rights, actor.limits, operation.name, arguments)
+    if rights is None:
+        area = operation.name.partition(".")[0]
+        raise ManagementError(
+            403,
+            "no_right",
+            f"{operation.name} is not among the rights of your role {actor.limits.name} ({area})",
+        )
+    return msgspec.structs.replace(actor, rights=rights)
 
 
 def check_rights(actor: Actor, operation: Operation) -> None:

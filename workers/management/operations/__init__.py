@@ -39,8 +39,11 @@ from workers.management.operations import (
     queues,
     realtime,
     realtime_state,
+    reports,
+    roles,
     row_files,
     rows,
+    saved_views,
     schema,
     settings,
     sizes,
@@ -73,6 +76,7 @@ _AREAS = (
     # Administrators: their accounts, factors, tokens and what they did
     account,
     administrators,
+    roles,
     tokens,
     audit_log,
     factors,
@@ -88,6 +92,8 @@ _AREAS = (
     sql,
     sql_check,
     sql_snippets,
+    reports,
+    saved_views,
     # Users of the project, and who signs them in
     search,
     details,

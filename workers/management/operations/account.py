@@ -9,6 +9,7 @@ from workers.management.interface.identity.secrets import password_fault
 from workers.management.interface.identity.store import as_uuid, execute, fetch
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
+from workers.management.interface.role_limits import RoleLimits
 
 
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +25,8 @@ class Me(Struct, frozen=True):
     is_confirmed: bool
     administrator_id: str | None
     session_id: str | None
+    role: RoleLimits | None = None
+    """The role that limits the sender."""
 
 
 class PasswordChange(SecretRecord, Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +58,7 @@ async def me(context: OperationContext, arguments: NoArguments) -> Me:
         actor.is_confirmed,
         actor.administrator_id,
         actor.session_id,
+        actor.limits,
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from workers.database.errors import DatabaseError
 from workers.management.interface import argument_limits as limits
@@ -18,15 +18,17 @@ from workers.management.operations.account import Done, NoArguments
 
 _MOST_ADDRESS = 320
 _UNIQUE_VIOLATION = "23505"
-Changes = dict[str, tuple[str | bytes | bool, ...]]
+_FOREIGN_KEY_VIOLATION = "23503"
+Changes = dict[str, tuple[str | bytes | bool | None, ...]]
 """Statements of store.sql with their values after the administrator's id."""
 
 
 class NewAdministrator(Struct, frozen=True, forbid_unknown_fields=True):
-    """An administrator to add; the answer has a link by which they sign in the first time."""
+    """An administrator to add; the answer has a link by which they sign in the first time. `role` limits a developer (roles.list)."""
 
     email: Annotated[str, limits.text(_MOST_ADDRESS, least=3)]
     rights: Right
+    role: str | None = None
 
 
 class AddedAdministrator(Struct, frozen=True):
@@ -52,13 +54,15 @@ class AdministratorReset(Struct, frozen=True, forbid_unknown_fields=True):
 class AdministratorChange(Struct, frozen=True, forbid_unknown_fields=True):
     """New rights of an administrator, whether they are shut out, and a new address; without `email` the address stays.
 
-    Sessions, tokens, password and factors stay. They sign in by the new address from then on.
+    Sessions, tokens, password and factors stay. They sign in by the new address from then on. `role` limits a developer, null ends
+    the limits; without it a developer keeps the role.
     """
 
     id: str
     rights: Right
     disabled: bool = False
     email: Annotated[str, limits.text(_MOST_ADDRESS, least=3)] | None = None
+    role: str | UnsetType | None = UNSET
 
 
 class _Id(Struct):
@@ -75,8 +79,12 @@ async def add(context: OperationContext, arguments: NewAdministrator) -> AddedAd
     """Add an administrator without a password, and return a link for the first sign-in."""
     email = _checked_address(arguments.email)
     pool = await context.database.own()
-    values = (Personal(email), Lookup(email.lower()), arguments.rights.value)
-    added = await fetch_one(pool, "add_administrator", Administrator, *values)
+    _check_role(arguments.rights, arguments.role)
+    values = (Personal(email), Lookup(email.lower()), arguments.rights.value, arguments.role)
+    try:
+        added = await fetch_one(pool, "add_limited_administrator", Administrator, *values)
+    except DatabaseError as error:
+        raise _role_missing(error, arguments.role) from None
     if added is None:
         raise _address_taken(email)
     context.after = added
@@ -86,9 +94,16 @@ async def add(context: OperationContext, arguments: NewAdministrator) -> AddedAd
 async def change(context: OperationContext, arguments: AdministratorChange) -> Administrator:
     """Change the rights of an administrator, and the address. The last owner stays one."""
     keeps_owner = arguments.rights is Right.OWNER and not arguments.disabled
-    changes: Changes = {"change_rights": (arguments.rights.value, arguments.disabled)}
+    role = None if arguments.role is UNSET else arguments.role
+    _check_role(arguments.rights, role)
+    changes: Changes = {
+        "change_rights": (arguments.rights.value, arguments.disabled, arguments.role is not UNSET, role)
+    }
     if arguments.email is None:
-        return await _change(context, arguments.id, changes, keeps_owner=keeps_owner)
+        try:
+            return await _change(context, arguments.id, changes, keeps_owner=keeps_owner)
+        except DatabaseError as error:
+            raise _role_missing(error, role) from None
     email = _checked_address(arguments.email)
     personal = (await context.database.own()).personal
     changes["change_email"] = (personal.stored(Personal(email)), personal.stored(Lookup(email.lower())))
@@ -96,7 +111,7 @@ async def change(context: OperationContext, arguments: AdministratorChange) -> A
         return await _change(context, arguments.id, changes, keeps_owner=keeps_owner)
     except DatabaseError as error:
         if error.code != _UNIQUE_VIOLATION:
-            raise
+            raise _role_missing(error, role) from None
         raise _address_taken(email) from None
 
 
@@ -139,6 +154,18 @@ def _checked_address(text: str) -> str:
     if not 3 <= len(email) <= _MOST_ADDRESS or "@" not in email or "\0" in email:
         raise invalid_arguments("`email` must be an email address")
     return email
+
+
+def _check_role(rights: Right, role: str | None) -> None:
+    if role is not None and (rights is not Right.DEVELOPER or "\0" in role):
+        raise invalid_arguments("`role` limits a developer: `rights` must be developer")
+
+
+def _role_missing(error: DatabaseError, role: str | None) -> Exception:
+    """Return the error for a role that is not there, or the error itself."""
+    if error.code != _FOREIGN_KEY_VIOLATION:
+        return error
+    return not_found(f"role {role!r}; roles.list shows them")
 
 
 def _address_taken(email: str) -> ManagementError:

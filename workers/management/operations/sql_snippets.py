@@ -1,20 +1,17 @@
 """Operations on snippets: SQL that people keep as files of the project folder (`snippets/*.sql`)."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from msgspec import Struct
 
-from workers.management.interface.errors import ManagementError, invalid_arguments, not_found
+from workers.management.areas.project_texts import folder_errors, folder_of_texts
+from workers.management.interface.errors import invalid_arguments
 from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
 from workers.project.snippet_files import (
     LONGEST_SNIPPET,
     SnippetFile,
-    is_snippet_name,
     list_snippets,
     read_snippet,
     remove_snippet,
@@ -56,23 +53,23 @@ async def list_all(context: OperationContext, arguments: NoArguments) -> Snippet
     folder = context.settings.project_folder
     if folder is None or not folder.is_dir():
         return SnippetList([], False)
-    with _errors(""):
+    with folder_errors("snippet", ""):
         return SnippetList(await asyncio.to_thread(list_snippets, folder), True)
 
 
 async def read(context: OperationContext, arguments: SnippetReference) -> SnippetText:
     """Return the text of a snippet."""
-    folder = _folder(context, arguments.name)
-    with _errors(arguments.name):
+    folder = folder_of_texts(context, arguments.name)
+    with folder_errors("snippet", arguments.name):
         return SnippetText(arguments.name, await asyncio.to_thread(read_snippet, folder, arguments.name))
 
 
 async def save(context: OperationContext, arguments: SavedSnippet) -> Done:
     """Write a snippet as a file of the project folder. A snippet of this name stays unless `replaces` is on."""
-    folder = _folder(context, arguments.name)
+    folder = folder_of_texts(context, arguments.name)
     if len(arguments.text.encode()) > LONGEST_SNIPPET or "\0" in arguments.text:
         raise invalid_arguments(f"`text` may have {LONGEST_SNIPPET} bytes, and no NUL")
-    with _errors(arguments.name):
+    with folder_errors("snippet", arguments.name):
         await asyncio.to_thread(
             write_snippet, folder, arguments.name, arguments.text, replaces=arguments.replaces
         )
@@ -81,51 +78,11 @@ async def save(context: OperationContext, arguments: SavedSnippet) -> Done:
 
 async def remove(context: OperationContext, arguments: SnippetReference) -> Done:
     """Remove a snippet from the project folder. Its text goes into the audit row."""
-    folder = _folder(context, arguments.name)
-    with _errors(arguments.name):
+    folder = folder_of_texts(context, arguments.name)
+    with folder_errors("snippet", arguments.name):
         context.before = await asyncio.to_thread(read_snippet, folder, arguments.name)
         await asyncio.to_thread(remove_snippet, folder, arguments.name)
     return Done()
-
-
-def _folder(context: OperationContext, name: str) -> Path:
-    if not is_snippet_name(name):
-        raise invalid_arguments(
-            "`name` must begin with a letter or digit and have 1 to 100 letters, digits, spaces or _ . , ( ) + -"
-        )
-    folder = context.settings.project_folder
-    if folder is None or not folder.is_dir():
-        raise ManagementError(
-            409,
-            "no_folder",
-            "This process sees no project folder",
-            hint="Start the platform with its project folder to keep snippets.",
-        )
-    return folder
-
-
-@contextmanager
-def _errors(name: str) -> Iterator[None]:
-    """Turn what the file system refuses into errors that say what to do."""
-    try:
-        yield
-    except FileExistsError:
-        raise ManagementError(
-            409,
-            "snippet_exists",
-            f"There is a snippet {name!r}",
-            hint="Choose another name, or replace it (`replaces`).",
-        ) from None
-    except FileNotFoundError:
-        raise not_found(f"snippet {name!r}") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ManagementError(
-            409,
-            "folder_refused",
-            f"The folder of snippets cannot be used: {reason}",
-            hint="Look at the owner and the rights of the folder `snippets`.",
-        ) from None
 
 
 def operations() -> list[Operation]:

@@ -47,7 +47,11 @@ export async function* streamLines<N extends StreamName>(
   args: Arguments<N>,
   options: RequestOptions = {},
 ): AsyncGenerator<unknown, void, void> {
-  const response = await send(name, args, options);
+  yield* linesOf(await send(name, args, options));
+}
+
+/** Return the lines of a response of NDJSON as they arrive. */
+export async function* linesOf(response: Response): AsyncGenerator<unknown, void, void> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
@@ -83,7 +87,8 @@ async function send(name: OperationName, args: unknown, options: RequestOptions)
   }
 }
 
-async function exchange(path: string, body: BodyInit, options: RequestOptions): Promise<Response> {
+/** Send a body to a path of the management interface, whatever its answer. Throws OfflineError, AbortError. */
+export async function exchange(path: string, body: BodyInit, options: RequestOptions): Promise<Response> {
   try {
     const response = await fetch(managementUrl + path, {
       method: "POST",

@@ -10,5 +10,10 @@ const order: readonly Right[] = ["reader", "developer", "owner"];
 export function may(me: Me, name: OperationName, toChange = true): boolean {
   const flags = operationFlags[name] ?? "oo";
   const needed = flags[toChange ? 1 : 0];
-  return order.indexOf(me.rights) >= order.findIndex((right) => right.startsWith(needed ?? "o"));
+  const area = name.split(".")[0]!;
+  // Of one's own account nothing is limited; levels of tables are decided by the platform.
+  const level = me.role && !/^(account|factors|tokens|connections)$/.test(area)
+    ? ["read", "change"].indexOf(me.role.tables.length && area === "rows" ? "change" : me.role.areas[area] ?? "none")
+    : 2;
+  return Math.min(level, order.indexOf(me.rights)) >= order.findIndex((right) => right.startsWith(needed ?? "o"));
 }

@@ -88,6 +88,7 @@ function useFoundEntries(text: string): readonly PaletteEntry[] {
   });
   const functions = useOperation("functions.list", {}, lasting);
   const snippets = useOperation("snippets.list", {}, lasting);
+  const reports = useOperation("reports.list", {}, lasting);
   const settings = useOperation("settings.list", {}, lasting);
   return useMemo(() => {
     if (!isEnabled) return [];
@@ -108,12 +109,25 @@ function useFoundEntries(text: string): readonly PaletteEntry[] {
       ...(snippets.data?.snippets ?? []).flatMap(({ name }) =>
         entry("snippet", name, "file", snippet, "sql", { snippet: name })
       ),
+      ...(reports.data?.reports ?? []).flatMap(({ name }) =>
+        entry("report", name, "gauge", paletteTexts.report, pathOf("reports", name))
+      ),
       ...(settings.data?.settings ?? []).flatMap(({ key }) =>
         entry("setting", key, "settings", setting, "settings/values", { open: key })
           .map((one) => ({ ...one, isOfPlatform: true }))
       ),
     ];
-  }, [isEnabled, listed, objects.data, schemas.data, users.data, functions.data, snippets.data, settings.data]);
+  }, [
+    isEnabled,
+    listed,
+    objects.data,
+    schemas.data,
+    users.data,
+    functions.data,
+    snippets.data,
+    reports.data,
+    settings.data,
+  ]);
 }
 
 function labelOf({ of, name }: NameMatch): string {

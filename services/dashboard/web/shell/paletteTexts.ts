@@ -10,6 +10,7 @@ export const paletteTexts = defineTexts("palette", {
   actions: "Actions",
   fn: "Function",
   user: "User",
+  report: "Report",
   snippet: "Snippet",
   setting: "Setting",
   hint: "↑ ↓ choose   ↵ open   Esc close",

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from workers.management.interface.rights import Right
+from workers.management.interface.role_limits import RoleLimits
 
 _NO_ADMINISTRATOR = "00000000-0000-0000-0000-000000000000"
 
@@ -19,6 +20,8 @@ class Administrator(Struct, frozen=True):
     created_at: str
     signed_in_at: str | None = None
     disabled_at: str | None = None
+    role: str | None = None
+    """The role that limits a developer."""
 
 
 class AdministratorSession(Struct, frozen=True):
@@ -67,6 +70,8 @@ class Actor(Struct, frozen=True):
     needs_factor: bool = False
     resource: str | None = None
     """The address at which a token is accepted alone, `/mcp` of this platform; None: everywhere."""
+    limits: RoleLimits | None = None
+    """The role of the administrator, of a token's too; None: no limits beside the rights."""
 
     @property
     def scope(self) -> str | None:

@@ -5,14 +5,14 @@
 select json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
   'has_totp', totp is not null,
   'passkeys', (select count(*) from headwater.administrator_passkeys where administrator_id = administrators.id),
-  'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
+  'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at, 'role', role_name)
 from headwater.administrators order by created_at, id
 
 -- name: administrator
 select json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
   'has_totp', totp is not null,
   'passkeys', (select count(*) from headwater.administrator_passkeys where administrator_id = administrators.id),
-  'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at)
+  'created_at', created_at, 'signed_in_at', signed_in_at, 'disabled_at', disabled_at, 'role', role_name)
 from headwater.administrators where id = $1::uuid
 
 -- name: lock_owners
@@ -24,11 +24,19 @@ where rights = 'owner' and disabled_at is null order by id for update
 insert into headwater.administrators (email, email_key, rights) values ($1, $2::bytea, $3)
 on conflict do nothing
 returning json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
-  'has_totp', false, 'passkeys', 0, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null)
+  'has_totp', false, 'passkeys', 0, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null, 'role', role_name)
+
+-- name: add_limited_administrator
+-- Fails with 23503 for a role that is not there.
+insert into headwater.administrators (email, email_key, rights, role_name) values ($1, $2::bytea, $3, $4)
+on conflict do nothing
+returning json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
+  'has_totp', false, 'passkeys', 0, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null, 'role', role_name)
 
 -- name: change_rights
 update headwater.administrators set rights = $2,
-  disabled_at = case when $3::boolean then coalesce(disabled_at, now()) end
+  disabled_at = case when $3::boolean then coalesce(disabled_at, now()) end,
+  role_name = case when $4::boolean then $5 when $2 = 'developer' then role_name end
 where id = $1::uuid returning json_build_object('id', id)
 
 -- name: change_email
@@ -73,7 +81,10 @@ with used as (
 )
 select json_build_object('name', administrator.email, 'rights', administrator.rights, 'may_write', true,
   'is_confirmed', session.confirmed_at > now() - $3::float8 * interval '1 second',
-  'administrator_id', administrator.id, 'session_id', session.id, 'needs_factor', session.needs_factor)
+  'administrator_id', administrator.id, 'session_id', session.id, 'needs_factor', session.needs_factor, 'limits', (
+    select json_build_object('name', role.name, 'areas', role.areas, 'tables', role.tables)
+    from headwater.administrator_roles as role where role.name = administrator.role_name
+  ))
 from headwater.administrator_sessions as session
 join headwater.administrators as administrator on administrator.id = session.administrator_id
 where session.secret = $1::bytea and session.used_at > now() - $2::float8 * interval '1 second'
@@ -109,7 +120,10 @@ select json_build_object('name', 'token ' || token.name,
     when administrator.rights = 'developer' and token.rights = 'owner' then 'developer'
     when administrator.rights = 'reader' then 'reader' else token.rights end,
   'may_write', token.may_write, 'is_confirmed', true, 'administrator_id', token.administrator_id, 'token_id', token.id,
-  'resource', agent.resource)
+  'resource', agent.resource, 'limits', (
+    select json_build_object('name', role.name, 'areas', role.areas, 'tables', role.tables)
+    from headwater.administrator_roles as role where role.name = administrator.role_name
+  ))
 from headwater.administrator_tokens as token
 left join headwater.administrator_grants as agent on agent.id = token.grant_id
 left join headwater.administrators as administrator on administrator.id = token.administrator_id
@@ -192,3 +206,19 @@ delete from headwater.administrator_sessions where used_at < now() - $1::float8 
 
 -- name: sweep_audit
 select headwater.sweep_administrator_audit(now() - $1::float8 * interval '1 second', 1000)
+
+-- name: roles
+select json_build_object('name', name, 'areas', areas, 'tables', tables,
+  'administrators', (select count(*) from headwater.administrators where role_name = name))
+from headwater.administrator_roles order by name limit 1000
+
+-- name: save_role
+insert into headwater.administrator_roles (name, areas, tables) values ($1, $2::json, $3::json)
+on conflict (name) do update set areas = excluded.areas, tables = excluded.tables, changed_at = now()
+returning json_build_object('name', name, 'areas', areas, 'tables', tables,
+  'administrators', (select count(*) from headwater.administrators where role_name = name))
+
+-- name: remove_role
+-- Fails with 23503 while an administrator has it.
+delete from headwater.administrator_roles where name = $1
+returning json_build_object('name', name, 'areas', areas, 'tables', tables, 'administrators', 0)

@@ -27,7 +27,7 @@ export default function SettingsForm({ title, data, group, test, onClose }: {
   data: SettingsList;
   /** A group of one prefix. */
   group: SettingGroup;
-  /** Null where nothing can be tried. */
+  /** Null where nothing can be tried; then the form closes when it is saved. */
   test: SettingsTest | null;
   onClose: () => void;
 }) {
@@ -42,7 +42,7 @@ export default function SettingsForm({ title, data, group, test, onClose }: {
     invalidates,
     showsError: true,
     doneText: texts.saved,
-    onDone: () => setTyped({}),
+    onDone: () => test ? setTyped({}) : onClose(),
   });
   const [result, setResult] = useState<TestResult | null>(null);
   const [isTesting, setTesting] = useState(false);

@@ -24,6 +24,26 @@ export const rightChoices = (["owner", "developer", "reader"] as const).map((id)
   hint: texts.rightsHints[id],
 }));
 
+/** A choice of rights or of a role, which limits a developer. */
+type Choice = Right | `role:${string}`;
+
+/** The choices of rights, and the roles. */
+function useChoices(): readonly { id: Choice; label: string; hint: string }[] {
+  const roles = useOperation("roles.list", {});
+  const limited = (roles.data ?? []).map(({ name }) => ({
+    id: `role:${name}` as const,
+    label: name,
+    hint: texts.roleHint,
+  }));
+  return [...rightChoices, ...limited];
+}
+
+function rightsOf(choice: Choice): { rights: Right; role: string | null } {
+  return choice.startsWith("role:")
+    ? { rights: "developer", role: choice.slice(5) }
+    : { rights: choice as Right, role: null };
+}
+
 export default function Administrators() {
   const all = useOperation("administrators.list", {});
   const mayChange = useMay("administrators.change");
@@ -60,7 +80,8 @@ export default function Administrators() {
 
 function Add({ onClose, onLink }: { onClose: () => void; onLink: (link: string) => void }) {
   const [email, setEmail] = useState("");
-  const [rights, setRights] = useState<Right>("developer");
+  const [rights, setRights] = useState<Choice>("developer");
+  const choices = useChoices();
   const add = useChange("administrators.add", {
     invalidates,
     showsError: true,
@@ -75,7 +96,7 @@ function Add({ onClose, onLink }: { onClose: () => void; onLink: (link: string) 
       isOpen
       size="small"
       onClose={onClose}
-      onSubmit={() => add.mutate({ email, rights })}
+      onSubmit={() => add.mutate({ email, ...rightsOf(rights) })}
       error={add.error}
       footer={
         <>
@@ -85,13 +106,15 @@ function Add({ onClose, onLink }: { onClose: () => void; onLink: (link: string) 
       }
     >
       <Field label={texts.email} type="email" value={email} onChange={setEmail} autoComplete="off" hasFocus />
-      <Select label={texts.rights} choices={rightChoices} value={rights} onChange={setRights} />
+      <Select label={texts.rights} choices={choices} value={rights} onChange={setRights} />
     </Dialog>
   );
 }
 
 function ChangeRights({ administrator, onClose }: { administrator: Administrator; onClose: () => void }) {
-  const [rights, setRights] = useState<Right>(administrator.rights);
+  const { role } = administrator;
+  const [rights, setRights] = useState<Choice>(role === null ? administrator.rights : `role:${role}`);
+  const choices = useChoices();
   const [email, setEmail] = useState(administrator.email);
   const change = useChange("administrators.change", {
     invalidates: [...invalidates, "account."],
@@ -109,7 +132,7 @@ function ChangeRights({ administrator, onClose }: { administrator: Administrator
       onSubmit={() =>
         isReady && change.mutate({
           id: administrator.id,
-          rights,
+          ...rightsOf(rights),
           disabled: administrator.disabled_at !== null,
           email: email.trim() === administrator.email ? null : email.trim(),
         })}
@@ -131,7 +154,7 @@ function ChangeRights({ administrator, onClose }: { administrator: Administrator
         autoComplete="off"
         hint={texts.emailHint}
       />
-      <Select label={texts.rights} choices={rightChoices} value={rights} onChange={setRights} />
+      <Select label={texts.rights} choices={choices} value={rights} onChange={setRights} />
     </Dialog>
   );
 }
@@ -190,7 +213,12 @@ function useColumns(
       ),
       width: "minmax(10rem, 2fr)",
     },
-    { id: "rights", title: texts.rights, cell: ({ rights }) => texts.rightsNames[rights], width: "7rem" },
+    {
+      id: "rights",
+      title: texts.rights,
+      cell: ({ rights, role }) => <span className="cut">{role ?? texts.rightsNames[rights]}</span>,
+      width: "7rem",
+    },
     { id: "ways", title: texts.ways, cell: (row) => <span className="cut">{waysOf(row)}</span>, isMinor: true },
     { id: "seen", title: texts.seen, cell: ({ signed_in_at }) => <Time value={signed_in_at} />, isMinor: true },
   ];

@@ -10,6 +10,7 @@ const parts = {
   keys: lazy(() => import("./Keys.tsx")),
   certificate: lazy(() => import("./Certificate.tsx")),
   administrators: lazy(() => import("./Administrators.tsx")),
+  roles: lazy(() => import("./Roles.tsx")),
   tokens: lazy(() => import("./Tokens.tsx")),
   account: lazy(() => import("./Account.tsx")),
 };

@@ -10,7 +10,7 @@ import { isNumeric, type Rows } from "./result.ts";
 import { sqlTexts as texts } from "./texts.ts";
 
 const mostPoints = 10_000;
-const height = 260;
+const usualHeight = 260;
 type Kind = "lines" | "bars";
 
 export default function ResultChart({ result }: { result: Rows }) {
@@ -40,23 +40,34 @@ export default function ResultChart({ result }: { result: Rows }) {
           choices={choices.filter((choice) => numeric.includes(choice.id))}
         />
       </div>
-      <Plot key={`${kind} ${x} ${y}`} kind={kind} result={result} x={Number(x)} y={Number(y)} />
+      <ResultPlot key={`${kind} ${x} ${y}`} kind={kind} result={result} x={Number(x)} y={Number(y)} />
     </div>
   );
 }
 
-function Plot({ kind, result, x, y }: { kind: Kind; result: Rows; x: number; y: number }) {
+/** A chart of two columns, by their places. */
+export function ResultPlot({ kind, result, x, y, height = usualHeight }: {
+  kind: Kind;
+  result: Rows;
+  x: number;
+  y: number;
+  height?: number;
+}) {
   const host = useRef<HTMLDivElement>(null);
   const points = useMemo(() => pointsOf(result, x, y), [result.rows, x, y]);
   useEffect(() => {
     const element = host.current!;
-    return keepPlot(element, height, () => new uPlot(optionsOf(element, kind, points), [points.x, points.y], element));
-  }, [points]);
+    return keepPlot(
+      element,
+      height,
+      () => new uPlot(optionsOf(element, kind, points, height), [points.x, points.y], element),
+    );
+  }, [points, kind, height]);
   const label = texts.chartLabel(result.columns[y]?.name ?? "", result.columns[x]?.name ?? "");
   return <div ref={host} className="sql-plot" role="img" aria-label={label} />;
 }
 
-function optionsOf(element: HTMLElement, kind: Kind, points: Points): uPlot.Options {
+function optionsOf(element: HTMLElement, kind: Kind, points: Points, height: number): uPlot.Options {
   const colour = (name: string) => plotColour(element, name);
   const axis = {
     stroke: colour("--text-soft"),

@@ -14,21 +14,25 @@ const measuredRows = 40;
 const longestShown = 300;
 
 /** Rows of a result, of which only the visible ones are in the page; Enter or a click shows a row whole. */
-export function ResultGrid({ result }: { result: Rows }) {
+export function ResultGrid({ result, label = texts.results, height = "100%" }: {
+  result: Rows;
+  label?: string;
+  height?: string;
+}) {
   const [open, setOpen] = useState<NumberedRow | null>(null);
   const rows = useMemo(() => result.rows.map((cells, index) => ({ index, cells })), [result.rows]);
   const columns = useMemo(() => columnsOf(result), [result.columns, result.rows.length > 0]);
   return (
     <>
       <DataTable
-        label={texts.results}
+        label={label}
         columns={columns}
         rows={rows}
         keyOf={(row) => String(row.index)}
         onOpen={setOpen}
         openKey={open ? String(open.index) : null}
         rowHeight={29}
-        height="100%"
+        height={height}
       />
       {open && (
         <Dialog title={texts.rowTitle(open.index + 1)} isOpen onClose={() => setOpen(null)} size="side">

@@ -1,7 +1,12 @@
+import { useGo } from "../../address.tsx";
 import { ApiError } from "../../api/errors.ts";
+import { useOperation } from "../../api/hooks.ts";
 import { Tabs } from "../../components/basics.tsx";
+import { Button } from "../../components/Button.tsx";
+import { useKept } from "../../components/kept.ts";
 import { EmptyState, ErrorNote } from "../../components/states.tsx";
 import { useState } from "react";
+import { assistantTexts } from "../assistant/texts.ts";
 import { Plan } from "./Plan.tsx";
 import { ResultView } from "./ResultView.tsx";
 import { sqlTexts as texts } from "./texts.ts";
@@ -26,8 +31,29 @@ function Failure({ outcome }: { outcome: Outcome }) {
   return (
     <div className="sql-failure">
       <ErrorNote error={error} />
+      {error instanceof ApiError && <AskAssistant sql={outcome.sql} message={error.message} />}
       {typeof line === "number" && typeof column === "number" && <p className="soft">{texts.failedAt(line, column)}</p>}
     </div>
+  );
+}
+
+/** Takes the text and its error to the assistant, where there is one; nothing is sent before the administrator sends it. */
+function AskAssistant({ sql, message }: { sql: string; message: string }) {
+  const setting = useOperation("settings.list", { prefix: "assistant.enabled" }, { staleAfter: 60_000 });
+  const [, setDraft] = useKept("assistant:draft", () => "");
+  const go = useGo();
+  if (setting.data?.settings[0]?.value !== true) return null;
+  return (
+    <Button
+      size="small"
+      icon="bolt"
+      onPress={() => {
+        setDraft(() => assistantTexts.aboutError(sql, message));
+        go("assistant");
+      }}
+    >
+      {assistantTexts.askAbout}
+    </Button>
   );
 }
 

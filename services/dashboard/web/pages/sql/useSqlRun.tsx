@@ -9,8 +9,12 @@ import { confirm } from "../../components/Dialog.tsx";
 import { toast } from "../../components/toasts.ts";
 import type { ExplainedStatement, StatementResult, ViewAsInput } from "../../generated/operations.ts";
 import { type PastRun, randomId } from "./openTexts.ts";
+import { rangeParameters } from "../reports/parameters.ts";
 import { placeOf } from "./result.ts";
 import { sqlTexts as texts } from "./texts.ts";
+
+/** The time range of $1 and $2 here: the last day. Reports let one choose. */
+const rangeS = 86_400;
 
 export interface RunOptions {
   isReadOnly: boolean;
@@ -68,6 +72,7 @@ export function useSqlRun(note: (run: PastRun) => void) {
         read_only: options.isReadOnly,
         view_as: options.viewAs,
         timeout_s: options.timeoutS,
+        parameters: options.isReadOnly ? rangeParameters(text.text, Date.now(), rangeS) : [],
       });
       if (!options.isReadOnly) void invalidate(client, ["catalog.", "rows.", "policies.", "migrations."]);
       return { results: done.results, transaction: done.transaction, ms: done.duration_ms };

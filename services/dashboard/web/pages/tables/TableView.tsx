@@ -243,7 +243,7 @@ function Rows({ table }: { table: DescribedTable }) {
       {open?.kind === "views" && (
         <Suspense>
           <SavedViewsDialog
-            table={`${table.schema}.${table.name}`}
+            table={table}
             view={view}
             columns={columnsView}
             onClose={() => setOpen(null)}

@@ -57,8 +57,11 @@ export const tablesTexts = defineTexts("tables", {
     open: "Views",
     title: "Saved views",
     none:
-      "A view has the filters, sorts and columns of this table, and as whom it is read. It is saved in this browser; its address shows others the same rows.",
-    text: "Saved in this browser, for you alone. The address of an open view shows others the same rows.",
+      "A view has the filters, sorts and columns of this table, and as whom it is read. Its address shows others the same rows.",
+    text:
+      "Yours first, then those that all administrators share. The address of an open view shows others the same rows.",
+    sharedName: (name: string) => `${name} (shared)`,
+    share: "For all administrators",
     name: "Name of the present view",
     nameHint: "A view that has this name already is replaced.",
     save: "Save view",
