@@ -121,7 +121,8 @@ def test_what_both_changed_is_named_and_nothing_is_merged(both: Merging):
         in compared
     )
     assert (
-        "Conflict: column public.clash.id: the branch added it, and the parent added it differently" in compared
+        "Conflict: column public.clash.id: the branch added it, and the parent added it differently"
+        in compared
     )
     assert (
         "Conflict: column public.by_hand.more: the branch changed it, and the parent dropped public.by_hand"
