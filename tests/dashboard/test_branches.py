@@ -36,6 +36,8 @@ async def test_a_branch_is_made_compared_and_deleted_by_its_name(
     row = page.get_by_role("grid", name="All branches").get_by_role("row").filter(has_text="try-this")
     await expect(row).to_contain_text("stopped")
     await expect(row).to_contain_text("removed at")
+    await expect(page.get_by_text("The branch try-this is made")).to_be_hidden()
+    await window.screenshot("branches")
     record = json.loads((server.data / "branches" / "try-this" / "branch.json").read_text())
     assert round(record["remove_at"] - record["created_at"]) == 7 * 86400
 
@@ -84,7 +86,6 @@ async def test_work_and_branches_are_shown_as_text_and_a_reader_changes_nothing(
         await expect(page.get_by_role("button", name="New branch")).to_be_disabled()
         row = page.get_by_role("grid", name="All branches").get_by_role("row").filter(has_text=_HOSTILE)
         await expect(row).to_contain_text("stops after 30 min without use")
-        await window.screenshot("branches")
         await window.check_accessibility()
         write_work(
             server.data, BranchWork("planted", "create", "planted", "failed", 1.0, 2.0, ["no space left"])
