@@ -3,11 +3,21 @@
 A task may hold secrets, so it goes to the process by its standard input.
 """
 
+import re
 from typing import Any, Literal
 
 from msgspec import Struct, field
 
 from schemas.keys.secret_record import SecretRecord
+
+_BRANCH_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?", re.ASCII)
+_NAMES_WITH_A_MEANING = frozenset({"main", "master", "git"})
+"""No names of branches: the first two are the platform itself, the last one the branch that git has checked out."""
+
+
+def is_branch_name(text: str) -> bool:
+    """Return whether a text can be the name of a branch (pure)."""
+    return _BRANCH_NAME.fullmatch(text) is not None and text not in _NAMES_WITH_A_MEANING
 
 
 class CopyTask(SecretRecord, Struct, frozen=True, tag="copy"):
@@ -195,3 +205,31 @@ class BranchRecord(Struct, frozen=True):
     """Seconds without use after which it stops; 0: never."""
     remove_at: float = 0.0
     """When it is removed, in seconds since 1970; 0: never."""
+
+
+class ListedBranch(Struct, frozen=True):
+    """A branch as it is now. `own_bytes` are those on the disk that no other name of a file shares; clones count as if they shared nothing."""
+
+    name: str
+    data: str
+    created_at: float
+    """In seconds since 1970, as all times here."""
+    from_live: bool
+    git: str
+    is_running: bool
+    api_url: str
+    own_bytes: int
+    shared_bytes: int
+    """Bytes of objects that the branch shares with the parent or another branch."""
+    at: str = ""
+    """The past moment whose database it was made of, in words."""
+    stop_after_s: float = 0.0
+    """Seconds without use after which it stops; 0: never."""
+    remove_at: float = 0.0
+    """When it is removed; 0: never."""
+    used_at: float = 0.0
+    """When it had its last request, or an open socket, as far as half a minute; 0: it was not started yet."""
+    masked: list[str] = field(default_factory=list)
+    """What was masked in it, in words."""
+    warnings: list[str] = field(default_factory=list)
+    """What may still point to other systems."""

@@ -9,11 +9,8 @@ A backup needs a superuser of the database, and no worker has its password. So t
 form that leads nowhere else, and the supervisor makes it, one at a time. Where no supervisor runs, the request stays.
 """
 
-import contextlib
-import os
 import re
 import secrets
-import time
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,14 +18,13 @@ import msgspec
 from msgspec import Struct
 
 from broker.processes.data_folder import data_folder
+from broker.processes.request_file import take_request_file, withdraw_request_file, write_request_file
 from schemas.settings.management import Management
 
 BACKUP_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}")
 REQUEST, STATUS, SCHEDULE = ".request.json", ".status.json", ".schedule.json"
 MOST_LINES = 50
 _LONGEST = 256 * 1024
-_WRITTEN_S = 10.0
-"""Age up to which an empty request is one that is being written."""
 _T = TypeVar("_T", bound=Struct)
 
 
@@ -62,43 +58,18 @@ def backup_folder(settings: Management, data: Path | None = None) -> Path:
 
 def write_request(folder: Path, request: BackupRequest) -> bool:
     """Request a backup; return whether there was no other request. Raises: OSError."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / REQUEST
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return False
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(request))
-    except OSError:  # a full disk: an empty file would refuse the next request
-        path.unlink(missing_ok=True)
-        raise
-    return True
+    return write_request_file(folder / REQUEST, request)
 
 
 def take_request(folder: Path) -> BackupRequest | None:
     """Take the request, so that it is no longer there; None without one, or for one that names no backup."""
-    path = folder / REQUEST
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LONGEST)
-            if not content and abs(time.time() - os.fstat(file.fileno()).st_mtime) < _WRITTEN_S:
-                return None
-        request = msgspec.json.decode(content, type=BackupRequest)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
-        request = BackupRequest("")
-    with contextlib.suppress(OSError):
-        path.unlink()
-    return request if BACKUP_NAME.fullmatch(request.name) else None
+    request = take_request_file(folder / REQUEST, BackupRequest)
+    return request if request is not None and BACKUP_NAME.fullmatch(request.name) else None
 
 
 def withdraw_request(folder: Path) -> None:
     """Remove a request that no supervisor took."""
-    with contextlib.suppress(OSError):
-        (folder / REQUEST).unlink()
+    withdraw_request_file(folder / REQUEST)
 
 
 def write_status(folder: Path, status: BackupStatus) -> None:

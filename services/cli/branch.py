@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from schemas.branches import AccessBetweenTask, SchemaComparison
+from schemas.branches import AccessBetweenTask, ListedBranch, SchemaComparison
 from schemas.settings.types import Duration
 from services.cli.access import ALARM, access_options
 from services.cli.admin import operate
@@ -18,7 +18,7 @@ from services.cli.output import Terminal
 from services.supervisor.branches.choice import chosen_branch
 from services.supervisor.branches.create import CreatedBranch, create_branch
 from services.supervisor.branches.drafts import remove_drafts
-from services.supervisor.branches.listing import ListedBranch, disk_use, find_branch, list_branches
+from services.supervisor.branches.listing import disk_use, find_branch, list_branches
 from services.supervisor.branches.merge import compare_access, compare_with_parent, merge_into_parent
 from services.supervisor.branches.names import branch_folder
 from services.supervisor.branches.record import BranchRecordDamaged
@@ -153,7 +153,7 @@ def listing(data: Path | None, project: Path | None, form: str) -> None:
 @click.argument("name")
 @click.option("--access", is_flag=True, help="Instead: which rows, files, channels, functions and columns roles and users have more and fewer of in the branch.")  # fmt: skip
 @access_options
-@click.option("-o", "--output", "form", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Of --access.")  # fmt: skip
+@click.option("-o", "--output", "form", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True)  # fmt: skip
 def diff(
     data: Path | None,
     project: Path | None,
@@ -188,7 +188,10 @@ def diff(
         compared = compare_with_parent(parent, folder, named_project(parent.path, project))
     except SupervisorError as error:
         refuse(str(error), code=error.exit_code)
-    _show(compared)
+    if form == "json":
+        click.echo(msgspec.json.encode(compared).decode())
+    else:
+        _show(compared)
     if compared.conflicts:
         raise click.exceptions.Exit(1)
 
@@ -321,10 +324,11 @@ def _create(
 
 
 def _limits(listed: ListedBranch) -> str:
-    """Return when a branch stops and when it is removed, as `branch list` shows it."""
+    """Return when a branch was used, when it stops and when it is removed, as `branch list` shows it."""
     stops = f"  stops after {Duration(listed.stop_after_s)} without use" if listed.stop_after_s else ""
+    used = f"  used {_moment(listed.used_at)}" if listed.used_at else ""
     removed = f"  removed at {_moment(listed.remove_at)}" if listed.remove_at else ""
-    return stops + removed
+    return used + stops + removed
 
 
 def _moment(time: float) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,13 +26,13 @@ from broker.processes.backup_requests import (
 )
 from schemas.schedules import InvalidSchedule, parse_schedule
 from services.supervisor.errors import SupervisorError
+from services.supervisor.process_lines import lines_of
 from services.supervisor.report import Reporter
 
 _LOOK_S = 1.0
 _SET_BACK_S = 60.0
 """Less is no clock that was wrong; after a smaller step the backup of a moment ago is not made a second time."""
 _MANIFEST = "manifest.json"
-_READ, _LONGEST_LINE = 64 * 1024, 1000
 _STOPPED = "the platform was stopped"
 
 
@@ -148,7 +148,7 @@ class BackupRunner:
         )
         assert process.stderr is not None
         try:
-            async for line in _lines_of(process.stderr):
+            async for line in lines_of(process.stderr):
                 lines.append(line)
                 del lines[:-MOST_LINES]
                 self._write(BackupStatus(name, "running", started, None, lines))
@@ -174,15 +174,3 @@ class BackupRunner:
         )
         for path in whole[: -self.kept]:
             shutil.rmtree(path, ignore_errors=True)
-
-
-async def _lines_of(reader: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Yield the beginnings of lines of any length; iterating the reader ends with an error at one of 64 KiB."""
-    rest = b""
-    while piece := await reader.read(_READ):
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line.decode(errors="replace").strip()[:_LONGEST_LINE]
-        rest = rest[: 4 * _LONGEST_LINE]
-    if rest:
-        yield rest.decode(errors="replace").strip()[:_LONGEST_LINE]

@@ -17,6 +17,7 @@ from services.supervisor.backups import BackupRunner
 from services.supervisor.branches.idleness import BranchIdleness
 from services.supervisor.branches.record import read_record
 from services.supervisor.branches.removal import BranchExpiry
+from services.supervisor.branches.requested_work import RequestedBranchWork
 from services.supervisor.dashboard_build import DashboardBuild
 from services.supervisor.data_folder.data_version import end_upgrade
 from services.supervisor.data_folder.folder import create_data_folder, lock_folder
@@ -150,12 +151,12 @@ async def _run(
 
 
 def _branch_tasks(prepared: PreparedPlatform, report: Reporter) -> set[asyncio.Task[None]]:
-    """Start what stops this branch when nobody uses it, or removes the branches of this platform when their time is over."""
+    """Start what notes the use of this branch and stops it, or what makes and removes the branches of this platform."""
     record = read_record(prepared.folder.path)
     if record is None:
-        return {asyncio.create_task(BranchExpiry(prepared.folder, report).run())}
-    if not record.stop_after_s:
-        return set()
+        requested = RequestedBranchWork(prepared.folder, prepared.project, report)
+        expiry = BranchExpiry(prepared.folder, report)
+        return {asyncio.create_task(expiry.run()), asyncio.create_task(requested.run())}
     idleness = BranchIdleness(prepared.folder, prepared.project, record.stop_after_s, report)
     return {asyncio.create_task(idleness.run())}
 

@@ -1,7 +1,7 @@
 """The page of tables: the grid, edits with undo and conflicts, view as, why rows are hidden, code, import, a new table."""
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
@@ -796,6 +796,22 @@ async def test_the_history_of_a_row_says_who_wrote_and_undoes_a_version(
     assert value(server, "select title from cards where id = 1") == "By SQL"
     await row.get_by_role("link", name="Log lines of the request").first.click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Request")
+
+    before = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+    server.psql("delete from cards; insert into cards values (2, 'New')")
+    await window.open("tables/public/cards?show=history")
+    await dialog.get_by_label("Rows that changed since a moment").last.fill(before)
+    await dialog.get_by_text("Row [1]", exact=True).click()
+    await dialog.get_by_text("Row [2]", exact=True).click()
+    await dialog.get_by_role("button", name="Compare 2 rows").click()
+    copying = page.get_by_role("dialog", name="Rows as of")
+    await expect(copying.get_by_text("[2] is deleted: it was not there")).to_be_visible()
+    await expect(copying.get_by_role("cell", name="By SQL")).to_be_visible()
+    assert await window.run_axe() == []
+    await window.screenshot("tables-copy-back")
+    await copying.get_by_role("button", name="Copy 2 rows back").click()
+    await expect(page.get_by_text("2 rows are as they were")).to_be_visible()
+    assert value(server, "select string_agg(title, ',') from cards") == "By SQL"
 
     server.psql("delete from cards")
     await window.open("tables/public/cards?show=history")

@@ -117,11 +117,12 @@ def test_what_both_changed_is_named_and_nothing_is_merged(both: Merging):
     _, refused = both.run("merge", "work", "--yes", code=2)
 
     assert (
-        "Conflict: column public.notes.text: the branch changed it, and the parent changed it otherwise"
+        "Conflict: column public.notes.text: the branch changed it, and the parent changed it differently"
         in compared
     )
     assert (
-        "Conflict: column public.clash.id: the branch added it, and the parent added it otherwise" in compared
+        "Conflict: column public.clash.id: the branch added it, and the parent added it differently"
+        in compared
     )
     assert (
         "Conflict: column public.by_hand.more: the branch changed it, and the parent dropped public.by_hand"

@@ -5,6 +5,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -286,6 +287,54 @@ def test_keys_are_found_as_they_are_written(history: History):
         assert len(history.seen("service", f"a=eq.{number}", "kinds")) == 1
     shown = history.server.command("history", "kinds", "a=8", "b=\\x41")
     assert "insert by service_role, rest POST /kinds" in shown.stdout
+
+
+def test_chosen_rows_of_a_moment_come_back_in_one_transaction(history: History):
+    psql, run = history.server.psql, history.owner.run
+    psql("create table public.boxes (a text, b int, label text unique, raw bytea, primary key (b, a))")
+    assert run("history.change", table="boxes", days=3)["is_on"]
+    psql(
+        "insert into public.boxes values ('x', 1, 'one', '\\xff'), ('x', 2, 'two', null), ('z', 4, 'four', null)"
+    )
+    history.stored({"a": "z", "b": 4}, 1, "boxes")
+    moment = datetime.now(UTC).isoformat()
+    psql(
+        "update public.boxes set label = 'new', raw = null where b = 1; delete from public.boxes where b = 2;"
+        "insert into public.boxes values ('x', 3, 'two', null); alter table public.boxes add column later int default 7"
+    )
+    history.stored({"a": "x", "b": 3}, 1, "boxes")
+
+    past = {row["key"]: row for row in run("history.rows_at", table="boxes", moment=moment)["rows"]}
+    assert {key: row["state"] for key, row in past.items()} == {
+        '[1,"x"]': "row", '[2,"x"]': "row", '[3,"x"]': "absent",
+    }  # fmt: skip
+    asked = {"table": "boxes", "moment": moment, "keys": [*past, {"a": "z", "b": 4}]}
+    trial = run("history.copy_rows", **asked, only_tries=True)
+    assert {row["key"]: (row["action"], row["before"].get("label")) for row in trial["rows"]} == {
+        '[1,"x"]': ("update", "new"), '[2,"x"]': ("insert", None), '[3,"x"]': ("delete", "two"), '[4,"z"]': ("none", None),
+    }  # fmt: skip
+    psql("update public.boxes set label = 'newest' where b = 1")
+    assert history.owner.refused("history.copy_rows", **asked, expected=trial["state"]) == (409, "conflict")
+    assert "newest" in psql("table public.boxes")
+
+    state = run("history.copy_rows", **asked, only_tries=True)["state"]
+    psql("create function public.stay() returns trigger language plpgsql as 'begin return null; end';")
+    psql("create trigger stay before insert on public.boxes for each row execute function public.stay()")
+    assert history.owner.refused("history.copy_rows", **asked, expected=state) == (409, "not_stored")
+    assert "newest" in psql("table public.boxes")  # of all or none
+    psql("drop trigger stay on public.boxes")
+    run("history.copy_rows", **asked, expected=state)
+    rows = psql("select jsonb_agg(to_jsonb(x) order by b) from public.boxes as x")
+    assert '{"a": "x", "b": 1, "raw": "\\\\xff", "label": "one", "later": 7}' in rows
+    assert '"label": "two"' in rows
+    assert '"b": 3' not in rows
+    assert history.stored({"a": "x", "b": 2}, 3, "boxes")[-1]["operation"] == "insert"
+    for wrong, refusal in (
+        ({"moment": "yesterday"}, (400, "invalid_arguments")), ({"moment": "2020-01-01T00:00:00Z"}, (409, "moment_unknown")),
+        ({"table": "plain"}, (409, "no_history")), ({"keys": []}, (400, "invalid_arguments")),
+    ):  # fmt: skip
+        assert history.owner.refused("history.copy_rows", **{**asked, **wrong}, only_tries=True) == refusal
+    assert history.owner.refused("history.copy_rows", **asked) == (400, "invalid_arguments")
 
 
 def test_a_person_is_erased_and_what_is_left_has_no_name(history: History):

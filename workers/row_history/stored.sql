@@ -52,6 +52,39 @@ from (
   limit $6::int4
 ) as found
 
+-- name: changed_since
+-- The earliest version behind a moment of each row, by the key that it had at the moment or has got since, the newest first; of the given keys,
+-- or of all rows. is_truncated: the table was truncated between the moment and that version.
+with later as materialized (
+  select v.*
+  from headwater_history.versions as v
+  where v.table_id = $1::int4 and v.at > $2::timestamptz
+    and ($3::text[] is null or v.key = any ($3::text[]) or v.former_key = any ($3::text[])
+      or (v.key is null and v.operation = 'truncate'))
+  order by v.at desc, v.lsn desc, v.number desc, v.index desc
+  limit $4::int4
+),
+first as (
+  select distinct on (k.key) k.key as row_key, v.*
+  from later as v cross join lateral (values (v.key), (v.former_key)) as k (key)
+  where k.key is not null and ($3::text[] is null or k.key = any ($3::text[]))
+  order by k.key, v.lsn, v.number, v.index
+)
+select pg_catalog.json_build_object(
+  'row_key', v.row_key,
+  'is_truncated', exists (
+    select from later as t where t.operation = 'truncate' and (t.lsn, t.number, t.index) < (v.lsn, v.number, v.index)
+  ),
+  'read', (select pg_catalog.count(*) from later),
+  'version', pg_catalog.json_build_object(
+    'lsn', v.lsn, 'number', v.number, 'index', v.index, 'at', pg_catalog.to_json(v.at at time zone 'UTC') #>> '{}' || 'Z',
+    'operation', v.operation, 'source', v.source, 'key', v.key, 'former_key', v.former_key, 'before', v.before, 'after', v.after,
+    'omitted', v.omitted
+  )
+)
+from first as v
+order by v.lsn desc, v.number desc, v.index desc
+
 -- name: version
 -- One version of a table by its position.
 select pg_catalog.row_to_json(found)

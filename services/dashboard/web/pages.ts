@@ -26,10 +26,11 @@ export const pages: readonly PageEntry[] = [
   page("graphql", "GraphQL", "graph", "project", () => import("./pages/graphql/GraphqlPage.tsx")),
   page("rest", "REST", "code", "project", () => import("./pages/rest/RestPage.tsx")),
 
-  // Operations: Logs, Performance, Backups
+  // Operations: Logs, Performance, Backups, Branches
   page("logs", "Logs", "list", "operations", () => import("./pages/logs/LogsPage.tsx")),
   page("performance", "Performance", "gauge", "operations", () => import("./pages/performance/PerformancePage.tsx")),
   page("backups", "Backups", "archive", "operations", () => import("./pages/backups/BackupsPage.tsx")),
+  page("branches", "Branches", "branch", "operations", () => import("./pages/branches/BranchesPage.tsx")),
 
   // Platform: Settings
   page("settings", "Settings", "settings", "platform", () => import("./pages/settings/SettingsPage.tsx")),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from services.supervisor.branches.last_use import note_use
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import SupervisorError
@@ -28,7 +29,7 @@ _OPEN = ("headwater_realtime_sockets", "headwater_graphql_sockets")
 
 @dataclass(slots=True)
 class BranchIdleness:
-    """Asks the running platform of a branch to stop after `stop_after_s` without use. Runs until it is cancelled."""
+    """Notes when a branch was used, and stops its platform after `stop_after_s` without use; 0: never. Runs until it is cancelled."""
 
     folder: DataFolder
     project: Project
@@ -39,12 +40,15 @@ class BranchIdleness:
     async def run(self) -> None:
         """Look again and again; then stop this process as a signal does."""
         used_at, counted = self.clock(), -1.0
+        pause_s = max(self.stop_after_s / 4, _SHORTEST_PAUSE_S) if self.stop_after_s else _LONGEST_PAUSE_S
+        note_use(self.folder)
         while True:
-            await asyncio.sleep(min(max(self.stop_after_s / 4, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S))
+            await asyncio.sleep(min(pause_s, _LONGEST_PAUSE_S))
             seen, is_open = await self._seen()
             if seen != counted or is_open:
                 used_at, counted = self.clock(), seen
-            elif self.clock() - used_at >= self.stop_after_s:
+                note_use(self.folder)
+            elif self.stop_after_s and self.clock() - used_at >= self.stop_after_s:
                 if not await self._is_database_used():
                     self.report.info(f"This branch was not in use for {self.stop_after_s:.0f} s: it stops")
                     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,11 +1,11 @@
 """The branches of a platform as they are now: running or stopped, of when, and what they use of the disk."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct
-
-from schemas.branches import BranchRecord
+from schemas.branches import BranchRecord, ListedBranch
+from services.supervisor.branches.last_use import last_use
 from services.supervisor.branches.names import branches_folder
 from services.supervisor.branches.record import read_record
 from services.supervisor.data_folder.folder import DataFolder
@@ -13,32 +13,17 @@ from services.supervisor.data_folder.state import running_state
 from services.supervisor.errors import StartRefused
 
 
-class ListedBranch(Struct, frozen=True):
-    """One branch. `own_bytes` are those on the disk that no other name of a file shares; clones count as if they shared nothing."""
-
-    name: str
-    data: str
-    created_at: float
-    from_live: bool
-    git: str
-    is_running: bool
-    api_url: str
-    own_bytes: int
-    shared_bytes: int
-    """Bytes of objects that the branch shares with the parent or another branch."""
-    at: str = ""
-    """The past moment whose database it was made of, in words."""
-    stop_after_s: float = 0.0
-    """Seconds without use after which it stops; 0: never."""
-    remove_at: float = 0.0
-    """When it is removed, in seconds since 1970; 0: never."""
-
-
-def list_branches(parent: DataFolder) -> list[ListedBranch]:
-    """Return the branches, sorted by name. Raises: StartRefused if the record of one cannot be read."""
+def list_branches(
+    parent: DataFolder, sizes: Callable[[DataFolder], tuple[int, int]] | None = None
+) -> list[ListedBranch]:
+    """Return the branches, sorted by name; `sizes` instead of `disk_use`. Raises: StartRefused if the record of one cannot be read."""
     folder = branches_folder(parent)
     names = sorted(path for path in folder.glob("[a-z0-9]*") if path.is_dir())
-    return [_listed(DataFolder(path), record) for path in names if (record := read_record(path)) is not None]
+    return [
+        _listed(DataFolder(path), record, sizes or disk_use)
+        for path in names
+        if (record := read_record(path)) is not None
+    ]
 
 
 def find_branch(parent: DataFolder, folder: DataFolder) -> BranchRecord:
@@ -72,9 +57,11 @@ def disk_use(folder: DataFolder) -> tuple[int, int]:
     return own, shared
 
 
-def _listed(folder: DataFolder, record: BranchRecord) -> ListedBranch:
+def _listed(
+    folder: DataFolder, record: BranchRecord, sizes: Callable[[DataFolder], tuple[int, int]]
+) -> ListedBranch:
     state = running_state(folder)
-    own, shared = disk_use(folder)
+    own, shared = sizes(folder)
     return ListedBranch(
         record.name,
         str(folder.path),
@@ -88,4 +75,7 @@ def _listed(folder: DataFolder, record: BranchRecord) -> ListedBranch:
         record.at,
         record.stop_after_s,
         record.remove_at,
+        last_use(folder),
+        record.masked,
+        record.warnings,
     )

@@ -4,11 +4,11 @@ import re
 import subprocess
 from pathlib import Path
 
+from schemas.branches import is_branch_name
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.data_folder.switch import BRANCHES
 from services.supervisor.errors import StartRefused
 
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?", re.ASCII)
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+", re.ASCII)
 PARENT = frozenset({"main", "master"})
 """Branches of git whose database is the parent."""
@@ -30,7 +30,7 @@ def branch_folder(parent: DataFolder, name: str) -> DataFolder:
 
 def checked_name(name: str) -> str:
     """Return a name of a branch. Raises: StartRefused."""
-    if not _NAME.fullmatch(name) or name in PARENT or name == GIT:
+    if not is_branch_name(name):
         raise StartRefused(
             f"'{name}' cannot be the name of a branch: lower-case letters, digits and hyphens, {_LONGEST} at most, and none of "
             f"{', '.join(sorted(PARENT))} and {GIT}, which have a meaning of their own."

@@ -35,6 +35,7 @@ from workers.backup.manifest import (
 )
 from workers.database.migrations.migrate import read_migrations
 from workers.management.areas.requested_runs import next_run
+from workers.management.areas.supervisor_requests import wait_until_taken
 from workers.management.interface.backends.typed_rows import read_rows
 from workers.management.interface.errors import ManagementError, not_found
 from workers.management.interface.operation import Operation, OperationContext
@@ -44,7 +45,6 @@ from workers.management.operations.continuous_backup import restore_command
 from workers.sql.files import read_statements
 
 SQL = read_statements("workers.management.operations", "backups.sql")
-_TAKEN_S, _LOOK_S = 8.0, 0.1
 _LONGEST_MANIFEST = 4 * 1024 * 1024
 _MOST_LISTED = 1000
 
@@ -174,12 +174,13 @@ async def plan_restore(context: OperationContext, arguments: BackupReference) ->
 
 async def _taken(folder: Path, name: str) -> BackupStatus:
     """Wait until the supervisor has begun a backup and return its status. Raises: ManagementError (409)."""
-    until = time.monotonic() + _TAKEN_S
-    while time.monotonic() < until:
-        status = await asyncio.to_thread(read_status, folder)
-        if status is not None and status.name == name:
-            return status
-        await asyncio.sleep(_LOOK_S)
+
+    def begun() -> BackupStatus | None:
+        status = read_status(folder)
+        return status if status is not None and status.name == name else None
+
+    if (status := await wait_until_taken(begun)) is not None:
+        return status
     withdraw_request(folder)
     raise ManagementError(
         409,

@@ -21,7 +21,23 @@ from schemas.table_directives import (
 from schemas.table_directives import InvalidDirective as InvalidCommentDirective
 from workers.database.errors import DatabaseError
 from workers.database.transactions.interactive import decode_first, statement
-from workers.management.areas.history.reading import ask, history_of, key_text, read_position, version_of
+from workers.management.areas.history.copy_back import (
+    MOST_COPIED,
+    CopiedRow,
+    CopiedRows,
+    copy_back,
+    present_moment,
+    read_moment,
+    rows_at,
+)
+from workers.management.areas.history.reading import (
+    HistoryOfTable,
+    ask,
+    history_of,
+    key_text,
+    read_position,
+    version_of,
+)
 from workers.management.areas.history.undo import undo_version
 from workers.management.areas.rows.edit import statement_of
 from workers.management.areas.rows.table import DescribedTable, describe_table
@@ -32,6 +48,7 @@ from workers.management.interface.operation import Operation, OperationContext
 from workers.management.interface.page_cursor import check_text
 from workers.management.interface.rights import Right
 from workers.management.operations.account import Done, NoArguments
+from workers.row_history.past import PastRow
 from workers.row_history.stored import StoredGap, StoredHistory, StoredVersion
 from workers.row_history.view import RowVersion, whole_version
 from workers.sql.compose import concat, literal, raw
@@ -39,6 +56,7 @@ from workers.sql.operators import array_literal
 
 _WAIT_S, _LOOK_S = 10.0, 0.1
 _MOST_VERSIONS = 1000
+_LONGEST_KEY = 4096
 
 
 class HistoryTable(Struct, frozen=True):
@@ -98,6 +116,36 @@ class VersionToUndo(Struct, frozen=True, forbid_unknown_fields=True):
     table: str
     version: str
     schema: str = "public"
+
+
+class MomentOfTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table at a moment, a time with its zone such as `2026-11-22T10:15:00Z`; at most `limit` rows."""
+
+    table: str
+    moment: Annotated[str, limits.text(64)]
+    schema: str = "public"
+    limit: Annotated[int, limits.number(1, _MOST_VERSIONS)] = 100
+
+
+class RowsAtMoment(Struct, frozen=True):
+    """Rows that changed since a moment, as they were then; those that changed last first. Other rows are as they were. `is_cut`: there are more."""
+
+    rows: list[PastRow]
+    is_cut: bool
+
+
+class RowsToCopy(Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows to make as they were at a moment. `keys`: texts of `history.rows_at`, or values by column; 100 at most.
+
+    `only_tries`: say what is overwritten, and write nothing. Else `expected` is the `state` of that answer.
+    """
+
+    table: str
+    moment: Annotated[str, limits.text(64)]
+    keys: Annotated[list[str | dict[str, Any]], limits.entries(MOST_COPIED)]
+    schema: str = "public"
+    expected: Annotated[str, limits.text(64, least=0)] = ""
+    only_tries: bool = False
 
 
 class HistoryErasure(Struct, frozen=True, forbid_unknown_fields=True):
@@ -164,10 +212,7 @@ async def versions(context: OperationContext, arguments: RowOfHistory) -> Versio
         raise invalid_arguments(f"`limit` is 1 to {_MOST_VERSIONS}")
     history = await history_of(context, arguments.schema, arguments.table)
     place = None if arguments.before is None else read_position(arguments.before)
-    try:
-        key = await key_text(context, history, arguments.key)
-    except DatabaseError as error:
-        raise SqlRejected(error) from None
+    key = await _key_text(context, history, arguments.key)
     position = (None, None, None) if place is None else (place.lsn, place.number, place.index)
     rows = decode_rows(
         await ask(
@@ -189,6 +234,52 @@ async def undo(context: OperationContext, arguments: VersionToUndo) -> Done:
     await undo_version(context, history, version)
     context.after = {"table": f"{arguments.schema}.{arguments.table}", "version": arguments.version}
     return Done()
+
+
+async def list_rows_at(context: OperationContext, arguments: MomentOfTable) -> RowsAtMoment:
+    """Return the rows that changed since a moment, as they were then. Raises: ManagementError."""
+    if not 1 <= arguments.limit <= _MOST_VERSIONS:
+        raise invalid_arguments(f"`limit` is 1 to {_MOST_VERSIONS}")
+    check_text("moment", arguments.moment, longest=64)
+    history = await history_of(context, arguments.schema, arguments.table)
+    moment = read_moment(history, arguments.moment, present_moment())
+    rows = await rows_at(context, history, moment, None)
+    return RowsAtMoment(rows[: arguments.limit], len(rows) > arguments.limit)
+
+
+async def copy_rows(context: OperationContext, arguments: RowsToCopy) -> CopiedRows:
+    """Make rows as they were at a moment, in one transaction, or say what that overwrites. Raises: ManagementError."""
+    if not 1 <= len(arguments.keys) <= MOST_COPIED:
+        raise invalid_arguments(f"`keys` has 1 to {MOST_COPIED} keys")
+    check_text("moment", arguments.moment, longest=64)
+    check_text("expected", arguments.expected, longest=64, least=0)
+    if not (arguments.only_tries or arguments.expected):
+        raise invalid_arguments("Send `only_tries` first, and its `state` as `expected`")
+    history = await history_of(context, arguments.schema, arguments.table)
+    moment = read_moment(history, arguments.moment, present_moment())
+    keys = [
+        check_text("keys", key, longest=_LONGEST_KEY)
+        if isinstance(key, str)
+        else await _key_text(context, history, key)
+        for key in arguments.keys
+    ]
+    keys = list(dict.fromkeys(keys))
+    past = await rows_at(context, history, moment, keys)
+    copied = await copy_back(context, history, past, arguments.expected, only_tries=arguments.only_tries)
+    unchanged = set(keys) - {row.key for row in past}  # without a version since then: as they were
+    copied.rows.extend(CopiedRow(key, "none", {}, {}) for key in keys if key in unchanged)
+    context.after = {
+        "table": f"{arguments.schema}.{arguments.table}", "moment": arguments.moment,
+        "rows": [{"key": row.key, "action": row.action, "columns": sorted(row.before)} for row in copied.rows],
+    }  # fmt: skip
+    return copied
+
+
+async def _key_text(context: OperationContext, history: HistoryOfTable, key: dict[str, Any]) -> str:
+    try:
+        return await key_text(context, history, key)
+    except DatabaseError as error:
+        raise SqlRejected(error) from None
 
 
 async def erase(context: OperationContext, arguments: HistoryErasure) -> ErasedHistory:
@@ -280,5 +371,7 @@ def operations() -> list[Operation]:
         Operation("history.change", "Switch the history of a table", HistoryChange, HistoryState, developer, change, changes=True),
         Operation("history.versions", "List versions of a row", RowOfHistory, VersionsOfRow, reader, versions),
         Operation("history.undo", "Undo a version of a row", VersionToUndo, Done, developer, undo, changes=True),
+        Operation("history.rows_at", "List rows that changed since a moment, as they were", MomentOfTable, RowsAtMoment, reader, list_rows_at),
+        Operation("history.copy_rows", "Make rows as they were at a moment", RowsToCopy, CopiedRows, developer, copy_rows, changes=True, only_reads=lambda arguments: arguments.only_tries),
         Operation("history.erase", "Erase versions of a row, or of a person's rows", HistoryErasure, ErasedHistory, developer, erase, changes=True, is_confirmed=True, secrets=frozenset({"person", "key"})),
     ]  # fmt: skip

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Button } from "../../../components/Button.tsx";
 import { Field } from "../../../components/Field.tsx";
 import { Note } from "../../../components/states.tsx";
 import { formatTime } from "../../../format.ts";
@@ -7,10 +8,11 @@ import { Shown } from "../ConflictDialog.tsx";
 import { type PastRow, rowAt } from "./asOf.ts";
 import { historyTexts as texts } from "./texts.ts";
 
-/** The row as it was at a moment that is chosen, by its versions. */
-export function AsOf({ history }: { history: VersionsOfRow }) {
+/** The row as it was at a moment that is chosen, by its versions. `onCopy` gets the moment where the row can be copied back. */
+export function AsOf({ history, onCopy }: { history: VersionsOfRow; onCopy: ((moment: string) => void) | null }) {
   const [text, setText] = useState("");
   const moment = Date.parse(text); // a time without a zone is one of this browser's
+  const past = Number.isNaN(moment) ? null : rowAt(history, moment);
   return (
     <div className="tables-history-asof">
       <Field
@@ -20,7 +22,14 @@ export function AsOf({ history }: { history: VersionsOfRow }) {
         onChange={setText}
         hint={texts.asOfHint(Intl.DateTimeFormat().resolvedOptions().timeZone)}
       />
-      {!Number.isNaN(moment) && <Past row={rowAt(history, moment)} time={formatTime(new Date(moment).toISOString())} />}
+      {past && <Past row={past} time={formatTime(new Date(moment).toISOString())} />}
+      {past && past.kind !== "unknown" && onCopy && (
+        <span>
+          <Button size="small" icon="restore" onPress={() => onCopy(new Date(moment).toISOString())}>
+            {texts.copyRow}
+          </Button>
+        </span>
+      )}
     </div>
   );
 }

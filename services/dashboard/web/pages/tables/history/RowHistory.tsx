@@ -7,6 +7,7 @@ import { EmptyState, Note, QueryView } from "../../../components/states.tsx";
 import { formatTime } from "../../../format.ts";
 import type { DescribedTable, RowOfPage, RowVersion } from "../../../generated/operations.ts";
 import { AsOf } from "./AsOf.tsx";
+import { CopyBack } from "./CopyBack.tsx";
 import { HistorySwitch } from "./HistorySwitch.tsx";
 import { historyTexts as texts } from "./texts.ts";
 import { Version } from "./Version.tsx";
@@ -31,6 +32,8 @@ export default function RowHistory({ table, rowKey, onUndone }: {
     staleAfter: 0,
   });
   const mayUndo = useMay("history.undo");
+  const mayCopy = useMay("history.copy_rows");
+  const [copied, setCopied] = useState<string | null>(null);
   const undo = useChange("history.undo", { invalidates: ["history.", "rows."], doneText: texts.undone });
   const onUndo = async (version: RowVersion) => {
     if (version.operation === "insert" && !await isDeletionConfirmed()) return;
@@ -55,7 +58,15 @@ export default function RowHistory({ table, rowKey, onUndone }: {
         return (
           <>
             {!isOn && <Note kind="warn">{texts.stopped}</Note>}
-            <AsOf history={page} />
+            <AsOf history={page} onCopy={mayCopy && isOn ? setCopied : null} />
+            {copied !== null && (
+              <CopyBack
+                table={table}
+                moment={copied}
+                keys={[rowKey]}
+                onClose={() => setCopied(null)}
+              />
+            )}
             <ol className="tables-versions" aria-label={texts.versions}>
               {versions.map((version) => (
                 <Version

@@ -11,6 +11,7 @@ import type { DescribedTable, HistoryTable, RowOfPage } from "../../../generated
 import { texts as shellTexts } from "../../../texts.ts";
 import { HistorySwitch } from "./HistorySwitch.tsx";
 import RowHistory from "./RowHistory.tsx";
+import { RowsSince } from "./RowsSince.tsx";
 import { historyTexts as texts } from "./texts.ts";
 import "./history.css";
 
@@ -36,6 +37,7 @@ export default function TableHistory({ table, onClose }: { table: DescribedTable
                 table={table}
                 days={history?.is_on ? history.days : null}
               />
+              {history?.is_on && <RowsSince table={table} />}
               {history && <RowByKey table={table} names={history.key} />}
             </>
           );
