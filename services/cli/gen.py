@@ -78,7 +78,7 @@ def _of_interface(data: Path | None, project: Path | None, language: str, names:
     url = gateway_url(settings, Ports(**state.ports))
     chosen = quote(",".join(names or settings.api.schemas))
     request = urllib.request.Request(  # noqa: S310 - the platform's own address
-        f"{url}/pg/generators/{language}?included_schemas={chosen}",
+        f"{url}/pg/generators/{language}?included_schemas={chosen}&follow_views=true",
         headers={"apikey": state.values["SECRET_KEY"]},
     )
     try:

@@ -22,6 +22,8 @@ from workers.project.types.view_columns import ViewColumns, ViewRule, read_rules
 from workers.sql.files import read_statements
 
 _STATEMENTS = read_statements("workers.project.types", "read_catalog.sql")
+VIEW_STATEMENTS = (_STATEMENTS["view_rules"], _STATEMENTS["filled_columns"])
+"""What `view_columns` reads: each returns one row of one text."""
 
 T = TypeVar("T")
 
@@ -51,16 +53,19 @@ async def read_database(
     return TypegenDatabase(names, relations, functions, {kind.id: kind for kind in types}, links)
 
 
+def view_columns(rules: str | bytes | None, filled: str | bytes | None) -> ViewColumns:
+    """Return what is known of columns of views from the results of `VIEW_STATEMENTS`. Takes a moment for many views."""
+    tables = msgspec.json.decode(filled or "{}", type=dict[int, list[int]])
+    return read_rules(_decoded(rules, list[ViewRule]), tables)
+
+
 async def _with_filled_columns(
     connection: asyncpg.Connection, relations: list[TypegenRelation]
 ) -> list[TypegenRelation]:
     """Return the relations with columns of views that are never null as such."""
-    rules = _decoded(await connection.fetchval(_STATEMENTS["view_rules"]), list[ViewRule])
-    filled = await connection.fetchval(_STATEMENTS["filled_columns"])
-    known = await asyncio.to_thread(
-        read_rules, rules, msgspec.json.decode(filled or "{}", type=dict[int, list[int]])
-    )
-    views = {(rule.schema, rule.name): rule.id for rule in rules}
+    rules, filled = [await connection.fetchval(statement) for statement in VIEW_STATEMENTS]
+    known = await asyncio.to_thread(view_columns, rules, filled)
+    views = {(rule.schema, rule.name): rule.id for rule in _decoded(rules, list[ViewRule])}
     return [
         _filled(relation, known, view)
         if (view := views.get((relation.schema, relation.name))) is not None
@@ -77,7 +82,7 @@ def _filled(relation: TypegenRelation, known: ViewColumns, view: int) -> Typegen
     return replace(relation, columns=columns)
 
 
-def _decoded(text: str | None, kind: type[T]) -> T:
+def _decoded(text: str | bytes | None, kind: type[T]) -> T:
     return msgspec.json.decode(text or "[]", type=kind)
 
 

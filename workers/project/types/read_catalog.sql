@@ -95,15 +95,20 @@ from pg_catalog.pg_type as kind
 join pg_catalog.pg_namespace as space on space.oid = kind.typnamespace
 
 -- name: view_rules
--- The queries of all views of a project, and of those that they read. One that is longer than 1 MB is left out.
+-- The queries of all views of a project, and of those that they read; one that is longer than 1 MB is not followed. And columns whose
+-- comment has the line @notNull, the mark of the official command line.
 select pg_catalog.json_agg(pg_catalog.json_build_object(
-  'id', relation.oid::bigint, 'schema', space.nspname, 'name', relation.relname, 'tree', rule.ev_action::text))::text
+  'id', relation.oid::bigint, 'schema', space.nspname, 'name', relation.relname,
+  'tree', case when pg_catalog.length(rule.ev_action::text) < 1000000 then rule.ev_action::text else '' end,
+  'marked', coalesce((
+    select pg_catalog.json_agg(note.objsubid) from pg_catalog.pg_description as note
+    where note.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass and note.objoid = relation.oid and note.objsubid > 0
+      and note.description ~ '(?n)^\s*@notNull\s*$'), '[]')))::text
 from pg_catalog.pg_rewrite as rule
 join pg_catalog.pg_class as relation on relation.oid = rule.ev_class
 join pg_catalog.pg_namespace as space on space.oid = relation.relnamespace
 where rule.rulename = '_RETURN' and relation.relkind in ('v', 'm')
   and space.nspname <> all('{pg_catalog,information_schema}'::text[])
-  and pg_catalog.length(rule.ev_action::text) < 1000000
 
 -- name: filled_columns
 -- Columns of tables that are NOT NULL, by the oid of the table.

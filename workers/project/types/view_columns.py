@@ -1,8 +1,8 @@
 """Which columns of views are never null: those that come unchanged from a column that is NOT NULL (pure).
 
 Postgres stores the query of a view as a tree in text (`pg_rewrite.ev_action`), in which since version 16 each column of a table names the
-outer joins that may make it null. A column is followed through subqueries, joins, groups and other views. What is not a plain
-column (expressions, UNION, grouping sets, WITH) may be null.
+outer joins that may make it null. A column is followed through subqueries, joins, groups, WITH and other views. What is not a plain
+column (expressions, UNION, grouping sets, recursive WITH) may be null, unless the comment of the view's column has a line `@notNull`.
 
     {TYPE :key value ...}    a node; a value is a node, a list in parentheses, atoms, or <> for nothing
 """
@@ -23,12 +23,13 @@ Node = dict[str, object]
 
 
 class ViewRule(Struct, frozen=True):
-    """The stored query of a view: its oid, its names, and the tree."""
+    """The stored query of a view: its oid, its names, the tree, and the numbers of columns that a comment marks as not null."""
 
     id: int
     schema: str
     name: str
     tree: str
+    marked: list[int] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +38,29 @@ class ViewColumns:
 
     views: Mapping[int, Node]
     filled: Mapping[int, frozenset[int]]
+    marked: Mapping[int, frozenset[int]]
 
     def is_filled(self, view: int, number: int) -> bool:
         """Return whether the column of this number of a view is never null."""
         query = self.views.get(view)
-        return query is not None and self._target(query, number, 0)
+        return number in self.marked.get(view, ()) or (
+            query is not None and self._target((query,), number, 0)
+        )
 
-    def _target(self, query: Node, number: int, steps: int) -> bool:
+    def _target(self, queries: tuple[Node, ...], number: int, steps: int) -> bool:
+        """Return whether a column of the last of the queries, each inside of the one before, is never null."""
+        query = queries[-1]
         if query.get("setOperations") != _NOTHING or query.get("groupingSets") != _NOTHING:
             return False
         targets = [target for target in _nodes(query, "targetList") if target.get("resno") == str(number)]
-        return bool(targets) and self._column(query, targets[0].get("expr"), steps)
+        return bool(targets) and self._column(queries, targets[0].get("expr"), steps)
 
-    def _column(self, query: Node, expression: object, steps: int) -> bool:
-        """Return whether an expression is a column that is never null in this query."""
+    def _column(self, queries: tuple[Node, ...], expression: object, steps: int) -> bool:
+        """Return whether an expression is a column that is never null in the last of the queries."""
         if not isinstance(expression, dict) or expression.get("") != "VAR" or steps > _MOST_STEPS:
             return False
         place, number = _number(expression.get("varno")), _number(expression.get("varattno"))
-        entries = _nodes(query, "rtable")
+        entries = _nodes(queries[-1], "rtable")
         if (
             expression.get("varlevelsup") != "0"
             or expression.get("varnullingrels") != ["b"]  # before 16 there is none, and nothing is known
@@ -68,22 +74,40 @@ class ViewColumns:
                 table = _number(entry.get("relid"))
                 view = self.views.get(table)
                 return number in self.filled.get(table, ()) or (
-                    view is not None and self._target(view, number, steps + 1)
+                    view is not None and self._target((view,), number, steps + 1)
                 )
             case "1":  # a subquery
                 inner = entry.get("subquery")
-                return isinstance(inner, dict) and self._target(inner, number, steps + 1)
+                return isinstance(inner, dict) and self._target((*queries, inner), number, steps + 1)
             case "2" | "9" as kind:  # a join, or the groups
                 listed = entry.get("joinaliasvars" if kind == "2" else "groupexprs")
                 found = listed[number - 1] if isinstance(listed, list) and number <= len(listed) else None
-                return self._column(query, found, steps + 1)
+                return self._column(queries, found, steps + 1)
+            case "6":  # a query of WITH
+                return self._with(queries, entry, number, steps)
         return False
+
+    def _with(self, queries: tuple[Node, ...], entry: Node, number: int, steps: int) -> bool:
+        """Return whether a column of the query that an entry names is never null; that of a recursive one may be."""
+        outer = queries[: len(queries) - _number(entry.get("ctelevelsup"))]
+        listed = _nodes(outer[-1], "cteList") if outer else []
+        named = [common for common in listed if common.get("ctename") == entry.get("ctename")]
+        inner = named[0].get("ctequery") if named and named[0].get("cterecursive") == "false" else None
+        return (
+            isinstance(inner, dict)
+            and inner.get("commandType") == "1"
+            and self._target((*outer, inner), number, steps + 1)
+        )
 
 
 def read_rules(rules: list[ViewRule], filled: Mapping[int, list[int]]) -> ViewColumns:
     """Return what is known of the columns of views."""
     views = {rule.id: query for rule in rules if (query := _query(rule.tree)) is not None}
-    return ViewColumns(views, {table: frozenset(numbers) for table, numbers in filled.items()})
+    return ViewColumns(views, _numbers(filled), _numbers({rule.id: rule.marked for rule in rules}))
+
+
+def _numbers(listed: Mapping[int, list[int]]) -> dict[int, frozenset[int]]:
+    return {relation: frozenset(numbers) for relation, numbers in listed.items()}
 
 
 def _query(tree: str) -> Node | None:

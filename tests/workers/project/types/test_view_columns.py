@@ -29,7 +29,13 @@ create view seen.base as select a.id, upper(a.t) as up, b.u from seen.a left joi
         ("select x.id from seen.b left join (select id from seen.a) as x on true", set()),
         ("select id, up, u from seen.base", {"id"}),
         ("select base.id from seen.b left join seen.base on true", set()),
-        ("with w as (select id from seen.a) select id from w", set()),
+        ("with w as (select id, n from seen.a) select id, n from w", {"id"}),
+        ("with w as (select id from seen.a) select x.id from (select id from w) as x", {"id"}),
+        ("with w as (select id from seen.a) select w.id from seen.b left join w on true", set()),
+        (
+            "with recursive w as (select id from seen.a union select id + 1 from w where id < 3) select id from w",
+            set(),
+        ),
         ("select (select t from seen.a limit 1) as t", set()),
         ("select a.id from seen.a join seen.b using (id)", {"id"}),
         ("select id from seen.a full join seen.b using (id)", set()),
@@ -43,6 +49,23 @@ async def test_a_column_of_a_view_is_filled_where_its_source_is(project, query, 
 
     [view] = [relation for relation in database.relations if relation.name == "shown"]
     assert {column.name for column in view.columns if not column.is_nullable} == filled
+
+
+async def test_a_comment_marks_a_column_of_a_view(project):
+    await project.connection.execute(
+        f"""{_TABLES} comment on column seen.base.up is E'Upper case.\\n @notNull';
+        comment on column seen.base.u is 'it is not @notNull'; comment on column seen.a.n is '@notNull'"""
+    )
+
+    database = await read_database(project.connection, ["seen"])
+
+    filled = {
+        (relation.name, column.name)
+        for relation in database.relations
+        for column in relation.columns
+        if not column.is_nullable and column.name in ("n", "u", "up")
+    }
+    assert filled == {("base", "up"), ("b", "u")}
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,12 @@
 TypeScript is that of `headwater gen types typescript` (workers/project/types); the others are those of the interface (`types/`).
 """
 
+import asyncio
+
 import msgspec
 
 from schemas.database_logins import DEVELOPER
+from workers.database.transactions.model import Statement
 from workers.management.spellings.schema_metadata.errors import MetadataError, bad_request
 from workers.management.spellings.schema_metadata.reads import (
     SYSTEM_SCHEMAS,
@@ -31,7 +34,7 @@ from workers.management.spellings.schema_metadata.types.python import python
 from workers.management.spellings.schema_metadata.types.swift import swift
 from workers.project.project_connection import OWNER, open_connection
 from workers.project.types.name_order import sort_key
-from workers.project.types.read_catalog import read_database
+from workers.project.types.read_catalog import VIEW_STATEMENTS, read_database, view_columns
 from workers.project.types.typescript import typescript
 from workers.sql import compose
 
@@ -67,17 +70,32 @@ async def read_input(session: CatalogSession, request: MetadataRequest) -> Gener
         "types": Filter(arrays=b"true", rows=_ROWS),
     }
     results = await session.run(*[list_statement(kind, filters[kind]) for kind in _KINDS])
-    objects = {
+    objects: dict[str, list[Object]] = {
         kind: [decoded(row[1] or b"{}") for row in rows] for kind, rows in zip(_KINDS, results, strict=True)
     }
     sorted_objects: dict[str, list[Object]] = {
         kind: by_name(objects[kind]) for kind in _KINDS if kind not in ("schemas", "columns")
     }
+    if query_boolean(request, "follow_views"):
+        objects["columns"] = await _followed(session, objects["columns"])
     return GeneratorInput(
         sorted((schema["name"] for schema in objects["schemas"]), key=sort_key),
         columns=by_column_name(objects["columns"]),
         **sorted_objects,
     )
+
+
+async def _followed(session: CatalogSession, columns: list[Object]) -> list[Object]:
+    """Return the columns with those of views that are never null as such."""
+    results = await session.run(*[Statement(text, []) for text in VIEW_STATEMENTS])
+    rules, filled = (rows[0][0] for rows in results)
+    known = await asyncio.to_thread(view_columns, rules, filled)
+    return [
+        {**column, "is_nullable": False}
+        if known.is_filled(column["table_id"], column["ordinal_position"])
+        else column
+        for column in columns
+    ]
 
 
 async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
@@ -87,7 +105,9 @@ async def _typescript(session: CatalogSession, request: MetadataRequest) -> str:
     database = session.database
     async with database.place(), open_connection(await database.session_url(DEVELOPER)) as connection:
         await connection.execute(f"set role {compose.quoted(OWNER)}")
-        types = await read_database(connection, schemas, follows_views=False)
+        types = await read_database(
+            connection, schemas, follows_views=bool(query_boolean(request, "follow_views"))
+        )
     if not query_boolean(request, "detect_one_to_one_relationships"):
         links = [msgspec.structs.replace(link, is_one_to_one=None) for link in types.links]
         types = msgspec.structs.replace(types, links=links)
