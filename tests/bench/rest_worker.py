@@ -38,6 +38,8 @@ from workers.rest.state import RestState
 from workers.rest.worker import RestWorker
 
 _ROOT = Path(__file__).parents[2]
+_PROGRAM = Path(__file__).relative_to(_ROOT)
+"""This file in a checkout: each side runs its own, as names that it imports change."""
 _LOGIN, _PASSWORD = "bench_authenticator", "bench"
 _ROLES = f"""
 create role anon nologin; create role authenticated nologin; create role service_role nologin bypassrls;
@@ -166,7 +168,7 @@ class SideProcess:
 
     def __init__(self, folder: Path, url: str, postmaster: int) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__)), "--url", url, "--postmaster", str(postmaster)],
+            [sys.executable, "-P", str(folder / _PROGRAM), "--url", url, "--postmaster", str(postmaster)],
             env={**os.environ, "PYTHONPATH": str(folder)},
             cwd="/",
             stdin=subprocess.PIPE,

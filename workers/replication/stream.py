@@ -4,6 +4,12 @@ The server sends frames: `XLogData` with a message of pgoutput, and keepalives. 
 up to where everything is published (the slot is confirmed up to there). One is sent when the server requests it, within a second
 after more was confirmed, and at least every ten seconds; also while nothing is read because the broker is away, so that the
 server keeps the connection.
+
+A server that has sent all it has sends a keepalive before it waits for more of the log, unless the reader has received more than
+that. Under load this is one for nearly every commit, of any table, published or not. So status updates report a position that the
+log never reaches as received (`_AHEAD`), and ask for a keepalive a second after the last progress. The server drops nothing before
+what is confirmed. Not where commits wait for this reader as a synchronous standby: there a received position ends the wait of
+`synchronous_commit = remote_write`.
 Source: PostgreSQL, "Streaming Replication Protocol", "libpq: Functions Associated with the COPY Command".
 """
 
@@ -27,6 +33,8 @@ from workers.database.sessions.replication import (
 
 _MOST_FRAMES = 1000
 _CONFIRM_EVERY_S = 1.0
+_AHEAD = 1 << 48
+"""Bytes before the end of the log: 256 TiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,9 @@ class LogStream(CopyBothStream[Frame]):
     def __init__(self, connection: pq.abc.PGconn, confirmed: int) -> None:
         super().__init__(connection, confirmed)
         self._soon: asyncio.TimerHandle | None = None
+        self._is_asked = False
+        """Whether the server has requested a status update since the last confirmation; one that shuts down waits for it."""
+        self._keepalives = True
         self._lost: StreamLost | None = None
         """Why the stream has ended, while frames that came before the end are being handled."""
 
@@ -78,18 +89,34 @@ class LogStream(CopyBothStream[Frame]):
             raise
         return cls(connection, confirmed)
 
+    def set_keepalives(self, *, wanted: bool) -> None:
+        """Ask for a keepalive whenever the server has sent all it has, as at the start, or for one a second while the log grows."""
+        if wanted != self._keepalives:
+            self._keepalives = wanted
+            self._send_status()
+
     def confirm(self, lsn: int) -> None:
         """Confirm to the server, within a second, that everything before a position is published."""
         if lsn > self._confirmed:
             self._confirmed = lsn
             self._received = max(self._received, lsn)
+            if self._is_asked:
+                self._is_asked = False
+                self._send_status()
             if self._soon is None:
-                self._soon = self._loop.call_later(_CONFIRM_EVERY_S, self._send_status)
+                self._soon = self._loop.call_later(_CONFIRM_EVERY_S, self._send_confirmation)
 
     def close(self) -> None:
         """Send the last confirmation and close the connection."""
         self._send_status()
         super().close()
+
+    @property
+    def _written(self) -> int:
+        return self._received if self._keepalives else self._received + _AHEAD
+
+    def _send_confirmation(self) -> None:
+        self._send_status(asks=not self._keepalives)
 
     def _arrived(self) -> list[Frame]:
         """Return what has arrived. Frames before the end of the stream come first, and the end with the next call.
@@ -121,6 +148,7 @@ class LogStream(CopyBothStream[Frame]):
         if self._lost is not None and not frames:
             raise self._lost
         if asks:
+            self._is_asked = True
             self._send_status()
         return frames
 

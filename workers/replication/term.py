@@ -148,6 +148,7 @@ class ReplicationTerm:
         self._reached = start
         try:
             self._stream = await self._open(publications, start)
+            await self._choose_keepalives(self._stream)
             observe(ReplicationStarted(self._settings.slot_name, lsn_text(start)))
             on_streaming()
             await self._read(
@@ -175,6 +176,11 @@ class ReplicationTerm:
             if lost.sqlstate == _IN_USE:  # by a former leader
                 await self._ask(STATEMENTS["end_reader"], self._settings.slot_name)
             raise
+
+    async def _choose_keepalives(self, stream: LogStream) -> None:
+        """Do without keepalives, unless commits wait for this reader."""
+        ((is_awaited,),) = await self._ask(STATEMENTS["awaited"], self._settings.slot_name)
+        stream.set_keepalives(wanted=is_awaited)
 
     async def _read(self, stream: LogStream, rows: TransactionAssembler, *, is_partial: bool) -> None:
         """Publish what arrives. Return at a change of the schema if some publications are left out (`is_partial`)."""
@@ -218,6 +224,8 @@ class ReplicationTerm:
         now = asyncio.get_running_loop().time()
         is_asked = least_s is not None and now >= self._fence_at
         if (now >= self._tick_at or is_asked) and (reached, 0) > self._last:
+            if now >= self._tick_at and self._stream is not None:  # the setting may have changed
+                await self._choose_keepalives(self._stream)
             self._tick_at = now + self._tick_s
             if least_s is not None:
                 self._fence_at = now + least_s

@@ -8,7 +8,7 @@ import pytest
 from tests.workers.replication.replication_pool import ReplicationPool
 from workers.database.sessions.replication import StreamLost
 from workers.replication.slot import PUBLICATIONS
-from workers.replication.stream import LogData, LogStream
+from workers.replication.stream import Keepalive, LogData, LogStream
 
 
 async def test_a_socket_that_the_library_closes_wakes_who_waits_for_it(
@@ -65,6 +65,35 @@ async def test_what_came_before_the_end_is_returned_before_it_is_raised(
     stream.close()
 
 
+async def test_the_server_sends_positions_when_it_is_asked_not_for_every_commit(
+    own_replication_pool: ReplicationPool,
+) -> None:
+    """Otherwise each commit of any table wakes the reader, for one keepalive."""
+    replication_pool = own_replication_pool
+    stream = await _opened(replication_pool)
+    stream.set_keepalives(wanted=False)
+    await _take_all(stream)
+    admin = replication_pool.admin
+    await admin.execute("create table unpublished (id int)")
+    sent = "select exists (select from pg_stat_replication where sent_lsn >= $1)"
+    async with asyncio.timeout(60):
+        for number in range(30):
+            await admin.execute("insert into unpublished values ($1)", number)
+            end = await admin.fetchval("select pg_current_wal_flush_lsn()")
+            while not await admin.fetchval(sent, end):
+                await asyncio.sleep(0)
+
+    unasked = await _take_all(stream)
+    stream._send_status(asks=True)
+    async with asyncio.timeout(30):
+        asked = await stream.take()
+
+    positions = [frame for frame in unasked if isinstance(frame, Keepalive)]
+    assert len(positions) < 10  # the regular status update may ask while this runs
+    assert any(isinstance(frame, Keepalive) and frame.lsn >= end for frame in asked)
+    stream.close()
+
+
 async def _opened(replication_pool: ReplicationPool) -> LogStream:
     """Open the stream in place of the worker's own reader."""
     await replication_pool.replication.close()
@@ -78,8 +107,10 @@ async def _opened(replication_pool: ReplicationPool) -> LogStream:
                 await asyncio.sleep(0.02)
 
 
-async def _take_all(stream: LogStream) -> None:
+async def _take_all(stream: LogStream) -> list[LogData | Keepalive]:
     """Take what is there, until nothing has come for a moment."""
+    frames: list[LogData | Keepalive] = []
     with contextlib.suppress(TimeoutError):
         while True:
-            await asyncio.wait_for(stream.take(), 0.3)
+            frames += await asyncio.wait_for(stream.take(), 0.3)
+    return frames

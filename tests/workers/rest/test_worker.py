@@ -1,6 +1,7 @@
 """REST requests answered by the worker on a real database: the steps together."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -71,6 +72,33 @@ async def test_an_insert_of_many_rows_answers_with_what_triggers_set(trial: Rest
     assert header(inserted.headers, "x-announced") == "yes"
     assert header(inserted.headers, "content-range") == "*/*"
     assert taken.status == 409
+
+
+async def test_an_insert_of_one_row_answers_as_one_that_shows_the_row(rest_pool: RestPool) -> None:
+    plain = await rest_pool.send("POST", "/moors", {"id": 1}, prefer="return=minimal,count=exact")
+    again = await rest_pool.send("POST", "/moors", {"id": 1}, prefer="return=minimal")
+    shown = await rest_pool.send("POST", "/moors?select=id", {"id": 2}, prefer="return=representation")
+
+    assert (plain.status, plain.body, again.status, shown.status) == (201, b"", 409, 201)
+    assert header(plain.headers, "content-range") == "*/1"
+    assert header(plain.headers, "x-noted") == header(shown.headers, "x-noted") == "yes"
+    ids = [int(header(response.headers, "headwater-txid") or 0) for response in (plain, shown)]
+    assert 0 < ids[0] < ids[1]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_a_row_that_a_trigger_keeps_back_is_no_error(rest_pool: RestPool, is_known: bool) -> None:
+    """Also where the trigger is newer than the catalog, so that the statement returns no row at all."""
+    catalog = rest_pool.state.catalog
+    fens = catalog.relations["public", "fens"]
+    assert not fens.keeps_inserts
+    known = replace(fens, keeps_inserts=not is_known)
+    catalog = replace(catalog, relations={**catalog.relations, ("public", "fens"): known})
+    asked = RestPool(rest_pool.pool, RestState(rest_pool.api, catalog), rest_pool.api)
+
+    response = await asked.send("POST", "/fens", {"id": 1}, prefer="return=minimal")
+
+    assert (response.status, header(response.headers, "content-range")) == (201, "*/*")
 
 
 async def test_one_object_is_demanded_and_refused_otherwise(rest_pool: RestPool) -> None:

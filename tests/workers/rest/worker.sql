@@ -77,6 +77,11 @@ create function spots() returns table (id int, place spot, extra json) language 
 create sequence steps;
 create function next_step() returns step language sql volatile security definer as $$ select row(nextval('steps'), 0)::step $$;
 
+create table moors (id int primary key, name text, noted text default set_config('response.headers', '[{"X-Noted": "yes"}]', true));
+create function keep_back() returns trigger language plpgsql as $$ begin return null; end $$;
+create table fens (id int primary key);
+create trigger keep_back before insert on fens for each row execute function keep_back();
+
 create table lakes (id int primary key, name text not null);
 create table soundings (lake_id int primary key references lakes, depth int not null);
 insert into lakes values (1, 'Como'), (2, 'Garda');

@@ -49,6 +49,8 @@ class CatalogRelation:
     deletable: bool = False
     comment: str | None = None
     row_security: bool = False
+    keeps_inserts: bool = False
+    """Every row that an insert brings is inserted: a plain table without rules and triggers that could keep one back."""
 
     @property
     def is_view(self) -> bool:

@@ -17,6 +17,7 @@ class CatalogRelationRow(Struct, frozen=True):
     writes: int
     """Bits: 8 insert, 4 update, 16 delete."""
     comment: str | None
+    keeps_inserts: bool = False
 
 
 class CatalogColumnRow(Struct, frozen=True, array_like=True):

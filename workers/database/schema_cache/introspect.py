@@ -146,6 +146,7 @@ def _relation(
         deletable=bool(row.writes & _DELETE),
         comment=row.comment,
         row_security=row.row_security,
+        keeps_inserts=row.keeps_inserts,
     )
 
 

@@ -37,6 +37,12 @@ from (
     class.relname as name,
     class.relkind as kind,
     class.relrowsecurity as row_security,
+    -- A row that is inserted stays: no trigger before it, no rule, no partition with triggers of its own.
+    class.relkind = 'r' and not class.relhasrules and not exists (
+      select
+      from pg_catalog.pg_trigger held
+      where held.tgrelid = class.oid and not held.tgisinternal and held.tgtype & 7 = 7 -- row, before, insert
+    ) as keeps_inserts,
     case
       when class.relkind in ('r', 'p') then 28
       when class.relkind = 'v' or class.relkind = 'f' and exists (

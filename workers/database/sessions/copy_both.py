@@ -66,6 +66,11 @@ class CopyBothStream(ABC, Generic[F]):
             return StreamLost("the server ended the stream")
         return error_of_result(result)
 
+    @property
+    def _written(self) -> int:
+        """The position that a status update reports as received; what the server may drop depends on `_confirmed` alone."""
+        return self._received
+
     def _send_status_regularly(self) -> None:
         self._send_status(asks=True)
         self._timer = self._loop.call_later(_STATUS_EVERY_S, self._send_status_regularly)
@@ -79,7 +84,7 @@ class CopyBothStream(ABC, Generic[F]):
         now_us = int((time.time() - _EPOCH_S) * 1_000_000)
         try:
             self._connection.put_copy_data(
-                _STATUS.pack(b"r", self._received, self._confirmed, self._confirmed, now_us, asks)
+                _STATUS.pack(b"r", self._written, self._confirmed, self._confirmed, now_us, asks)
             )
             self._connection.flush()
         except Error:

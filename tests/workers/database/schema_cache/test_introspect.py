@@ -79,6 +79,12 @@ def test_what_can_be_written_is_known(catalog, name, expected):
     assert (found.insertable, found.updatable, found.deletable) == expected
 
 
+def test_tables_that_keep_every_inserted_row_are_known(catalog):
+    keeping = {name for (_, name), relation in catalog.relations.items() if relation.keeps_inserts}
+
+    assert keeping == {"kinds", "empty"}  # not: a trigger before the row, a rule, partitions, views
+
+
 def test_comments_and_row_security_are_kept(catalog):
     assert relation(catalog, "kinds").comment == "All kinds"
     assert relation(catalog, "kinds").columns["plain"].comment == "Only text"

@@ -42,7 +42,15 @@ def _table(name: str, key: str, *columns: str | CatalogColumn, kind: str = "r") 
     by_name = {each.name: each for each in listed}
     keys = tuple(key.split(",")) if key else ()
     return CatalogRelation(
-        "public", name, kind, by_name, keys, insertable=True, updatable=True, deletable=True
+        "public",
+        name,
+        kind,
+        by_name,
+        keys,
+        insertable=True,
+        updatable=True,
+        deletable=True,
+        keeps_inserts=kind == "r",
     )
 
 
