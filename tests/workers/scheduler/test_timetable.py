@@ -27,6 +27,8 @@ def test_what_is_long_past_is_missed_and_not_caught_up():
     assert table.take(60.0 + LATE_S + 1000) == ([], [DueRun("a", 60.0)])
     assert table.next_moment() == 1140.0
 
+    assert table.take(1140.0 + LATE_S) == ([DueRun("a", 1140.0)], []), "just within the limit"
+
 
 def test_a_schedule_that_does_not_change_keeps_its_moment_and_a_new_one_counts_from_now():
     table = Timetable()
