@@ -13,6 +13,8 @@ from urllib.parse import quote
 
 from schemas.keys.secret import Secret
 
+RESERVED_GIB = 64
+"""What its streams may reserve together."""
 SECRET_VARIABLE, PORT_VARIABLE = "HEADWATER_STREAM_SERVER_SECRET", "HEADWATER_STREAM_SERVER_PORT"
 
 

@@ -97,7 +97,7 @@ def merged(reports: Iterable[MetricsReport]) -> str:
     heads: dict[str, list[str]] = {}
     samples: dict[str, list[str]] = {}
     for report in sorted(reports, key=lambda report: (report.process, report.member)):
-        labels = f'process="{_escaped(report.process)}",member="{_escaped(report.member)}"'
+        labels = f'process="{escaped_label(report.process)}",member="{escaped_label(report.member)}"'
         family = ""
         for line in report.text.decode().splitlines():
             if line.startswith("# HELP "):
@@ -121,5 +121,6 @@ def _labelled(sample: str, labels: str) -> str:
     return f"{name}{{{labels}}} {value}"
 
 
-def _escaped(text: str) -> str:
+def escaped_label(text: str) -> str:
+    """Return a value of a label as the text form writes it (pure)."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from schemas.settings.streams import MODES, StreamSettings
+from schemas.stream_server import RESERVED_GIB
 
 SASL = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 TARGETS = {
@@ -20,6 +21,8 @@ TARGETS = {
 """Scheme of a target -> an example."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 _NO_FOLDER = re.compile(r"[/\\?#%\x00-\x1f\x7f]")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_GIB = 1024**3
 _MOST_STREAMS, _MOST_TABLES, _LONGEST_EVERY_S = 16, 100, 3600.0
 
 
@@ -30,6 +33,14 @@ def stream_fault(streams: Mapping[str, StreamSettings], *, has_changes: bool) ->
     for name, stream in streams.items():
         if stream.enabled and (fault := _fault(name, stream, has_changes=has_changes)):
             return f"{{streams.{name}}}: {fault}"
+    reserved = sum(
+        int(streams[name].keep_size) * len(streams[name].tables) for name in streams_on_own_server(streams)
+    )
+    if reserved > RESERVED_GIB * _GIB:
+        return (
+            f"{{streams}}: tables with the target nats: may keep {RESERVED_GIB} GiB together, and keep_size of each makes "
+            f"{reserved / _GIB:.0f} GiB: set a smaller keep_size"
+        )
     return None
 
 
@@ -58,7 +69,7 @@ def _fault(name: str, stream: StreamSettings, *, has_changes: bool) -> str | Non
         return "its name must have 1 to 63 letters, digits, _ and -"
     if not has_changes:
         return "changes are read from the log by realtime: realtime.enabled must be true"
-    return _table_fault(stream) or _target_fault(stream)
+    return _table_fault(stream) or _target_fault(name, stream)
 
 
 def _table_fault(stream: StreamSettings) -> str | None:
@@ -87,7 +98,7 @@ def _table_fault(stream: StreamSettings) -> str | None:
     return None
 
 
-def _target_fault(stream: StreamSettings) -> str | None:
+def _target_fault(name: str, stream: StreamSettings) -> str | None:
     """Return what is wrong with the target. Its text is not shown: it may contain a password."""
     try:
         parts = split_target(stream)
@@ -122,11 +133,11 @@ def _target_fault(stream: StreamSettings) -> str | None:
             if not parts.hostname or not parts.username or not parts.path.strip("/"):
                 return "target must name a server, a user and a database, as in postgresql://user:password@host:5432/database"
         case "s3":
-            return _s3_fault(stream, parts) or _place_fault(stream, parts.scheme)
-    return _place_fault(stream, parts.scheme)
+            return _s3_fault(stream, parts) or _place_fault(name, stream, parts.scheme)
+    return _place_fault(name, stream, parts.scheme)
 
 
-def _place_fault(stream: StreamSettings, scheme: str) -> str | None:
+def _place_fault(name: str, stream: StreamSettings, scheme: str) -> str | None:
     """Return which tables would have no place of their own in the target."""
     names = [table_name(text) for text in stream.tables]
     if scheme in ("file", "s3"):
@@ -135,6 +146,10 @@ def _place_fault(stream: StreamSettings, scheme: str) -> str | None:
                 return (
                     f"the table {table!r} cannot be a folder: its name has / \\ ? # % or a control character"
                 )
+    if scheme in ("kafka", "kafkas"):
+        for schema, table in names:
+            if not _TOPIC.fullmatch(topic := f"{name}.{schema}.{table}"):
+                return f"{topic!r} cannot be a topic of Kafka: its name has at most 249 letters, digits, . _ and -"
     if scheme == "nats" and len({f"{schema}-{table}" for schema, table in names}) < len(names):
         return "two of the tables would have the same stream, as a-b.c and a.b-c"
     return None

@@ -16,12 +16,13 @@ from broker.requests.call import Calls
 from schemas.errors import ApiError
 from schemas.http import Request, Response
 from schemas.keys.secret import Secret
+from services.gateway.hosted_metrics import HostedMetrics
 from services.gateway.requests.routes import POOLS
 from services.middleware.errors import JSON, error_response
 
 METRICS = "/metrics"
 OFFICIAL_METRICS = "/customer/v1/privileged/metrics"
-"""The same under the address of hosted projects, for scrapers that are set up for these."""
+"""The same under the address of hosted projects, for scrapers that are set up for these, with metrics of theirs (`hosted_metrics.py`)."""
 PATHS = frozenset(
     {
         "/health/live",
@@ -60,6 +61,7 @@ class Health:
         self._is_leaving = False
         self._token = metrics_token
         self._pools = tuple(pools)
+        self._hosted = HostedMetrics(calls)
         self._faults = FaultCollector(connection)
         self._faults.start()
 
@@ -80,7 +82,9 @@ class Health:
                 return Response(200)
             case "/rest-admin/v1/ready":
                 return Response(200 if await self._ask("rest") == "ok" else 503)
-        response = await self._metrics(authorization, has_secret_key=has_secret_key)
+        response = await self._metrics(
+            authorization, has_secret_key=has_secret_key, is_hosted=path == OFFICIAL_METRICS
+        )
         if path == OFFICIAL_METRICS and response.status == 403:
             message = "Metrics are for Basic authentication as service_role with the secret API key"
             return error_response("", 401, message, headers=[("www-authenticate", 'Basic realm="metrics"')])
@@ -131,8 +135,11 @@ class Health:
             status_body = _PoolStatus()
         return status_body.message or str(answer.response.status)
 
-    async def _metrics(self, authorization: str | None, *, has_secret_key: bool) -> Response:
-        """Return the metrics of all processes, for clients with the token or the secret key, wherever they are."""
+    async def _metrics(self, authorization: str | None, *, has_secret_key: bool, is_hosted: bool) -> Response:
+        """Return the metrics of all processes, for clients with the token or the secret key, wherever they are.
+
+        `is_hosted`: also those of the machine and of Postgres, under the names of hosted projects.
+        """
         if not (has_secret_key or self._may(authorization)):
             return error_response(
                 "",
@@ -140,6 +147,8 @@ class Health:
                 "Metrics are for `Authorization: Bearer <gateway.metrics_token>`, or for the secret API key",
             )
         text = await collect(self._connection, self._pools)
+        if is_hosted:
+            text += await self._hosted.text()
         return Response(200, [("content-type", "text/plain; version=0.0.4; charset=utf-8")], text.encode())
 
     def _may(self, authorization: str | None) -> bool:

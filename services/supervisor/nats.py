@@ -7,14 +7,15 @@ It listens on the loopback address only and keeps JetStream's store in the data 
 import asyncio
 from pathlib import Path
 
+from schemas.stream_server import RESERVED_GIB
 from services.supervisor.data_folder.folder import DataFolder, write_private
 
 HOST = "127.0.0.1"
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - recognised, not bound
 _ANSWER_TIMEOUT_S = 1.0
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
-_RESERVED = "64GB"
-"""Bytes that streams may reserve together. The server's default, three quarters of the free disk, is too little on a small one."""
+_RESERVED = f"{RESERVED_GIB}GB"
+"""Bytes that streams of a server may reserve together. The server's default, three quarters of the free disk, is too little on a small one."""
 
 
 def write_nats_config(folder: DataFolder, port: int, authorization: str) -> Path:

@@ -171,6 +171,13 @@ REASONS: dict[str, dict[str, str]] = {
         "int(length[1])": PATTERN,
         "int(match[0])": PATTERN,
     },
+    "services/gateway/node_figures.py": {
+        "float(word)": OWN,
+        "float(number)": OWN,
+        "float(value)": NUMBER,
+        "float(words[0])": OWN,
+        "int(code[1], 8)": PATTERN,
+    },
     "services/gateway/objects/resumable/uploads.py": {
         "int(most)": NUMBER,
     },

@@ -9,6 +9,7 @@ POST /mcp                  operations as tools for agents: `mcp/`
 POST /assistant            a turn of a conversation with the operator's language model: `assistant/`
 /oauth/..., /.well-known/oauth-...    sign-in of agents: `interface/oauth/`
 /pg/...                    the schema metadata interface, for the secret key: `schema_metadata/`
+/pg/metrics                figures of the server, for the gateway's metrics: `operations/server_figures.py`
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from broker.requests.handler import RequestBody, StreamedResponse
 from schemas.database_logins import MANAGEMENT, login_passwords
 from schemas.errors import ApiError
 from schemas.http import SERVER_ORIGIN, Request, Response, header
+from schemas.server_figures import SERVER_FIGURES_PATH
 from schemas.settings.tree import Settings
 from workers.database.errors import DatabaseError, Disconnected, PoolBusy, PoolTimeout
 from workers.management.interface.backends.database import ManagementDatabase
@@ -38,10 +40,11 @@ from workers.management.interface.operation_runner import OperationRunner
 from workers.management.interface.respond import json_response, stream_response
 from workers.management.interface.sign_in_endpoints import SIGN_IN_PATHS, SignInEndpoints
 from workers.management.operations import operation_table
+from workers.management.operations.server_figures import read_server_figures
 from workers.management.spellings.assistant.endpoint import ASSISTANT_PATH, AssistantEndpoint
 from workers.management.spellings.mcp.endpoint import MCP_PATH, McpEndpoint
 from workers.management.spellings.project_api.answer import ProjectApi
-from workers.management.spellings.schema_metadata.interface import SchemaMetadata
+from workers.management.spellings.schema_metadata.interface import SchemaMetadata, check_caller
 from workers.management.spellings.schema_metadata.query import QueryRunner
 from workers.management.spellings.schema_metadata.reads import CatalogSession
 from workers.management.spellings.schema_metadata.requests_of_keys import (
@@ -102,10 +105,15 @@ class ManagementWorker(OperationRunner):
 
     async def answer(self, request: Request, body: RequestBody) -> Response | StreamedResponse:
         """Answer one request. Raises: ManagementError, which is sent as an answer too; anything else is a defect."""
-        if is_metadata_path(request.path):
+        if request.path != SERVER_FIGURES_PATH and is_metadata_path(request.path):
             context = self.context(SECRET_KEY, request.id, request.client)
             return await answer_metadata(self.metadata, context, request, body)
         try:
+            if request.path == SERVER_FIGURES_PATH:
+                check_caller(request.caller)
+                return json_response(
+                    await read_server_figures(self.context(SECRET_KEY, request.id, request.client))
+                )
             if self.project_api.serves(request.path):
                 return await self.project_api.answer(request, await self._actor(request), body)
             return await self._route(request, body)

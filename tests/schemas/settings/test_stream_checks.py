@@ -44,6 +44,12 @@ KEYS = 'access_key_id = "k"\nsecret_access_key = "s"\n'
         (TABLES + 'target = "kafka://h:9092/topic"', "must name a server of Kafka"),
         (TABLES + 'target = "kafka://u:p@h:9092"\nsasl = "GSSAPI"', "sasl must be one of PLAIN"),
         (TABLES + 'target = "postgresql://h/d"', "must name a server, a user and a database"),
+        ('[streams.a]\ntables = ["order lines"]\ntarget = "kafka://h:9092"', "cannot be a topic of Kafka"),
+        (
+            f'[streams.a]\ntables = {[f"t{n}" for n in range(33)]}\ntarget = "nats:"\n'
+            f'[streams.b]\ntables = {[f"t{n}" for n in range(32)]}\ntarget = "nats:"',
+            "makes 65 GiB: set a smaller keep_size",
+        ),
         (TABLES + 'target = "nats:orders"', "target must be nats:"),
         (TABLES + FILE + 'mode = "replace"', "mode must be one of merge, append"),
         (TABLES + FILE + 'filters = { other = ["a=eq.1"] }', "filters has the table 'other'"),

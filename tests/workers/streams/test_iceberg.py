@@ -84,3 +84,41 @@ async def test_a_merged_table_has_the_rows_of_the_source_over_changes_and_restar
 async def _is(read, lake: str, columns: str, more: str, expected: list) -> bool:
     await asyncio.sleep(0)
     return read(lake, columns, more) == expected
+
+
+async def test_a_key_that_iceberg_cannot_hold_is_refused_before_it_takes_other_rows_along(
+    replication_pool: ReplicationPool, tmp_path: Path
+):
+    admin = replication_pool.admin
+    await admin.execute("""
+        create table public.moments (at timestamptz primary key, n int); grant select on public.moments to service_role;
+        insert into public.moments values ('2026-01-02', 1)
+    """)
+    lake = str(tmp_path / "lake" / "public" / "moments")
+
+    async def numbers() -> list[int]:
+        return [row["n"] for row in rows_in(lake, "n", "order by n")]
+
+    async def problem() -> str:
+        return str((await states(replication_pool)).get("moments", {}).get("problem"))
+
+    async def is_refused() -> bool:
+        return "key column 'at' has a value that the target cannot hold" in await problem()
+
+    async def has_one() -> bool:
+        return await numbers() == [1]
+
+    async def has_both() -> bool:
+        return await numbers() == [1, 3]
+
+    async with streaming(replication_pool, lake=stream(f"file://{tmp_path}/lake", "moments")) as candidate:
+        await until(has_one)
+        await admin.execute("insert into public.moments values ('infinity', 2)")
+        await until(is_refused)
+        assert await numbers() == [1]
+        await admin.execute(
+            "delete from public.moments where n = 2; insert into public.moments values ('2026-01-03', 3)"
+        )
+        await replication_pool.changes("moments", 3)
+        candidate.change()
+        await until(has_both)

@@ -71,6 +71,51 @@ async def test_rows_follow_into_another_database_once_over_restarts(replication_
     assert (await states(replication_pool))["copied"]["snapshots"] == 1
 
 
+async def test_rows_that_exchange_unique_values_follow_into_a_deferrable_constraint(
+    replication_pool: ReplicationPool,
+):
+    admin = replication_pool.admin
+    table = "create table public.places (id int primary key, name text constraint name unique)"
+    await admin.execute(table)
+    await admin.execute(
+        "grant select on public.places to service_role; insert into public.places values (1, 'a'), (2, 'b')"
+    )
+    await admin.execute("create database exchanged")
+    url = replication_pool.database.rsplit("/", 1)[0] + "/exchanged"
+
+    async with connected(url) as target:
+        await target.execute(table)
+
+        async def names() -> list[str]:
+            return [
+                str(row["name"]) for row in await target.fetch("select name from public.places order by id")
+            ]
+
+        async def is_first() -> bool:
+            return await names() == ["a", "b"]
+
+        async def is_refused() -> bool:
+            problem = str((await states(replication_pool)).get("places", {}).get("problem"))
+            return "make it a deferrable constraint" in problem
+
+        async def is_exchanged() -> bool:
+            return await names() == ["b", "a"]
+
+        settings = {"copy": stream(url, "places", closed_network=True)}
+        async with streaming(replication_pool, **settings) as candidate:
+            await until(is_first)
+            await admin.execute(
+                "update public.places set name = 'x' where id = 1; update public.places set name = 'a' where id = 2;"
+                " update public.places set name = 'b' where id = 1"
+            )
+            await until(is_refused)
+            await target.execute(
+                "alter table public.places drop constraint name, add constraint name unique (name) deferrable"
+            )
+            candidate.change()
+            await until(is_exchanged)
+
+
 async def test_what_arrived_during_a_write_is_not_taken_for_written_when_the_process_dies(
     replication_pool: ReplicationPool, monkeypatch: pytest.MonkeyPatch
 ):
@@ -85,8 +130,8 @@ async def test_what_arrived_during_a_write_is_not_taken_for_written_when_the_pro
     died = asyncio.Event()
     idle = TableState.idle
 
-    async def die(state: TableState, place: CopyPlace, seq: int) -> None:
-        await idle(state, place, seq)
+    async def die(state: TableState, place: CopyPlace, seq: int, lsn: int) -> None:
+        await idle(state, place, seq, lsn)
         if not died.is_set():
             died.set()
             await asyncio.Event().wait()

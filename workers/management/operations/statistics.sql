@@ -182,3 +182,71 @@ select json_build_object('bytes', pg_database_size(own.oid), 'wraparound_age', a
 from pg_catalog.pg_database as own
 join pg_catalog.pg_stat_database as counted on counted.datid = own.oid
 where own.datname = current_database()
+
+-- name: server_version
+select json_build_object('number', current_setting('server_version_num')::int4)
+
+-- name: server_figures
+-- Under the names of hosted projects; $1 the slot of row changes. Figures of all databases together, as there; the size is of this one.
+select json_build_object(
+  'pg_database_size_mb', pg_database_size(current_database()) / 1048576.0,
+  'pg_status_in_recovery', pg_is_in_recovery()::int4,
+  'pg_settings_default_transaction_read_only', (current_setting('default_transaction_read_only') = 'on')::int4,
+  'pg_stat_database_num_backends', counted.backends, 'pg_stat_database_xact_commit_total', counted.commits,
+  'pg_stat_database_xact_rollback_total', counted.rollbacks, 'pg_stat_database_deadlocks_total', counted.deadlocks,
+  'pg_stat_database_conflicts_total', counted.conflicts, 'pg_stat_database_blks_hit_total', counted.hits, 'pg_stat_database_blks_read_total', counted.reads,
+  'pg_stat_database_tup_returned_total', counted.returned, 'pg_stat_database_tup_fetched_total', counted.fetched,
+  'pg_stat_database_tup_inserted_total', counted.inserted, 'pg_stat_database_tup_updated_total', counted.updated,
+  'pg_stat_database_tup_deleted_total', counted.deleted, 'pg_stat_database_temp_files_total', counted.temp_files,
+  'pg_stat_database_temp_bytes_total', counted.temp_bytes,
+  'pg_stat_database_conflicts_confl_tablespace_total', cancelled.tablespace, 'pg_stat_database_conflicts_confl_lock_total', cancelled.lock,
+  'pg_stat_database_conflicts_confl_snapshot_total', cancelled.snapshot, 'pg_stat_database_conflicts_confl_bufferpin_total', cancelled.bufferpin,
+  'pg_stat_database_conflicts_confl_deadlock_total', cancelled.deadlock,
+  'replication_realtime_slot_status', (select slot.active::int4 from pg_catalog.pg_replication_slots as slot where slot.slot_name = $1::text),
+  'replication_realtime_lag_bytes', (select greatest(0, pg_wal_lsn_diff(
+      case when pg_is_in_recovery() then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, slot.confirmed_flush_lsn))
+    from pg_catalog.pg_replication_slots as slot where slot.slot_name = $1::text))
+from (
+  select sum(numbackends) as backends, sum(xact_commit) as commits, sum(xact_rollback) as rollbacks, sum(deadlocks) as deadlocks, sum(conflicts) as conflicts,
+    sum(blks_hit) as hits, sum(blks_read) as reads, sum(tup_returned) as returned, sum(tup_fetched) as fetched, sum(tup_inserted) as inserted,
+    sum(tup_updated) as updated, sum(tup_deleted) as deleted, sum(pg_stat_database.temp_files) as temp_files, sum(pg_stat_database.temp_bytes) as temp_bytes
+  from pg_catalog.pg_stat_database
+) as counted,
+(
+  select sum(confl_tablespace) as tablespace, sum(confl_lock) as lock, sum(confl_snapshot) as snapshot, sum(confl_bufferpin) as bufferpin,
+    sum(confl_deadlock) as deadlock
+  from pg_catalog.pg_stat_database_conflicts
+) as cancelled
+
+-- name: bgwriter_figures
+-- Before Postgres 17.
+select json_build_object(
+  'pg_stat_bgwriter_checkpoints_timed_total', checkpoints_timed, 'pg_stat_bgwriter_checkpoints_req_total', checkpoints_req,
+  'pg_stat_bgwriter_checkpoint_write_time_total', checkpoint_write_time, 'pg_stat_bgwriter_checkpoint_sync_time_total', checkpoint_sync_time,
+  'pg_stat_bgwriter_buffers_checkpoint_total', buffers_checkpoint, 'pg_stat_bgwriter_buffers_clean_total', buffers_clean,
+  'pg_stat_bgwriter_maxwritten_clean_total', maxwritten_clean, 'pg_stat_bgwriter_buffers_backend_total', buffers_backend,
+  'pg_stat_bgwriter_buffers_backend_fsync_total', buffers_backend_fsync, 'pg_stat_bgwriter_buffers_alloc_total', buffers_alloc)
+from pg_catalog.pg_stat_bgwriter
+
+-- name: checkpointer_figures
+-- The same since Postgres 17.
+select json_build_object(
+  'pg_stat_bgwriter_checkpoints_timed_total', checkpoints.num_timed, 'pg_stat_bgwriter_checkpoints_req_total', checkpoints.num_requested,
+  'pg_stat_bgwriter_checkpoint_write_time_total', checkpoints.write_time, 'pg_stat_bgwriter_checkpoint_sync_time_total', checkpoints.sync_time,
+  'pg_stat_bgwriter_buffers_checkpoint_total', checkpoints.buffers_written, 'pg_stat_bgwriter_buffers_clean_total', writer.buffers_clean,
+  'pg_stat_bgwriter_maxwritten_clean_total', writer.maxwritten_clean, 'pg_stat_bgwriter_buffers_alloc_total', writer.buffers_alloc,
+  'pg_stat_bgwriter_buffers_backend_total', backends.writes, 'pg_stat_bgwriter_buffers_backend_fsync_total', backends.fsyncs)
+from pg_catalog.pg_stat_checkpointer as checkpoints, pg_catalog.pg_stat_bgwriter as writer,
+(
+  select coalesce(sum(io.writes), 0) as writes, coalesce(sum(io.fsyncs), 0) as fsyncs
+  from pg_catalog.pg_stat_io as io where io.object = 'relation' and io.backend_type not in ('checkpointer', 'background writer')
+) as backends
+
+-- name: statement_figures
+-- {function} is the quoted name of the function; false: without the texts of statements, which are in a file.
+select json_build_object('pg_stat_statements_total_queries', coalesce(sum(counted.calls), 0),
+  'pg_stat_statements_total_time_seconds', coalesce(sum(counted.total_exec_time), 0) / 1000,
+  'supabase_usage_metrics_user_queries_total', coalesce(sum(counted.calls) filter
+    (where pg_get_userbyid(counted.userid) in ('anon', 'authenticated', 'service_role', 'postgres')), 0))
+from {function}(false) as counted
+where counted.dbid = (select own.oid from pg_catalog.pg_database as own where own.datname = current_database())

@@ -127,10 +127,16 @@ class IcebergTable:
         return pa.table([*rows.columns, *added], schema=self.schema())
 
     def rows(self, rows: Sequence[Values]) -> pa.Table:
-        """Return rows as a table of Arrow, without the columns that mode append adds."""
+        """Return rows as a table of Arrow, without the columns that mode append adds. Raises: TargetRejects for a key that does not fit."""
         arrays = []
         for place, column in enumerate(self.source.columns):
             array, unfit = arrow_column(column, [row[place] for row in rows])
+            if unfit and self.is_merged and column.name in self.source.key:
+                # As null it would be the key of several rows, and a change of one would remove the others.
+                raise TargetRejects(
+                    f"the key column {column.name!r} has a value that the target cannot hold, such as infinity: "
+                    'leave its row out by filters, or take mode = "append"'
+                )
             self.unfit += unfit
             arrays.append(array)
         return pa.table(arrays, schema=_columns_schema(self.source.columns))
@@ -157,7 +163,7 @@ class IcebergTable:
             removed = [task.file for task in table.scan().plan_files()]
         elif last:
             keys = self._keys(list(last))
-            for task in table.scan(row_filter=_between(keys)).plan_files():
+            for task in table.scan(row_filter=_between(keys)).plan_files() if len(keys) else ():
                 remaining = self._without(task, keys)
                 if remaining is not None:
                     removed.append(task.file)
@@ -171,11 +177,12 @@ class IcebergTable:
                 update.append_data_file(file)
 
     def _keys(self, keys: Sequence[tuple[bytes, ...]]) -> pa.Table:
+        """Return keys as a table, without those that no row of the target can have (`rows`)."""
         columns = [self.source.columns[place] for place in self.source.key_places]
         arrays = [
             arrow_column(column, [key[place] for key in keys])[0] for place, column in enumerate(columns)
         ]
-        return pa.table(arrays, schema=_columns_schema(columns))
+        return pa.table(arrays, schema=_columns_schema(columns)).drop_null()
 
     def _without(self, task: FileScanTask, keys: pa.Table) -> pa.Table | None:
         """Return the rows of a file but those with some keys; None if it has none of them. The keys alone are read first."""

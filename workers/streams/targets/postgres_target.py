@@ -39,6 +39,8 @@ from pg_catalog.pg_attribute as a where a.attrelid = pg_catalog.to_regclass($1) 
 _AWAY = ("08", "53", "57", "40", "55")
 """Classes of SQLSTATE that pass by themselves: connection, resources, operator, rollbacks, locks."""
 
+_UNIQUE = "23505"
+
 
 class PostgresTarget:
     """One table of a target in another Postgres."""
@@ -206,6 +208,11 @@ def _errors() -> Iterator[None]:
         reason = f"the target answers with SQLSTATE {error.sqlstate}"
         if (error.sqlstate or "")[:2] in _AWAY:
             raise TargetAway(reason) from None
+        if error.sqlstate == _UNIQUE:
+            reason = (
+                f"{reason}: rows may exchange values of a unique index there that is not the primary key, "
+                "so make it a deferrable constraint, or drop it"
+            )
         raise TargetRejects(reason) from None
     except (
         asyncpg.InterfaceError,
