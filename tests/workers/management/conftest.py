@@ -115,7 +115,13 @@ class Client:
         """Return a client with a session of a new administrator."""
         own = await self.worker.database.own()
         added = await fetch_one(
-            own, "add_administrator", Administrator, Personal(email), Lookup(email.lower()), rights.value
+            own,
+            "add_administrator",
+            Administrator,
+            Personal(email),
+            Lookup(email.lower()),
+            rights.value,
+            None,
         )
         assert added is not None
         link = await new_link(own, added.id, 60)

@@ -82,7 +82,7 @@ async def add(context: OperationContext, arguments: NewAdministrator) -> AddedAd
     _check_role(arguments.rights, arguments.role)
     values = (Personal(email), Lookup(email.lower()), arguments.rights.value, arguments.role)
     try:
-        added = await fetch_one(pool, "add_limited_administrator", Administrator, *values)
+        added = await fetch_one(pool, "add_administrator", Administrator, *values)
     except DatabaseError as error:
         raise _role_missing(error, arguments.role) from None
     if added is None:

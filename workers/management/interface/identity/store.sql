@@ -21,12 +21,6 @@ select json_build_object('id', id) from headwater.administrators
 where rights = 'owner' and disabled_at is null order by id for update
 
 -- name: add_administrator
-insert into headwater.administrators (email, email_key, rights) values ($1, $2::bytea, $3)
-on conflict do nothing
-returning json_build_object('id', id, 'email', email, 'rights', rights, 'has_password', password is not null,
-  'has_totp', false, 'passkeys', 0, 'created_at', created_at, 'signed_in_at', null, 'disabled_at', null, 'role', role_name)
-
--- name: add_limited_administrator
 -- Fails with 23503 for a role that is not there.
 insert into headwater.administrators (email, email_key, rights, role_name) values ($1, $2::bytea, $3, $4)
 on conflict do nothing
