@@ -167,3 +167,28 @@ async def test_a_reader_only_reads(browser: Browser, server: Platform, owner: Ad
         await window.page.get_by_role("tab", name="Run").click()
         await expect(window.page.get_by_role("heading", name="Call it from an application")).to_be_visible()
         await expect(window.page.get_by_role("button", name="Run", exact=True)).to_have_count(0)
+
+
+async def test_a_request_is_kept_with_the_function(
+    window: DashboardWindow, server: Platform, owner: Administrator
+) -> None:
+    (server.data.parent / "supabase").mkdir(exist_ok=True)
+    _deploy(owner, "kept", "one")
+    page = window.page
+    await window.open("functions/kept?tab=run")
+    await page.get_by_role("textbox", name="Headers").fill("x-try: 1")
+    await page.get_by_role("textbox", name="Body").fill('{"name": "Ada"}')
+    await page.get_by_role("button", name="Keep this request").click()
+    await page.get_by_role("textbox", name="Name", exact=True).fill("greets Ada")
+    await page.keyboard.press("Enter")
+    kept = page.get_by_role("group", name="Kept requests")
+    await expect(kept.get_by_role("button", name="greets Ada", exact=True)).to_be_visible()
+    await window.check_accessibility()
+    await window.check_narrow()
+
+    await page.reload()
+    await kept.get_by_role("button", name="greets Ada", exact=True).click()
+    await expect(page.get_by_role("textbox", name="Headers")).to_have_value("x-try: 1")
+    await expect(page.get_by_role("textbox", name="Body")).to_have_value('{"name": "Ada"}')
+    await page.get_by_role("button", name="Forget the request greets Ada").click()
+    await expect(kept.get_by_role("button", name="greets Ada", exact=True)).to_have_count(0)

@@ -1,7 +1,9 @@
 """Storage: buckets, folders, uploads, previews that run nothing, moves, deletions, addresses, renditions."""
 
 import struct
+import zipfile
 import zlib
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -130,7 +132,7 @@ async def test_files_are_dropped(window: DashboardWindow, owner: Administrator) 
     )
     zone = page.locator(".storage-drop")
     await zone.dispatch_event("dragover", {"dataTransfer": transfer})
-    await expect(page.get_by_text("Drop files to upload them here")).to_be_visible()
+    await expect(page.get_by_text("Drop files or folders to upload them here")).to_be_visible()
     await zone.dispatch_event("drop", {"dataTransfer": transfer})
 
     await expect(page.get_by_role("row", name=_BAD_NAME)).to_be_visible()
@@ -256,3 +258,65 @@ async def _act(page: Page, name: str, action: str) -> None:
     """Choose an action of the menu of a row."""
     await page.get_by_role("button", name=f"Actions: {name}").click()
     await page.get_by_role("menuitem", name=action).click()
+
+
+async def test_pictures_are_shown_selected_moved_and_downloaded(
+    window: DashboardWindow, owner: Administrator, tmp_path: Path
+) -> None:
+    owner.run("storage.create_bucket", bucket="gallery")
+    for name in ("a/one.png", "a/two.png", "a/deep/three.png"):
+        _put(owner, "gallery", name, _png(400), "image/png")
+    page = window.page
+    await page.emulate_media(reduced_motion="reduce")
+    await window.open("storage/gallery?folder=a%2F")
+    await page.get_by_role("button", name="Show as pictures").click()
+    grid = page.get_by_role("listbox", name="gallery")
+    thumbnail = grid.get_by_role("img", name="Preview of a/one.png")
+    await expect(thumbnail).to_have_js_property("naturalWidth", 192)
+    await window.check_accessibility()
+    await window.check_narrow()
+    await window.screenshot("storage-gallery")
+
+    await grid.get_by_role("option", name="a/one.png").click()
+    await grid.get_by_role("option", name="deep/").click(modifiers=["Control"])
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="Download as an archive").click()
+    await (await download.value).save_as(tmp_path / "gallery.zip")
+    with zipfile.ZipFile(tmp_path / "gallery.zip") as archive:
+        assert sorted(archive.namelist()) == ["deep/three.png", "one.png"]
+        assert archive.read("one.png") == _png(400)
+
+    await page.get_by_role("button", name="Move", exact=True).click()
+    await page.get_by_label("To the folder").fill("b/c")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("2 moved")).to_be_visible()
+    moved = _names(owner, "gallery")
+    await page.get_by_role("button", name="Undo").click()
+    await expect(grid.get_by_role("option", name="a/one.png")).to_be_visible()
+    assert {"b/c/one.png", "b/c/deep/three.png"} <= set(moved)
+    assert {"a/one.png", "a/deep/three.png"} <= set(_names(owner, "gallery"))
+
+
+async def test_a_folder_is_dropped_with_what_is_in_it(window: DashboardWindow, owner: Administrator) -> None:
+    owner.run("storage.create_bucket", bucket="folders")
+    page = window.page
+    await window.open("storage/folders")
+    await page.get_by_role("heading", name="This folder is empty").wait_for()
+
+    # A folder cannot be put into a DataTransfer by a script, so its entries are those that the browser would give.
+    await page.locator(".storage-drop").evaluate(
+        """(zone) => {
+          const file = (name) => ({ isFile: true, name, file: (done) => done(new File(['in it'], name)) });
+          const folder = (name, inner) => ({ isFile: false, name, createReader: () => {
+            const parts = [inner, []];
+            return { readEntries: (done) => done(parts.shift()) };
+          }});
+          const entry = folder('top', [file('a.txt'), folder('deep', [file('b.txt')])]);
+          const event = new Event('drop', { bubbles: true, cancelable: true });
+          event.dataTransfer = { types: ['Files'], files: [], items: [{ webkitGetAsEntry: () => entry }] };
+          zone.dispatchEvent(event);
+        }"""
+    )
+
+    await expect(page.get_by_text("uploaded", exact=True)).to_have_count(2)
+    assert sorted(_names(owner, "folders")) == ["top/a.txt", "top/deep/b.txt"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.management.spellings.mcp.pages import NOT_SHIPPED
+from workers.management.areas.documentation import NOT_SHIPPED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("services", "broker", "schemas", "workers")

@@ -1,4 +1,4 @@
-"""Reads and writes texts that people keep with the code of a project: snippets of SQL, and reports, in folders of the project folder."""
+"""Reads and writes texts that people keep with the code of a project: snippets of SQL, reports and requests of functions, in folders of the project folder."""
 
 import os
 import re
@@ -24,6 +24,7 @@ class TextFolder:
 
 SNIPPETS = TextFolder("snippets", ".sql")
 REPORTS = TextFolder("reports", ".json")
+FUNCTION_REQUESTS = TextFolder("function-requests", ".json")
 
 
 class SnippetFile(Struct, frozen=True):

@@ -45,8 +45,8 @@ class RoleLimits(Struct, frozen=True):
 
 _ORDER = (AccessLevel.NONE, AccessLevel.READ, AccessLevel.CHANGE)
 _RIGHT = {AccessLevel.READ: Right.READER, AccessLevel.CHANGE: Right.DEVELOPER}
-OWN_AREAS = frozenset({"account", "factors", "tokens", "connections"})
-"""Areas of one's own account, tokens and programs, which the limits of their administrator reach too."""
+OWN_AREAS = frozenset({"account", "factors", "tokens", "connections", "docs"})
+"""Areas of one's own account, tokens and programs, which the limits of their administrator reach too, and the documentation."""
 ROWS = "rows"
 LEVELS_BESIDE_TABLES: dict[str, AccessLevel] = {
     **dict.fromkeys(

@@ -10,6 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from schemas.http import Request
+from workers.management.areas.documentation import SCHEME, page_names, read_page
 from workers.management.interface.operation_runner import OperationRunner
 from workers.management.spellings.mcp.access import AgentAccess
 from workers.management.spellings.mcp.call import call_tool
@@ -20,7 +21,6 @@ from workers.management.spellings.mcp.messages import (
     RpcError,
     RpcMessage,
 )
-from workers.management.spellings.mcp.pages import SCHEME, page_names, read_page
 from workers.management.spellings.mcp.tools.table import TOOLS
 from workers.management.spellings.mcp.versions import SERVED, WITHOUT_HANDSHAKE, agreed_version
 

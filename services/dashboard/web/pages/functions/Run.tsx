@@ -9,6 +9,7 @@ import { Select } from "../../components/Select.tsx";
 import { ErrorNote, QueryView } from "../../components/states.tsx";
 import { UserDialog } from "../../components/UserDialog.tsx";
 import type { FunctionReply, ProjectUserSummary } from "../../generated/operations.ts";
+import { KeptRequests } from "./KeptRequests.tsx";
 import { LineRows } from "./Lines.tsx";
 import { functionsTexts as texts } from "./texts.ts";
 
@@ -50,6 +51,17 @@ export function Run({ name }: { name: string }) {
             onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && run()}
           >
             <p className="hint">{texts.runHint}</p>
+            <KeptRequests
+              name={name}
+              present={parsed && { method, path, headers: parsed, body: hasBody ? body : "", caller }}
+              onChoose={(request) => {
+                setMethod(methods.find(({ id }) => id === request.method)?.id ?? "POST");
+                setPath(request.path);
+                setHeaders(Object.entries(request.headers).map(([header, value]) => `${header}: ${value}`).join("\n"));
+                setBody(request.body);
+                setCaller(request.caller);
+              }}
+            />
             <div className="functions-pair">
               <Select label={texts.method} choices={methods} value={method} onChange={setMethod} />
               <Field label={texts.runPath} value={path} onChange={setPath} isCode />

@@ -3,6 +3,16 @@
 import { defineTexts } from "../../texts.ts";
 
 export const functionsTexts = defineTexts("functions", {
+  kept: {
+    title: "Kept requests",
+    keep: "Keep this request",
+    keepAction: "Keep request",
+    name: "Name",
+    nameHint:
+      "It becomes part of function-requests/<function>.json in the project folder, with its headers: keep no keys in them.",
+    done: "The requests are kept",
+    remove: (name: string) => `Forget the request ${name}`,
+  },
   title: "Functions",
   back: "All functions",
   create: "New function",

@@ -1,10 +1,10 @@
-import { type DragEvent, type ReactNode, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, pathOf, useSearch } from "../../address.tsx";
 import { useDelayed } from "../../api/delayed.ts";
 import { invalidate, useMay } from "../../api/hooks.ts";
 import { Card, PageHeader, Toolbar } from "../../components/basics.tsx";
-import { Button } from "../../components/Button.tsx";
+import { Button, IconButton } from "../../components/Button.tsx";
 import { DataTable } from "../../components/DataTable.tsx";
 import { SearchField } from "../../components/Field.tsx";
 import { Icon } from "../../components/Icon.tsx";
@@ -12,10 +12,15 @@ import { Select } from "../../components/Select.tsx";
 import { EmptyState, ErrorState, Loading } from "../../components/states.tsx";
 import { useObjectColumns } from "./columns.tsx";
 import { useDeletion } from "./deletion.ts";
+import { DropZone } from "./DropZone.tsx";
+import { type ChosenFile, chosenFiles } from "./droppedFiles.ts";
+import { Gallery } from "./Gallery.tsx";
 import { type FolderRow, sorts, useObjects } from "./lists.ts";
 import { Move, type Relocation } from "./Move.tsx";
+import { MoveMany } from "./MoveMany.tsx";
 import { NewFolder } from "./NewFolder.tsx";
 import { ObjectDetail } from "./ObjectDetail.tsx";
+import { SelectionActions } from "./SelectionActions.tsx";
 import { storageTexts } from "./texts.ts";
 import { UploadList } from "./UploadList.tsx";
 import { upload } from "./uploads.ts";
@@ -29,9 +34,11 @@ export function Bucket({ bucket }: { bucket: string }) {
   const [selection, setSelection] = useState<ReadonlySet<string>>(new Set());
   const [move, setMove] = useState<Relocation | null>(null);
   const [isNaming, setNaming] = useState(false);
+  const [isMovingMany, setMovingMany] = useState(false);
   const mayChange = useMay("storage.sign_upload");
   const client = useQueryClient();
   const input = useRef<HTMLInputElement>(null);
+  const folderInput = useRef<HTMLInputElement>(null);
   const folder = search["folder"] ?? "";
   const text = search["find"] ?? "";
   const sort = sorts.find((id) => id === search["sort"]) ?? "name";
@@ -49,11 +56,20 @@ export function Bucket({ bucket }: { bucket: string }) {
     onMove: (name, isCopy) => setMove({ bucket, name, isCopy }),
     onDelete: (name) => remove([name]),
   });
-  const send = (files: FileList | null) => {
-    if (files && files.length > 0) {
-      upload(bucket, folder, [...files], () => void invalidate(client, ["storage."]));
-    }
-    if (input.current) input.current.value = "";
+  const send = (files: readonly ChosenFile[]) => {
+    if (files.length > 0) upload(bucket, folder, files, () => void invalidate(client, ["storage."]));
+  };
+  const sendChosen = (chosen: HTMLInputElement) => {
+    send(chosenFiles(chosen.files ?? new DataTransfer().files));
+    chosen.value = "";
+  };
+  const isGallery = search["view"] === "grid";
+  const shown = {
+    label: bucket,
+    rows,
+    onOpen: open,
+    onEnd: () => pages.hasNextPage && !pages.isFetching && void pages.fetchNextPage(),
+    ...(mayChange ? { selection, onSelect: setSelection } : {}),
   };
   const choose = <Button icon="upload" variant="primary" onPress={() => input.current?.click()}>{texts.upload}</Button>;
   return (
@@ -63,6 +79,7 @@ export function Bucket({ bucket }: { bucket: string }) {
         actions={mayChange && (
           <>
             <Button icon="folder" onPress={() => setNaming(true)}>{texts.newFolder}</Button>
+            <Button icon="upload" onPress={() => folderInput.current?.click()}>{texts.uploadFolder}</Button>
             {choose}
           </>
         )}
@@ -75,7 +92,15 @@ export function Bucket({ bucket }: { bucket: string }) {
         multiple
         hidden
         aria-label={texts.upload}
-        onChange={(event) => send(event.target.files)}
+        onChange={(event) => sendChosen(event.target)}
+      />
+      <input
+        ref={folderInput}
+        type="file"
+        hidden
+        aria-label={texts.uploadFolder}
+        onChange={(event) => sendChosen(event.target)}
+        {...{ webkitdirectory: "" }}
       />
       <DropZone isEnabled={mayChange} onFiles={send}>
         <Card isFlush>
@@ -93,11 +118,20 @@ export function Bucket({ bucket }: { bucket: string }) {
             {selection.size > 0 && (
               <>
                 <span className="soft number" role="status">{texts.selected(selection.size)}</span>
-                <Button icon="trash" variant="danger" size="small" onPress={() => remove([...selection])}>
-                  {texts.delete}
-                </Button>
+                <SelectionActions
+                  bucket={bucket}
+                  folder={folder}
+                  names={[...selection]}
+                  onMove={() => setMovingMany(true)}
+                  onDelete={() => remove([...selection])}
+                />
               </>
             )}
+            <IconButton
+              icon={isGallery ? "list" : "columns"}
+              label={isGallery ? texts.asList : texts.asPictures}
+              onPress={() => changeSearch({ view: isGallery ? null : "grid" })}
+            />
           </Toolbar>
           {pages.data === undefined
             ? pages.error ? <ErrorState error={pages.error} onRetry={() => void pages.refetch()} /> : <Loading />
@@ -105,18 +139,9 @@ export function Bucket({ bucket }: { bucket: string }) {
             ? text
               ? <EmptyState icon="search" title={texts.noMatch} />
               : <EmptyState icon="folder" title={texts.none}>{mayChange && texts.noneText}</EmptyState>
-            : (
-              <DataTable
-                label={bucket}
-                columns={columns}
-                rows={rows}
-                keyOf={({ name }) => name}
-                openKey={search["file"] ?? null}
-                onOpen={open}
-                onEnd={() => pages.hasNextPage && !pages.isFetching && void pages.fetchNextPage()}
-                {...(mayChange ? { selection, onSelect: setSelection } : {})}
-              />
-            )}
+            : isGallery
+            ? <Gallery bucket={bucket} folder={folder} {...shown} />
+            : <DataTable columns={columns} keyOf={({ name }) => name} openKey={search["file"] ?? null} {...shown} />}
         </Card>
       </DropZone>
       <UploadList onDone={() => void invalidate(client, ["storage."])} />
@@ -136,6 +161,15 @@ export function Bucket({ bucket }: { bucket: string }) {
           relocation={move}
           onClose={() => setMove(null)}
           onDone={() => search["file"] && !move.isCopy && changeSearch({ file: null })}
+        />
+      )}
+      {isMovingMany && (
+        <MoveMany
+          bucket={bucket}
+          folder={folder}
+          names={[...selection]}
+          onClose={() => setMovingMany(false)}
+          onDone={() => setSelection(new Set())}
         />
       )}
       {isNaming && (
@@ -164,32 +198,5 @@ function Place({ bucket, folder }: { bucket: string; folder: string }) {
         </span>
       ))}
     </nav>
-  );
-}
-
-/** A place onto which files are dropped. */
-function DropZone(
-  { children, isEnabled, onFiles }: { children: ReactNode; isEnabled: boolean; onFiles: (files: FileList) => void },
-) {
-  const [isOver, setOver] = useState(false);
-  if (!isEnabled) return children;
-  const onDragOver = (event: DragEvent) => {
-    if (!event.dataTransfer.types.includes("Files")) return;
-    event.preventDefault();
-    setOver(true);
-  };
-  const onDragLeave = (event: DragEvent) => {
-    if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
-  };
-  const onDrop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    onFiles(event.dataTransfer.files);
-  };
-  return (
-    <div className="storage-drop" onDragOver={onDragOver} onDragLeave={onDragLeave} onDrop={onDrop}>
-      {children}
-      {isOver && <div className="storage-drop-note">{texts.drop}</div>}
-    </div>
   );
 }

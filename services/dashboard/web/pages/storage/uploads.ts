@@ -7,6 +7,7 @@ import type { Upload } from "tus-js-client";
 import { run } from "../../api/client.ts";
 import { Value } from "../../api/signals.ts";
 import { ownAddress } from "./addresses.ts";
+import type { ChosenFile } from "./droppedFiles.ts";
 import { storageTexts } from "./texts.ts";
 
 export interface UploadEntry {
@@ -27,12 +28,12 @@ const mostAtOnce = 3;
 const running = new Map<number, Upload>();
 let lastId = 0;
 
-/** Queue files for a folder; `onDone` is called after each one that arrived. */
-export function upload(bucket: string, folder: string, files: readonly File[], onDone: () => void): void {
-  const entries = files.map((file): UploadEntry => ({
+/** Queue files for a folder, with the folders that they were in; `onDone` is called after each one that arrived. */
+export function upload(bucket: string, folder: string, files: readonly ChosenFile[], onDone: () => void): void {
+  const entries = files.map(({ file, path }): UploadEntry => ({
     id: ++lastId,
     bucket,
-    name: folder + file.name,
+    name: folder + path,
     file,
     sent: 0,
     state: "waiting",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from workers.management.spellings.mcp.pages import search
+from workers.management.areas.documentation import search
 from workers.management.spellings.mcp.tool import AgentTool, ToolCall, ToolText, text_data
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.docs.pages import ROOT
-from workers.management.spellings.mcp.pages import NOT_SHIPPED, page_names, read_page, search, sections_of
+from workers.management.areas.documentation import NOT_SHIPPED, page_names, read_page, search, sections_of
 
 
 def test_sections_have_the_headings_above_them() -> None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-_CLONE = Path(__file__).parents[4] / "docs"
+_CLONE = Path(__file__).parents[3] / "docs"
 _SHIPPED = "share/headwater/docs/mcp.md"
 NOT_SHIPPED = frozenset({"changelog", "code-map", "decisions", "index", "comparison"})
 """Pages for those who build the platform, not for those who build on it."""
