@@ -33,6 +33,12 @@ create table public.traced (like public.plain including all);
 insert into public.traced select * from public.plain;
 alter table public.plain replica identity full;
 select headwater.history_on('public.traced'::regclass, 30);
+create table public.empty (like public.plain including all);
+insert into public.empty select * from public.plain;
+alter table public.empty replica identity full;
+create function public.do_nothing() returns trigger language plpgsql as $$ begin return null; end $$;
+create trigger nothing before insert or update or delete or truncate on public.empty for each statement execute function public.do_nothing();
+grant all on public.empty to service_role;
 grant all on public.plain, public.traced to service_role;
 """
 _MESSAGE = "select pg_catalog.pg_logical_emit_message(true, 'headwater.cause', $1)"
@@ -70,6 +76,12 @@ _WAYS: dict[str, Callable[[int], TransactionSpec]] = {
     "a write without a cause": lambda number: TransactionSpec(_settings(), [_update("plain", number)]),
     "a write, by the trigger": lambda number: TransactionSpec(
         [*_settings(), (SETTING, _cause(number))], [_update("traced", number)]
+    ),
+    "a write, signed alone": lambda number: TransactionSpec(
+        [*_settings(), (SETTING, _cause(number))], [_update("plain", number)]
+    ),
+    "a write, an empty trigger": lambda number: TransactionSpec(
+        [*_settings(), (SETTING, _cause(number))], [_update("empty", number)]
     ),
     "a write, by the worker": lambda number: TransactionSpec(
         _settings(), [_update("plain", number), Statement(_MESSAGE, (_cause(number).encode(),))]
