@@ -10,6 +10,8 @@ from services.cli.admin import operate
 from services.cli.options import platform_options
 from services.cli.output import json_text
 
+_ACTIONS = {"insert": "Insert again", "update": "Overwrite", "delete": "Delete"}
+
 
 class _ShowsByDefault(click.Group):
     """`headwater history TABLE KEY` is `headwater history show TABLE KEY`: any word that is no command is a table."""
@@ -35,6 +37,7 @@ def history() -> None:
     headwater history on orders --days 30
     headwater history orders 17
     headwater history undo orders 16b3748-0-0
+    headwater history copy orders 17 --at 2026-11-22T10:15:00Z
     """
 
 
@@ -142,6 +145,41 @@ def undo(data: Path | None, project: Path | None, table: str, version: str) -> N
 
 @history.command()
 @platform_options
+@click.argument("table")
+@click.argument("key", nargs=-1, required=True)
+@click.option("--at", "moment", required=True, metavar="TIME", help="With its zone: 2026-11-22T10:15:00Z.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def copy(
+    data: Path | None, project: Path | None, table: str, key: tuple[str, ...], moment: str, yes: bool
+) -> None:
+    """Make a row as it was at a moment: overwrite it, insert it again, or delete it if it was not there.
+
+    What is overwritten is printed before, and nothing is written if the row changes until you say yes.
+
+    \b
+    headwater history copy orders 17 --at 2026-11-22T10:15:00Z
+    """
+    schema, bare = _named(table)
+    request = {
+        "table": bare, "schema": schema, "moment": moment, "keys": [_key(data, project, table, key)],
+    }  # fmt: skip
+    trial = operate(data, project, "history.copy_rows", **request, only_tries=True)
+    [row] = trial["rows"]
+    if row["action"] == "none":
+        click.echo("The row is as it was then.")
+        return
+    click.echo(f"{_ACTIONS[row['action']]} {row['key']}")
+    for name in sorted({*row["before"], *row["after"]}):
+        click.echo(f"  {name}: {_shown(row['before'], name)} -> {_shown(row['after'], name)}")
+    if not yes and not click.confirm("Write that?", err=True):
+        click.echo("Nothing was written.")
+        raise click.exceptions.Exit(1)
+    operate(data, project, "history.copy_rows", **request, expected=trial["state"])
+    click.echo(f"The row is as it was at {moment}")
+
+
+@history.command()
+@platform_options
 @click.argument("table", default="")
 @click.argument("key", nargs=-1)
 @click.option("--person", metavar="SUB", help="Erase versions of this person's rows, and his name in causes.")
@@ -195,6 +233,10 @@ def _key(data: Path | None, project: Path | None, table: str, words: tuple[str, 
             f"the key has several columns: {'=VALUE '.join(names)}=VALUE", param_hint="KEY"
         )
     return {names[0]: words[0]}
+
+
+def _shown(values: dict[str, Any], name: str) -> str:
+    return json.dumps(values[name]) if name in values else "nothing"
 
 
 def _difference(version: dict[str, Any]) -> list[str]:

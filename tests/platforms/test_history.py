@@ -30,7 +30,8 @@ begin update public.notes set n = n + 1 where id = new.note; return null; end $$
 create trigger note_order after insert on public.orders for each row execute function public.note_order();
 create function public.bump(note int) returns void language sql as 'update public.notes set n = n + 1 where id = note';
 create table public.plain (body text);
-create table public.computed (id int primary key, twice int generated always as (id * 2) stored);
+create table public.computed (id int primary key, twice int generated always as (id * 2) virtual);
+create table public.doubled (id int primary key, n int, twice int generated always as (n * 2) stored);
 create view public.shown as select * from public.notes;
 create table public.kinds (
   a int, b text, at timestamptz, raw bytea, tags text[], data jsonb, price numeric(10,2), many int generated always as identity,
@@ -391,7 +392,7 @@ def test_a_gap_is_shown_and_ends_what_callers_see(history: History):
         ("plain", "public.plain has no primary key, so its rows cannot be told apart"),
         (
             "computed",
-            "public.computed has generated columns, which Postgres does not let into a full replica identity",
+            "public.computed has virtual generated columns, which Postgres does not let into a full replica identity",
         ),
         ("shown", "public.shown is a view: only ordinary tables have a history"),
         ("nowhere", "table or view public.nowhere"),
@@ -407,6 +408,25 @@ def test_what_cannot_have_a_history_says_why(history: History, table: str, messa
 
     assert status in (404, 409)
     assert message in body["message"]
+
+
+def test_stored_generated_columns_are_in_versions_while_each_publication_has_them(history: History):
+    psql, run = history.server.psql, history.owner.run
+    assert run("history.change", table="doubled", days=3)["is_on"]
+    psql("insert into public.doubled (id, n) values (1, 2); update public.doubled set n = 3")
+    version = history.stored({"id": 1}, 2, "doubled")[-1]
+    assert (version["before"], version["after"]["twice"]) == ({"n": 2, "twice": 4}, 6)
+    run("history.undo", table="doubled", version=version["version"])
+    assert "4" in psql("select twice from public.doubled").split()
+
+    psql("create publication lacking for table public.doubled")
+    wait_for(lambda: not any(row["is_on"] for row in run("history.tables") if row["table"] == "doubled"))
+    psql("update public.doubled set n = 4")
+    status, body = history.owner.send("history.change", {"table": "doubled", "days": 3})
+    assert (status, "A publication of public.doubled lacks" in body["message"]) == (409, True)
+    psql("alter publication lacking set (publish_generated_columns = stored)")
+    assert run("history.change", table="doubled", days=3)["is_on"]
+    psql("drop publication lacking")
 
 
 def test_a_history_that_is_off_leaves_the_table_as_it_was(history: History):

@@ -73,8 +73,9 @@ async def test_a_table_that_is_off_goes_with_its_last_partition(superuser: async
         ("create table public.t (id int)", "key"),
         ("create unlogged table public.t (id int primary key)", "kind"),
         (
-            "create table public.t (id int primary key, twice int generated always as (id * 2) stored)",
-            "generated",
+            "create table public.t (id int primary key, twice int generated always as (id * 2) stored);"
+            "create publication lacking for table public.t",
+            "unpublished",
         ),
         ("create table public.t (id int primary key) partition by list (id)", "kind"),
         ("create view public.t as select 1 as id", "kind"),
@@ -85,6 +86,8 @@ async def test_what_cannot_have_a_history_stays_as_it_is(
 ):
     await superuser.execute(f"set role postgres; {making}; reset role")
 
+    if reason == "unpublished" and superuser.get_server_version().major < 18:
+        reason = "generated"  # no publication has them
     assert await superuser.fetchval("select headwater.history_on('public.t'::regclass, 30)") == reason
     assert await superuser.fetchval("select headwater.history_on('auth.users'::regclass, 30)") == "platform"
     assert (

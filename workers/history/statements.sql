@@ -6,7 +6,7 @@ select
   c.oid::int8 as relation, n.nspname::text as schema, c.relname::text as name, coalesce(d.description, '') as comment,
   t.id, t.days, coalesce(t.is_on, false) as is_on,
   t.table_schema is distinct from n.nspname::text or t.table_name is distinct from c.relname::text or c.relreplident <> 'f'
-  or exists (select from pg_catalog.pg_attribute as a where a.attrelid = c.oid and a.attgenerated <> '' and not a.attisdropped)
+  or headwater.unpublished_columns(c.oid) <> ''
   or not exists (
     select from pg_catalog.pg_trigger as w where w.tgrelid = c.oid and w.tgname = 'headwater_history' and w.tgenabled = 'A'
   ) as is_changed

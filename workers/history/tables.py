@@ -15,7 +15,9 @@ _REASONS = {
     "kind": "only ordinary tables that are written to the log can have a history: no views, no partitions, no unlogged tables",
     "platform": "tables of the platform's own schemas have no history",
     "key": "a table with history needs a primary key",
-    "generated": "the table has generated columns, with which Postgres 18 allows no updates under a full replica identity",
+    "generated": "the table has generated columns, which publications have from Postgres 18 on",
+    "virtual": "the table has virtual generated columns, with which Postgres allows no updates under a full replica identity",
+    "unpublished": "a publication of the table lacks its generated columns: set (publish_generated_columns = stored)",
     "identity": "the table has neither a primary key nor another replica identity",
     "columns": "a publication of realtime lists columns of the table",
 }

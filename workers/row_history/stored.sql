@@ -96,6 +96,12 @@ from (
   where v.table_id = $1::int4 and v.lsn = $2::int8 and v.number = $3::int4 and v.index = $4::int4
 ) as found
 
+-- name: unpublished_columns
+-- Why generated columns keep a table from a history; '' if nothing does.
+select headwater.unpublished_columns(c.oid)
+from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+where n.nspname = $1::text and c.relname = $2::text
+
 -- name: readable
 -- The names of a table's columns that a role may read.
 select a.attname::text

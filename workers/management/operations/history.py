@@ -182,6 +182,7 @@ async def change(context: OperationContext, arguments: HistoryChange) -> History
     table = await describe_table(context, arguments.schema, arguments.table)
     if wanted:
         _check_kind(table)
+        await _check_generated(context, table)
     comment = await _comment(context, arguments.schema, arguments.table)
     try:
         before = read_directive(comment)
@@ -350,13 +351,26 @@ def _check_kind(table: DescribedTable) -> None:
         )
     if not table.key:
         raise ManagementError(409, "no_key", f"{name} has no primary key, so its rows cannot be told apart")
-    if any(column.generated is not None for column in table.columns):
-        raise ManagementError(
-            409,
-            "generated_columns",
-            f"{name} has generated columns, which Postgres does not let into a full replica identity",
-            hint="Make them a view, or fill them by a trigger.",
-        )
+
+
+async def _check_generated(context: OperationContext, table: DescribedTable) -> None:
+    """Refuse a table whose generated columns the log does not have. Raises: ManagementError (409)."""
+    name = f"{table.schema}.{table.name}"
+    rows = await ask(context, "unpublished_columns", table.schema, table.name)
+    match (rows[0][0] or b"").decode() if rows else "":
+        case "":
+            return
+        case "unpublished":
+            raise ManagementError(
+                409, "generated_columns", f"A publication of {name} lacks its generated columns, so its updates would fail",
+                hint="alter publication NAME set (publish_generated_columns = stored)",
+            )  # fmt: skip
+        case problem:
+            kind = "virtual generated columns" if problem == "virtual" else "generated columns"
+            raise ManagementError(
+                409, "generated_columns", f"{name} has {kind}, which Postgres does not let into a full replica identity",
+                hint="Make them a view, fill them by a trigger, or from Postgres 18 on make them stored.",
+            )  # fmt: skip
 
 
 def _count(rows: list[Any]) -> int:
