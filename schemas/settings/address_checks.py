@@ -3,6 +3,7 @@
 The text of an address is not shown: it may contain a password.
 """
 
+import ipaddress
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 from schemas.settings.tree import Settings
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?", re.ASCII)
+_HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
 
 
 def address_fault(settings: Settings) -> str | None:
@@ -39,7 +41,18 @@ def _faults(settings: Settings) -> Iterator[str]:
     for origin in settings.management.mcp_origins:
         if not _ORIGIN.fullmatch(origin):
             yield f"{{management.mcp_origins}} has '{origin}', which is no origin such as https://agent.example.com, in lower case and without a path"
+    for entry in settings.net.allow:
+        if not _is_network(entry.strip()) and not _HOST.fullmatch(entry.strip()):
+            yield f"{{net.allow}} has '{entry}', which is neither a network such as 10.1.0.0/16, nor a host with or without a port"
     servers = settings.broker.url.reveal().split(",") if settings.broker.url else []
     for server in filter(None, map(str.strip, servers)):
         if not is_address(server if "://" in server else f"nats://{server}", "nats", "tls"):
             yield "{broker.url} must be nats://[user:password@]host[:port], or tls://..., several separated by commas"
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True

@@ -74,6 +74,8 @@ def access_task(
     form: str,
 ) -> AccessTask:
     """Return the task of a comparison."""
+    if "" in channels:
+        raise click.BadParameter("a channel has a name", param_hint="--channel")
     paths = [str(path.resolve()) for path in files]
     return AccessTask(
         paths, list(users), sample, list(channels), timeout_s, "json" if form == "json" else "pretty"

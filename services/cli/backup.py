@@ -25,6 +25,7 @@ from services.supervisor.project.work import backup_environment, project_of_stat
 from services.supervisor.recovery import list_archives
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+_MODES = ("--continuous", "--drill", "--list", "--sync", "--verify")
 _SYNC_S, _FIRST_S, _PAUSE_S = 300.0, 10.0, 0.1
 
 
@@ -72,6 +73,14 @@ def backup(
     \b
     Exit codes: 0 saved, 1 it failed, or nothing runs; 2 refused: the folder is not empty, the archive is damaged
     """
+    switches = (continuous, drill, is_list, sync, verify)
+    chosen = [mode for mode, is_chosen in zip(_MODES, switches, strict=True) if is_chosen]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} exclude one another.")
+    if folder is not None and chosen and not continuous:
+        raise click.UsageError(f"{chosen[0]} takes no FOLDER: the archive is where [backup] says.")
+    if folder is not None and not chosen and f"--{folder}" in _MODES:
+        raise click.UsageError(f"Write --{folder}, or ./{folder} for a folder of this name.")
     if is_list or verify:
         sys.exit(_show_archives(data, project, verify=verify))
     if sync:

@@ -97,6 +97,8 @@ def create(
     \b
     Exit codes: 0 created, 1 it failed, 2 refused: the branch exists, the platform cannot be branched, or a rule of masking is wrong
     """
+    if archive and not moment:
+        raise click.UsageError("--archive names where the moment of --at is: name a moment too.")
     if keep_accounts:  # first: what was not noted is not done
         operate(data, project, "branches.keep_accounts", name=name)
     try:

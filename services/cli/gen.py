@@ -9,6 +9,7 @@ from typing import Literal, cast
 from urllib.parse import quote
 
 import click
+import msgspec
 
 from schemas.project_tasks import TypesTask
 from services.cli.options import platform_options, refuse, running_platform
@@ -24,6 +25,12 @@ _OF_INTERFACE = ("go", "swift")
 """Languages that the metadata interface of the platform writes (docs/reference/schema-metadata.md)."""
 _LANGUAGES = click.Choice([*_OWN, *_OF_INTERFACE])
 _TIMEOUT_S = 60
+
+
+class _Schema(msgspec.Struct):
+    """A schema as the interface lists it."""
+
+    name: str
 
 
 @click.group()
@@ -77,10 +84,18 @@ def _of_interface(data: Path | None, project: Path | None, language: str, names:
         refuse(str(error), code=error.exit_code)
     url = gateway_url(settings, Ports(**state.ports))
     chosen = quote(",".join(names or settings.api.schemas))
-    request = urllib.request.Request(  # noqa: S310 - the platform's own address
-        f"{url}/pg/generators/{language}?included_schemas={chosen}&follow_views=true",
-        headers={"apikey": state.values["SECRET_KEY"]},
+    key = state.values["SECRET_KEY"]
+    schemas = msgspec.json.decode(
+        _answer(f"{url}/pg/schemas?included_schemas={chosen}", key), type=list[_Schema]
     )
+    if missing := [name for name in names if name not in {schema.name for schema in schemas}]:
+        refuse(f"There is no schema {', '.join(missing)}.", code=2)
+    return _answer(f"{url}/pg/generators/{language}?included_schemas={chosen}&follow_views=true", key)
+
+
+def _answer(url: str, key: str) -> str:
+    """Return the answer of the metadata interface; exit with its error if it has none."""
+    request = urllib.request.Request(url, headers={"apikey": key})  # noqa: S310 - the platform's own address
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=context_for(url)) as answer:  # noqa: S310 - as above
             return str(answer.read().decode())

@@ -45,7 +45,7 @@ def history() -> None:
 @platform_options
 @click.argument("table")
 @click.argument("key", nargs=-1, required=True)
-@click.option("--limit", default=20, show_default=True, help="How many versions, the newest first.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many versions, the newest first.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON, with all values.")
 def show(
     data: Path | None, project: Path | None, table: str, key: tuple[str, ...], limit: int, as_json: bool
@@ -81,7 +81,7 @@ def show(
 @history.command()
 @platform_options
 @click.argument("table")
-@click.option("--days", default=30, show_default=True, help="How long versions are kept.")
+@click.option("--days", type=click.IntRange(1, 3650), default=30, show_default=True, help="How long versions are kept.")  # fmt: skip
 def on(data: Path | None, project: Path | None, table: str, days: int) -> None:
     """Keep versions of a table's rows from now on. The table gets replica identity full until `off`."""
     schema, bare = _named(table)
@@ -202,6 +202,10 @@ def erase(
     headwater history erase orders 17
     headwater history erase --person 5f0c2f3e-5f0e-4b57-9d9c-0a5a3f1f2c11
     """
+    if not key and not person:
+        raise click.UsageError("Name a row, TABLE and KEY, or a person: --person SUB.")
+    if column and not (table and person):
+        raise click.UsageError("--column needs TABLE and --person SUB.")
     schema, bare = _named(table)
     erased = operate(
         data, project, "history.erase", table=bare, schema=schema, person=person, column=column,

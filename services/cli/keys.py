@@ -61,11 +61,11 @@ def keys(
     del data, project  # every command has these options; new keys do not belong to a platform yet
     if context.invoked_subcommand is not None:
         return
+    if signing + backup + development > 1:
+        raise click.UsageError(
+            "--signing, --backup and --development exclude one another: each makes another kind of key, and only the first kind is published"
+        )
     if signing:
-        if development:
-            raise click.UsageError(
-                "--signing and --development exclude one another: no signing key is published"
-            )
         sys.exit(run_key_program("new"))
     if backup:
         key = {"HEADWATER_BACKUP_KEY": base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()}

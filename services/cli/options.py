@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from services.supervisor.branches.choice import chosen_data
+from services.supervisor.branches.record import read_record
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.data_folder.running_platforms import running_platforms
 from services.supervisor.data_folder.state import PlatformState, running_state
@@ -74,8 +75,10 @@ def running_platform(data: Path | None, project: Path | None) -> tuple[DataFolde
     folder = data_folder(data, project)
     state = running_state(folder)
     if state is None:
+        record = read_record(folder.path)
+        start = "headwater start" if record is None else f"headwater start --branch {record.name}"
         refuse(
-            f"No platform is running in {folder.path}. Start it with `headwater start`, "
+            f"No platform is running in {folder.path}. Start it with `{start}`, "
             f"or name another data folder with --data.{other_platforms()}",
             code=1,
         )

@@ -29,6 +29,7 @@ from services.supervisor.project.settings import find_root
 
 _LOOK_S = 0.5
 _MOST_COPIES = 32
+_NO_CONNECTION = "psql: error: connection to server"
 _PASSED, _FAILED, _REFUSED = 0, 1, 2
 
 
@@ -82,6 +83,8 @@ def db(
     """
     if parallel is not None and db_url is not None:
         refuse("--parallel makes databases of its own: leave --db-url out.", code=_REFUSED)
+    if junit is not None and not junit.absolute().parent.is_dir():
+        refuse(f"There is no folder {junit.absolute().parent} for the file of --junit.", code=_REFUSED)
     root = find_root(project)
     named = list(paths) or [root / FOLDER]
 
@@ -131,7 +134,12 @@ def _run(database: Database, files: list[Path], root: Path, form: str, junit: Pa
     """Run all files once, one after another in one database; return the exit code."""
     was_added, error = add_pgtap(database)
     if error:
-        click.secho(f"pgTAP cannot be created: {error}", fg="red", err=True)
+        what = (
+            "The database cannot be reached"
+            if error.startswith(_NO_CONNECTION)
+            else "pgTAP cannot be created"
+        )
+        click.secho(f"{what}: {error}", fg="red", err=True)
         return _REFUSED
     try:
         results = (run_file(path, name, database) for path, name in _named(files, root))
@@ -153,7 +161,10 @@ def _report(
             _show(result, width)
     click.echo(summary(finished) if form == "pretty" else "\n".join(as_tap(finished)))
     if junit is not None:
-        junit.write_text(as_junit(finished), encoding="utf-8")
+        try:
+            junit.write_text(as_junit(finished), encoding="utf-8")
+        except OSError as error:
+            refuse(f"{junit} cannot be written: {error.strerror}", code=_REFUSED)
     return _PASSED if all(result.is_passed for result in finished) else _FAILED
 
 

@@ -86,6 +86,8 @@ def add(
     headwater webhooks add orders https://example.com/hooks --table orders --filter status=eq.paid
     headwater webhooks add uploads https://example.com/hooks --source storage --event object_created
     """
+    if source == "rows" and not table:
+        raise click.UsageError("Name the table whose rows are sent: --table [SCHEMA.]TABLE.")
     schema, dot, bare = table.rpartition(".")
     named = dict(_header(text) for text in headers)
     added = operate(
@@ -183,7 +185,7 @@ def test(data: Path | None, project: Path | None, name: str) -> None:
 @platform_options
 @click.argument("name", default="")
 @click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
-@click.option("--limit", default=20, show_default=True, help="How many, the newest first.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many, the newest first.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON, with bodies and answers.")
 def deliveries(
     data: Path | None, project: Path | None, name: str, state: str | None, limit: int, as_json: bool
@@ -214,6 +216,8 @@ def replay(
     headwater webhooks replay orders --since 2026-01-31T12:00:00Z
     headwater webhooks replay orders --failed
     """
+    if not (since or ids or failed):
+        raise click.UsageError("Name what is sent again: --since TIME, --id ID or --failed.")
     moment = _since(since) if since else (0.0 if failed and not ids else None)
     sent = operate(
         data, project, "event_webhooks.resend",

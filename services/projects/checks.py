@@ -1,6 +1,7 @@
 """What `headwater projects doctor` looks at: the folder of the server, its secrets, and each project."""
 
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,7 +86,7 @@ def _of_project(
             title,
             FindingLevel.ERROR,
             "its platform was started apart from this server",
-            f"Stop it with `headwater stop --data {platform.data.path}`.",
+            f"Stop it with `headwater stop --data {shlex.quote(str(platform.data.path))}`.",
         )
     if status is not None and status.state == "failed":
         yield DoctorFinding(

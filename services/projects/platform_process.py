@@ -7,6 +7,7 @@ its platforms again, by the locks of their data folders and their states.
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,7 +59,7 @@ class PlatformProcess:
         if (state := self._state()) is not None and not self._is_ours(state):
             raise StartRefused(
                 f"The platform runs already, but not for this server: its address is {state.values.get('API_URL', 'unknown')}. "
-                f"Stop it with `headwater stop --data {self.data.path}`."
+                f"Stop it with `headwater stop --data {shlex.quote(str(self.data.path))}`."
             )
         self.next_due_file.unlink(missing_ok=True)
         task = PlatformTask(self.record.folder, str(self.data.path), self.url)

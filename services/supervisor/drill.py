@@ -40,7 +40,7 @@ from services.supervisor.project.settings import Project
 from services.supervisor.report import Reporter, SilentReporter
 
 _DATABASE = "database"
-_STORED_S, _PAUSE_S = 300.0, 0.5
+_STORED_S, _FIRST_S, _PAUSE_S = 300.0, 10.0, 0.5
 _STEP_S, _ASK_S, _STOP_S = 600.0, 30.0, 120.0
 _AREAS: Mapping[str, tuple[str, bytes | None]] = {
     "rest": ("/rest/v1/", None),
@@ -152,9 +152,12 @@ def _check(branch: DataFolder, project: Project) -> CheckedDatabase:
 
 def _wait_until_stored(parent: DataFolder, moment: float) -> None:
     """Wait until the archive has everything before a moment. Raises: StartFailed."""
-    deadline = time.monotonic() + _STORED_S
+    began = time.monotonic()
+    deadline = began + _STORED_S
     while True:
         status = read_archive_status(parent.path)
+        if status is None and time.monotonic() > began + _FIRST_S:
+            raise StartFailed("This platform stores nothing by itself: set backup.continuous.")
         if status is not None and status.base_at is not None and (status.covered_until or 0.0) > moment:
             return
         if time.monotonic() > deadline:

@@ -1,6 +1,9 @@
 """Role postgres makes servers of postgres_fdw reach closed networks, files of the machine, or this server as another role."""
 
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -28,6 +31,7 @@ _REFUSED = [
     "host 'example.com', sslrootcert '/etc/passwd'",
     "host 'example.com', sslcrl '/etc/passwd'",
     "host 'example.com', use_scram_passthrough 'true'",
+    "host 'example.com', sslkeylogfile '/tmp/x'",
 ]
 _ALLOWED = [
     "host 'db.example.com', dbname 'x', sslmode 'verify-full', sslrootcert 'system'",
@@ -122,3 +126,48 @@ async def test_a_mapping_needs_its_password_and_names_no_files(
     assert (await _result(project, _SERVER.replace("{options}", "host 'example.com'"), mapping)).startswith(
         "42501"
     )
+
+
+_SESSION_OF_DBLINK = "select * from extensions.dblink($1, 'select session_user::text') as seen (name text)"
+
+
+async def test_dblink_opens_sessions_of_known_passwords_alone(
+    project: asyncpg.Connection, target: Platform, tmp_path: Path
+) -> None:
+    """Its connection string is read in C, so no rule of ours sees it: what is left is what Postgres itself refuses."""
+    await project.execute("create extension if not exists dblink with schema extensions")
+    port, secret = (
+        await project.fetchval("select current_setting('port')"),
+        urlsplit(target.values["DB_URL"]).password,
+    )
+    own = f"port={port} dbname=postgres user=postgres"
+    passwords, log = tmp_path / "passwords", tmp_path / "keys"
+    passwords.write_text(f"*:*:*:*:{secret}")
+    passwords.chmod(0o604)
+    refused = {
+        f"{own}": "password",
+        f"host=127.0.0.1 {own} passfile={passwords}": "password",
+        f"host=127.0.0.1 {own} service=x": "password",
+        f"host=127.0.0.1 {own} password={secret} service=x": "definition of service",
+        f"host=127.0.0.1 {own} password={secret} sslmode=require sslkey=/etc/passwd sslcert=/etc/passwd": "sslmode|SSL",
+        f"host=127.0.0.1 {own} password={secret} require_auth=none": "authentication method",
+        f"host=127.0.0.1 port={port} dbname=postgres user=supabase_admin password={secret}": "authentication failed",
+        f"host=127.0.0.1 port={port} dbname=postgres user=authenticator password={secret}": "authentication failed",
+        f"hostaddr=127.0.0.1 port={port} dbname=postgres user=supabase_replication_admin password=x": "authentication failed",
+    }
+    answers = {}
+    for words in refused:
+        transaction = project.transaction()
+        await transaction.start()
+        with pytest.raises(asyncpg.PostgresError) as error:
+            await project.fetchval(_SESSION_OF_DBLINK, words)
+        answers[words] = f"{error.value} {error.value.detail}"
+        await transaction.rollback()
+
+    assert {words: answer for words, answer in answers.items() if not re.search(refused[words], answer)} == {}
+    known = f"host=127.0.0.1 {own} password={secret}"
+    for more in ("", f" hostaddr=127.0.0.1 passfile={passwords}", f" sslkeylogfile={log}"):
+        assert await project.fetchval(_SESSION_OF_DBLINK, known + more) == "postgres"
+    assert not log.exists()  # the embedded server has no TLS
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await project.execute("select extensions.dblink_connect_u($1)", own)

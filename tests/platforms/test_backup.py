@@ -28,6 +28,12 @@ _SCHEMA = (
     "create trigger welcome after insert on auth.users for each row execute function public.welcome();"
     "create policy mine on storage.objects for select to authenticated using (owner_id = 'x');"
     "create extension pg_cron; create extension pgmq;"
+    "create extension postgres_fdw with schema extensions;"
+    "create server inside foreign data wrapper postgres_fdw options (host '10.0.0.5', dbname 'x'); grant usage on foreign server inside to keeper;"
+    "create user mapping for postgres server inside options (user 'far', password 'secret');"
+    "create server outside foreign data wrapper postgres_fdw options (host 'db.example.com');"
+    "create user mapping for postgres server outside options (user 'far', password 'secret');"
+    "create foreign table public.far_away (id int) server inside; create view public.farther as select id from public.far_away;"
 )
 _CALLS = (
     "select cron.schedule('nightly', '0 3 * * *', 'select 1');"
@@ -50,7 +56,7 @@ _OF_POSTGRES = (
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A backup of a platform with rows, a user and objects."""
     folder = tmp_path_factory.mktemp("backup") / "first"
-    with platform() as one:
+    with platform(environment={"HEADWATER_NET_ALLOW": "10.0.0.5"}) as one:
         one.psql(_SCHEMA)
         one.psql(_OF_POSTGRES)
         one.psql(_CALLS)
@@ -82,6 +88,12 @@ def test_backup_is_restored_into_a_new_platform(saved: Path) -> None:
         assert one.command("admin", "add", "ada@example.com", "--rights", "owner").returncode == 0
         done = one.command("restore", str(saved))
         assert done.returncode == 0, done.stderr
+        assert (
+            "foreign server inside: '10.0.0.5' is at a private address. It was restored with the host refused.invalid"
+            in done.stderr
+        )
+        assert "host '10.0.0.5', dbname 'x'" in done.stderr or "dbname 'x', host '10.0.0.5'" in done.stderr
+        assert "secret" not in done.stdout + done.stderr
 
         assert one.get("/health/ready")[0] == 200
         assert "ada@example.com" in one.command("admin", "list").stdout
@@ -112,6 +124,11 @@ def _all_is_there(one: Platform) -> None:
         "select count(*) from pg_trigger where tgenabled = 'A' and tgrelid = 'storage.objects'::regclass": "7",
         "select message from pgmq.read('jobs', 0)": '{"a": 1}',
         "select tgname from pg_trigger where tgrelid = 'auth.users'::regclass and tgname = 'welcome'": "welcome",
+        "select string_agg(concat_ws(' ', srvname, srvowner::regrole, srvoptions, srvacl), '; ' order by srvname) from pg_foreign_server": (
+            "inside postgres {host=refused.invalid} {postgres=U/postgres,keeper=U/postgres}; outside postgres {host=db.example.com}"
+        ),
+        "select string_agg(srvname || ' ' || usename, ', ' order by srvname) from pg_user_mappings": "inside postgres, outside postgres",
+        "select view_definition like '%far_away%' from information_schema.views where table_name = 'farther'": "t",
         "select policyname from pg_policies where schemaname = 'storage' and policyname = 'mine'": "mine",
         "select tableowner from pg_tables where tablename = 'orders'": "keeper",
         "select max(id) || ' of ' || nextval('shop.orders_id_seq') from shop.orders": "2 of 3",

@@ -2,7 +2,8 @@
 
     step                                             runs as
     platform's migrations, as far as the backup's    superuser, and logins of their roles
-    roles, schemas, extensions, definitions          a login that may become role postgres and no other role
+    roles, schemas, extensions, foreign servers,
+    definitions                                      a login that may become role postgres and no other role
     rows                                             the same, with triggers and foreign keys disabled
     rows of jobs                                     superuser, as rows; only jobs of roles that postgres may become
     the remaining migrations of the platform
@@ -24,6 +25,7 @@ from schemas.settings.tree import Settings
 from workers.backup.database_properties import restore_properties, restore_role_settings
 from workers.backup.dump_entries import RIGHTS, DumpEntry, DumpParts, divide_entries, entry_list, read_entries
 from workers.backup.event_triggers import restore_event_triggers
+from workers.backup.foreign_servers import KINDS, restore_foreign_servers
 from workers.backup.job_rows import load_jobs
 from workers.backup.manifest import DATABASE, ROLES, BackupError, BackupManifest
 from workers.backup.postgres_tools import list_entries, run_tool, script_for
@@ -71,14 +73,18 @@ async def fill_database(
         report("Restoring definitions")
         owners = await _restore_entries(superuser, url, dump, parts.schemas, report)
         await _create_extensions(superuser, url, dump)
-        owners += await _restore_entries(superuser, url, dump, parts.main, report, "--section=pre-data")
+        servers = [entry for entry in parts.main if entry.kind in KINDS]
+        main = [entry for entry in parts.main if entry.kind not in KINDS]
+        async with login_as(superuser, url, OWNER) as project:
+            owners += await restore_foreign_servers(project, await _script(dump, servers), report)
+        owners += await _restore_entries(superuser, url, dump, main, report, "--section=pre-data")
         report("Restoring rows")
         enable_triggers = await _empty_tables(superuser, url, parts.emptied)
         await _restore_entries(
             superuser,
             url,
             dump,
-            parts.main,
+            main,
             report,
             "--section=data",
             settings={"session_replication_role": "replica"},
@@ -90,7 +96,7 @@ async def fill_database(
     await migrate(url, settings)
     report("Restoring indexes, constraints and rights")
     async with open_as_superuser(url) as superuser:
-        owners += await _restore_entries(superuser, url, dump, parts.main, report, "--section=post-data")
+        owners += await _restore_entries(superuser, url, dump, main, report, "--section=post-data")
         async with login_as(superuser, url, OWNER) as project:
             for statement in _grants(await _script(dump, parts.rights)):
                 if statement not in platform_rights and not _TO_ITSELF.search(statement):

@@ -41,12 +41,12 @@ from workers.project.diff.snapshot import project_schemas
 from workers.project.errors import ProjectError, ProjectRejected
 from workers.project.migration_file import display_name, files_to_write, write_migration
 from workers.project.project_connection import ProjectUrls, open_project_connection, read_project_urls
-from workers.project.project_folder import FOLDER, FOLDER_VARIABLE, ProjectMigration, Script
+from workers.project.project_folder import FOLDER, FOLDER_VARIABLE, ProjectMigration, Script, read_script
 from workers.project.push import ProjectFiles, apply_seeds, planned_migrations, push, read_project_files
 from workers.project.reset import reset
 from workers.project.types.dart import dart
 from workers.project.types.python import python
-from workers.project.types.read_catalog import read_database
+from workers.project.types.read_catalog import check_schemas, read_database
 from workers.project.types.typescript import typescript
 from workers.project.types.zod import zod
 
@@ -199,6 +199,7 @@ async def _types(task: TypesTask, settings: Settings, urls: ProjectUrls) -> int:
 
 async def _lint(task: LintTask, settings: Settings, urls: ProjectUrls) -> int:
     async with open_project_connection(urls.project) as project:
+        await check_schemas(project.connection, task.schemas)
         schemas = task.schemas or await project_schemas(project.connection)
         findings = lint.at_least(await lint.lint(project, schemas, settings.api.schemas), task.level)
     if task.form == "json":
@@ -250,10 +251,7 @@ async def _access(task: AccessTask, settings: Settings, folder: Path, urls: Proj
 
 
 def _read_script(path: str) -> Script:
-    try:
-        return Script(Path(path).name, Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProjectRejected(f"{path} cannot be read: {error}") from None
+    return read_script(Path(path), Path(path).name)
 
 
 def _print(line: str) -> None:

@@ -16,6 +16,7 @@ import contextlib
 import fcntl
 import os
 import secrets
+import shlex
 import shutil
 import time
 from collections.abc import Callable
@@ -161,7 +162,7 @@ def lock_folder(folder: DataFolder) -> int:
         os.close(descriptor)
         raise StartRefused(
             f"The data folder {folder.path} is locked: a platform runs in it{f' (process {holder})' if holder else ''}. "
-            f"Stop it with `headwater stop --data {folder.path}`, or name another folder with --data."
+            f"Stop it with `headwater stop --data {shlex.quote(str(folder.path))}`, or name another folder with --data."
         ) from None
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, str(os.getpid()).encode(), 0)

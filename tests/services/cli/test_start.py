@@ -261,6 +261,7 @@ def test_a_port_in_use_is_refused_in_one_sentence(project_folder, detach):
         ("[api]\nmax_rows = 'many'", "api.max_rows"),
         ("[api]\ntx_end = 'never'", "api.tx_end is 'never' but must be one of"),
         ("[db.settings]\n'a b' = '1'", "no name of a server setting"),
+        ("[net]\nallow = ['a b']", "net.allow has 'a b'"),
     ],
 )
 def test_a_broken_config_is_refused_in_one_sentence(project_folder, content, told):

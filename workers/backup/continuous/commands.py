@@ -41,7 +41,7 @@ from workers.project.errors import ProjectRejected
 from workers.project.project_connection import OWNER, open_as_superuser
 
 DONE, FAILED, REFUSED = 0, 1, 2
-_NO_KEY = "The archive is encrypted: set backup.key (HEADWATER_BACKUP_KEY) to the key that it was made with."
+_NO_KEY = "backup.key (HEADWATER_BACKUP_KEY) is not set. Archives are encrypted: set it to the key that the archive was made with."
 
 
 def run(settings: Settings, environment: Mapping[str, str], arguments: Sequence[str]) -> int:

@@ -36,8 +36,7 @@ async def read_database(
     `follows_views`: a column of a view is not nullable where it comes unchanged from one that is NOT NULL; else all of them are.
     """
     names = list(dict.fromkeys(schemas))
-    if missing := [row["wanted"] for row in await connection.fetch(_STATEMENTS["missing"], names)]:
-        raise ProjectRejected(f"There is no schema {', '.join(missing)}.")
+    await check_schemas(connection, names)
     relations = _decoded(await connection.fetchval(_STATEMENTS["relations"], names), list[TypegenRelation])
     if follows_views:
         relations = await _with_filled_columns(connection, relations)
@@ -51,6 +50,12 @@ async def read_database(
         if isinstance(relationship, Relationship) and (link := _link(relationship)) is not None
     ]
     return TypegenDatabase(names, relations, functions, {kind.id: kind for kind in types}, links)
+
+
+async def check_schemas(connection: asyncpg.Connection, names: Sequence[str]) -> None:
+    """Raises: ProjectRejected if a schema does not exist."""
+    if missing := [row["wanted"] for row in await connection.fetch(_STATEMENTS["missing"], list(names))]:
+        raise ProjectRejected(f"There is no schema {', '.join(missing)}.")
 
 
 def view_columns(rules: str | bytes | None, filled: str | bytes | None) -> ViewColumns:

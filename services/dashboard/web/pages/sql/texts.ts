@@ -57,6 +57,7 @@ export const sqlTexts = defineTexts("sql", {
   streaming: (rows: string) => `${rows} rows so far`,
   streamCut: (rows: string) =>
     `Streaming stopped after ${rows} rows, the most that this page holds. Save the file for all.`,
+  streamStopped: (rows: string) => `Streaming was stopped after ${rows} rows, so there may be more.`,
   stop: "Stop",
   saveAll: "Save all rows (NDJSON)",
   saveCsv: "Save as CSV",
