@@ -1,6 +1,6 @@
 """Two checkouts in turns: is this one slower than another?
 
-    python -m tests.bench.against --ref v0.2.0 [--workloads by_key,insert] [--pairs 12] [--seconds 1.5] [--connections 32]
+    python -m tests.bench.against --ref v0.2.0 [--workloads by_key,insert] [--pairs 12] [--seconds 1.5] [--connections 32] [--record]
     python -m tests.bench.against --checkout ../other
 
 A platform of each is started with the Python environment of this checkout. Each pair of runs drives both with the same requests, in
@@ -30,7 +30,7 @@ import jwt
 from tests.bench import graphql, rest
 from tests.bench.functions import HELLO
 from tests.bench.load import drive, http
-from tests.bench.table import run
+from tests.bench.table import Figures, add_record_option, run
 from tests.platform import MANY_CLIENTS, Platform, free_port, state_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -269,7 +269,9 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=1.5, help="length of one run")
     parser.add_argument("--pairs", type=int, default=12)
+    add_record_option(parser)
     options = parser.parse_args()
+    figures = Figures("against")
     chosen = [name for name in options.workloads.split(",") if name]
     with contextlib.ExitStack() as stack:
         checkout = (
@@ -280,6 +282,12 @@ def main() -> int:
         here = stack.enter_context(platform_of(ROOT))
         there = stack.enter_context(platform_of(checkout))
         ratios = compare(here, there, chosen, options)
+    figures.notes |= {"against": str(options.ref or options.checkout.name), "pairs": str(options.pairs)}
+    for name, values in ratios.items():
+        low, middle, high = statistics.quantiles(values, n=4)
+        for part, value in (("ratio", middle), ("lower quartile", low), ("upper quartile", high)):
+            figures.add(f"{name}: {part}", value, "x")
+    figures.finish(options.record)
     if found := slower(ratios):
         print(f"slower than {options.ref or options.checkout}: {', '.join(found)}", file=sys.stderr)
     return 1 if found else 0

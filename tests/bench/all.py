@@ -63,7 +63,7 @@ def merged(lines: Sequence[history.HistoryLine], load: float) -> list[history.Hi
         figures = {**(former.figures if former else {}), **line.figures}
         notes = {**(former.notes if former else {}), **line.notes}
         by_benchmark[line.benchmark] = history.HistoryLine(
-            line.date, line.commit, line.machine, load, line.benchmark, figures, notes
+            line.date, line.commit, line.machine, load, line.benchmark, figures, notes, line.calibration
         )
     return list(by_benchmark.values())
 

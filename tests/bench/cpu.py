@@ -60,10 +60,10 @@ def _nanoseconds(pid: int) -> int:
 
 
 def difference(before: dict[int, float], after: dict[int, float], pids: dict[int, str]) -> dict[str, float]:
-    """Give the CPU seconds by group between two readings."""
+    """Give the CPU seconds by group between two readings; a process that has ended meanwhile counts as none."""
     used: dict[str, float] = {}
     for pid, group in pids.items():
-        used[group] = used.get(group, 0.0) + after.get(pid, 0.0) - before.get(pid, 0.0)
+        used[group] = used.get(group, 0.0) + max(0.0, after.get(pid, 0.0) - before.get(pid, 0.0))
     return used
 
 

@@ -4,7 +4,9 @@
 
 Compares the newest line of each benchmark with the median of the lines before it that come from the same machine, and prints
 the figures that differ by more than a tenth, the worst first. A line holds date, commit, machine, the share of the cores that
-other programs used when the run began, and the figures with their units and budgets.
+other programs used when the run began, how fast the machine was (`tests.bench.calibration`), and the figures with their units and
+budgets. Times and rates of lines that have a calibration are compared as the reference machine would have them, and only with
+each other.
 """
 
 import argparse
@@ -21,9 +23,12 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from tests.bench.calibration import Calibration
+
 HISTORY = Path(__file__).parent / "history.jsonl"
 RISING_UNITS = ("/s", "MB/s")
 """Units of figures that are better when they are larger, unless their budget says otherwise."""
+_TIMES = ("us", "ms", "s")
 _NOTABLE = 0.1
 
 
@@ -54,6 +59,15 @@ class HistoryLine(msgspec.Struct, frozen=True, omit_defaults=True):
     figures: dict[str, Measured]
     notes: dict[str, str] = {}
     """What figures depend on beside the machine: versions of others, parts that were left out and why."""
+    calibration: Calibration | None = None
+    """How fast the machine was at the end of the run; None in lines of before it was measured."""
+
+    def at_reference(self) -> "HistoryLine":
+        """Return the line with times and rates as the reference machine would have them; itself without a calibration."""
+        if self.calibration is None:
+            return self
+        figures = {name: _scaled(figure, self.calibration.factor) for name, figure in self.figures.items()}
+        return msgspec.structs.replace(self, figures=figures)
 
     @property
     def is_busy(self) -> bool:
@@ -71,6 +85,15 @@ class Drift:
     runs: int
     unit: str
     worse: float
+
+
+def _scaled(figure: Measured, factor: float) -> Measured:
+    """Divide a time and multiply a rate; other figures do not depend on the speed of the machine."""
+    if figure.unit in _TIMES:
+        return msgspec.structs.replace(figure, value=figure.value / factor)
+    if figure.unit in RISING_UNITS:
+        return msgspec.structs.replace(figure, value=figure.value * factor)
+    return figure
 
 
 def machine() -> str:
@@ -97,10 +120,16 @@ def commit() -> str:
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
-def line_of(benchmark: str, figures: dict[str, Measured], load: float, notes: dict[str, str]) -> HistoryLine:
+def line_of(
+    benchmark: str,
+    figures: dict[str, Measured],
+    load: float,
+    notes: dict[str, str],
+    calibration: Calibration | None = None,
+) -> HistoryLine:
     """Return the line of a run that ends now."""
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    return HistoryLine(date, commit(), machine(), round(load, 2), benchmark, figures, notes)
+    return HistoryLine(date, commit(), machine(), round(load, 2), benchmark, figures, notes, calibration)
 
 
 def append(path: Path, line: HistoryLine) -> None:
@@ -127,9 +156,15 @@ def drift(lines: Sequence[HistoryLine], benchmark: str, last: int) -> list[Drift
     now = newest(lines, benchmark)
     if now is None:
         return []
-    before = [line for line in lines if line.benchmark == benchmark and line.machine == now.machine]
+    before = [
+        line.at_reference()
+        for line in lines
+        if line.benchmark == benchmark
+        and line.machine == now.machine
+        and (line.calibration is None) == (now.calibration is None)
+    ]
     before = before[:-1][-last:] if last > 0 else []
-    drifts = []
+    now, drifts = now.at_reference(), []
     for name, figure in now.figures.items():
         values = [line.figures[name].value for line in before if name in line.figures]
         median = statistics.median(values) if values else 0.0

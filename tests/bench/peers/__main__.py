@@ -1,11 +1,12 @@
 """Headwater beside its peers: the same work in turns on one machine, in one run of some minutes.
 
-    python -m tests.bench.peers [--seconds 2] [--repeat 3] [--only pocketbase,postgraphile,sharp] [--record]
+    python -m tests.bench.peers [--seconds 2] [--repeat 3] [--only pocketbase,by-hand,postgraphile,sharp] [--record]
 
-PocketBase is built from its Go module; PostGraphile and sharp come from npm. What a registry does not have is left out by
+PocketBase is built from its Go module; PostGraphile, sharp and what the server written by hand is made of come from npm. What a registry does not have is left out by
 name. Every side answers before anything is measured and its rows or bytes are compared; rows that were acknowledged are
 counted afterwards. CPU is that of all processes of a side. PocketBase has one process and SQLite; it does not wait for the
-disk at a commit, as Headwater does.
+disk at a commit, as Headwater does. Lines with "both durable" (`synchronous = FULL` there) and "none durable"
+(`synchronous_commit = off` here) compare writes under equal durability.
 """
 
 import argparse
@@ -13,13 +14,16 @@ import asyncio
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 
 from tests.bench import graphql
 from tests.bench.cpu import groups_of
 from tests.bench.peers import pairs, pictures
+from tests.bench.peers.by_hand import ByHand
+from tests.bench.peers.fastify import PACKAGES, running_fastify
 from tests.bench.peers.installation import PeerUnavailable, reason
 from tests.bench.peers.pocketbase import running_pocketbase
-from tests.bench.peers.records import SETTINGS, Records, driven, load
+from tests.bench.peers.records import SETTINGS, Records, Work, driven, load
 from tests.bench.postgraphile import PEER, PostGraphile, postgraphile
 from tests.bench.table import Figures, add_record_option
 from tests.platform import Platform, platform
@@ -50,13 +54,28 @@ def _left_out() -> dict[str, str]:
 
 
 def _pocketbase(options: argparse.Namespace, figures: Figures) -> None:
-    with running_pocketbase() as other, platform(environment=SETTINGS) as one:
-        figures.notes["PocketBase"] = other.version
+    with platform(environment=SETTINGS) as one:
         load(one)
-        for name, ours, theirs in Records(one, other).works():
-            pairs.show(
-                pairs.in_turns("PocketBase", name, ours, theirs, options.seconds, options.repeat), figures
-            )
+        with running_pocketbase() as other:
+            figures.notes["PocketBase"] = other.version
+            records = Records(one, other)
+            _show_works("PocketBase", records.works(), options, figures)
+            _show_works("PocketBase", records.hasty_works(), options, figures)
+        with running_pocketbase("FULL") as other:
+            _show_works("PocketBase", Records(one, other).durable_works(), options, figures)
+
+
+def _by_hand(options: argparse.Namespace, figures: Figures) -> None:
+    figures.notes["by hand"] = ", ".join(PACKAGES)
+    with platform() as one:
+        load(one)
+        with running_fastify(one.login_url("authenticator"), one.values["JWT_SECRET"]) as other:
+            _show_works("by hand", ByHand(one, other).works(), options, figures)
+
+
+def _show_works(peer: str, works: Iterable[Work], options: argparse.Namespace, figures: Figures) -> None:
+    for name, ours, theirs in works:
+        pairs.show(pairs.in_turns(peer, name, ours, theirs, options.seconds, options.repeat), figures)
 
 
 def _postgraphile(options: argparse.Namespace, figures: Figures) -> None:
@@ -93,7 +112,7 @@ def _sharp(options: argparse.Namespace, figures: Figures) -> None:
         pairs.show(pair, figures)
 
 
-_PEERS = {"pocketbase": _pocketbase, "postgraphile": _postgraphile, "sharp": _sharp}
+_PEERS = {"pocketbase": _pocketbase, "by-hand": _by_hand, "postgraphile": _postgraphile, "sharp": _sharp}
 
 
 def main() -> int:

@@ -17,15 +17,14 @@ class PeerUnavailable(Exception):
     """A peer cannot be had here: a tool is missing, or a registry does not have it."""
 
 
-def npm_package(folder: str, package: str) -> Path:
-    """Return the folder where a package of npm is installed. Raises: PeerUnavailable."""
+def npm_package(folder: str, *packages: str) -> Path:
+    """Return the folder where packages of npm are installed. Raises: PeerUnavailable."""
     path = CACHE / folder
-    name = package.rpartition("@")[0] or package
-    if not (path / "node_modules" / name).is_dir():
+    names = [package.rpartition("@")[0] or package for package in packages]
+    if not all((path / "node_modules" / name).is_dir() for name in names):
         path.mkdir(parents=True, exist_ok=True)
-        _run(
-            ["npm", "install", "--no-fund", "--no-audit", "--no-package-lock", "--prefix", ".", package], path
-        )
+        options = ["--no-fund", "--no-audit", "--no-package-lock", "--prefix", "."]
+        _run(["npm", "install", *options, *packages], path)
     return path
 
 

@@ -69,6 +69,18 @@ def in_turns(peer: str, work: str, ours: Side, theirs: Side, seconds: float, rep
     return PairedRuns(peer, work, samples["Headwater"], samples[peer])
 
 
+def counted(side: Side, count: Callable[[], int]) -> Side:
+    """Return a side that adds rows that were acknowledged and not stored to its errors; `count` counts those that are stored."""
+
+    def counting(seconds: float) -> Sample:
+        before = count()
+        sample = side(seconds)
+        missing = abs(count() - before - sample.count)
+        return Sample(sample.count, sample.seconds, sample.cpu_ms, sample.errors + missing)
+
+    return counting
+
+
 def used_by(roots: list[int], work: Callable[[], object]) -> float:
     """Return the CPU seconds that all processes below the roots use while some work is done."""
     pids = cpu.groups_of(roots)

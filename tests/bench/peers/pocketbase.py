@@ -4,6 +4,7 @@ Its SQLite does not wait for the disk at a commit (`synchronous = NORMAL`); its 
 """
 
 import json
+import os
 import sqlite3
 import subprocess
 import tempfile
@@ -19,7 +20,7 @@ from tests.bench.postgraphile import wait_for
 from tests.ports import free_port
 
 MODULE = "github.com/pocketbase/pocketbase"
-VERSIONS = ("v0.40.4", "v0.36.8")
+VERSIONS = ("v0.40.4", "v0.39.0", "v0.36.8")
 """The newest first; the next where the Go of the machine is too old for it."""
 ITEMS, NOTES, OWNERS = 10_000, 5_000, 100
 PASSWORD = "over the river"
@@ -28,12 +29,28 @@ _SOURCE = """package main
 
 import (
 	"log"
+	"os"
+	"strings"
 
+	"github.com/pocketbase/dbx"
 	"github.com/pocketbase/pocketbase"
+	"github.com/pocketbase/pocketbase/core"
 )
 
+// connect opens a database as PocketBase does by default, and waits for the disk at a commit where it is asked to.
+func connect(path string) (*dbx.DB, error) {
+	db, err := core.DefaultDBConnect(path)
+	if err != nil || os.Getenv("BENCH_SYNCHRONOUS") == "" {
+		return db, err
+	}
+	db.Close()
+	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "journal_size_limit(200000000)",
+		"synchronous(" + os.Getenv("BENCH_SYNCHRONOUS") + ")", "foreign_keys(ON)", "temp_store(MEMORY)", "cache_size(-32000)"}
+	return dbx.Open("sqlite", path+"?_pragma="+strings.Join(pragmas, "&_pragma="))
+}
+
 func main() {
-	if err := pocketbase.New().Start(); err != nil {
+	if err := pocketbase.NewWithConfig(pocketbase.Config{DBConnect: connect}).Start(); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -81,15 +98,18 @@ def program() -> tuple[str, Path]:
     problems = []
     for version in VERSIONS:
         try:
-            return version, go_program("pocketbase", MODULE, version, _SOURCE)
+            return version, go_program("pocketbase-durable", MODULE, version, _SOURCE)
         except PeerUnavailable as error:
             problems.append(f"{version}: {error}")
     raise PeerUnavailable("; ".join(problems))
 
 
 @contextmanager
-def running_pocketbase() -> Iterator[PocketBase]:
-    """Run a PocketBase with tables, rows and users in a new folder. Raises: PeerUnavailable."""
+def running_pocketbase(synchronous: str = "") -> Iterator[PocketBase]:
+    """Run a PocketBase with tables, rows and users in a new folder. Raises: PeerUnavailable.
+
+    `synchronous` is SQLite's setting of the name: `FULL` waits for the disk at each commit; "" is PocketBase's own.
+    """
     version, path = program()
     with tempfile.TemporaryDirectory(prefix="headwater-pocketbase-") as folder:
         arguments = ["--dir", folder]
@@ -101,6 +121,7 @@ def running_pocketbase() -> Iterator[PocketBase]:
         port = free_port()
         process = subprocess.Popen(
             [str(path), "serve", "--http", f"127.0.0.1:{port}", *arguments],
+            env={**os.environ, "BENCH_SYNCHRONOUS": synchronous},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

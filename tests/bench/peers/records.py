@@ -3,13 +3,15 @@
 import asyncio
 import json
 import os
+import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import jwt
 
 from tests.bench.load import Outcome, drive, http
-from tests.bench.peers.pairs import Sample, Side, used_by
+from tests.bench.peers.pairs import Sample, Side, counted, used_by
 from tests.bench.peers.pocketbase import PASSWORD, PocketBase, item_id
 from tests.bench.rest import prepare, stored
 from tests.bench.transfer import Exchange, Transfers, transfer
@@ -20,7 +22,7 @@ SETTINGS = {
     "HEADWATER_AUTH_RATE_LIMIT_SIGN_IN_SIGN_UPS": "0",
 }
 _BOUNDARY = "headwater-benchmark"
-_ROW = {"name": "row", "price": 12.5, "qty": 3, "note": "lorem ipsum dolor sit amet"}
+ROW = {"name": "row", "price": 12.5, "qty": 3, "note": "lorem ipsum dolor sit amet"}
 
 Work = tuple[str, Side, Side]
 """A name, what we do, what PocketBase does."""
@@ -50,6 +52,16 @@ class Records:
             text = "10 KB" if size == 10_000 else "1 MB"
             yield f"upload {text}", self._upload_here(size), self._upload_there(size)
             yield f"download {text}", self._download_here(size), self._download_there(size)
+
+    def durable_works(self) -> Iterator[Work]:
+        """Yield what is written where PocketBase waits for the disk too, as Headwater does."""
+        yield "insert, both durable", self._insert_here(), self._insert_there()
+        yield "upload 10 KB, both durable", self._upload_here(10_000), self._upload_there(10_000)
+
+    def hasty_works(self) -> Iterator[Work]:
+        """Yield inserts where neither waits for the disk: the roles of Headwater's callers do without."""
+        with commits_without_disk(self.one):
+            yield "insert, none durable", self._insert_here(), self._insert_there()
 
     def _reads(self, name: str, ours: Sequence[bytes], theirs: Sequence[bytes]) -> Work:
         rows = [_rows_in(self.here, ours[0]), _rows_in(self.there, theirs[0])]
@@ -90,29 +102,16 @@ class Records:
 
     def _insert_here(self) -> Side:
         headers = {**self.anonymous, "Prefer": "return=representation"}
-        requests = [http("POST", "/rest/v1/sink", _host(self.here), headers, json.dumps(_ROW).encode())]
-        return self._counted(
+        requests = [http("POST", "/rest/v1/sink", _host(self.here), headers, json.dumps(ROW).encode())]
+        return counted(
             self._side(self.here, requests, self.one.pid),
             lambda: asyncio.run(stored(self.one.values["DB_URL"])),
         )
 
     def _insert_there(self) -> Side:
         path = "/api/collections/sink/records"
-        requests = [http("POST", path, _host(self.there), {}, json.dumps(_ROW).encode())]
-        return self._counted(
-            self._side(self.there, requests, self.other.pid), lambda: self.other.rows("sink")
-        )
-
-    def _counted(self, side: Side, count: Callable[[], int]) -> Side:
-        """Add rows that were acknowledged and not stored to the errors of a side."""
-
-        def counting(seconds: float) -> Sample:
-            before = count()
-            sample = side(seconds)
-            missing = abs(count() - before - sample.count)
-            return Sample(sample.count, sample.seconds, sample.cpu_ms, sample.errors + missing)
-
-        return counting
+        requests = [http("POST", path, _host(self.there), {}, json.dumps(ROW).encode())]
+        return counted(self._side(self.there, requests, self.other.pid), lambda: self.other.rows("sink"))
 
     def _sign_ins(self) -> Work:
         emails = [f"person-{number}@example.org" for number in range(20)]
@@ -148,7 +147,7 @@ class Records:
             text = self.one.psql("select count(*) as count from storage.objects where name like 'new/%'")
             return int(next(word for word in text.split() if word.isdigit()))
 
-        return self._counted(_moved(self.here, make, self.one.pid), count)
+        return counted(_moved(self.here, make, self.one.pid), count)
 
     def _upload_there(self, size: int) -> Side:
         body, kind = _form(os.urandom(size))
@@ -157,7 +156,7 @@ class Records:
             head = _head("POST", "/api/collections/files/records", _host(self.there), {}, len(body), kind)
             return Exchange(head, body, len(body))
 
-        return self._counted(_moved(self.there, make, self.other.pid), lambda: self.other.rows("files"))
+        return counted(_moved(self.there, make, self.other.pid), lambda: self.other.rows("files"))
 
     def _download_here(self, size: int) -> Side:
         key, data = self.one.values["SERVICE_ROLE_KEY"], os.urandom(size)
@@ -189,6 +188,30 @@ class Records:
         body = b'{"name":"bench","public":true}'
         asked = http("POST", "/storage/v1/bucket", _host(self.here), headers, body)
         transfer(self.here, lambda _: Exchange(asked), 1, 0)  # the second time it is there
+
+
+@contextmanager
+def commits_without_disk(one: Platform) -> Iterator[None]:
+    """Set `synchronous_commit = off` for the role of a request without a user, as the project may."""
+    one.psql("alter role anon set synchronous_commit = off; notify pgrst, 'reload config'")
+    try:
+        _wait_for_setting(one, "off")
+        yield
+    finally:
+        one.psql("alter role anon reset synchronous_commit; notify pgrst, 'reload config'")
+
+
+def _wait_for_setting(one: Platform, value: str) -> None:
+    """Wait until the workers apply the setting. Raises: SystemExit after 30 seconds."""
+    one.psql(
+        "create or replace function public.commit_setting() returns text language sql stable as"
+        " $$ select current_setting('synchronous_commit') $$; notify pgrst, 'reload schema'"
+    )
+    deadline = time.monotonic() + 30
+    while one.get("/rest/v1/rpc/commit_setting") != (200, json.dumps(value).encode()):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"synchronous_commit = {value} is not applied")
+        time.sleep(0.1)
 
 
 def load(one: Platform) -> None:

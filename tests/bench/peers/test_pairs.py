@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench.peers.pairs import PairedRuns, Sample, in_turns
+from tests.bench.peers.pairs import PairedRuns, Sample, counted, in_turns
 
 
 def test_ratios_are_medians_over_the_pairs() -> None:
@@ -28,6 +28,13 @@ def test_sides_run_in_turns_after_a_run_that_does_not_count() -> None:
     assert order == ["ours", "theirs"] * 3
     assert [one.per_second for one in pair.ours] == [2.0, 2.0]
     assert pair.rate_ratio == 2.0
+
+
+def test_rows_that_were_acknowledged_and_are_not_stored_are_errors() -> None:
+    stored = iter([5, 14, 14, 24])
+    side = counted(lambda _: Sample(10, 1.0, 1.0), lambda: next(stored))
+
+    assert [side(1.0).errors, side(1.0).errors] == [1, 0]
 
 
 @pytest.mark.parametrize("sample", [Sample(10, 1.0, 1.0, errors=1), Sample(0, 1.0, 1.0)])
