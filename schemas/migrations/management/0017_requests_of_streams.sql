@@ -1,4 +1,4 @@
--- What administrators want of the tables of streams: a pause, or all rows once more; and how far behind the log each is.
+-- What administrators request of the tables of streams: a pause, or all rows once more; and how far behind the log each is.
 -- as: superuser
 
 alter table headwater.stream_tables
