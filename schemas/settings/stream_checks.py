@@ -34,7 +34,7 @@ def stream_fault(streams: Mapping[str, StreamSettings], *, has_changes: bool) ->
         if stream.enabled and (fault := _fault(name, stream, has_changes=has_changes)):
             return f"{{streams.{name}}}: {fault}"
     reserved = sum(
-        int(streams[name].keep_size) * len(streams[name].tables) for name in streams_on_own_server(streams)
+        streams[name].keep_size * len(streams[name].tables) for name in streams_on_own_server(streams)
     )
     if reserved > RESERVED_GIB * _GIB:
         return (

@@ -15,8 +15,8 @@ values ($1, $2, $3, $4, exists (select from headwater.stream_tables where stream
 on conflict (stream, table_schema, table_name) do update
 set kind = excluded.kind, place = case when stream_tables.kind = excluded.kind then stream_tables.place else '' end
 
--- name: wishes
--- What administrators want of each table.
+-- name: requests
+-- What administrators request of each table.
 select stream, table_schema, table_name, is_paused, copy_again_at::text as copy_again_at from headwater.stream_tables
 
 -- name: copied_again

@@ -47,7 +47,7 @@ from workers.streams.observations import StreamsCrashed
 from workers.streams.reading import has_unknown, open_snapshot, read_keys
 from workers.streams.selection import changes_of
 from workers.streams.source import publish, read_source
-from workers.streams.table_state import TableState, TableWishes
+from workers.streams.table_state import TableRequests, TableState
 from workers.streams.targets.registry import target_of
 from workers.streams.targets.target import TableTarget
 
@@ -93,7 +93,7 @@ class TableCopy:
         self._size = 0
         self._began_at = 0.0
         self._schema_lsn = 0
-        self._wishes = TableWishes()
+        self._requests = TableRequests()
         self._seen_lsn = 0
 
     @property
@@ -105,10 +105,10 @@ class TableCopy:
         """The schema may be another one."""
         self._changed.set()
 
-    def want(self, wishes: TableWishes) -> None:
-        """Do what administrators want from now on; what is being written ends before."""
-        if wishes != self._wishes:
-            self._wishes = wishes
+    def request(self, requests: TableRequests) -> None:
+        """Do what administrators request from now on; what is being written ends before."""
+        if requests != self._requests:
+            self._requests = requests
             self._changed.set()
 
     async def run(self) -> None:
@@ -152,12 +152,12 @@ class TableCopy:
 
     async def _copy(self, backoff: Backoff) -> None:
         self._changed.clear()
-        wishes = self._wishes
-        if wishes.is_paused:
+        requests = self._requests
+        if requests.is_paused:
             await self.state.paused()
             await self._changed.wait()
             return
-        if wishes.copy_again_at is not None:
+        if requests.copy_again_at is not None:
             self._reason = "an administrator requested it"
         source = await read_source(self._leadership, self._stream, self._text)
         await publish(self._leadership, source)
@@ -168,10 +168,10 @@ class TableCopy:
             if not target.keeps_place:
                 place = kept
             place = await self._current_place(source, target, place)
-            if wishes.copy_again_at is not None:
-                await self.state.copied_again(wishes.copy_again_at)
-                if self._wishes == wishes:  # else another request came meanwhile
-                    self._wishes = dataclasses.replace(wishes, copy_again_at=None)
+            if requests.copy_again_at is not None:
+                await self.state.copied_again(requests.copy_again_at)
+                if self._requests == requests:  # else another request came meanwhile
+                    self._requests = dataclasses.replace(requests, copy_again_at=None)
             await self.state.following()
             after = max(place.seq, idle_seq) if idle_place == place.as_text() else place.seq
             await self._follow(source, target, place, after, backoff)
@@ -354,7 +354,7 @@ class TableCopy:
         return [_filled(change, rows.get(key_of(change.values, source.key_places))) for change in changes]
 
     async def _wait_for_change(self, within_s: float) -> None:
-        """Wait before the table is tried again; no longer when its schema changes, or what administrators want."""
+        """Wait before the table is tried again; no longer when its schema changes, or what administrators request."""
         try:
             async with asyncio.timeout(within_s):
                 await self._changed.wait()

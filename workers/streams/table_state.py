@@ -10,8 +10,8 @@ from workers.streams.statements import SQL
 
 
 @dataclass(frozen=True, slots=True)
-class TableWishes:
-    """What administrators want of a table: a pause; all rows once more, requested at a time that is a text of the database."""
+class TableRequests:
+    """What administrators request of a table: a pause; all rows once more, requested at a time that is a text of the database."""
 
     is_paused: bool = False
     copy_again_at: str | None = None

@@ -12,11 +12,11 @@ from workers.database.errors import DatabaseError
 from workers.database.sessions.leadership import Leadership
 from workers.streams.statements import SQL
 from workers.streams.table_copy import TableCopy
-from workers.streams.table_state import TableState, TableWishes
+from workers.streams.table_state import TableRequests, TableState
 from workers.streams.targets.registry import kind_of
 
 CHANNEL = "headwater_streams"
-"""Notifications that administrators want something."""
+"""Notifications that administrators request something."""
 _AGAIN_S = 1.0
 _SNAPSHOTS = 2
 """Tables whose rows are read at a time."""
@@ -47,7 +47,7 @@ class StreamsTerm:
             for name, stream in streams.items()
             for text in stream.tables
         ]
-        self._wanted = asyncio.Event()
+        self._requested = asyncio.Event()
 
     def change(self) -> None:
         """The schema may be another one."""
@@ -59,38 +59,38 @@ class StreamsTerm:
         states = [copy.state for copy in self._copies]
         keys = [state.key for state in states]
         await self._leadership.ask(SQL["forget"], *(list(column) for column in zip(*keys, strict=True)))
-        await self._leadership.listen(CHANNEL, self._wanted.set)
+        await self._leadership.listen(CHANNEL, self._requested.set)
         for state in states:
             await state.begin()
-        await self._read_wishes()
+        await self._read_requests()
         hide = [remove for copy in self._copies for remove in _gauges(copy)]
         try:
-            await self._leadership.work(self._follow_wishes, *(copy.run for copy in self._copies))
+            await self._leadership.work(self._follow_requests, *(copy.run for copy in self._copies))
         finally:
             for remove in hide:
                 remove()
 
-    async def _follow_wishes(self) -> None:
-        """Tell each copy what administrators want of it, whenever that changes. Raises: LeadershipLost."""
+    async def _follow_requests(self) -> None:
+        """Pass each copy what administrators request of it, whenever that changes. Raises: LeadershipLost."""
         while True:
-            await self._wanted.wait()
-            self._wanted.clear()
+            await self._requested.wait()
+            self._requested.clear()
             try:
-                await self._read_wishes()
+                await self._read_requests()
             except DatabaseError:
-                self._wanted.set()
+                self._requested.set()
                 await asyncio.sleep(_AGAIN_S)  # nothing announces that the database answers again
 
-    async def _read_wishes(self) -> None:
-        rows = await self._leadership.ask(SQL["wishes"])
-        wishes = {
-            (row["stream"], row["table_schema"], row["table_name"]): TableWishes(
+    async def _read_requests(self) -> None:
+        rows = await self._leadership.ask(SQL["requests"])
+        requests = {
+            (row["stream"], row["table_schema"], row["table_name"]): TableRequests(
                 row["is_paused"], row["copy_again_at"]
             )
             for row in rows
         }
         for copy in self._copies:
-            copy.want(wishes.get(copy.state.key, TableWishes()))
+            copy.request(requests.get(copy.state.key, TableRequests()))
 
 
 def _gauges(copy: TableCopy) -> list[Callable[[], None]]:

@@ -105,7 +105,7 @@ async def test_a_paused_table_takes_nothing_over_restarts_and_all_rows_are_copie
     )
     streams = {"lake": stream(f"file://{tmp_path}/lake", "paused")}
 
-    async def want(change: str) -> None:
+    async def request(change: str) -> None:
         await admin.execute(f"update headwater.stream_tables set {change} where table_name = 'paused'")
         await admin.execute("notify headwater_streams")
 
@@ -114,7 +114,7 @@ async def test_a_paused_table_takes_nothing_over_restarts_and_all_rows_are_copie
 
     async with streaming(replication_pool, **streams):
         await until(lambda: _equal(lambda: row("rows"), 1))
-        await want("is_paused = true")
+        await request("is_paused = true")
         await until(lambda: _equal(lambda: row("state"), "paused"))
     await admin.execute("insert into public.paused values (2)")
     await replication_pool.changes("paused", 1)
@@ -122,10 +122,10 @@ async def test_a_paused_table_takes_nothing_over_restarts_and_all_rows_are_copie
     async with streaming(replication_pool, **streams):
         await until(lambda: _equal(lambda: row("state"), "paused"))
         assert await _rows(tmp_path, "paused") == [{"id": 1}]
-        await want("is_paused = false")
+        await request("is_paused = false")
         await until(lambda: _equal(lambda: row("rows"), 2))
         assert await row("lsn") > 0
-        await want("copy_again_at = now()")
+        await request("copy_again_at = now()")
         await until(lambda: _equal(lambda: row("copy_again_at"), None))
         await admin.execute("insert into public.paused values (3)")
         await until(lambda: _equal(lambda: row("rows"), 5))

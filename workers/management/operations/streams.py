@@ -1,7 +1,7 @@
 """Operations on streams to other systems: how they do, pause, resume, all rows once more.
 
 What is copied where is said by the operator's settings alone (`[streams]`). A pause can leave changes out of a target that has every one
-(mode `append`), so all changes are for owners. Wishes are columns that the leader of the pool `streams` reads.
+(mode `append`), so all changes are for owners. Requests are columns that the leader of the pool `streams` reads.
 """
 
 from typing import Any, Literal
@@ -71,18 +71,18 @@ async def list_streams(context: OperationContext, arguments: NoArguments) -> lis
 
 async def pause(context: OperationContext, arguments: StreamReference) -> Done:
     """Write nothing more of a stream; what is being written ends. Raises: ManagementError."""
-    return await _want(context, f"stream {arguments.stream[:80]!r}", "pause", arguments.stream, True)
+    return await _request(context, f"stream {arguments.stream[:80]!r}", "pause", arguments.stream, True)
 
 
 async def resume(context: OperationContext, arguments: StreamReference) -> Done:
     """Go on with a stream. What left the stream of changes meanwhile is made up for by a snapshot. Raises: ManagementError."""
-    return await _want(context, f"stream {arguments.stream[:80]!r}", "pause", arguments.stream, False)
+    return await _request(context, f"stream {arguments.stream[:80]!r}", "pause", arguments.stream, False)
 
 
 async def copy_again(context: OperationContext, arguments: StreamedTableReference) -> Done:
     """Copy all rows of a table again. Raises: ManagementError."""
     name = f"{arguments.schema}.{arguments.table}"
-    return await _want(
+    return await _request(
         context,
         f"table {name[:160]!r} in a stream {arguments.stream[:80]!r}",
         "copy_again",
@@ -92,8 +92,8 @@ async def copy_again(context: OperationContext, arguments: StreamedTableReferenc
     )
 
 
-async def _want(context: OperationContext, what: str, name: str, *values: Any) -> Done:
-    """Store what is wanted, and notify the leader of streams. Raises: ManagementError (404) if there is no such thing; `what` names it."""
+async def _request(context: OperationContext, what: str, name: str, *values: Any) -> Done:
+    """Store what is requested, and notify the leader of streams. Raises: ManagementError (404) if there is no such thing; `what` names it."""
     database = await context.database.own()
     [changed, _] = await database.run(
         TransactionSpec((), [statement(SQL[name], *values), statement(SQL["notify"])])
