@@ -1,6 +1,7 @@
 """Base backups, full and incremental, and restores of a database of about 1 GB; what is lost when all processes are killed.
 
     python -m tests.bench.backups [--megabytes 1000] [--kills 2]
+    python -m tests.bench.backups --branch [--megabytes 1000]     a branch of a moment, until its REST answers
 
 A platform of a database and the process `archive` alone. The table: the base backup's bytes before compression, those stored, the time by the
 server's clock and the CPU time of the process `archive`. 1 % of the rows are changed, once in a row (one range of keys) and once spread over the
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,6 +174,51 @@ def lost_seconds(one: Drill, data: Path, target: str, url: str) -> tuple[float, 
     return killed - times[last], last + 1 - count
 
 
+def _covered_until(data: Path) -> float:
+    status = read_archive_status(data)
+    return (status.covered_until if status else None) or 0.0
+
+
+def measure_branch(megabytes: int) -> None:
+    """Measure the way from `branch create --at` to the first answer of REST, and print it."""
+    rows = megabytes * 1_000_000 // _ROW_BYTES
+    with drill() as one:
+        one.environment["HEADWATER_BACKUP_CONTINUOUS"] = "true"
+        url = one.start(one.data)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FILL.format(rows=rows) + "; grant select on public.filler to anon")
+            connection.execute("vacuum (freeze) public.filler")
+            filled = connection.execute("select extract(epoch from clock_timestamp())").fetchone()
+            assert filled is not None
+            until(lambda: bool(one.bases()) and one.bases()[0].began_at > filled[0])
+            moment = connection.execute("select now()::text, extract(epoch from now())::float8").fetchone()
+            assert moment is not None
+            connection.execute("update public.filler set text = 'later' where id <= 1000")
+        named = ("--data", str(one.data), "--project", str(one.folder))
+        until(lambda: _covered_until(one.data) > moment[1])
+        began, cpu = time.monotonic(), _cpu_of_children()
+        done = headwater(
+            "branch", "create", "past", "--at", str(moment[0]), *named, environment=one.environment
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        made = time.monotonic()
+        done = headwater("start", "--branch", "past", "--detach", *named, environment=one.environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        data = one.data / "branches" / "past"
+        try:
+            values = json.loads((data / "state.json").read_text())["values"]
+            url = f"{values['API_URL']}/rest/v1/filler?id=eq.1&select=text"
+            request = urllib.request.Request(url, headers={"apikey": values["ANON_KEY"]})
+            with urllib.request.urlopen(request, timeout=_WAIT_S) as answer:
+                assert b"later" not in answer.read()
+            print(
+                f"a branch of a moment, {megabytes} MB: made after {made - began:.1f} s, REST answered after {time.monotonic() - began:.1f} s, "
+                f"{_cpu_of_children() - cpu:.1f} s of CPU in both commands; load average {psutil.getloadavg()[0]:.1f}"
+            )
+        finally:
+            headwater("stop", "--data", str(data))
+
+
 def measure(megabytes: int, kills: int) -> None:
     """Measure and print."""
     rows = megabytes * 1_000_000 // _ROW_BYTES
@@ -225,7 +272,11 @@ def main() -> None:
     )
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=1)
+    parser.add_argument("--branch", action="store_true", help="measure a branch of a past moment alone")
     chosen = parser.parse_args()
+    if chosen.branch:
+        measure_branch(chosen.megabytes)
+        return
     measure(chosen.megabytes, chosen.kills)
 
 

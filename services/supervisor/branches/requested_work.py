@@ -27,7 +27,7 @@ from broker.processes.branch_requests import (
 )
 from schemas.branches import SchemaComparison
 from services.supervisor.branches.listing import disk_use, list_branches
-from services.supervisor.branches.names import branch_folder
+from services.supervisor.branches.names import DRILL, branch_folder
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.errors import SupervisorError
 from services.supervisor.process_lines import lines_of
@@ -97,6 +97,10 @@ class RequestedBranchWork:
         work = BranchWork(request.id, request.action, request.name, "running", self.clock())
         self._write(work)
         lines: list[str] = []
+        if request.name == DRILL:  # it is not masked, because nobody else reaches it
+            reason = f"{DRILL} is the branch of restore drills, which delete it."
+            self._write(_ended(work, "failed", self.clock(), [reason]))
+            return
         if request.action != "create" and not branch_folder(self.parent, request.name).path.exists():
             # A start of a branch that is not there would create it, which is the right of an owner alone.
             self._write(_ended(work, "failed", self.clock(), [f"There is no branch {request.name}."]))

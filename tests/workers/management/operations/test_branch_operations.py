@@ -108,13 +108,22 @@ def test_a_failure_is_reported_with_its_reason(managed: Platform, writing_owner:
     assert not (managed.data / "branches" / "past").exists()
 
 
-def test_a_start_of_what_is_no_branch_makes_none(managed: Platform, developer: RemoteAdministrator) -> None:
-    assert write_branch_request(managed.data, BranchRequest("raced", "start", "gone"))
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone", "There is no branch gone."),
+        ("restore-drill", "restore-drill is the branch of restore drills, which delete it."),
+    ],
+)
+def test_a_start_of_what_is_no_branch_of_theirs_makes_none(
+    managed: Platform, developer: RemoteAdministrator, name: str, reason: str
+) -> None:
+    assert write_branch_request(managed.data, BranchRequest(f"raced-{name}", "start", name))
 
-    failed = _waited(developer, "raced")
+    failed = _waited(developer, f"raced-{name}")
 
-    assert (failed["state"], failed["lines"]) == ("failed", ["There is no branch gone."])
-    assert not (managed.data / "branches" / "gone").exists()
+    assert (failed["state"], failed["lines"]) == ("failed", [reason])
+    assert not (managed.data / "branches" / name).exists()
 
 
 def _waited(administrator: RemoteAdministrator, id: str) -> dict[str, Any]:
