@@ -203,6 +203,8 @@ def listing(
     if form == "json":
         click.echo(json_text(rows))
     elif name:
+        if not rows:
+            click.echo(f"No version of {name} is deployed.", err=True)
         for row in rows:
             mark = "*" if row["is_active"] else " "
             click.echo(

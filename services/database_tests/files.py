@@ -16,8 +16,10 @@ from services.database_tests.tap import TapResult, read_tap
 FOLDER = Path("supabase", "tests")
 _ENDINGS = (".sql", ".pg")
 _BEGINS = re.compile(
-    r"^\s*(begin(\s+(work|transaction))?|start\s+transaction)\b[^;]*;", re.IGNORECASE | re.MULTILINE
+    r"^\s*(begin(\s+(work|transaction))?|start\s+transaction)(\s+(isolation\s+level|read|not|deferrable)\b[^;]*)?\s*;",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""Not the `begin` of a body of PL/pgSQL, behind which no semicolon follows."""
 _HELPERS = re.compile(r"0+[-_. ]")
 _OPTIONS = ("-X", "-q", "-A", "-t", "-P", "pager=off", "-v", "ON_ERROR_STOP=1")
 _ERROR = re.compile(r"^psql:.*?: (ERROR|FATAL): |^psql: error: ")
@@ -79,13 +81,13 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 def run_file(path: Path, name: str, database: Database) -> FileResult:
     """Run one file. One that begins no transaction itself runs in one that is rolled back: tests leave nothing behind.
 
+    A file of helpers, numbered 0 as 000-helpers, runs as it is: the files after it need what it creates.
     Paths behind `ir` in a file are relative to it, as psql reads them.
     """
     began = time.monotonic()
     file = ("-f", str(path))
-    words = (
-        file if _BEGINS.search(path.read_text(errors="replace")) else ("-c", "begin", *file, "-c", "rollback")
-    )
+    is_bare = _HELPERS.match(path.name) or _BEGINS.search(path.read_text(errors="replace"))
+    words = file if is_bare else ("-c", "begin", *file, "-c", "rollback")
     done = database.run(*words)
     errors = "\n".join(line for line in done.stderr.splitlines() if _ERROR.match(line) or _is_detail(line))
     return FileResult(

@@ -118,6 +118,7 @@ def test_the_first_deployment_wakes_the_worker_and_versions_follow(
     listed = json.loads(developer.run("functions", "list", "-o", "json"))
     assert [(each["name"], each["version"], each["status"]) for each in listed] == [("hello", 2, "deployed")]
     assert developer.run("functions", "list", "hello").startswith("*    2")
+    assert developer.run("functions", "list", "nosuch") == "No version of nosuch is deployed.\n"
 
     developer.write("hello/index.ts", "Deno.serve((")
     assert "SyntaxError" in developer.run("functions", "deploy", "hello", code=1)

@@ -190,6 +190,9 @@ def test_types_and_findings_are_written(project):
     types = project.run("gen", "types", "typescript")
     others = {name: project.run("gen", "types", name).stdout for name in ("zod", "dart", "go", "swift")}
     lint = project.run("db", "lint", "--fail-on", "error")
+    for words in (("db", "lint"), ("gen", "types", "go"), ("gen", "types", "zod")):
+        unknown = project.run(*words, "--schema", "nosuch")
+        assert (unknown.returncode, unknown.stderr.strip()) == (2, "There is no schema nosuch.")
 
     assert "export const PublicNotesInsert = z.object({" in others["zod"]
     assert "class PublicNotesInsert {" in others["dart"]

@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:schemas/migrations/management/0019_requests_of_streams.sql
--- What administrators request for the tables of streams: a pause, or all rows once more; and how far behind the log each is.
-========
 -- What administrators request of the tables of streams: a pause, or all rows once more; and how far behind the log each is.
->>>>>>>> streams:schemas/migrations/management/0017_requests_of_streams.sql
 -- as: superuser
 
 alter table headwater.stream_tables

@@ -87,12 +87,16 @@ async def test_the_command_runs_files_in_transactions_and_tells_which_fail(
     name = await project.fetchval("select current_database()")
     tests = tmp_path / "supabase" / "tests"
     (tests / "deep").mkdir(parents=True)
+    body = "returns int language plpgsql as $$\nbegin\n  return 1;\nend $$;\n"
+    (tests / "000-helpers.sql").write_text(
+        f"create function public.one() {body} select plan(1); select pass('ready'); select * from finish();"
+    )
     (tests / "1_setup.sql").write_text(
         "create table if not exists public.kept (id int);\n"
-        "begin; select plan(1); select has_table('kept'); select * from finish(); rollback;"
+        "begin; select plan(2); select one() as n \\gset\n select has_table('kept'); select is(:'n'::int, 1); select * from finish(); rollback;"
     )
     (tests / "2_undone.sql").write_text(
-        "create table public.undone (id int);\nselect plan(1);\n\\ir deep/included.psql\nselect * from finish();"
+        f"create table public.undone (id int);\ncreate function public.undone() {body} select plan(1);\n\\ir deep/included.psql\nselect * from finish();"
     )
     (tests / "deep" / "included.psql").write_text("select has_table('undone');")
     (tests / "deep" / "3_wrong.sql").write_text(
@@ -110,9 +114,15 @@ async def test_the_command_runs_files_in_transactions_and_tells_which_fail(
     assert done.exit_code == 1
     assert [line.split(" ")[0] for line in done.output.splitlines() if line.startswith("supabase")] == [
         f"supabase/tests/{path}"
-        for path in ("1_setup.sql", "2_undone.sql", "deep/3_wrong.sql", "deep/4_broken.sql")
+        for path in (
+            "000-helpers.sql",
+            "1_setup.sql",
+            "2_undone.sql",
+            "deep/3_wrong.sql",
+            "deep/4_broken.sql",
+        )
     ]
-    assert "2 of 4 files failed" in done.output
+    assert "2 of 5 files failed" in done.output
     assert "have: 1" in done.output
     assert "4_broken.sql:2: ERROR:  function nothing() does not exist" in done.output
     assert 'failures="1"' in junit.read_text()
