@@ -84,6 +84,8 @@ class HttpBroadcasts:
     async def _allowed(self, request: BroadcastRequest, messages: list[TopicMessage]) -> list[TopicMessage]:
         """Return the messages that the caller may send. The pool is queried once for each private topic."""
         topics = list(dict.fromkeys(message.topic for message in messages if message.is_private))
+        if not topics:
+            return messages
         at_once = asyncio.Semaphore(_RIGHTS_AT_ONCE)
 
         async def may_write(topic: str) -> bool:

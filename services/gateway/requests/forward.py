@@ -83,7 +83,7 @@ class Forwarder:
         http = request.http
         length = http.content_length
         if length is not None and length > self._max_body:
-            raise BodyRejected(413, f"The body is longer than {self._max_body} bytes")
+            raise self._too_long()
         body, rest = b"", None
         if http.can_read_body:
             await send_continue(http)
@@ -107,19 +107,25 @@ class Forwarder:
         if not request.can_read_body:
             return b""
         if request.content_length is not None and request.content_length > self._max_body:
-            raise BodyRejected(413, f"The body is longer than {self._max_body} bytes")
+            raise self._too_long()
         await send_continue(request)
-        return b"".join([piece async for piece in self._pieces(request)])
+        body = _arrived(request)
+        if body is None:
+            return b"".join([piece async for piece in self._pieces(request)])
+        if len(body) > self._max_body:
+            raise self._too_long()
+        return body
 
     async def _inline_body(self, request: web.BaseRequest, length: int) -> bytes:
-        content = request.content
-        if content.is_eof() and content.exception() is None:  # it arrived with the head: no wait, no timer
-            body = content.read_nowait()
-        else:
+        body = _arrived(request)
+        if body is None:
             body = b"".join([piece async for piece in self._pieces(request)])
         if len(body) != length:
             raise BodyRejected(400, "The body is shorter than its Content-Length says")
         return body
+
+    def _too_long(self) -> BodyRejected:
+        return BodyRejected(413, f"The body is longer than {self._max_body} bytes")
 
     async def _pieces(self, request: web.BaseRequest) -> AsyncIterator[bytes]:
         """Return the body as it arrives. Raises: BodyRejected."""
@@ -135,8 +141,14 @@ class Forwarder:
                 return
             size += len(piece)
             if size > self._max_body:
-                raise BodyRejected(413, f"The body is longer than {self._max_body} bytes")
+                raise self._too_long()
             yield piece
+
+
+def _arrived(request: web.BaseRequest) -> bytes | None:
+    """Return a body that arrived with its head, whole: it needs no wait and no timer. None for any other."""
+    content = request.content
+    return content.read_nowait() if content.is_eof() and content.exception() is None else None
 
 
 async def send_continue(request: web.BaseRequest) -> None:

@@ -5,11 +5,18 @@ import base64
 import hashlib
 import json
 from contextlib import suppress
+from typing import cast
 
 import pytest
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.streams import StreamReader
+from aiohttp.test_utils import make_mocked_request
 
+from broker.requests.call import Calls
 from schemas.http import INLINE_LIMIT
 from schemas.settings.tree import Gateway
+from services.gateway.requests.forward import BodyRejected, Forwarder
+from services.gateway.requests.transfer_rate import TransferLimits
 from tests.broker.server import NatsServer
 from tests.services.gateway.pool import LARGE, Pool, running_pool
 from tests.services.gateway.running_gateway import KEYS, RunningGateway, fresh_id, running_gateway
@@ -227,6 +234,27 @@ async def test_a_chunked_body_is_refused_when_it_has_become_too_long(strict: Run
         reply = await wire.reply()
 
     assert (reply.status, reply.json()["code"]) == (413, "413")
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [(1000, False), (1001, True)])
+async def test_a_chunked_body_that_came_with_its_head_is_held_to_the_limit(
+    size: int, is_refused: bool
+) -> None:
+    """As the gateway reads it where it answers itself, without waiting for pieces."""
+    loop = asyncio.get_running_loop()
+    body = StreamReader(BaseProtocol(loop), 1 << 16, loop=loop)
+    body.feed_data(bytes(size))
+    body.feed_eof()
+    request = make_mocked_request("POST", "/", {"Transfer-Encoding": "chunked"}, payload=body)
+    limits = TransferLimits.of(Gateway())
+    calls = cast(Calls, None)  # nothing is sent
+    reading = Forwarder(calls, max_body=1000, limits=limits, request_timeout=1).read(request)
+
+    if is_refused:
+        with pytest.raises(BodyRejected):
+            await reading
+    else:
+        assert await reading == bytes(size)
 
 
 async def test_a_body_as_long_as_may_be_passes(strict: RunningGateway) -> None:
