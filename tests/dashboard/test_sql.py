@@ -1,6 +1,7 @@
 """The page SQL: texts, runs under roles, warnings, errors at their place, plans, charts, snippets, history, migrations."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,20 @@ async def test_a_cut_result_is_said_and_streamed(window: DashboardWindow) -> Non
     await page.keyboard.press("End")
 
     await expect(page.get_by_role("gridcell", name="row 5000", exact=True)).to_be_visible()
+
+
+async def test_a_stream_that_is_stopped_says_where_it_was_cut(window: DashboardWindow) -> None:
+    page = await _open(window)
+    await _run(
+        page,
+        "select n, repeat('x', 500) as filler, case when n > 2000 then pg_sleep(0.05)::text end as pause"
+        " from generate_series(1, 9000) n",
+    )
+    await page.get_by_role("button", name="Stream the rows here").click()
+    await expect(page.get_by_text(re.compile(r"^[1-9][\d,]* rows so far"))).to_be_visible()
+    await page.get_by_role("button", name="Stop", exact=True).click()
+
+    await expect(page.get_by_text(re.compile(r"The result was cut after \d,\d{3} rows"))).to_be_visible()
 
 
 async def test_a_result_is_drawn_and_saved(window: DashboardWindow) -> None:

@@ -64,6 +64,7 @@ function useStream(result: StatementResult, outcome: Outcome) {
   const [rows, setRows] = useState<readonly Cells[] | null>(null);
   const [isRunning, setRunning] = useState(false);
   const [isFull, setFull] = useState(false);
+  const [isCut, setCut] = useState(false);
   const stopper = useRef<AbortController | null>(null);
   const args = { sql: outcome.sql, view_as: outcome.options.viewAs, timeout_s: outcome.options.timeoutS };
 
@@ -72,6 +73,7 @@ function useStream(result: StatementResult, outcome: Outcome) {
     const read: Cells[] = [];
     let shownAt = performance.now();
     setRunning(true);
+    setCut(false);
     try {
       for await (const object of streamLines("sql.stream", args, { signal: stop.signal })) {
         read.push(cellsOf(object, result.columns));
@@ -85,6 +87,7 @@ function useStream(result: StatementResult, outcome: Outcome) {
         }
       }
     } catch (error) {
+      setCut(true); // what came stays, whether it was stopped or broke off
       if (!isStopped(error)) toast.error(error);
     } finally {
       setRunning(false);
@@ -98,7 +101,7 @@ function useStream(result: StatementResult, outcome: Outcome) {
       if (!isStopped(error)) toast.error(error);
     }
   };
-  return { rows, isRunning, isFull, start, save, stop: () => stopper.current?.abort() };
+  return { rows, isRunning, isFull, isCut, start, save, stop: () => stopper.current?.abort() };
 }
 
 function CutNote({ result, outcome, stream }: { result: StatementResult; outcome: Outcome; stream: Stream }) {
@@ -116,6 +119,7 @@ function CutNote({ result, outcome, stream }: { result: StatementResult; outcome
   return (
     <>
       {stream.isFull && <span className="sql-cut">{texts.streamCut(formatNumber(mostStreamed))}</span>}
+      {stream.isCut && stream.rows && <span className="sql-cut">{texts.cut(formatNumber(stream.rows.length))}</span>}
       {wasCut && <span className="sql-cut">{texts.cut(formatNumber(result.rows.length))}</span>}
       {result.shortened.length > 0 && stream.rows === null && (
         <span className="sql-cut">{texts.cutCells(result.shortened.length)}</span>
