@@ -76,6 +76,7 @@ async def test_the_owner_sets_it_up_and_it_answers(
     asks = page.get_by_role("region", name="The model wants to run this and read its result").first
     await expect(asks).to_contain_text("select body from public.notes")
     assert "row-secret-4711" not in model.sent()
+    await expect(log.get_by_text("execute_sql: read")).to_have_count(0)
     await window.check_accessibility()
     await window.check_narrow()
     await window.screenshot("assistant")

@@ -119,7 +119,9 @@ async def test_a_function_is_called_and_its_error_shown(window: DashboardWindow,
     await expect(answer.get_by_text('"Buy some."')).to_be_visible()
 
 
-async def test_the_copied_request_works(window: DashboardWindow, server: Platform, user: str) -> None:
+async def test_the_copied_request_works(
+    window: DashboardWindow, server: Platform, owner: Administrator, user: str
+) -> None:
     page = await _open(window, "table/notes")
     code = page.get_by_role("region", name="curl: Read rows", exact=True)
     done = subprocess.run(
@@ -138,6 +140,16 @@ async def test_the_copied_request_works(window: DashboardWindow, server: Platfor
     await expect(page.get_by_role("region", name="Python: Insert a row", exact=True)).to_contain_text(
         '"done": True'
     )
+    await page.get_by_role("button", name="Language of the code").click()
+    await page.get_by_role("option", name="Dart").click()
+    await expect(page.get_by_role("region", name="Dart: Insert a row", exact=True)).to_contain_text(
+        '.from("notes").insert({'
+    )
+    await page.get_by_role("button", name="Language of the code").click()
+    await page.get_by_role("option", name="SQL").click()
+    for title in ("Read one row", "Insert a row"):
+        statement = page.get_by_role("region", name=f"SQL: {title}", exact=True)
+        owner.run("sql.explain", sql=await statement.inner_text(), read_only=False)
 
 
 async def test_hostile_names_are_text(window: DashboardWindow, user: str) -> None:

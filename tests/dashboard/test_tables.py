@@ -156,7 +156,9 @@ async def test_sorts_and_filters_have_an_address(window: DashboardWindow) -> Non
     await window.screenshot("tables-code")
 
 
-async def test_filters_joined_by_or_are_saved_as_a_view(window: DashboardWindow) -> None:
+async def test_filters_joined_by_or_are_saved_as_a_view(
+    window: DashboardWindow, owner: Administrator
+) -> None:
     page = window.page
     await open_rows(
         window, "public/notes?filters=" + quote('[["id","lt","5"],["id","eq","2"],["text","eq","note 4"]]')
@@ -177,6 +179,13 @@ async def test_filters_joined_by_or_are_saved_as_a_view(window: DashboardWindow)
     await expect(code.get_by_role("region", name="supabase-js")).to_contain_text(
         '.or("id.eq.2,text.eq.note 4")'
     )
+    await code.get_by_role("tab", name="Python").click()
+    await expect(code.get_by_role("region", name="Python")).to_contain_text(
+        '.filter("id", "lt", "5")\n    .or_("id.eq.2,text.eq.note 4")'
+    )
+    await code.get_by_role("tab", name="SQL").click()
+    statement = await code.get_by_role("region", name="SQL").inner_text()
+    assert len(owner.run("sql.run", sql=statement)["results"][0]["rows"]) == 2
     await page.keyboard.press("Escape")
 
     views = page.get_by_role("dialog", name="Saved views")

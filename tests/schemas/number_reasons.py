@@ -144,9 +144,6 @@ REASONS: dict[str, dict[str, str]] = {
     "schemas/schedules.py": {
         "int(match[1])": SETTING,
     },
-    "schemas/settings/stream_checks.py": {
-        "int(streams[name].keep_size)": SETTING,
-    },
     "schemas/settings/types.py": {
         "float(number)": SETTING,
         "float(over)": SETTING,

@@ -38,6 +38,9 @@ export const pages: readonly PageEntry[] = [
   // Opened by a program that asks to be let in, not in the list
   page("connect", "Connect a program", "key", null, () => import("./pages/connect/ConnectPage.tsx")),
 
+  // Found by the palette, not in the list
+  page("docs", "Documentation", "book", null, () => import("./pages/docs/DocsPage.tsx")),
+
   // For builders of pages, not in the list
   page("components", "Components", "layers", null, () => import("./pages/components/ComponentsPage.tsx")),
 ];

@@ -23,7 +23,7 @@ const signed = { resumable_url: "http://platform.test/x", headers: {}, metadata:
 globalThis.fetch = () => new Promise((done) => setTimeout(() => done(new Response(JSON.stringify(signed))), 20));
 const { stop, upload, uploads } = await import(Deno.args[0]);
 const { made } = await import("tus-js-client");
-upload("bucket", "", ["1", "2", "3", "4"].map((name) => new File(["x"], name)), () => {});
+upload("bucket", "", ["1", "2", "3", "4"].map((name) => ({ file: new File(["x"], name), path: name })), () => {});
 for (const entry of uploads.get().slice(0, 3)) stop(entry, () => {});
 await new Promise((done) => setTimeout(done, 200));
 const started = made.filter(({ isStarted }) => isStarted).map(({ file }) => file.name);

@@ -12,7 +12,7 @@ export function may(me: Me, name: OperationName, toChange = true): boolean {
   const needed = flags[toChange ? 1 : 0];
   const area = name.split(".")[0]!;
   // Of one's own account nothing is limited; levels of tables are decided by the platform.
-  const level = me.role && !/^(account|factors|tokens|connections)$/.test(area)
+  const level = me.role && !/^(account|factors|tokens|connections|docs)$/.test(area)
     ? ["read", "change"].indexOf(me.role.tables.length && area === "rows" ? "change" : me.role.areas[area] ?? "none")
     : 2;
   return Math.min(level, order.indexOf(me.rights)) >= order.findIndex((right) => right.startsWith(needed ?? "o"));

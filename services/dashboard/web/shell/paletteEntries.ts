@@ -89,6 +89,10 @@ function useFoundEntries(text: string): readonly PaletteEntry[] {
   const functions = useOperation("functions.list", {}, lasting);
   const snippets = useOperation("snippets.list", {}, lasting);
   const reports = useOperation("reports.list", {}, lasting);
+  const docs = useOperation("docs.search", { text: searched.slice(0, 200), limit: mostOfAKind }, {
+    isEnabled,
+    keepsPrevious: true,
+  });
   const settings = useOperation("settings.list", {}, lasting);
   return useMemo(() => {
     if (!isEnabled) return [];
@@ -112,6 +116,15 @@ function useFoundEntries(text: string): readonly PaletteEntry[] {
       ...(reports.data?.reports ?? []).flatMap(({ name }) =>
         entry("report", name, "gauge", paletteTexts.report, pathOf("reports", name))
       ),
+      ...(docs.data ?? []).map(({ page, heading }) => ({
+        id: `doc ${page} ${heading}`,
+        label: heading,
+        icon: "book" as const,
+        hint: paletteTexts.doc,
+        isOfPlatform: true,
+        isFoundByText: true,
+        run: () => go(pathOf("docs", page), { section: heading.split(": ").slice(1).join(": ") || heading }),
+      })),
       ...(settings.data?.settings ?? []).flatMap(({ key }) =>
         entry("setting", key, "settings", setting, "settings/values", { open: key })
           .map((one) => ({ ...one, isOfPlatform: true }))
@@ -126,6 +139,7 @@ function useFoundEntries(text: string): readonly PaletteEntry[] {
     functions.data,
     snippets.data,
     reports.data,
+    docs.data,
     settings.data,
   ]);
 }

@@ -13,5 +13,6 @@ export const paletteTexts = defineTexts("palette", {
   report: "Report",
   snippet: "Snippet",
   setting: "Setting",
+  doc: "Documentation",
   hint: "↑ ↓ choose   ↵ open   Esc close",
 });

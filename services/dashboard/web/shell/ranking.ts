@@ -5,6 +5,8 @@ export interface Ranked {
   label: string;
   /** An object of the platform rather than of the project: found last, unless it is named whole. */
   isOfPlatform?: boolean;
+  /** It was found by its text: its label need not have the words, and it comes last. */
+  isFoundByText?: boolean;
 }
 
 /** Return the entries that have every word, the best first: whole labels, then beginnings, then others; recent ones before others. */
@@ -13,9 +15,14 @@ export function ranked<T extends Ranked>(entries: readonly T[], text: string, re
   const words = typed.split(/\s+/).filter(Boolean);
   const scored = entries.flatMap((entry) => {
     const label = entry.label.toLowerCase();
-    if (!words.every((word) => label.includes(word))) return [];
+    const hasWords = words.every((word) => label.includes(word));
+    if (!hasWords && !entry.isFoundByText) return [];
     const place = recent.indexOf(entry.id);
-    return [{ entry, rank: rankOf(label, typed, entry.isOfPlatform ?? false), recent: place < 0 ? Infinity : place }];
+    return [{
+      entry,
+      rank: hasWords ? rankOf(label, typed, entry.isOfPlatform ?? false) : byText,
+      recent: place < 0 ? Infinity : place,
+    }];
   });
   return scored
     .sort((a, b) => a.rank - b.rank || (a.recent === b.recent ? 0 : a.recent - b.recent))
@@ -30,6 +37,7 @@ const beginning = 3;
 const beginningOfWord = 4;
 const inside = 5;
 const ofPlatform = 6;
+const byText = 12;
 
 function rankOf(label: string, typed: string, isOfPlatform: boolean): number {
   if (typed === "") return whole;

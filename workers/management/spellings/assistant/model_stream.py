@@ -7,6 +7,7 @@
 Parts of one call of a tool share an index; the first has its id and name, the others more of its arguments.
 """
 
+import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,7 +60,7 @@ class ModelAnswer:
                 raise FetchFailed(f"the model calls more than {_MOST_CALLS} tools at once")
             name, first = str(function.get("name") or ""), str(function.get("arguments") or "")
             called = CalledFunction(name, first)
-            self.calls[index] = ToolCallOfModel(str(part.get("id") or f"call-{index}"), called)
+            self.calls[index] = ToolCallOfModel(str(part.get("id") or f"call-{secrets.token_hex(8)}"), called)
             return
         called = before.function
         arguments = called.arguments + str(function.get("arguments") or "")

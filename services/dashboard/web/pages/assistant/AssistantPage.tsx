@@ -90,7 +90,9 @@ function Conversation({ data, actions }: { data: SettingsList; actions: React.Re
       </PageHeader>
       <div className="assistant" role="log" aria-label={texts.conversation} aria-busy={present !== null}>
         {messages.length === 0 && <EmptyState icon="bolt" title={texts.empty}>{texts.emptyText}</EmptyState>}
-        {messages.map((message, index) => <Entry key={index} message={message} messages={messages} />)}
+        {messages.map((message, index) => (
+          <Entry key={index} message={message} results={resultsAfter(messages, index)} />
+        ))}
         {present && (
           <article className="assistant-entry" aria-label={texts.model}>
             <h2>{texts.model}</h2>
@@ -109,7 +111,8 @@ function Conversation({ data, actions }: { data: SettingsList; actions: React.Re
           hint={texts.questionHint}
           lines={3}
           value={draft}
-          onChange={(value) => setDraft(() => value)}
+          onChange={(value) =>
+            setDraft(() => value)}
           hasFocus
         />
         {present
@@ -120,10 +123,10 @@ function Conversation({ data, actions }: { data: SettingsList; actions: React.Re
   );
 }
 
-function Entry({ message, messages }: { message: Message; messages: readonly Message[] }) {
+function Entry({ message, results }: { message: Message; results: readonly Message[] }) {
   if (message.role === "tool") return null;
   const isUser = message.role === "user";
-  const answered = (call: ToolCall) => messages.find(({ tool_call_id }) => tool_call_id === call.id);
+  const answered = (call: ToolCall) => results.find(({ tool_call_id }) => tool_call_id === call.id);
   return (
     <article className={`assistant-entry${isUser ? " is-user" : ""}`} aria-label={isUser ? texts.you : texts.model}>
       <h2>{isUser ? texts.you : texts.model}</h2>
@@ -133,6 +136,12 @@ function Entry({ message, messages }: { message: Message; messages: readonly Mes
       ))}
     </article>
   );
+}
+
+/** The results that follow a message: ids of calls need not differ in a whole conversation. */
+function resultsAfter(messages: readonly Message[], index: number): readonly Message[] {
+  const next = messages.findIndex(({ role }, place) => place > index && role !== "tool");
+  return messages.slice(index + 1, next < 0 ? undefined : next);
 }
 
 /** A tool that was called; its arguments fold out. */

@@ -1,9 +1,11 @@
 /** Requests to a table or a function in the words of each client. Pure. */
 
 import type { AppRequest } from "../../api/gateway.ts";
+import { dartLiteral, pythonLiteral, sqlLiteral } from "../../literals.ts";
+import { quotedName } from "../../sqlName.ts";
 import type { RestColumn, RestItem, RestTable } from "./openapi.ts";
 
-export type Spelling = "curl" | "javascript" | "python";
+export type Spelling = "curl" | "javascript" | "python" | "dart" | "sql";
 
 export interface Example {
   id: "read" | "filter" | "row" | "insert" | "upsert" | "change" | "delete" | "call";
@@ -11,6 +13,9 @@ export interface Example {
   /** Without the lines that make the client. */
   javascript: string;
   python: string;
+  dart: string;
+  /** A whole statement. */
+  sql: string;
 }
 
 /** Return the requests that the caller may make. */
@@ -28,7 +33,16 @@ export function examplesOf(item: RestItem, schema: string): readonly Example[] {
 /** Return the code of an example. `url` is the gateway, `key` the publishable key. */
 export function codeOf(example: Example, spelling: Spelling, url: string, key: string): string {
   if (spelling === "curl") return curlOf(example.request, url, key);
+  if (spelling === "sql") return `${example.sql};`;
   const text = JSON.stringify;
+  if (spelling === "dart") {
+    return [
+      "import 'package:supabase/supabase.dart';",
+      "",
+      `final supabase = SupabaseClient(${dartLiteral(url)}, ${dartLiteral(key)});`,
+      `final data = await ${example.dart};`,
+    ].join("\n");
+  }
   return spelling === "javascript"
     ? [
       `import { createClient } from "@supabase/supabase-js";`,
@@ -68,6 +82,8 @@ function readsOf(table: RestTable, schema: string): readonly Example[] {
     request: { path: `${path}?select=*&limit=10`, headers },
     javascript: `${client(schema)}.from(${text(table.name)}).select("*").limit(10)`,
     python: `${client(schema)}.table(${text(table.name)}).select("*").limit(10)`,
+    dart: `${from(table.name, schema)}.select().limit(10)`,
+    sql: `select * from ${inSql(table.name, schema)} limit 10`,
   }];
   if (filtered) {
     const value = sampleOf(filtered);
@@ -78,7 +94,11 @@ function readsOf(table: RestTable, schema: string): readonly Example[] {
         headers,
       },
       javascript: `${client(schema)}.from(${text(table.name)}).select("*").eq(${text(filtered.name)}, ${text(value)})`,
-      python: `${client(schema)}.table(${text(table.name)}).select("*").eq(${text(filtered.name)}, ${python(value)})`,
+      python: `${client(schema)}.table(${text(table.name)}).select("*").eq(${text(filtered.name)}, ${
+        pythonLiteral(value)
+      })`,
+      dart: `${from(table.name, schema)}.select().eq(${dartLiteral(filtered.name)}, ${dartLiteral(value)})`,
+      sql: `select * from ${inSql(table.name, schema)} where ${quotedName(filtered.name)} = ${sqlLiteral(value)}`,
     });
   }
   if (keys.length > 0) {
@@ -89,7 +109,9 @@ function readsOf(table: RestTable, schema: string): readonly Example[] {
         headers: { ...headers, Accept: "application/vnd.pgrst.object+json" },
       },
       javascript: `${client(schema)}.from(${text(table.name)}).select("*")${calls(keys, text)}.single()`,
-      python: `${client(schema)}.table(${text(table.name)}).select("*")${calls(keys, python)}.single()`,
+      python: `${client(schema)}.table(${text(table.name)}).select("*")${calls(keys, pythonLiteral)}.single()`,
+      dart: `${from(table.name, schema)}.select()${calls(keys, dartLiteral)}.single()`,
+      sql: `select * from ${inSql(table.name, schema)}${where(keys)}`,
     });
   }
   return examples;
@@ -109,7 +131,9 @@ function insertsOf(table: RestTable, schema: string): readonly Example[] {
       body: JSON.stringify(body),
     },
     javascript: `${client(schema)}.from(${text(table.name)}).${verb}(${text(body)}).select()`,
-    python: `${client(schema)}.table(${text(table.name)}).${verb}(${python(body)})`,
+    python: `${client(schema)}.table(${text(table.name)}).${verb}(${pythonLiteral(body)})`,
+    dart: `${from(table.name, schema)}.${verb}(${dartLiteral(body)}).select()`,
+    sql: insertOf(table, schema, body, verb === "upsert"),
   });
   const hasKey = table.columns.some(({ isKey }) => isKey);
   return [
@@ -134,7 +158,9 @@ function changeOf(table: RestTable, schema: string): Example {
       body: JSON.stringify(row),
     },
     javascript: `${client(schema)}.from(${text(table.name)}).update(${text(row)})${calls(filter, text)}.select()`,
-    python: `${client(schema)}.table(${text(table.name)}).update(${python(row)})${calls(filter, python)}`,
+    python: `${client(schema)}.table(${text(table.name)}).update(${pythonLiteral(row)})${calls(filter, pythonLiteral)}`,
+    dart: `${from(table.name, schema)}.update(${dartLiteral(row)})${calls(filter, dartLiteral)}.select()`,
+    sql: `update ${inSql(table.name, schema)} set ${settings(row)}${where(filter)} returning *`,
   };
 }
 
@@ -148,7 +174,9 @@ function deleteOf(table: RestTable, schema: string): Example {
       headers: profile(schema, "Content-Profile"),
     },
     javascript: `${client(schema)}.from(${text(table.name)}).delete()${calls(filter, text)}`,
-    python: `${client(schema)}.table(${text(table.name)}).delete()${calls(filter, python)}`,
+    python: `${client(schema)}.table(${text(table.name)}).delete()${calls(filter, pythonLiteral)}`,
+    dart: `${from(table.name, schema)}.delete()${calls(filter, dartLiteral)}`,
+    sql: `delete from ${inSql(table.name, schema)}${where(filter)}`,
   };
 }
 
@@ -163,7 +191,11 @@ function callOf(name: string, columns: readonly RestColumn[], schema: string): E
       body: JSON.stringify(row),
     },
     javascript: `${client(schema)}.rpc(${text(name)}, ${text(row)})`,
-    python: `${client(schema)}.rpc(${text(name)}, ${python(row)})`,
+    python: `${client(schema)}.rpc(${text(name)}, ${pythonLiteral(row)})`,
+    dart: `${client(schema)}.rpc(${dartLiteral(name)}, params: ${dartLiteral(row)})`,
+    sql: `select * from ${inSql(name, schema)}(${
+      Object.entries(row).map(([argument, value]) => `${quotedName(argument)} => ${sqlLiteral(value)}`).join(", ")
+    })`,
   };
 }
 
@@ -223,12 +255,35 @@ function text(value: unknown): string {
   return JSON.stringify(value);
 }
 
-function python(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(python).join(", ")}]`;
-  if (typeof value === "object" && value !== null) {
-    return `{${Object.entries(value).map(([name, inner]) => `${text(name)}: ${python(inner)}`).join(", ")}}`;
-  }
-  return value === true ? "True" : value === false ? "False" : value === null ? "None" : text(value);
+function from(name: string, schema: string): string {
+  return `${schema === "public" ? "supabase" : `supabase.schema(${dartLiteral(schema)})`}.from(${dartLiteral(name)})`;
+}
+
+function inSql(name: string, schema: string): string {
+  return `${quotedName(schema)}.${quotedName(name)}`;
+}
+
+function where(columns: readonly RestColumn[]): string {
+  const terms = columns.map((column) => `${quotedName(column.name)} = ${sqlLiteral(sampleOf(column))}`);
+  return terms.length > 0 ? ` where ${terms.join(" and ")}` : "";
+}
+
+function settings(row: { [name: string]: unknown }): string {
+  return Object.entries(row).map(([name, value]) => `${quotedName(name)} = ${sqlLiteral(value)}`).join(", ");
+}
+
+function insertOf(table: RestTable, schema: string, body: object, isUpsert: boolean): string {
+  const names = Object.keys(body).map(quotedName);
+  const keys = table.columns.filter(({ isKey }) => isKey).map(({ name }) => name);
+  const others = Object.keys(body).filter((name) => !keys.includes(name));
+  const updates = others.map((name) => `${quotedName(name)} = excluded.${quotedName(name)}`).join(", ");
+  const conflict = isUpsert
+    ? ` on conflict (${keys.map(quotedName).join(", ")}) do ${updates ? `update set ${updates}` : "nothing"}`
+    : "";
+  const values = names.length > 0
+    ? `(${names.join(", ")}) values (${Object.values(body).map(sqlLiteral).join(", ")})`
+    : "default values";
+  return `insert into ${inSql(table.name, schema)} ${values}${conflict} returning *`;
 }
 
 function client(schema: string): string {

@@ -30,7 +30,7 @@ export const restTexts = defineTexts("rest", {
   },
   requests: "Requests",
   spelling: "Language of the code",
-  spellings: { curl: "curl", javascript: "supabase-js", python: "Python" },
+  spellings: { curl: "curl", javascript: "supabase-js", python: "Python", dart: "Dart", sql: "SQL" },
   examples: {
     read: "Read rows",
     filter: "Read rows that a filter lets through",

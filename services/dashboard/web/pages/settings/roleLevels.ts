@@ -6,7 +6,7 @@ import { operationFlags } from "../../generated/operations.ts";
 export const levels: readonly AccessLevel[] = ["none", "read", "change"];
 
 /** Areas of one's own account, which no role limits. */
-const ownAreas = ["account", "factors", "tokens", "connections"];
+const ownAreas = ["account", "factors", "tokens", "connections", "docs"];
 
 /** The areas of operations that a role limits, by name. Those with operations of owners alone are not among them. */
 export const areas: readonly string[] = [

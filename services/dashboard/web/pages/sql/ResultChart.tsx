@@ -63,7 +63,7 @@ export function ResultPlot({ kind, result, x, y, height = usualHeight }: {
       () => new uPlot(optionsOf(element, kind, points, height), [points.x, points.y], element),
     );
   }, [points, kind, height]);
-  const label = texts.chartLabel(result.columns[y]?.name ?? "", result.columns[x]?.name ?? "");
+  const label = texts.chartLabel(result.columns[y]?.name ?? "", result.columns[x]?.name ?? "", points.x.length);
   return <div ref={host} className="sql-plot" role="img" aria-label={label} />;
 }
 
@@ -119,16 +119,17 @@ interface Points {
   names: string[];
 }
 
+/** Seconds of a time as Postgres writes it: `2026-03-01 10:00:00+00`, whose offset may lack its minutes. */
+function timeOf(text: string): number {
+  return Date.parse(text.replace(" ", "T").replace(/(:\d\d(?:\.\d+)?[+-]\d\d)$/, "$1:00")) / 1000;
+}
+
 function pointsOf({ columns, rows }: Rows, x: number, y: number): Points {
   const type = columns[x]?.type ?? "";
   const kind = /^(timestamp|date)/.test(type) ? "time" : isNumeric(type) && x !== y ? "numbers" : "names";
   const points = rows.slice(0, mostPoints).map((row, index) => {
     const text = row[x] ?? "";
-    const across = kind === "names"
-      ? index
-      : kind === "time"
-      ? Date.parse(text.replace(" ", "T")) / 1000
-      : Number(text);
+    const across = kind === "names" ? index : kind === "time" ? timeOf(text) : Number(text);
     const up = row[y];
     return { across, up: up === null || up === undefined ? null : Number(up), text };
   }).filter((point) => Number.isFinite(point.across));

@@ -73,7 +73,7 @@ export const sqlTexts = defineTexts("sql", {
   chartX: "Across",
   chartY: "Up",
   noNumbers: "A chart needs a column of numbers",
-  chartLabel: (y: string, x: string) => `${y} by ${x}`,
+  chartLabel: (y: string, x: string, count: number) => `${y} by ${x}: ${count === 1 ? "1 value" : `${count} values`}`,
   rowTitle: (row: number) => `Row ${row}`,
   isNull: "null",
   plan: "Plan",

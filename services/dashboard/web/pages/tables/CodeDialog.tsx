@@ -4,6 +4,7 @@ import { Dialog } from "../../components/Dialog.tsx";
 import { Note, QueryView } from "../../components/states.tsx";
 import { useSearch } from "../../address.tsx";
 import type { DescribedTable, RestRequest } from "../../generated/operations.ts";
+import { asDart, asPython, asSql } from "./codeOfView.ts";
 import { tablesTexts as texts } from "./texts.ts";
 import { type FilterEntry, filterGroups, splitList, type ViewState } from "./viewState.ts";
 
@@ -30,6 +31,9 @@ export function CodeDialog({ table, state, rest, onClose }: {
                   { id: "rest", title: texts.code.rest, code: asRest(url, rest) },
                   { id: "client", title: texts.code.client, code: asClient(table, state, rest, url, key) },
                   { id: "curl", title: texts.code.curl, code: asCurl(url, rest, key) },
+                  { id: "python", title: texts.code.python, code: asPython(table, state, rest, url, key) },
+                  { id: "dart", title: texts.code.dart, code: asDart(table, state, rest, url, key) },
+                  { id: "sql", title: texts.code.sql, code: asSql(table, state) },
                 ].map(({ code, ...tab }) => ({ ...tab, content: <CodeBlock label={tab.title} code={code} /> }))}
               />
               <p className="hint">{texts.code.note}</p>

@@ -243,6 +243,10 @@ export const tablesTexts = defineTexts("tables", {
     rest: "REST",
     client: "supabase-js",
     curl: "curl",
+    python: "Python",
+    dart: "Dart",
+    sql: "SQL",
+    notInSql: (filter: string) => `this filter is one of REST: ${filter}`,
     note: "The publishable key is that of clients without a token: policies apply.",
   },
   import: {
