@@ -24,7 +24,7 @@ from workers.database.transactions.interactive import decode_first, statement
 from workers.management.areas.history.copy_back import (
     MOST_COPIED,
     CopiedRow,
-    CopiedRows,
+    RowsCopiedBack,
     copy_back,
     present_moment,
     read_moment,
@@ -248,7 +248,7 @@ async def list_rows_at(context: OperationContext, arguments: MomentOfTable) -> R
     return RowsAtMoment(rows[: arguments.limit], len(rows) > arguments.limit)
 
 
-async def copy_rows(context: OperationContext, arguments: RowsToCopy) -> CopiedRows:
+async def copy_rows(context: OperationContext, arguments: RowsToCopy) -> RowsCopiedBack:
     """Make rows as they were at a moment, in one transaction, or say what that overwrites. Raises: ManagementError."""
     if not 1 <= len(arguments.keys) <= MOST_COPIED:
         raise invalid_arguments(f"`keys` has 1 to {MOST_COPIED} keys")
@@ -386,6 +386,6 @@ def operations() -> list[Operation]:
         Operation("history.versions", "List versions of a row", RowOfHistory, VersionsOfRow, reader, versions),
         Operation("history.undo", "Undo a version of a row", VersionToUndo, Done, developer, undo, changes=True),
         Operation("history.rows_at", "List rows that changed since a moment, as they were", MomentOfTable, RowsAtMoment, reader, list_rows_at),
-        Operation("history.copy_rows", "Make rows as they were at a moment", RowsToCopy, CopiedRows, developer, copy_rows, changes=True, only_reads=lambda arguments: arguments.only_tries),
+        Operation("history.copy_rows", "Make rows as they were at a moment", RowsToCopy, RowsCopiedBack, developer, copy_rows, changes=True, only_reads=lambda arguments: arguments.only_tries),
         Operation("history.erase", "Erase versions of a row, or of a person's rows", HistoryErasure, ErasedHistory, developer, erase, changes=True, is_confirmed=True, secrets=frozenset({"person", "key"})),
     ]  # fmt: skip

@@ -30,7 +30,7 @@ from workers.management.areas.history.row_writes import (
 from workers.management.interface.errors import ManagementError, SqlRejected, invalid_arguments
 from workers.management.interface.identity.store import decode_rows
 from workers.management.interface.operation import OperationContext
-from workers.row_history.past import ChangedRow, PastRow, past_row
+from workers.row_history.past import FirstLaterVersion, PastRow, past_row
 from workers.row_history.stored import Values
 from workers.sql.operators import array_literal
 
@@ -47,7 +47,7 @@ class CopiedRow(Struct, frozen=True):
     after: Values
 
 
-class CopiedRows(Struct, frozen=True):
+class RowsCopiedBack(Struct, frozen=True):
     """What copying does, row by row. `state` names the present rows: send it as `expected`, so that nothing else is overwritten."""
 
     rows: list[CopiedRow]
@@ -86,7 +86,7 @@ async def rows_at(
     values = (
         history.stored.id, moment.isoformat(), None if keys is None else array_literal(list(keys)), _MOST_VERSIONS + 1,
     )  # fmt: skip
-    changed = decode_rows(await ask(context, "changed_since", *values), ChangedRow)
+    changed = decode_rows(await ask(context, "changed_since", *values), FirstLaterVersion)
     if changed and changed[0].read > _MOST_VERSIONS:
         raise ManagementError(
             409, "too_many_versions", f"More than {_MOST_VERSIONS:,} versions were written since then",
@@ -102,7 +102,7 @@ async def copy_back(
     expected: str,
     *,
     only_tries: bool,
-) -> CopiedRows:
+) -> RowsCopiedBack:
     """Write rows as they were, or with `only_tries` say what that would do. Raises: ManagementError (409), SqlRejected."""
     for row in past:
         if row.state == "unknown":
@@ -129,7 +129,7 @@ async def copy_back(
                 await _write(transaction, history, past, planned)
     except DatabaseError as error:
         raise SqlRejected(error) from None
-    return CopiedRows(planned, state, not only_tries)
+    return RowsCopiedBack(planned, state, not only_tries)
 
 
 async def _write(
