@@ -17,7 +17,7 @@ from msgspec import Struct
 from workers.row_history.stored import StoredGap, StoredVersion, Values
 
 
-class RowChangedSince(Struct, frozen=True):
+class FirstLaterVersion(Struct, frozen=True):
     """The first version behind a moment of a row. `row_key`: the text of the key; `read`: how many versions were looked at for all rows."""
 
     row_key: str
@@ -38,7 +38,7 @@ class PastRow(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
-def past_row(changed: RowChangedSince, moment: datetime, gaps: Sequence[StoredGap]) -> PastRow:
+def past_row(changed: FirstLaterVersion, moment: datetime, gaps: Sequence[StoredGap]) -> PastRow:
     """Return a row as it was at a moment."""
     version, key = changed.version, changed.row_key
     unknown = _unknown(changed, moment, gaps)
@@ -51,7 +51,7 @@ def past_row(changed: RowChangedSince, moment: datetime, gaps: Sequence[StoredGa
     return PastRow(key, "row", version.at, {**(version.after or {}), **(version.before or {})})
 
 
-def _unknown(changed: RowChangedSince, moment: datetime, gaps: Sequence[StoredGap]) -> str:
+def _unknown(changed: FirstLaterVersion, moment: datetime, gaps: Sequence[StoredGap]) -> str:
     version = changed.version
     if changed.is_truncated:
         return "the table was truncated since, and a truncation keeps no rows"
@@ -64,4 +64,4 @@ def _unknown(changed: RowChangedSince, moment: datetime, gaps: Sequence[StoredGa
     return ""
 
 
-decode_changed = msgspec.json.Decoder(RowChangedSince).decode
+decode_changed = msgspec.json.Decoder(FirstLaterVersion).decode

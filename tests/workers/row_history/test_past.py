@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from workers.row_history.past import RowChangedSince, past_row
+from workers.row_history.past import FirstLaterVersion, past_row
 from workers.row_history.stored import StoredGap, StoredVersion, Values
 
 _MOMENT = datetime(2026, 11, 22, 10, tzinfo=UTC)
@@ -55,7 +55,7 @@ def _version(operation: str, key: str, former: str | None = None, **sides: Value
 def test_a_row_is_what_its_first_later_version_replaced(
     key: str, version: StoredVersion, state: str, values: dict[str, object]
 ) -> None:
-    past = past_row(RowChangedSince(key, False, 1, version), _MOMENT, [])
+    past = past_row(FirstLaterVersion(key, False, 1, version), _MOMENT, [])
 
     assert past.state == state
     assert {name: msgspec.json.decode(value) for name, value in past.values.items()} == values
@@ -70,7 +70,7 @@ def test_a_row_is_what_its_first_later_version_replaced(
     ],
 )
 def test_what_may_be_missing_between_both_makes_a_row_unknown(after_lsn: int, at: str, state: str) -> None:
-    changed = RowChangedSince("[1]", False, 1, _version("insert", "[1]", after=_values(id=1)))
+    changed = FirstLaterVersion("[1]", False, 1, _version("insert", "[1]", after=_values(id=1)))
 
     assert past_row(changed, _MOMENT, [StoredGap(after_lsn, "lost", at)]).state == state
     assert past_row(msgspec.structs.replace(changed, is_truncated=True), _MOMENT, []).state == "unknown"

@@ -30,7 +30,7 @@ from workers.management.areas.history.row_writes import (
 from workers.management.interface.errors import ManagementError, SqlRejected, invalid_arguments
 from workers.management.interface.identity.store import decode_rows
 from workers.management.interface.operation import OperationContext
-from workers.row_history.past import PastRow, RowChangedSince, past_row
+from workers.row_history.past import FirstLaterVersion, PastRow, past_row
 from workers.row_history.stored import Values
 from workers.sql.operators import array_literal
 
@@ -86,7 +86,7 @@ async def rows_at(
     values = (
         history.stored.id, moment.isoformat(), None if keys is None else array_literal(list(keys)), _MOST_VERSIONS + 1,
     )  # fmt: skip
-    changed = decode_rows(await ask(context, "changed_since", *values), RowChangedSince)
+    changed = decode_rows(await ask(context, "changed_since", *values), FirstLaterVersion)
     if changed and changed[0].read > _MOST_VERSIONS:
         raise ManagementError(
             409, "too_many_versions", f"More than {_MOST_VERSIONS:,} versions were written since then",
