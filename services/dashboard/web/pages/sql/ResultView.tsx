@@ -135,7 +135,13 @@ function CutNote({ result, outcome, stream }: { result: StatementResult; outcome
         </Button>
       )}
       {isAlone && (wasCut || stream.isFull || (stream.wasStopped && stream.rows !== null)) && (
-        <Button size="small" icon="download" onPress={() => void stream.save()}>{texts.saveAll}</Button>
+        <Button
+          size="small"
+          icon="download"
+          onPress={() => void stream.save()}
+        >
+          {texts.saveAll}
+        </Button>
       )}
     </>
   );
