@@ -6,7 +6,7 @@ import time
 import pytest
 from playwright.async_api import Browser, expect
 
-from broker.processes.branch_requests import BranchWork, read_work, write_work
+from broker.processes.branch_requests import FOLDER, BranchWork, read_work, write_work
 from tests.dashboard.administrators import Administrator, add_administrator
 from tests.dashboard.window import DashboardWindow, open_window
 from tests.platform import Platform
@@ -77,6 +77,7 @@ async def test_work_and_branches_are_shown_as_text_and_a_reader_changes_nothing(
     }  # fmt: skip
     (folder / "branch.json").write_text(json.dumps(record))
     before = read_work(server.data)
+    (server.data / FOLDER).mkdir(mode=0o700, exist_ok=True)  # a first request makes it
     running = BranchWork("planted", "create", "planted", "running", time.time(), None, [_HOSTILE])
     try:
         write_work(server.data, running)
