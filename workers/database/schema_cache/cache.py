@@ -47,7 +47,7 @@ _WINDOW_S = 0.1
 """Notifications within this time after a read share the next read."""
 _PROBE_S = 30.0
 """Interval of the check that an idle connection still answers."""
-_CATCH_UP_S = 2.0
+_CATCH_UP_S = 5.0
 _CONNECT_S = _ANSWER_S = 10.0
 _FAILURES = (
     asyncpg.PostgresError,
@@ -88,6 +88,10 @@ class SchemaCache:
         self._is_reading = False
         self._read_ended = asyncio.Event()
         """Set at the end of the next read of the catalog, which then gets another one."""
+        self._is_listening = False
+        """Whether the session gets notifications now."""
+        self._answered = asyncio.Event()
+        """Set when the session has answered next: Postgres has sent it then what was announced before it was asked."""
         self._last_error: str | None = None
         self._backoff = Backoff(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         self._on_change: list[Callable[[Catalog], None]] = []
@@ -131,6 +135,10 @@ class SchemaCache:
         Requests can be served after a failed read, because the earlier catalog and options are still in use.
         """
         return self._last_error
+
+    @property
+    def _is_requested(self) -> bool:
+        return self._schema_requested or self._options_requested
 
     def on_change(self, callback: Callable[[Catalog], None]) -> None:
         """Register a callback for each new catalog, including the first. It must not raise."""
@@ -180,13 +188,17 @@ class SchemaCache:
         self._wake.set()
 
     async def catch_up(self) -> bool:
-        """Wait, for at most 2 s, while a read of the catalog is due or under way; return whether there is a new catalog.
+        """Wait, for at most 5 s, while a read of the catalog is due or under way; return whether there is a new catalog.
 
-        For a request that names what the current catalog does not have: a client may be faster than the read after its own change.
+        For a request that names what the current catalog does not have: a client may be faster than the read after its own change,
+        and than the notification of it.
         """
         before, deadline = self._catalog.version, asyncio.get_running_loop().time() + _CATCH_UP_S
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
+                if self._is_listening and not (self._is_reading or self._schema_requested):
+                    self._wake.set()
+                    await self._answered.wait()
                 while self.is_following and (self._is_reading or self._schema_requested):
                     await self._read_ended.wait()
                     if self._last_error is not None:
@@ -210,13 +222,14 @@ class SchemaCache:
                 self._session = await self._connected()
                 try:
                     is_listening = await self._listen(self._session)
-                    self._is_connected = True
+                    self._is_connected, self._is_listening = True, is_listening
                     if self._lost_at is not None:
                         self._observe(DatabaseBack(after_s=time.monotonic() - self._lost_at))
                         self._lost_at = None
                     await self._serve(is_listening)
                 finally:
-                    self._is_connected = False
+                    self._is_connected = self._is_listening = False
+                    self._answered.set()
                     requests = self._requests
                     await _closed(self._session)
             except Exception as error:
@@ -256,12 +269,20 @@ class SchemaCache:
             await self._wait_for_request(is_listening)
             started, requests = time.monotonic(), self._requests
             self._wake.clear()
-            succeeded = await self._read(self._session)
+            answered, self._answered = self._answered, asyncio.Event()
+            try:
+                if not self._is_requested and not self._session.is_closed():
+                    await self._session.execute("select 1", timeout=_ANSWER_S)
+                reads_now = self._is_requested
+                succeeded = await self._read(self._session)
+            finally:
+                answered.set()
             if self._session.is_closed():
                 raise ConnectionResetError(self._last_error or "the server closed the connection")
             if succeeded:
                 self._backoff.reset()
-                await asyncio.sleep(max(_WINDOW_S, time.monotonic() - started))
+                if reads_now:
+                    await asyncio.sleep(max(_WINDOW_S, time.monotonic() - started))
             else:
                 await self._pause(requests)
                 self._wake.set()

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 from urllib.parse import urlsplit
 
 import pytest
@@ -401,3 +403,23 @@ async def test_who_needs_a_newer_catalog_waits_for_the_read_that_is_due(database
 
         assert (nothing_is_due, is_newer) == (False, True)
         assert ("public", "second") in watched.cache.catalog.relations
+
+
+async def test_a_change_that_was_committed_before_is_known_however_late_its_notification_is(database):
+    async with loaded(database) as watched:
+        await watched.next_catalog()
+        await until(lambda: watched.cache.is_connected)
+        async with connected(database) as connection:
+            backend = await connection.fetchval(
+                "select pid from pg_stat_activity where application_name = 'headwater schema cache' and datname = current_database()"
+            )
+        os.kill(backend, signal.SIGSTOP)  # it announces nothing
+        try:
+            await execute(database, "create table late (id int); notify pgrst, 'reload schema'")
+            caught_up = asyncio.create_task(watched.cache.catch_up())
+            await asyncio.sleep(0)  # it has asked
+        finally:
+            os.kill(backend, signal.SIGCONT)
+
+        assert await within(caught_up)
+        assert ("public", "late") in watched.cache.catalog.relations
