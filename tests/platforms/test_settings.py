@@ -428,7 +428,10 @@ def test_providers_are_described_and_checked(running: Platform, owner: Owner) ->
     assert providers["keycloak"]["callback_url"] == f"{running.url}/auth/v1/callback"
     assert "hunter2" not in json.dumps(providers)
     assert verdict["is_usable"] is False
-    assert running.get("/auth/v1/settings")[1].find(b'"keycloak":true') > 0
+    until(
+        lambda: b'"keycloak":true' in running.get("/auth/v1/settings")[1],
+        "the pool of accounts has the provider",
+    )
 
 
 def test_the_command_line_changes_settings_too(running: Platform, owner: Owner) -> None:

@@ -5,7 +5,11 @@
 
 type Catalog = { readonly [name: string]: string | ((...values: never[]) => string) | Catalog };
 
-const translations: { readonly [area: string]: Catalog } = {};
+/** Those of the language of the browser, read before any other part: German, or nothing for English. */
+const translations: { readonly [area: string]: Catalog } = /^de\b/i.test(navigator.language)
+  ? await import("./german/index.ts").then(({ german }) => german, () => ({})) // without its file the page is in English
+  : {};
+if (translations.shell !== undefined) document.documentElement.lang = "de";
 
 /** Return the texts of an area in the language of the page; texts that a translation lacks stay as they are. */
 export function defineTexts<T extends Catalog>(area: string, english: T): T {

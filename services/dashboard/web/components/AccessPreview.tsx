@@ -12,6 +12,9 @@ const texts = defineTexts("access", {
   result: "Difference of access",
 });
 
+/** Its texts, for translations. */
+export type AccessPreviewTexts = typeof texts;
+
 /** What roles and users gain and lose by SQL that is not applied yet, shown on request: the trial takes locks. */
 export function AccessPreview({ text }: { text: string }) {
   const [isAsked, setIsAsked] = useState(false);

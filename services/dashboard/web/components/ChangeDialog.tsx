@@ -29,6 +29,9 @@ const texts = defineTexts("changes", {
   noFile: (reason: string) => `Applied; no file was written: ${reason}`,
 });
 
+/** Its texts, for translations. */
+export type ChangeDialogTexts = typeof texts;
+
 export type Change = Arguments<"schema.apply">["changes"][number];
 
 /** Changes of the schema as SQL, with what they warn of, before they are applied and saved as a migration. */

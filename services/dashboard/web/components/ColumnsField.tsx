@@ -8,6 +8,9 @@ const texts = defineTexts("columnsField", {
   chosen: (names: readonly string[]) => `In this order: ${names.join(", ")}`,
 });
 
+/** Its texts, for translations. */
+export type ColumnsFieldTexts = typeof texts;
+
 /** Columns of a table, in the order in which they are chosen. */
 export function ColumnsField({ label, schema, table, value, onChange, hint }: {
   label: string;

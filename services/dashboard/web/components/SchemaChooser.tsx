@@ -17,6 +17,9 @@ const texts = defineTexts("schemas", {
   toPublic: "Go to the schema public",
 });
 
+/** Its texts, for translations. */
+export type SchemaChooserTexts = typeof texts;
+
 const showPlatform = "\0platform";
 /** More choices than this are searched by typing. */
 const mostInList = 20;

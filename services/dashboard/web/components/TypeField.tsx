@@ -6,6 +6,9 @@ import { ComboBox } from "./Select.tsx";
 
 const texts = defineTexts("types", { unknown: (name: string) => `There is no type ${name}` });
 
+/** Its texts, for translations. */
+export type TypeFieldTexts = typeof texts;
+
 const commonTypes = [
   "bigint",
   "integer",
