@@ -21,7 +21,7 @@ export const sql: Translation<typeof sqlTexts> = {
   options: "Wie der Text ausgeführt wird",
   role: "Ausführen als",
   ownRole: "postgres",
-  ownRoleHint: "Der Eigentümer der Tabellen: Row Security gilt nicht",
+  ownRoleHint: "Der Eigentümer der Tabellen: Zeilensicherheit gilt nicht",
   readerRole: "eigenes Recht (liest nur)",
   readerRoleHint: "Eine Rolle, die jede Tabelle liest",
   anon: "anon",
