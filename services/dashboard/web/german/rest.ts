@@ -1,0 +1,53 @@
+/** The page REST in German. */
+import type { restTexts } from "../pages/rest/texts.ts";
+import type { Translation } from "./translation.ts";
+
+export const rest: Translation<typeof restTexts> = {
+  title: "REST",
+  lead: "Was /rest/v1 von diesem Schema für den gewählten Aufrufer anbietet, nach seinem OpenAPI-Dokument.",
+  schema: "Schema",
+  search: "Tabellen und Funktionen suchen",
+  list: "Tabellen und Funktionen",
+  back: "Alle Tabellen und Funktionen",
+  tables: "Tabellen und Views",
+  functions: "Funktionen",
+  none: "Nichts hier heißt so",
+  empty: "Von diesem Schema wird nichts angeboten",
+  emptyText:
+    "Der Aufrufer hat darin kein Recht an einer Tabelle oder Funktion. Eine Tabelle anlegen oder als jemand anderes fragen.",
+  choose: "Tabelle oder Funktion wählen",
+  chooseText: "Hier stehen dann ihre Spalten, Anfragen für jeden Client und ein Formular zum Ausprobieren.",
+  gone: (name) => `${name} wird diesem Aufrufer nicht angeboten`,
+  goneText: "In diesem Schema gibt es das nicht, oder der Aufrufer hat kein Recht daran.",
+  columns: "Spalten",
+  arguments: "Argumente",
+  noArguments: "Sie nimmt keine.",
+  column: {
+    name: "Name",
+    type: "Typ",
+    notes: "",
+    key: "Primärschlüssel",
+    reference: (target) => `verweist auf ${target}`,
+    required: "erforderlich",
+    preset: (text) => `Vorgabe ${text}`,
+  },
+  requests: "Anfragen",
+  spelling: "Sprache des Codes",
+  spellings: { curl: "curl", javascript: "supabase-js", python: "Python", dart: "Dart", sql: "SQL" },
+  examples: {
+    read: "Zeilen lesen",
+    filter: "Zeilen lesen, die ein Filter durchlässt",
+    row: "Eine Zeile lesen",
+    insert: "Zeile einfügen",
+    upsert: "Zeile einfügen oder die mit diesem Schlüssel ändern",
+    change: "Zeilen ändern",
+    delete: "Zeilen löschen",
+    call: "Aufrufen",
+  },
+  tryIt: "Ausprobieren",
+  query: "Query",
+  queryHint: "select, Filter, order, limit: was in der Adresse nach ? steht",
+  body: "Argumente als JSON",
+  send: "Senden",
+  bodyInvalid: "Das ist kein JSON-Objekt",
+};
