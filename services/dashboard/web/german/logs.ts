@@ -63,8 +63,7 @@ export const logs: Translation<typeof logsTexts> = {
   at: "Zeit",
   took: "Dauer",
   trace: "Diese Anfrage durch alle Teile",
-  // The name comes in lower case, which is wrong for a German noun; it stands before the value on the page.
-  filterBy: (_name, value) => `Nur Zeilen mit diesem Wert: ${value}`,
+  filterBy: (name, value) => `Nur Zeilen mit ${name}: ${value}`,
   traceTitle: (id) => `Anfrage ${id}`,
   traceLead:
     "Vom Gateway durch Pool und SQL zur Funktion und zu den Sockets und Webhooks, die ihre Änderungen erreichten. Ein Balken ist die Zeit vom Anfang bis zum Ende; eine Marke ist ein Augenblick.",

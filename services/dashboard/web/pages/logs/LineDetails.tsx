@@ -65,7 +65,7 @@ function Value({ name, label, value }: { name: string; label: string; value: str
       <IconButton
         icon="filter"
         size="small"
-        label={texts.filterBy(label.toLowerCase(), value)}
+        label={texts.filterBy(label, value)}
         onPress={() => changeSearch({ [name]: value, line: null }, false)}
       />
     </span>

@@ -60,7 +60,7 @@ export const logsTexts = defineTexts("logs", {
   at: "Time",
   took: "Took",
   trace: "This request through all parts",
-  filterBy: (name: string, value: string) => `Only lines with this ${name}: ${value}`,
+  filterBy: (name: string, value: string) => `Only lines with this ${name.toLowerCase()}: ${value}`,
   traceTitle: (id: string) => `Request ${id}`,
   traceLead:
     "From the gateway through pool and SQL to the function, and to the sockets and webhooks that its changes reached. A bar is the time from beginning to end; a mark is a moment.",
