@@ -1,0 +1,36 @@
+/** The page Mail in German. */
+import type { mailTexts } from "../pages/mail/texts.ts";
+import type { Translation } from "./translation.ts";
+
+export const mail: Translation<typeof mailTexts> = {
+  title: "Mail",
+  lead: "E-Mails, die der Mail-Catcher der Entwicklung abgefangen hat, statt sie zu senden.",
+  filters: "Filter",
+  search: "E-Mail suchen: ein Wort, to:ada@example.com",
+  searchShort: "E-Mail suchen",
+  matches: (count) => count === 1 ? "1 E-Mail" : `${count} E-Mails`,
+  subject: "Betreff",
+  withoutSubject: "kein Betreff",
+  to: "An",
+  from: "Von",
+  received: "Empfangen",
+  sent: "Gesendet",
+  unread: "neu",
+  none: "Noch keine E-Mails",
+  noneText: "E-Mails erscheinen hier, wenn Auth sie sendet und kein Mailserver eingestellt ist.",
+  noMatch: "Keine E-Mail passt",
+  settings: "Vorlagen und Mailserver",
+  deleteAll: "Alle löschen",
+  deleteAllTitle: "Alle E-Mails löschen",
+  deleteAllText: "Alle abgefangenen E-Mails werden gelöscht. Das ist nicht rückgängig zu machen.",
+  deleteSelected: "Löschen",
+  deleteTitle: "E-Mails löschen",
+  deleteText: "Die E-Mails werden gelöscht. Das ist nicht rückgängig zu machen.",
+  delete: "E-Mail löschen",
+  deleted: "Gelöscht",
+  selected: (count) => `${count} ausgewählt`,
+  tabs: { html: "E-Mail", text: "Text", source: "HTML" },
+  body: (subject) => `E-Mail: ${subject}`,
+  noBody: "Diesen Teil hat sie nicht",
+  links: "Links",
+};
