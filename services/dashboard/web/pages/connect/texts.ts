@@ -1,4 +1,6 @@
-export const connectTexts = {
+import { defineTexts } from "../../texts.ts";
+
+export const connectTexts = defineTexts("connect", {
   title: "Connect a program",
   lead: (client: string) => `${client} asks to work on this platform as you.`,
   unproven:
@@ -17,4 +19,4 @@ export const connectTexts = {
   done: "Go back to the program",
   doneText: "This page can be closed. Settings, Tokens shows the program and ends what it may do.",
   incomplete: "This address is not complete: start again in the program.",
-};
+});
