@@ -196,6 +196,9 @@ as $$
 begin
   if error is null then
     return;
+  elsif current_setting('headwater.failed_requests', true) = 'row' then
+    raise warning '%', error;
+    return;
   elsif error like 'nobody took%' then
     raise exception '%', error
       using errcode = 'connection_failure',

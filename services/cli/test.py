@@ -29,6 +29,8 @@ from services.supervisor.project.settings import find_root
 
 _LOOK_S = 0.5
 _MOST_COPIES = 32
+_NO_SCHEDULER = "-c http.timeout_msec=50"
+"""No scheduler sends requests from databases for tests: sessions need not wait for it as long as usual."""
 _NO_CONNECTION = "psql: error: connection to server"
 _PASSED, _FAILED, _REFUSED = 0, 1, 2
 
@@ -97,7 +99,7 @@ def db(
             return _run(_database(db_url or _url(data, project)), files, root, form, junit)
         with databases_for_tests(data, project, min(parallel, len(files))) as urls:
             return _report(
-                run_side_by_side(_named(files, root), [_database(url) for url in urls]),
+                run_side_by_side(_named(files, root), [_database(url, _NO_SCHEDULER) for url in urls]),
                 files,
                 root,
                 form,
@@ -122,9 +124,12 @@ def _url(data: Path | None, project: Path | None) -> str:
     return url
 
 
-def _database(url: str) -> Database:
+def _database(url: str, options: str = "") -> Database:
+    """Return how psql reaches a database; `options` are the server's, in a form of PGOPTIONS."""
     try:
         environment = {**os.environ, **libpq_environment(url)}
+        if options:
+            environment["PGOPTIONS"] = f"{environment.get('PGOPTIONS', '')} {options}".strip()
         return Database(postgres_tool("psql", environment), environment)
     except (SupervisorError, ValueError) as error:
         refuse(str(error), code=getattr(error, "exit_code", _REFUSED))

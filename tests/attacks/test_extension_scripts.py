@@ -17,11 +17,10 @@ _TRUSTED = (
     "pgcrypto",
     "supabase_vault",
     "uuid-ossp",
-    "pg_tle",
     "pg_graphql",
     "pgsodium",
 )
-_PLACED = ("supabase_vault", "pg_tle", "pg_graphql", "pgsodium")
+_PLACED = ("supabase_vault", "pg_graphql", "pgsodium")
 """Their control files name their schemas."""
 _TYPES = ("text", "oid", "name", "varchar", "integer", "bigint", "boolean", "bytea", "pg_catalog.text[]")
 _JOINING = ("||", "->>")

@@ -88,7 +88,7 @@ async def test_a_refused_extension_says_so_where_extensions_are_listed(project: 
     ("name", "schema"),
     [
         ("hypopg", "extensions"), ("index_advisor", "extensions"), ("plpgsql_check", "extensions"), ("pgaudit", "extensions"),
-        ("wrappers", "extensions"), ("pg_repack", "extensions"), ("pg_tle", "pgtle"), ("pgsodium", "pgsodium"),
+        ("wrappers", "extensions"), ("pg_repack", "extensions"), ("pgsodium", "pgsodium"),
         ("pg_graphql", "graphql"),
     ],
 )  # fmt: skip
@@ -130,11 +130,6 @@ async def test_a_name_in_no_schema_of_its_own_moves(project: asyncpg.Connection)
             "index_advisor",
             "index_advisor('select 1')",
             "the advisor stands on hypopg, which needs a compiled module",
-        ),
-        (
-            "pg_tle",
-            "pgtle.install_extension('a', '1', 'b', 'c')",
-            "extensions kept in tables need a compiled module",
         ),
         ("pgsodium", "pgsodium.create_key()", "libsodium needs a compiled module"),
         (

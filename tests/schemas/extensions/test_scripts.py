@@ -172,6 +172,8 @@ def test_the_updates_of_http_make_its_functions_again_and_no_others():
     assert functions("http--1.6--1.6.1.sql") == functions("http--1.6.sql")
     [sending] = functions("http--1.6.1--1.6.2.sql")
     assert sending in functions("http--1.6.sql")
+    [raising] = functions("http--1.6.2--1.6.3.sql")
+    assert raising in functions("http--1.6.sql")
 
 
 def test_the_servers_own_scripts_only_define():

@@ -4,7 +4,7 @@
 -- Verifiers of the login roles in $1, settings of this database, and the last decisions. Superusers and the current role keep
 -- their passwords, because the settings do not name those. Then extensions of the platform that an earlier script created, with
 -- the version that corrects them: http 1.6 looked names up in its own schema (schemas/extensions/http--1.6--1.6.1.sql), http 1.6.1
--- called a procedure without a search path of its own (http--1.6.1--1.6.2.sql), and the table
+-- called a procedure without a search path of its own (http--1.6.1--1.6.2.sql), http 1.6.2 had no rows for failed requests (http--1.6.2--1.6.3.sql), and the table
 -- of supabase_vault 0.3.1 was the superuser's, so no table could refer to it (supabase_vault--0.3.1--0.3.2.sql). A table and a
 -- function distinguish ours from compiled ones of these names. The applied migrations, and logins that a killed process may have left
 -- behind (sessions/throwaway_logins.py), are read by the same statement, so that a start with nothing to do needs one query (migrate.py).
@@ -22,12 +22,12 @@ where setrole = 0
 union all
 select 'decision', name, value from headwater.decisions
 union all
-select 'extension', installed.extname::text, '1.6.2'
+select 'extension', installed.extname::text, '1.6.3'
 from pg_catalog.pg_extension as installed
-where installed.extname operator(pg_catalog.=) 'http' and installed.extversion operator(pg_catalog.=) any(array['1.6', '1.6.1'])
+where installed.extname operator(pg_catalog.=) 'http' and installed.extversion operator(pg_catalog.=) any(array['1.6', '1.6.1', '1.6.2'])
   and exists (
     select from pg_catalog.pg_available_extension_versions as offered
-    where offered.name operator(pg_catalog.=) 'http' and offered.version operator(pg_catalog.=) '1.6.2'
+    where offered.name operator(pg_catalog.=) 'http' and offered.version operator(pg_catalog.=) '1.6.3'
   )
   and exists (
     select from pg_catalog.pg_class as login

@@ -1,0 +1,1 @@
+-- Nothing changes: all versions are the same.
