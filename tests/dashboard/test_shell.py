@@ -128,10 +128,16 @@ async def test_a_theme_is_remembered(window: DashboardWindow, owner: Administrat
     assert await page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
 
 
-async def test_a_browser_in_german_gets_german(browser: Browser, server: Platform, owner: Administrator) -> None:
+async def test_a_browser_in_german_gets_german(
+    browser: Browser, server: Platform, owner: Administrator
+) -> None:
     async with open_window(browser, server, owner, locale="de-AT") as window:
         page = window.page
-        for path, heading in (("tables", "Tabellen"), ("settings", "Einstellungen"), ("backups", "Sicherungen")):
+        for path, heading in (
+            ("tables", "Tabellen"),
+            ("settings", "Einstellungen"),
+            ("backups", "Sicherungen"),
+        ):
             await window.open(path)
             await expect(page.get_by_role("heading", level=1)).to_have_text(heading)
             await expect(page.locator("html")).to_have_attribute("lang", "de")
