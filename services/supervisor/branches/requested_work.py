@@ -61,7 +61,7 @@ class RequestedBranchWork:
         working: asyncio.Task[None] | None = None
         try:
             while True:
-                await asyncio.sleep(_LOOK_S)
+                await asyncio.sleep(_LOOK_S)  # requests are files, which announce nothing
                 if take_look(self.parent.path):
                     await asyncio.to_thread(self._list)
                 if working is not None and working.done():

@@ -211,7 +211,7 @@ def _wait_for_setting(one: Platform, value: str) -> None:
     while one.get("/rest/v1/rpc/commit_setting") != (200, json.dumps(value).encode()):
         if time.monotonic() > deadline:
             raise SystemExit(f"synchronous_commit = {value} is not applied")
-        time.sleep(0.1)
+        time.sleep(0.1)  # nothing announces that all workers have read it
 
 
 def load(one: Platform) -> None:

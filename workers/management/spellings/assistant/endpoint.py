@@ -28,6 +28,7 @@ from workers.management.spellings.assistant.turn import AssistantTurn, Event
 ASSISTANT_PATH = "/assistant"
 MOST_TURNS = 8
 """Turns of one process at a time."""
+_BUSY = f"{MOST_TURNS} conversations are in progress; try again soon"
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class AssistantEndpoint:
         conversation = read_request(await body.read(MOST_BODY_BYTES))
         if self.running >= MOST_TURNS:
             raise ManagementError(
-                503, "busy", f"{MOST_TURNS} conversations are in progress; try again soon",
+                503, "busy", _BUSY,
                 headers=[("retry-after", "5")],
             )  # fmt: skip
         context = self.runner.context(actor, request.id, request.client)
@@ -89,6 +90,10 @@ class AssistantEndpoint:
         await self.client.close()
 
     async def _lines(self, events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
+        if self.running >= MOST_TURNS:  # others began while the audit row was written
+            for event in ({"kind": "error", "message": _BUSY}, {"kind": "end", "messages": []}):
+                yield msgspec.json.encode(event) + b"\n"
+            return
         self.running += 1
         try:
             async for event in events:
