@@ -24,7 +24,7 @@ WORD = re.compile(r"[^\W_]+")
 
 encode_record = msgspec.msgpack.Encoder().encode
 decode_record = msgspec.msgpack.Decoder(LogRecord).decode
-_decode_function = msgspec.msgpack.Decoder(LogLine).decode
+decode_function_line = msgspec.msgpack.Decoder(LogLine).decode
 
 
 @dataclass(slots=True, frozen=True)
@@ -65,12 +65,8 @@ def checked_line(place: int, data: bytes, now_ms: int) -> StoredLine | None:
     return StoredLine.of(place, msgspec.structs.replace(record, at_ms=at_ms, level=level))
 
 
-def function_record(data: bytes, now_ms: int) -> LogRecord | None:
-    """Return the line of a function. What it printed is text, whatever it looks like; None for what is not a line."""
-    try:
-        line = _decode_function(data)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
+def function_record(line: LogLine, now_ms: int) -> LogRecord:
+    """Return the record of a line of a function. What it printed is text, whatever it looks like."""
     at_ms = round(line.at * 1000) if 0 < line.at * 1000 < _LATEST_MS else now_ms
     return LogRecord(
         at_ms=min(at_ms, now_ms),

@@ -20,3 +20,6 @@ class LogLine(Struct, frozen=True):
     text: str
     request_id: str = ""
     event: str = "log"
+    run: str = ""
+    """Random for each process that publishes; its lines are numbered from 1, so that a missing one is seen."""
+    number: int = 0

@@ -346,6 +346,7 @@ async def test_schedules_that_cannot_be_read_end_no_work_and_are_read_again(
     )
     second = await schedule(project, "later", "select 1", "0 0 1 1 *")
     await scheduler_pool.admin.execute(_REQUEST, f"job {second}", 0.0)
+    await scheduler_pool.admin.execute("notify headwater_cron")
     await scheduler_pool.run_of("later")
     await scheduler_pool.admin.execute("select pg_advisory_unlock(7)")
 

@@ -5,11 +5,13 @@ Other lines come from the runtime or are raw output of the function: `info` from
 Each line is published as `schemas.functions.log_events.LogLine` on `logs.functions.<name>`; the stream FUNCTION_LOGS stores them.
 """
 
+import secrets
 import time
 from collections.abc import Callable
 from typing import ClassVar
 
 import msgspec
+from msgspec import structs
 
 from broker import subjects
 from broker.codec import encode
@@ -116,6 +118,7 @@ class Journal:
         self._most = lines_in_window
         self._clock = clock
         self._windows: dict[str, tuple[float, int, int]] = {}
+        self._run, self._number = secrets.token_hex(6), 0
 
     def write(
         self,
@@ -168,6 +171,8 @@ class Journal:
     def _publish(self, line: LogLine) -> None:
         if self._connection is None:
             return
+        self._number += 1
+        line = structs.replace(line, run=self._run, number=self._number)
         try:
             self._connection.try_publish(subjects.function_log(line.function).name, encode(line))
         except ApiError as error:

@@ -225,8 +225,8 @@ class LogKeeper:
             if source == LOGS:
                 read = read_batches(messages, self._store.runs, now_ms)
             else:
-                read = read_function_lines(messages, now_ms)
-            self._store.append(read.lines, position, read.runs)
+                read = read_function_lines(messages, {}, now_ms)
+            self._store.append(read.lines, position, read.runs if source == LOGS else {})
         return read
 
     def _pause(self, reason: str) -> None:

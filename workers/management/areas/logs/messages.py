@@ -11,7 +11,7 @@ import msgspec
 
 from broker.compression import NotCompressed, decompress
 from broker.jetstream.ordered_reader import StoredMessage
-from broker.logs.lines import StoredLine, checked_line, function_record, place_of
+from broker.logs.lines import StoredLine, checked_line, decode_function_line, function_record, place_of
 from schemas.logs import MOST_LINES, LogBatch, LogRecord
 
 LOGS, FUNCTION_LOGS = 0, 1
@@ -22,11 +22,13 @@ _decode = msgspec.msgpack.Decoder(LogBatch).decode
 
 @dataclass(slots=True)
 class ReadLines:
-    """Lines of some messages, the last batch of each process in them, and how many messages were not readable."""
+    """Lines of some messages, the last number of each process in them; how many messages were not readable; how many lines of
+    functions were missing."""
 
     lines: list[StoredLine] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
     unreadable: int = 0
+    missing: int = 0
 
 
 def read_batches(messages: Sequence[StoredMessage], stored_runs: dict[str, int], now_ms: int) -> ReadLines:
@@ -54,15 +56,24 @@ def read_batches(messages: Sequence[StoredMessage], stored_runs: dict[str, int],
     return read
 
 
-def read_function_lines(messages: Sequence[StoredMessage], now_ms: int) -> ReadLines:
+def read_function_lines(
+    messages: Sequence[StoredMessage], stored_runs: dict[str, int], now_ms: int
+) -> ReadLines:
     """Return the lines of functions."""
     read = ReadLines()
     for message in messages:
-        record = function_record(message.payload, now_ms)
-        if record is None:
+        try:
+            line = decode_function_line(message.payload)
+        except (msgspec.MsgspecError, RecursionError):
             read.unreadable += 1
-        else:
-            read.lines.append(StoredLine.of(place_of(FUNCTION_LOGS, message.seq, 0), record))
+            continue
+        last = read.runs.get(line.run, stored_runs.get(line.run, 0))
+        if last and line.number > last + 1:
+            read.missing += line.number - last - 1
+        if line.number:
+            read.runs[line.run] = max(line.number, last)
+        record = function_record(line, now_ms)
+        read.lines.append(StoredLine.of(place_of(FUNCTION_LOGS, message.seq, 0), record))
     return read
 
 

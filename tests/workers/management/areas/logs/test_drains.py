@@ -183,6 +183,25 @@ async def test_a_receiver_that_is_away_loses_the_oldest_lines_which_are_counted(
     assert [*map(str, range(lost + 1, 31))] == numbers_received(target, "/away")
 
 
+async def test_lines_of_functions_that_are_missing_are_counted_and_messages_of_the_watch_are_not(
+    database: Server, admin: asyncpg.Connection, pool: NatsConnection, target: Receiver
+):
+    canary = subjects.canary(subjects.FUNCTION_LOGS).name
+    await ensure_stream(pool, subjects.FUNCTION_LOGS, [subjects.FUNCTION_LOGS_SUBJECTS, canary])
+    one = leader(database, pool, idle=drain(target.url("/idle")))
+    await begun(admin, 2)
+    for number in (5, 6, 9):
+        line = LogLine(1.0, "hello", "v", "e", "info", f"line {number}", run="a", number=number)
+        await publish(pool, canary, b"")
+        await publish(pool, "logs.functions.hello", msgspec.msgpack.encode(line))
+    async with asyncio.timeout(60):
+        while not (lost := await admin.fetchval("select sum(lost)::int8 from headwater.log_drains")):
+            await asyncio.sleep(0.02)  # between two questions: nothing announces the count
+    await one.close()
+
+    assert (lost, numbers_received(target, "/idle")) == (2, ["5", "6", "9"])
+
+
 async def test_lines_that_a_receiver_rejects_are_dropped_one_by_one(target: Receiver):
     client = HttpClient()
     records = [RECORD] * 4
@@ -203,18 +222,22 @@ async def test_lines_that_a_receiver_rejects_are_dropped_one_by_one(target: Rece
     await client.close()
 
 
-async def test_a_stream_that_stays_away_is_reported(
-    database: Server, admin: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+async def test_a_stream_that_stays_away_is_reported_and_read_from_its_first_line_when_it_comes(
+    database: Server, admin: asyncpg.Connection, target: Receiver, monkeypatch: pytest.MonkeyPatch
 ):
     del admin
     observed: list[object] = []
     monkeypatch.setattr(log_drain, "observe", observed.append)
     monkeypatch.setattr(log_drain, "_LAST_PAUSE_S", log_drain._FIRST_PAUSE_S)
-    async with running_server() as server, opened(server, "pool") as without_streams:
-        one = leader(database, without_streams, idle=drain("http://127.0.0.1:1/"))
+    async with running_server() as server, opened(server, "pool") as connection:
+        one = leader(database, connection, idle=drain(target.url("/idle")))
         async with asyncio.timeout(60):
             while not observed:
                 await asyncio.sleep(0.02)  # between two attempts: nothing announces them
+        await _streams(connection)
+        async with feeding(connection, "pools") as buffer:
+            buffer.add_line("info", "line 1", {})
+        await until(lambda: numbers_received(target, "/idle") == ["1"])
         await one.close()
 
     assert "stream not found" in str(observed[0])

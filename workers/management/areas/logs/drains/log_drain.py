@@ -2,7 +2,7 @@
 
 What the receiver does not take stays in the stream, which is bounded (`log.store.queue_size`, a day at most) and removes its oldest
 messages: so a receiver that is away costs no memory, holds back nobody, and misses the oldest lines, which are counted. Lines are sent at least once: a place is
-stored behind what was taken. A drain that is new begins with lines from now on.
+stored behind what was taken. A drain that is new begins with lines from now on; of a stream that came after it, with the first.
 """
 
 import asyncio
@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from broker import subjects
 from broker.backoff import Backoff
+from broker.jetstream.errors import JetStreamError
 from broker.jetstream.ordered_reader import MessagesLost, StoredMessage, StreamReader
-from broker.jetstream.streams import stream_head
+from broker.jetstream.streams import NO_STREAM, stream_head
 from broker.logs.lines import SOURCES
 from broker.nats.connection import NatsConnection
 from broker.observability.observe import observe
@@ -67,6 +68,7 @@ class DrainedStream:
         self._figures = figures
         self._levels = frozenset(LEVELS[LEVELS.index(drain.level) :])
         self._runs: dict[str, int] = {}
+        self._is_older_than_stream = False
 
     async def run(self) -> None:
         """Send for as long as this process leads. Raises: DatabaseError, LeadershipLost."""
@@ -76,6 +78,8 @@ class DrainedStream:
                 await self._follow(backoff)
             except Unavailable as error:
                 # At a start the stream is created a moment later; that the broker is away is reported by the connection.
+                if isinstance(error, JetStreamError) and error.code == NO_STREAM:
+                    self._is_older_than_stream = True
                 if self._connection.is_connected and backoff.is_longest:
                     observe(LogDrainsLost(f"{SOURCES[self._source]}: {error}"))
                 await backoff.wait()
@@ -85,7 +89,7 @@ class DrainedStream:
         head = await stream_head(self._connection, stream)
         rows = await self._leadership.ask(SQL["place"], self._name, stream)
         if not rows or rows[0][0] != head.created:
-            after = head.first_seq - 1 if rows else head.last_seq
+            after = head.first_seq - 1 if rows or self._is_older_than_stream else head.last_seq
             await self._leadership.ask(SQL["begin"], self._name, stream, head.created, after)
         else:
             after = rows[0][1]
@@ -107,13 +111,14 @@ class DrainedStream:
 
     async def _send(self, messages: list[StoredMessage], after: int) -> int:
         """Send the lines of messages and store the place behind them, which is returned."""
-        lost = messages[-1].seq - after - len(messages)
         now_ms = time.time_ns() // 1_000_000
         read = (
             read_batches(messages, self._runs, now_ms)
             if self._source == LOGS
-            else read_function_lines(messages, now_ms)
+            else read_function_lines(messages, self._runs, now_ms)
         )
+        # The stream of function lines has messages of its watch, too, so a gap in its numbers says nothing.
+        lost = messages[-1].seq - after - len(messages) if self._source == LOGS else read.missing
         self._runs |= read.runs
         for run in list(self._runs)[:-_MOST_RUNS]:
             del self._runs[run]
