@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import type { ReactNode, Ref } from "react";
 import { Button as AriaButton, type ButtonProps as AriaButtonProps } from "react-aria-components/Button";
 import { Tooltip, TooltipTrigger } from "react-aria-components/Tooltip";
 import { Icon, type IconName } from "./Icon.tsx";
@@ -9,6 +9,7 @@ export interface ButtonProps extends Omit<AriaButtonProps, "className" | "childr
   size?: "small" | "normal";
   icon?: IconName;
   children: ReactNode;
+  ref?: Ref<HTMLButtonElement>;
 }
 
 /** A button. `onPress` for mouse, touch and keyboard; with `isPending` it waits and cannot be pressed again. */

@@ -58,7 +58,7 @@ export function CallerMenu() {
         ]}
         button={
           <Button size="small" icon="user">
-            {texts.label}: {caller?.name ?? "anon"}
+            {texts.labelOf(caller?.name ?? "anon")}
           </Button>
         }
       />

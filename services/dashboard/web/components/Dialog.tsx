@@ -3,12 +3,15 @@ import { Dialog as AriaDialog } from "react-aria-components/Dialog";
 import { Heading } from "react-aria-components/Heading";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { useValue } from "../api/hooks.ts";
-import { Value } from "../api/signals.ts";
 import { texts } from "../texts.ts";
 import { Button, IconButton } from "./Button.tsx";
 import { Field } from "./Field.tsx";
+import { mayLeave, type OpenQuestion, question } from "./question.ts";
 import { ErrorNote } from "./states.tsx";
 import { useUnsaved } from "./unsaved.ts";
+
+// Pages import what asks from beside the dialogs; the shell imports question.ts, and loads the dialogs later.
+export { confirm } from "./question.ts";
 
 export interface DialogProps {
   title: string;
@@ -94,35 +97,7 @@ export function Dialog(props: DialogProps) {
   );
 }
 
-export interface Question {
-  title: string;
-  /** What will happen, in words. */
-  body: ReactNode;
-  /** The names of what is destroyed; the first 20 are listed. */
-  names?: readonly string[];
-  /** The administrator types this name: for what cannot be undone. */
-  typeName?: string;
-  action: string;
-  isDanger?: boolean;
-}
-
-interface OpenQuestion extends Question {
-  answer: (isConfirmed: boolean) => void;
-}
-
-const question = new Value<OpenQuestion | null>(null);
 const mostNames = 20;
-
-/** Ask before something is destroyed: `if (await confirm({ title, body, names, typeName, action: "Drop" })) …`. */
-export function confirm(asked: Question): Promise<boolean> {
-  question.get()?.answer(false);
-  return new Promise((resolve) => question.set({ ...asked, answer: resolve }));
-}
-
-/** Ask whether unsaved input may be lost. */
-export function mayLeave(): Promise<boolean> {
-  return confirm({ title: texts.confirm.leave, body: texts.confirm.leaveText, action: texts.confirm.discard });
-}
 
 /** Shows the questions of `confirm`; the shell has one. */
 export function ConfirmHost() {

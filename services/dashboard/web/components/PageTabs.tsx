@@ -1,7 +1,7 @@
 import { type ElementType, Suspense } from "react";
 import { useGo, useSubpath } from "../address.tsx";
-import { Tabs } from "./basics.tsx";
 import { Loading } from "./states.tsx";
+import { Tabs } from "./Tabs.tsx";
 
 /** The parts of a page as tabs, each loaded when it is chosen. The address of a part is `path/id`, and `path` shows the first. */
 export function PageTabs<Part extends string>({ path, label, parts, titles }: {

@@ -16,7 +16,7 @@ export function Toasts() {
       role="log"
       aria-live="polite"
       aria-relevant="additions"
-      aria-label="Messages"
+      aria-label={texts.states.messages}
       // An open dialog leaves elements with this mark usable: else undo could not be pressed beside it.
       data-react-aria-top-layer="true"
     >

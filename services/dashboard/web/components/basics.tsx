@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect } from "react";
-import { Tab, TabList, TabPanel, Tabs as AriaTabs } from "react-aria-components/Tabs";
 import { texts } from "../texts.ts";
 import { Button, IconButton } from "./Button.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
@@ -74,31 +73,6 @@ export function Chip({ children, onRemove, label }: { children: ReactNode; onRem
   );
 }
 
-export interface TabEntry {
-  id: string;
-  title: ReactNode;
-  content: ReactNode;
-}
-
-/** Tabs. Keep `selected` in the address (`useSearch`), so that a tab can be linked to. */
-export function Tabs(
-  { tabs, selected, onSelect, label }: {
-    tabs: readonly TabEntry[];
-    selected: string;
-    onSelect: (id: string) => void;
-    label: string;
-  },
-) {
-  return (
-    <AriaTabs className="tabs" selectedKey={selected} onSelectionChange={(key) => onSelect(String(key))}>
-      <TabList className="tab-list" aria-label={label}>
-        {tabs.map((tab) => <Tab key={tab.id} id={tab.id} className="tab">{tab.title}</Tab>)}
-      </TabList>
-      {tabs.map((tab) => <TabPanel key={tab.id} id={tab.id} className="tab-panel">{tab.content}</TabPanel>)}
-    </AriaTabs>
-  );
-}
-
 /** Names and values, one below the other. */
 export function KeyValue({ entries }: { entries: readonly (readonly [ReactNode, ReactNode])[] }) {
   return (
@@ -154,7 +128,7 @@ export function Pagination(
   },
 ) {
   return (
-    <nav className="pagination" aria-label="Pages of the list">
+    <nav className="pagination" aria-label={texts.table.pages}>
       <span className="soft number">{info}</span>
       {onFirst && <Button size="small" isDisabled={!hasPrevious} onPress={onFirst}>{texts.actions.first}</Button>}
       <Button size="small" isDisabled={!hasPrevious} onPress={onPrevious}>{texts.actions.previous}</Button>

@@ -4,6 +4,7 @@ import { defineTexts } from "../texts.ts";
 
 export const callerTexts = defineTexts("caller", {
   label: "Ask as",
+  labelOf: (name: string) => `Ask as: ${name}`,
   anon: "anon (publishable key)",
   user: "a user…",
   title: "Ask as a user of the project",

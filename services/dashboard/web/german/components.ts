@@ -49,6 +49,7 @@ export const access: Translation<AccessPreviewTexts> = {
 
 export const caller: Translation<typeof callerTexts> = {
   label: "Fragen als",
+  labelOf: (name) => `Fragen als: ${name}`,
   anon: "anon (öffentlicher Schlüssel)",
   user: "ein Nutzer…",
   title: "Als Nutzer des Projekts fragen",

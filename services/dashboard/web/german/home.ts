@@ -21,7 +21,7 @@ export const home: Translation<typeof homeTexts> = {
   figures: {
     requests: "Anfragen",
     errors: "Fehler",
-    errorRate: (percent) => `${percent} % der Anfragen`,
+    errorRate: (percent) => `${percent} der Anfragen`,
     slowest: "p99, langsamster",
     database: "Datenbank",
     connections: (used, most) => `${used} von ${most} Verbindungen`,
@@ -74,8 +74,8 @@ export const home: Translation<typeof homeTexts> = {
         : `${count} Antworten des Pools ${name} schlugen mit 500 oder mehr fehl. Sie stehen im Log.`,
     brokerDown: "NATS antwortet nicht.",
     stream: (name) => `Der Stream ${name} speichert nicht, was veröffentlicht wird.`,
-    disk: (percent) => `Die Platte ist zu ${percent} % voll. Ist sie voll, kann nichts geschrieben werden.`,
-    connections: (percent) => `${percent} % der Verbindungen der Datenbank sind in Gebrauch.`,
+    disk: (percent) => `Die Platte ist zu ${percent} voll. Ist sie voll, kann nichts geschrieben werden.`,
+    connections: (percent) => `${percent} der Verbindungen der Datenbank sind in Gebrauch.`,
     slotInactive: "Kein Prozess liest das Log der Änderungen, Abonnenten von Realtime bekommen also nichts.",
     slotLag: (bytes) => `Realtime liegt ${bytes} hinter der Datenbank.`,
     noBackup:

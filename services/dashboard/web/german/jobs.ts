@@ -145,6 +145,7 @@ export const jobs: Translation<typeof jobsTexts> = {
     enqueued: "Gesendet",
     readable: "Lesbar",
     content: "Inhalt",
+    headers: "Header",
     selected: (count) => `${count} ausgewählt`,
   },
   consumer: {
@@ -159,7 +160,7 @@ export const jobs: Translation<typeof jobsTexts> = {
     setAside: "Aussortiert",
     inArchive: "im Archiv",
     oldest: "Älteste",
-    rate: (perSecond) => `${perSecond.toFixed(1)} pro Sekunde`,
+    rate: (perSecond) => `${perSecond} pro Sekunde`,
     pause: "Anhalten",
     drain: "Abarbeiten",
     resume: "Fortsetzen",

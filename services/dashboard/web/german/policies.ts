@@ -63,7 +63,7 @@ export const policies: Translation<typeof policyTexts> = {
   usingHint: "Wahr für die Zeilen, die gesehen, geändert oder gelöscht werden dürfen",
   check: "Neue Zeilen (with check)",
   checkHint: "Wahr für die Zeilen, wie sie nach der Änderung sind; leer: wie using",
-  to: "für",
+  toRoles: (roles) => `für ${roles}`,
   showSql: "SQL zeigen",
   chooseTemplate: "Vorlage",
   try: "An Zeilen prüfen",

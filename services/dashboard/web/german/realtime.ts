@@ -120,7 +120,7 @@ export const realtime: Translation<typeof realtimeTexts> = {
     behind: "im Rückstand",
     live: "live",
     waiting: "Wartend",
-    rows: "Anfangszeilen",
+    rows: "Größe der Anfangszeilen",
     size: "Größe",
     used: "Gefragt vor",
     age: "Alter",

@@ -34,7 +34,6 @@ export const sql: Translation<typeof sqlTexts> = {
   readOnly: "Nur lesen",
   limit: "Zeitlimit",
   limitDefault: "Standardlimit",
-  seconds: (count) => count < 60 ? `${count} s` : `${count / 60} min`,
   keep: "Speichern",
   saveSnippet: "Als Snippet speichern",
   saveMigration: "Als Migration speichern",

@@ -105,6 +105,8 @@ export const tables: Translation<typeof tablesTexts> = {
     deselect: "Auswahl aufheben",
   },
   edit: {
+    datePattern: "JJJJ-MM-TT",
+    timePattern: "JJJJ-MM-TT hh:mm:ss",
     saved: (column) => `${column} geändert`,
     savedRow: "Zeile geändert",
     inserted: (count) => count === 1 ? "Zeile eingefügt" : `${count} Zeilen eingefügt`,
@@ -237,6 +239,8 @@ export const tables: Translation<typeof tablesTexts> = {
     noPolicies:
       "Für diesen Aufrufer und Befehl gilt keine Policy. Ist die Zeilensicherheit an, verbirgt das jede Zeile.",
     policies: "Policies",
+    grantOn: (privilege, object) => `${privilege} auf ${object}`,
+    policyFor: (command, roles) => `für ${command}, Rollen: ${roles}`,
     noExpression: "keine Bedingung: trifft für jede Zeile zu",
     below: "Tabellen unter dieser View",
     readAs: (role) => `gelesen als ${role}`,

@@ -1,9 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import type { RefObject } from "react";
 import { useGo } from "../address.tsx";
 import { post } from "../api/client.ts";
 import { useMe, useValue } from "../api/hooks.ts";
-import { Menu, type MenuEntry } from "../components/Menu.tsx";
+import { type MenuEntry, OpenMenu } from "../components/Menu.tsx";
 import { toast } from "../components/toasts.ts";
 import { pages } from "../pages.ts";
 import { texts } from "../texts.ts";
@@ -11,8 +11,10 @@ import { chooseTheme, type Theme, theme, themes } from "./theme.ts";
 
 const icons = { system: "monitor", light: "sun", dark: "moon" } as const;
 
-/** The menu of the signed-in administrator: theme, account, signing out. */
-export function AccountMenu({ button }: { button: ReactElement }) {
+/** The menu of the signed-in administrator: theme, account, signing out. It is loaded after the first view. */
+export default function AccountMenu(
+  { button, onClose }: { button: RefObject<HTMLElement | null>; onClose: () => void },
+) {
   const me = useMe();
   const client = useQueryClient();
   const chosen = useValue(theme);
@@ -39,9 +41,10 @@ export function AccountMenu({ button }: { button: ReactElement }) {
     onAction: () => go("settings/account"),
   };
   return (
-    <Menu
+    <OpenMenu
       label={me.name}
       button={button}
+      onClose={onClose}
       entries={[
         ...pages.some(({ path }) => path === "settings") ? [account] : [],
         ...themes.map(themeEntry),

@@ -6,14 +6,13 @@ import { run } from "../api/client.ts";
 import { checkSession } from "../api/session.ts";
 import { ApiError } from "../api/errors.ts";
 import { MeContext, useValue } from "../api/hooks.ts";
-import { isOnline, isSessionOver } from "../api/signals.ts";
-import { ConfirmHost, Dialog } from "../components/Dialog.tsx";
+import { isOnline, isSessionOver, pendingConfirmation } from "../api/signals.ts";
+import { question } from "../components/question.ts";
 import { ErrorState, Loading } from "../components/states.tsx";
 import { Toasts } from "../components/Toasts.tsx";
-import { texts } from "../texts.ts";
-import { ConfirmAgain } from "./ConfirmAgain.tsx";
 import { SignIn } from "./SignIn.tsx";
 import { takeLink } from "./link.ts";
+import { useLoadedPart } from "./loadedPart.ts";
 import { Welcome } from "./Welcome.tsx";
 
 const retryMs = 3_000;
@@ -74,13 +73,26 @@ export function Session({ children }: { children: ReactNode }) {
   return (
     <MeContext.Provider value={me.data}>
       {isNew ? <Welcome onDone={() => setNew(false)} /> : children}
-      <Dialog title={texts.signIn.over} isOpen={isOver} onClose={() => {}} size="small" canClose={false}>
-        <p className="soft">{texts.signIn.overHint}</p>
-        <SignIn isInDialog email={me.data.name} onSignedIn={signedIn} />
-      </Dialog>
-      <ConfirmAgain />
-      <ConfirmHost />
+      <LoadedDialogs onSignedIn={signedIn} />
       <Toasts />
     </MeContext.Provider>
   );
+}
+
+/** The dialogs of the session, once they are loaded. */
+function LoadedDialogs({ onSignedIn }: { onSignedIn: (byLink: boolean) => void }) {
+  const asked = useValue(question);
+  const pending = useValue(pendingConfirmation);
+  const isOver = useValue(isSessionOver);
+  // Without the dialogs nothing is confirmed. A session that is over is noticed again by the next request.
+  const onFailed = () => {
+    question.set(null);
+    asked?.answer(false);
+    pendingConfirmation.set(null);
+    pending?.done(false);
+    isSessionOver.set(false);
+  };
+  const isNeeded = asked !== null || pending !== null || isOver;
+  const Dialogs = useLoadedPart(() => import("./SessionDialogs.tsx"), isNeeded, onFailed);
+  return Dialogs && <Dialogs onSignedIn={onSignedIn} />;
 }

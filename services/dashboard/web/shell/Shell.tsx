@@ -11,7 +11,6 @@ import { Icon } from "../components/Icon.tsx";
 import { Loading } from "../components/states.tsx";
 import { toast } from "../components/toasts.ts";
 import { texts } from "../texts.ts";
-import { AccountMenu } from "./AccountMenu.tsx";
 import { useLeaveGuard } from "./leaving.ts";
 import { useLoadedPart } from "./loadedPart.ts";
 import { useListedPages } from "./listedPages.ts";
@@ -124,19 +123,25 @@ function Navigation({ path }: { path: string }) {
 
 function Account({ onHelp }: { onHelp: () => void }) {
   const me = useMe();
-  const button = (
-    <Button variant="quiet" icon="user">
-      <span className="account-name">
-        <span className="cut">{me.name}</span>
-        <span className="faint">{texts.shell.rights[me.rights]}</span>
-      </span>
-    </Button>
-  );
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const AccountMenu = useLoadedPart(() => import("./AccountMenu.tsx"), isOpen, () => setOpen(false));
   return (
     <div className="account">
-      <Suspense fallback={button}>
-        <AccountMenu button={button} />
-      </Suspense>
+      <Button
+        variant="quiet"
+        icon="user"
+        ref={button}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onPress={() => setOpen(true)}
+      >
+        <span className="account-name">
+          <span className="cut">{me.name}</span>
+          <span className="faint">{texts.shell.rights[me.rights]}</span>
+        </span>
+      </Button>
+      {isOpen && AccountMenu && <AccountMenu button={button} onClose={() => setOpen(false)} />}
       <IconButton icon="help" label={texts.shell.help} onPress={onHelp} />
     </div>
   );

@@ -3,7 +3,7 @@
 import { type BlockerFn, useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { useValue } from "../api/hooks.ts";
-import { mayLeave } from "../components/Dialog.tsx";
+import { mayLeave } from "../components/question.ts";
 import { isChosenNavigation, unsavedForms } from "../components/unsaved.ts";
 
 export function useLeaveGuard(): void {

@@ -3,19 +3,16 @@
 import { type ComponentType, useEffect, useState } from "react";
 import { toast } from "../components/toasts.ts";
 
-/** A part that is shown over the page. `typed`: what was typed for it while it was being loaded. */
-export type Part = ComponentType<{ onClose: () => void; typed?: string }>;
-
 /** Until parts are loaded, unless they are opened before: the page itself comes first. */
 const waitMs = 2_000;
 
 /** Return a part once it is loaded. If it cannot be had when it is opened, that is said, and `onFailed` called. */
-export function useLoadedPart(
-  load: () => Promise<{ default: Part }>,
+export function useLoadedPart<P extends ComponentType<never>>(
+  load: () => Promise<{ default: P }>,
   isOpen: boolean,
   onFailed: () => void,
-): Part | null {
-  const [part, setPart] = useState<{ Content: Part } | null>(null);
+): P | null {
+  const [part, setPart] = useState<{ Content: P } | null>(null);
   useEffect(() => {
     if (part) return;
     const start = () =>

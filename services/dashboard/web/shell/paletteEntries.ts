@@ -2,8 +2,10 @@
 
 import { useMemo } from "react";
 import { pathOf, type Search, useGo } from "../address.tsx";
+import type { OperationName } from "../api/client.ts";
 import { useDelayed } from "../api/delayed.ts";
-import { useOperation, useValue } from "../api/hooks.ts";
+import { useMe, useOperation, useValue } from "../api/hooks.ts";
+import { may } from "../api/rights.ts";
 import type { IconName } from "../components/Icon.tsx";
 import { useKept } from "../components/kept.ts";
 import type { NameMatch } from "../generated/operations.ts";
@@ -76,24 +78,26 @@ function useFoundEntries(text: string): readonly PaletteEntry[] {
   const listed = useListedPages();
   const searched = useDelayed(text.trim());
   const isEnabled = searched.length >= leastTyped;
-  const lasting = { isEnabled, staleAfter: knownForMs };
+  // What the role closes is not asked for: it would be refused at every letter.
+  const me = useMe();
+  const lasting = (name: OperationName) => ({ isEnabled: isEnabled && may(me, name, false), staleAfter: knownForMs });
   const objects = useOperation("catalog.search", { text: searched.slice(0, 63), limit: mostOfAKind }, {
-    isEnabled,
+    isEnabled: isEnabled && may(me, "catalog.search", false),
     keepsPrevious: true,
   });
-  const schemas = useOperation("catalog.schemas", {}, lasting);
+  const schemas = useOperation("catalog.schemas", {}, lasting("catalog.schemas"));
   const users = useOperation("users.search", { contains: searched, limit: mostOfAKind }, {
-    isEnabled,
+    isEnabled: isEnabled && may(me, "users.search", false),
     keepsPrevious: true,
   });
-  const functions = useOperation("functions.list", {}, lasting);
-  const snippets = useOperation("snippets.list", {}, lasting);
-  const reports = useOperation("reports.list", {}, lasting);
+  const functions = useOperation("functions.list", {}, lasting("functions.list"));
+  const snippets = useOperation("snippets.list", {}, lasting("snippets.list"));
+  const reports = useOperation("reports.list", {}, lasting("reports.list"));
   const docs = useOperation("docs.search", { text: searched.slice(0, 200), limit: mostOfAKind }, {
     isEnabled,
     keepsPrevious: true,
   });
-  const settings = useOperation("settings.list", {}, lasting);
+  const settings = useOperation("settings.list", {}, lasting("settings.list"));
   return useMemo(() => {
     if (!isEnabled) return [];
     const has = (path: string) => listed.some((page) => page.path === path);

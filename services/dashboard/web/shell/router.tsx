@@ -1,10 +1,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, useRouterState } from "@tanstack/react-router";
 import { dashboardPath } from "../api/address.ts";
+import { useMe } from "../api/hooks.ts";
 import { Link } from "../address.tsx";
 import { PageHeader } from "../components/basics.tsx";
 import { CrashGuard, EmptyState, ErrorState, Loading } from "../components/states.tsx";
 import { pages } from "../pages.ts";
 import { texts } from "../texts.ts";
+import { isClosed } from "./listedPages.ts";
 import type { PageEntry } from "./page.ts";
 import { loadPageStyles } from "./pageStyles.ts";
 import { Shell } from "./Shell.tsx";
@@ -37,12 +39,29 @@ export function makeRouter() {
 function guarded(page: PageEntry, Content: PageEntry["load"] extends () => Promise<{ default: infer C }> ? C : never) {
   return function GuardedPage() {
     const path = useRouterState({ select: (state) => state.location.pathname });
+    const me = useMe();
+    if (isClosed(page, me)) return <ClosedPage page={page} role={me.role?.name ?? ""} />;
     return (
       <CrashGuard name={`${page.path} ${path}`}>
         <Content />
       </CrashGuard>
     );
   };
+}
+
+function ClosedPage({ page, role }: { page: PageEntry; role: string }) {
+  return (
+    <>
+      <PageHeader title={page.title} />
+      <EmptyState
+        icon="lock"
+        title={texts.shell.closed(page.title)}
+        action={<Link to="">{texts.shell.home}</Link>}
+      >
+        {texts.shell.closedHint(role, page.areas.join(", "))}
+      </EmptyState>
+    </>
+  );
 }
 
 function NotFound() {

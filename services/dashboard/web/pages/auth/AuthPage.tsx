@@ -1,8 +1,9 @@
 import { lazy, Suspense } from "react";
 import { useGo, useSubpath } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { PageHeader, Tabs } from "../../components/basics.tsx";
+import { PageHeader } from "../../components/basics.tsx";
 import { Loading, Note, QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import type { SettingsList } from "../../generated/operations.ts";
 import { Emails } from "./Emails.tsx";
 import { limitGroups, signUpGroups } from "./groups.ts";

@@ -13,6 +13,7 @@ import { BackupPanel } from "./BackupPanel.tsx";
 import { Progress } from "./Progress.tsx";
 import { wordsOf } from "./schedule.ts";
 import { ScheduleDialog } from "./ScheduleDialog.tsx";
+import { texts as shellTexts } from "../../texts.ts";
 import { backupsTexts as texts } from "./texts.ts";
 
 /** Backups of the folder: the one under way, the schedule, and all that are there. */
@@ -162,7 +163,7 @@ const columns: readonly Column<BackupSummary>[] = [
   {
     id: "version",
     title: texts.list.version,
-    cell: ({ headwater }) => <span className="cut soft">Headwater {headwater}</span>,
+    cell: ({ headwater }) => <span className="cut soft">{shellTexts.name} {headwater}</span>,
     width: "10rem",
     isMinor: true,
   },

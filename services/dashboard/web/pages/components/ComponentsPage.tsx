@@ -1,3 +1,4 @@
+// deno-lint-ignore-file headwater/fixed-text -- a page for those who build pages, which stands in no list
 /** Every component in every state, for people who build pages. Not in the list of pages: `/_/components`. */
 
 import { type ReactNode, useState } from "react";
@@ -13,7 +14,6 @@ import {
   KeyValue,
   PageHeader,
   Pagination,
-  Tabs,
   Toolbar,
 } from "../../components/basics.tsx";
 import { Button, IconButton } from "../../components/Button.tsx";
@@ -25,6 +25,7 @@ import { Icon, iconNames } from "../../components/Icon.tsx";
 import { Menu } from "../../components/Menu.tsx";
 import { ComboBox, Select } from "../../components/Select.tsx";
 import { EmptyState, ErrorState, Loading, Note } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { Time } from "../../components/Time.tsx";
 import { toast } from "../../components/toasts.ts";
 import { ApiError, OfflineError } from "../../api/errors.ts";

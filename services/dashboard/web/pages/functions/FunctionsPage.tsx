@@ -1,5 +1,6 @@
 import { useSearch, useSubpath } from "../../address.tsx";
-import { PageHeader, Tabs } from "../../components/basics.tsx";
+import { PageHeader } from "../../components/basics.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { FunctionList } from "./FunctionList.tsx";
 import { FunctionView } from "./FunctionView.tsx";
 import { Secrets } from "./Secrets.tsx";

@@ -1,7 +1,8 @@
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { Card, CodeBlock, CopyButton, KeyValue, Tabs } from "../../components/basics.tsx";
+import { Card, CodeBlock, CopyButton, KeyValue } from "../../components/basics.tsx";
 import { QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import type { ClientAddresses } from "../../generated/operations.ts";
 import { homeTexts } from "./texts.ts";
 

@@ -4,7 +4,7 @@ import { Badge, Card, Figure, PageHeader } from "../../components/basics.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { Loading, QueryView } from "../../components/states.tsx";
 import { Time } from "../../components/Time.tsx";
-import { formatBytes, formatMs, formatNumber, formatSpan } from "../../format.ts";
+import { formatBytes, formatMs, formatNumber, formatPercent, formatSpan } from "../../format.ts";
 import type { PlatformHealth, PoolHealth, ProcessHealth } from "../../generated/operations.ts";
 import { withPageStyles } from "../../shell/pageStyles.ts";
 import { CodeWords } from "../../components/CodeWords.tsx";
@@ -100,7 +100,7 @@ function Figures({ health, covered }: { health: PlatformHealth; covered: number 
         label={names.errors}
         value={formatNumber(errors)}
         tone={errors > 0 ? "bad" : "neutral"}
-        hint={names.errorRate((answered === 0 ? 0 : errors / answered * 100).toFixed(errors > 0 ? 2 : 0))}
+        hint={names.errorRate(formatPercent(answered === 0 ? 0 : errors / answered, 2))}
       />
       <Figure
         label={names.slowest}

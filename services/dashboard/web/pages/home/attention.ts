@@ -1,6 +1,6 @@
 /** What of the platform's health needs attention, the most urgent first. Pure. */
 
-import { formatAgo, formatBytes } from "../../format.ts";
+import { formatAgo, formatBytes, formatPercent } from "../../format.ts";
 import type { ContinuousBackup, PlatformHealth } from "../../generated/operations.ts";
 import { homeTexts as texts } from "./texts.ts";
 
@@ -47,10 +47,10 @@ function poolFindings({ pools, broker }: PlatformHealth): Finding[] {
 function placeFindings({ disk, database, slot }: PlatformHealth): Finding[] {
   const findings: Finding[] = [];
   const used = disk === null || disk.total_bytes === 0 ? 0 : 1 - disk.free_bytes / disk.total_bytes;
-  if (used > fullDisk) findings.push({ tone: "bad", text: texts.findings.disk(Math.round(used * 100)) });
+  if (used > fullDisk) findings.push({ tone: "bad", text: texts.findings.disk(formatPercent(used, 0)) });
   const connections = database.connections / Math.max(1, database.max_connections);
   if (connections > manyConnections) {
-    findings.push({ tone: "warn", text: texts.findings.connections(Math.round(connections * 100)) });
+    findings.push({ tone: "warn", text: texts.findings.connections(formatPercent(connections, 0)) });
   }
   if (slot !== null && !slot.is_active) findings.push({ tone: "bad", text: texts.findings.slotInactive });
   else if (slot !== null && slot.lag_bytes > largeLag) {

@@ -27,12 +27,12 @@ export function Consumer({ queue }: { queue: string }) {
         <Figure
           label={texts.done}
           value={formatNumber(consumer.done)}
-          hint={texts.rate(consumer.done_per_s)}
+          hint={texts.rate(formatNumber(Math.round(consumer.done_per_s * 10) / 10))}
         />
         <Figure
           label={texts.failed}
           value={formatNumber(consumer.failed)}
-          hint={texts.rate(consumer.failed_per_s)}
+          hint={texts.rate(formatNumber(Math.round(consumer.failed_per_s * 10) / 10))}
           tone={consumer.failed_per_s > 0 ? "warn" : "neutral"}
         />
         <Figure

@@ -1,11 +1,12 @@
 import { useState } from "react";
 import { Link, useGo, useSearch } from "../../address.tsx";
 import { useChange, useMay, useOperation } from "../../api/hooks.ts";
-import { Card, JsonView, Tabs } from "../../components/basics.tsx";
+import { Card, JsonView } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { confirm, Dialog } from "../../components/Dialog.tsx";
 import { EmptyState, QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { Time } from "../../components/Time.tsx";
 import { toast } from "../../components/toasts.ts";
 import type { QueueMessage, QueueSummary } from "../../generated/operations.ts";
@@ -127,7 +128,7 @@ function Messages({ queue, isArchive }: { queue: string; isArchive: boolean }) {
       {open && (
         <Dialog title={`${queue} ${open.id}`} isOpen size="side" onClose={() => changeSearch({ message: null })}>
           <JsonView value={open.message} label={texts.content} depth={6} />
-          {open.headers !== null && <JsonView value={open.headers} label="Headers" depth={4} />}
+          {open.headers !== null && <JsonView value={open.headers} label={texts.headers} depth={4} />}
         </Dialog>
       )}
     </Card>

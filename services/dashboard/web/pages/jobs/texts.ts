@@ -142,6 +142,7 @@ export const jobsTexts = defineTexts("jobs", {
     enqueued: "Sent",
     readable: "Readable",
     content: "Content",
+    headers: "Headers",
     selected: (count: number) => `${count} selected`,
   },
   consumer: {
@@ -156,7 +157,7 @@ export const jobsTexts = defineTexts("jobs", {
     setAside: "Set aside",
     inArchive: "in the archive",
     oldest: "Oldest",
-    rate: (perSecond: number) => `${perSecond.toFixed(1)} a second`,
+    rate: (perSecond: string) => `${perSecond} a second`,
     pause: "Pause",
     drain: "Drain",
     resume: "Resume",

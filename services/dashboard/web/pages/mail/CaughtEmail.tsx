@@ -1,10 +1,11 @@
 import { useSearch } from "../../address.tsx";
 import { dashboardUrl } from "../../api/address.ts";
 import { useChange, useOperation } from "../../api/hooks.ts";
-import { CodeBlock, CopyButton, ForeignHtml, KeyValue, Tabs } from "../../components/basics.tsx";
+import { CodeBlock, CopyButton, ForeignHtml, KeyValue } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { Time } from "../../components/Time.tsx";
 import type { CaughtEmailBody } from "../../generated/operations.ts";
 import { mailTexts as texts } from "./texts.ts";

@@ -7,7 +7,7 @@ import { confirm, Dialog } from "../../components/Dialog.tsx";
 import { Checkbox } from "../../components/Field.tsx";
 import { EmptyState, QueryView } from "../../components/states.tsx";
 import { toast } from "../../components/toasts.ts";
-import { formatBytes, formatNumber, formatSpan, formatTime } from "../../format.ts";
+import { formatBytes, formatNumber, formatPercent, formatSpan, formatTime } from "../../format.ts";
 import type { DatabaseStatistics, LockState, RunningSession } from "../../generated/operations.ts";
 import { performanceTexts } from "./texts.ts";
 
@@ -78,7 +78,7 @@ export default function Sessions() {
 }
 
 function Figures({ database }: { database: DatabaseStatistics }) {
-  const percent = (rate: number | null) => rate === null ? "–" : `${(rate * 100).toFixed(1)} %`;
+  const percent = (rate: number | null) => rate === null ? "–" : formatPercent(rate);
   return (
     <div className="figures">
       <Figure

@@ -6,7 +6,7 @@ import { type Column, DataTable } from "../../components/DataTable.tsx";
 import { confirm, Dialog } from "../../components/Dialog.tsx";
 import { Select } from "../../components/Select.tsx";
 import { EmptyState, QueryView } from "../../components/states.tsx";
-import { formatMs, formatNumber } from "../../format.ts";
+import { formatMs, formatNumber, formatPercent } from "../../format.ts";
 import type { StatementStatistics } from "../../generated/operations.ts";
 import { PlanTree } from "./PlanTree.tsx";
 import { performanceTexts } from "./texts.ts";
@@ -90,9 +90,9 @@ function Statement({ statement, onClose }: { statement: StatementStatistics; onC
       <KeyValue
         entries={[
           [names.calls, formatNumber(statement.calls)],
-          [names.total, formatShort(statement.total_ms)],
-          [names.mean, formatShort(statement.mean_ms)],
-          [`${names.least} … ${names.most}`, `${formatShort(statement.min_ms)} … ${formatShort(statement.max_ms)}`],
+          [names.total, formatMs(statement.total_ms)],
+          [names.mean, formatMs(statement.mean_ms)],
+          [`${names.least} … ${names.most}`, `${formatMs(statement.min_ms)} … ${formatMs(statement.max_ms)}`],
           [names.rows, formatNumber(statement.rows)],
           [names.hit, formatNumber(statement.blocks_hit)],
           [names.read, formatNumber(statement.blocks_read)],
@@ -108,11 +108,6 @@ function Statement({ statement, onClose }: { statement: StatementStatistics; onC
       </section>
     </Dialog>
   );
-}
-
-/** Milliseconds as elsewhere, and those of less than a tenth as microseconds: many statements take so little. */
-function formatShort(ms: number): string {
-  return ms < 0.1 ? `${Math.round(ms * 1_000)} µs` : formatMs(ms);
 }
 
 const number = (text: string) => <span className="number">{text}</span>;
@@ -134,14 +129,14 @@ const columns: readonly Column<StatementStatistics>[] = [
   {
     id: "total",
     title: names.total,
-    cell: ({ total_ms }) => number(formatShort(total_ms)),
+    cell: ({ total_ms }) => number(formatMs(total_ms)),
     width: "5.5rem",
     align: "end",
   },
   {
     id: "mean",
     title: names.mean,
-    cell: ({ mean_ms }) => number(formatShort(mean_ms)),
+    cell: ({ mean_ms }) => number(formatMs(mean_ms)),
     width: "5.5rem",
     align: "end",
     isMinor: true,
@@ -180,7 +175,7 @@ function Share({ share }: { share: number | null }) {
       <span className="performance-track" aria-hidden="true">
         <span style={{ width: `${Math.min(100, percent)}%` }} />
       </span>
-      <span className="number soft">{percent.toFixed(percent < 10 ? 1 : 0)} %</span>
+      <span className="number soft">{formatPercent(share, percent < 10 ? 1 : 0)}</span>
     </span>
   );
 }

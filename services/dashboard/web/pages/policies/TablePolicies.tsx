@@ -135,7 +135,7 @@ function PolicyItem({ policy, onEdit, onDrop }: { policy: PolicyInfo; onEdit?: (
         <strong>{policy.name}</strong>
         <Badge tone="accent">{policy.command}</Badge>
         {!policy.is_permissive && <Badge tone="warn">{texts.restrictive}</Badge>}
-        <span className="soft">{texts.to} {policy.roles.join(", ")}</span>
+        <span className="soft">{texts.toRoles(policy.roles.join(", "))}</span>
         <span className="policies-actions">
           {onEdit && <IconButton icon="edit" size="small" label={texts.edit(policy.name)} onPress={onEdit} />}
           {onDrop && <IconButton icon="trash" size="small" label={texts.drop(policy.name)} onPress={onDrop} />}
@@ -144,13 +144,17 @@ function PolicyItem({ policy, onEdit, onDrop }: { policy: PolicyInfo; onEdit?: (
       <dl className="policies-tests">
         {policy.using !== null && (
           <div>
-            <dt className="soft">using</dt>
+            <dt className="soft">
+              <code>using</code>
+            </dt>
             <dd className="code">{policy.using}</dd>
           </div>
         )}
         {policy.check !== null && (
           <div>
-            <dt className="soft">with check</dt>
+            <dt className="soft">
+              <code>with check</code>
+            </dt>
             <dd className="code">{policy.check}</dd>
           </div>
         )}

@@ -61,7 +61,7 @@ export const policyTexts = defineTexts("policies", {
   usingHint: "True for the rows that may be seen, changed or deleted",
   check: "New rows (with check)",
   checkHint: "True for the rows as they are after the change; as using where it is empty",
-  to: "to",
+  toRoles: (roles: string) => `to ${roles}`,
   showSql: "Show the SQL",
   chooseTemplate: "Template",
   try: "Try on rows",

@@ -1,8 +1,9 @@
 /** Realtime: a channel joined as an application, which tables are published, the shapes of sync, and the state of the service. */
 
 import { useGo, useSubpath } from "../../address.tsx";
-import { PageHeader, Tabs } from "../../components/basics.tsx";
+import { PageHeader } from "../../components/basics.tsx";
 import { CallerMenu } from "../../components/Caller.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { Inspector } from "./Inspector.tsx";
 import { PublishedTables } from "./PublishedTables.tsx";
 import { ShapesView } from "./ShapesView.tsx";

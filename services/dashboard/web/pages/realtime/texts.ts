@@ -111,7 +111,7 @@ export const realtimeTexts = defineTexts("realtime", {
     behind: "behind",
     live: "live",
     waiting: "Waiting",
-    rows: "First rows",
+    rows: "Size of the first rows",
     size: "Size",
     used: "Asked for",
     age: "Age",

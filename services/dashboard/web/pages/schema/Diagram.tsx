@@ -1,9 +1,10 @@
 import { lazy, Suspense, useState } from "react";
 import { Link, pathOf, useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { Card, Tabs } from "../../components/basics.tsx";
+import { Card } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { EmptyState, Loading, Note, QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import type { Diagram as DiagramData } from "../../generated/operations.ts";
 import type { PartProps } from "./SchemaPage.tsx";
 import { schemaTexts } from "./texts.ts";

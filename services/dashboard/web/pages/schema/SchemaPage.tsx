@@ -2,10 +2,11 @@
 
 import { lazy, Suspense } from "react";
 import { pathOf, useGo, useSubpath } from "../../address.tsx";
-import { PageHeader, Tabs } from "../../components/basics.tsx";
+import { PageHeader } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { NoSchema, SchemaChooser, useIsUnknownSchema } from "../../components/SchemaChooser.tsx";
 import { Loading } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { ChangeFlowProvider, useChangeFlow } from "./changeFlow.tsx";
 import { createSchema } from "./forms.ts";
 import { schemaTexts as texts } from "./texts.ts";

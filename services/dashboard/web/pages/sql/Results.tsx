@@ -1,10 +1,10 @@
 import { useGo } from "../../address.tsx";
 import { ApiError } from "../../api/errors.ts";
 import { useOperation } from "../../api/hooks.ts";
-import { Tabs } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { useKept } from "../../components/kept.ts";
 import { EmptyState, ErrorNote } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { useState } from "react";
 import { assistantTexts } from "../assistant/texts.ts";
 import { Plan } from "./Plan.tsx";

@@ -18,6 +18,7 @@ import { Results } from "./Results.tsx";
 import { type Role, RolePicker, viewAsOf } from "./RolePicker.tsx";
 import { SaveMigration, SaveSnippet } from "./SavePanels.tsx";
 import { History, Snippets } from "./SidePanels.tsx";
+import { formatSpan } from "../../format.ts";
 import { sqlTexts as texts } from "./texts.ts";
 import { TextTabs } from "./TextTabs.tsx";
 import { useSqlRun } from "./useSqlRun.tsx";
@@ -144,7 +145,7 @@ export default function SqlPage() {
             { id: "0", label: texts.limitDefault },
             ...limits.map((count) => ({
               id: String(count),
-              label: texts.seconds(count),
+              label: formatSpan(count),
             })),
           ]}
         />

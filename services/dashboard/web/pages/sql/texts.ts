@@ -30,7 +30,6 @@ export const sqlTexts = defineTexts("sql", {
   readOnly: "Read only",
   limit: "Time limit",
   limitDefault: "Default limit",
-  seconds: (count: number) => count < 60 ? `${count} s` : `${count / 60} min`,
   keep: "Save",
   saveSnippet: "Save as a snippet",
   saveMigration: "Save as a migration",

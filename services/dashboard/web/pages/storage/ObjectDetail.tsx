@@ -1,9 +1,10 @@
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { JsonView, KeyValue, Tabs } from "../../components/basics.tsx";
+import { JsonView, KeyValue } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { Time } from "../../components/Time.tsx";
 import { formatBytes } from "../../format.ts";
 import type { ObjectDetails } from "../../generated/operations.ts";

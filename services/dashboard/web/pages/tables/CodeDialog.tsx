@@ -1,7 +1,8 @@
 import { useOperation } from "../../api/hooks.ts";
-import { CodeBlock, Tabs } from "../../components/basics.tsx";
+import { CodeBlock } from "../../components/basics.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Note, QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import { useSearch } from "../../address.tsx";
 import type { DescribedTable, RestRequest } from "../../generated/operations.ts";
 import { asDart, asPython, asSql } from "./codeOfView.ts";

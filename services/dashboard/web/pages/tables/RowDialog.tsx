@@ -1,10 +1,11 @@
 import { lazy, Suspense, useState } from "react";
 import { useSearch } from "../../address.tsx";
 import { useOperation } from "../../api/hooks.ts";
-import { CopyButton, Tabs } from "../../components/basics.tsx";
+import { CopyButton } from "../../components/basics.tsx";
 import { Button } from "../../components/Button.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { Loading, QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import type { DescribedTable, RowVersion, StoredRow, TableColumn } from "../../generated/operations.ts";
 import { texts as shellTexts } from "../../texts.ts";
 import type { Edits, SeenRow } from "./edits.ts";

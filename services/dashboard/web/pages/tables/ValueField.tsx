@@ -165,7 +165,7 @@ function TimeField(props: ValueFieldProps) {
         <TextField
           {...props}
           placeholder={props.placeholder ??
-            (isDate ? "YYYY-MM-DD" : hasZone ? "YYYY-MM-DD hh:mm:ss+00" : "YYYY-MM-DD hh:mm:ss")}
+            (isDate ? texts.edit.datePattern : hasZone ? `${texts.edit.timePattern}+00` : texts.edit.timePattern)}
         />
       </div>
       <span className="tables-calendar">

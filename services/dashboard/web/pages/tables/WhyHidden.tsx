@@ -151,7 +151,7 @@ function Reasons({ result }: { result: RowExplanation }) {
             <Verdict isGood={grant.is_granted}>
               {grant.is_granted ? texts.why.granted : texts.why.notGranted}
             </Verdict>
-            <span>{grant.privilege} on {grant.on}</span>
+            <span>{texts.why.grantOn(grant.privilege, grant.on)}</span>
             {!grant.is_granted && <code className="tables-expression">{grant.fix}</code>}
           </li>
         ))}
@@ -198,7 +198,7 @@ function Policies({ title, policies }: { title: string; policies: readonly Polic
               ? <Badge tone="warn" icon="info">{texts.why.unknown}</Badge>
               : <Verdict isGood={policy.holds}>{policy.holds ? texts.why.holds : texts.why.fails}</Verdict>}
             <b>{policy.name}</b>
-            <span className="soft">for {policy.command} to {policy.roles.join(", ")}</span>
+            <span className="soft">{texts.why.policyFor(policy.command, policy.roles.join(", "))}</span>
             <code className="tables-expression">{policy.expression ?? texts.why.noExpression}</code>
             {(policy.error ?? policy.skipped) && <span className="soft">{policy.error ?? policy.skipped}</span>}
           </li>

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { useSearch } from "../../address.tsx";
 import { useMay, useOperation } from "../../api/hooks.ts";
-import { Tabs } from "../../components/basics.tsx";
 import { Dialog } from "../../components/Dialog.tsx";
 import { QueryView } from "../../components/states.tsx";
+import { Tabs } from "../../components/Tabs.tsx";
 import type { ProjectUserDetails } from "../../generated/operations.ts";
 import { ActAs } from "./ActAs.tsx";
 import { Access } from "./Access.tsx";
