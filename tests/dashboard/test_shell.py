@@ -1,5 +1,7 @@
 """The shell: signing in, the frame of all pages, its keys, themes, narrow screens, and what protects it."""
 
+import re
+
 import httpx
 import pytest
 from playwright.async_api import Browser, expect
@@ -141,7 +143,42 @@ async def test_a_browser_in_german_gets_german(
             await window.open(path)
             await expect(page.get_by_role("heading", level=1)).to_have_text(heading)
             await expect(page.locator("html")).to_have_attribute("lang", "de")
+            await expect(
+                page.get_by_role("navigation", name="Seiten").get_by_text(heading, exact=True)
+            ).to_be_visible()
             await window.check_accessibility()
+        await window.open("performance/sessions")
+        rate = page.locator(".figure").filter(has=page.get_by_text("Treffer im Cache", exact=True))
+        await expect(rate.locator(".figure-value")).to_have_text(re.compile(r"\d\s%$|\d,\d\s%$"))
+        size = page.locator(".figure").filter(has=page.get_by_text("Datenbank", exact=True))
+        await expect(size.locator(".figure-value")).to_have_text(re.compile(r"^\d+(,\d)?\s[kMG]B$"))
+
+
+async def test_a_page_that_a_role_closes_is_not_listed_and_says_so(
+    browser: Browser, server: Platform, owner: Administrator
+) -> None:
+    other = add_administrator(server, "developer")
+    owner.run("roles.save", name="support", areas={"users": "read", "rows": "read"})
+    identity = other.run("account.me")["administrator_id"]
+    owner.run("administrators.change", id=identity, rights="developer", role="support")
+    async with open_window(browser, server, other) as window:
+        page = window.page
+        await window.open("users")
+        listed = page.get_by_role("navigation", name="Pages").get_by_role("link")
+        await expect(listed).to_have_text(["Home", "Tables", "Assistant", "Users", "Settings"])
+        await page.keyboard.press("Control+k")
+        await page.get_by_role("combobox", name="Search or run").fill("logs")
+        await expect(page.get_by_role("option", name="Logs")).to_have_count(0)
+        await page.get_by_role("combobox", name="Search or run").fill("users")
+        await expect(page.get_by_role("option", name="Users").first).to_be_visible()
+        await page.keyboard.press("Escape")
+
+        await window.open("logs")
+
+        await expect(page.get_by_role("main").get_by_role("heading")).to_have_text(
+            ["Logs", "Your role closes the page Logs"]
+        )
+        await expect(page.get_by_role("main")).to_contain_text("The role support allows nothing in the areas")
 
 
 async def test_a_session_that_ends_is_asked_for_over_the_page(browser: Browser, server: Platform) -> None:

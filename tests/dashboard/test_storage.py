@@ -115,7 +115,7 @@ async def test_files_are_uploaded_into_a_new_folder(window: DashboardWindow, own
 
     await expect(page.get_by_text("A file of this name exists.")).to_have_count(0)
     await expect(page.get_by_text("failed", exact=True)).to_have_count(0)
-    await expect(page.get_by_role("row", name="hello.txt")).to_contain_text("11 B")
+    await expect(page.get_by_role("row", name="hello.txt")).to_contain_text("11 bytes")
     assert owner.run("storage.object", bucket="uploads", name="2026/large.bin")["bytes"] == 7 * 1024 * 1024
 
 

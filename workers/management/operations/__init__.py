@@ -24,6 +24,7 @@ from workers.management.operations import (
     function_requests,
     functions,
     history,
+    index_trials,
     jobs,
     keys,
     logs,
@@ -154,6 +155,7 @@ _AREAS = (
     statements,
     activity,
     sizes,
+    index_trials,
 )
 
 

@@ -29,9 +29,9 @@ from workers.management.interface.rights import Right
 from workers.management.operations.account import NoArguments
 from workers.sql.compose import quoted
 
-_MOST_TEXT, _MOST_PLANNED = 4000, 1_000_000
+_MOST_TEXT, MOST_PLANNED = 4000, 1_000_000
 """Characters of a text in a list, and of one that is planned."""
-_MOST_PLAN = 8 * 1024 * 1024
+MOST_PLAN = 8 * 1024 * 1024
 _MOST_PATH = 20
 
 
@@ -97,7 +97,7 @@ async def slowest(context: OperationContext, arguments: StatementQuery) -> list[
         raise invalid_arguments(f"`limit` must be 1 to {context.settings.max_rows}")
     check_name(arguments.role, "role")
     values = (arguments.order, arguments.role, arguments.limit, None, _MOST_TEXT)
-    rows = await _statements(context, *values)
+    rows = await recorded_statements(context, *values)
     return [msgspec.structs.replace(row, text=without_constants(row.text)) for row in rows]
 
 
@@ -107,7 +107,7 @@ async def explain(context: OperationContext, arguments: StatementPlanQuery) -> S
         check_name(name, "search_path")
     if len(arguments.search_path) > _MOST_PATH:
         raise invalid_arguments(f"`search_path` may have {_MOST_PATH} names")
-    rows = await _statements(context, "total_time", None, 1, arguments.id, _MOST_PLANNED)
+    rows = await recorded_statements(context, "total_time", None, 1, arguments.id, MOST_PLANNED)
     if not rows:
         raise not_found("statement of this id; statistics.statements lists them")
     text = rows[0].text
@@ -128,7 +128,7 @@ async def _planned(context: OperationContext, text: str, path: tuple[str, ...]) 
         context, view_as=None, is_read_only=True, timeout_s=context.settings.statement_timeout_s / 2
     )
     search_path = "search_path", ", ".join(quoted(name) for name in path)
-    spec = dataclasses.replace(spec, settings=[*spec.settings, search_path], longest_message=_MOST_PLAN)
+    spec = dataclasses.replace(spec, settings=[*spec.settings, search_path], longest_message=MOST_PLAN)
     try:
         [script] = split_text(text)
         async with open_session(context.database, spec) as session:
@@ -170,9 +170,10 @@ async def reset(context: OperationContext, arguments: NoArguments) -> StatementR
     return StatementReset(done=True)
 
 
-async def _statements(
+async def recorded_statements(
     context: OperationContext, order: str, role: str | None, limit: int, statement_id: str | None, length: int
 ) -> list[StatementStatistics]:
+    """Return statements of this database with the first `length` characters of their recorded texts. Raises: ManagementError (409)."""
     function = await _function(context)
     text = SQL["statements"].replace("{function}", _qualified(function.schema, function.name))
     rows = await read_text(context, text, order, role, limit, statement_id, length)

@@ -1,16 +1,20 @@
 -- Rules about statements that are slower than they need be. Each statement follows the shared part of shared.sql.
 
 -- name: unindexed_foreign_keys
+-- A partitioned table takes no `concurrently`.
 select json_build_object('schema', relation.schema, 'name', relation.name, 'type', 'table', 'part', reference.conname,
   'detail', format('Foreign key %I of table %s has no index: deletes of the rows it refers to, and joins, read the whole table',
     reference.conname, relation.quoted),
-  'fix', format('create index on %s (%s);', relation.quoted, (
-    select string_agg(quote_ident(field.attname), ', ' order by key.position)
-    from unnest(reference.conkey) with ordinality as key (attnum, position)
-    join pg_catalog.pg_attribute as field on field.attrelid = reference.conrelid and field.attnum = key.attnum)),
-  'metadata', json_build_object('constraint', reference.conname))
+  'fix', format('create index %son %s (%s);', case when relation.kind = 'r' then 'concurrently ' end, relation.quoted, keys.list),
+  'metadata', json_build_object('constraint', reference.conname, 'columns', keys.names))
 from pg_catalog.pg_constraint as reference
 join relations as relation on relation.oid = reference.conrelid
+cross join lateral (
+  select string_agg(quote_ident(field.attname), ', ' order by key.position) as list,
+    json_agg(field.attname order by key.position) as names
+  from unnest(reference.conkey) with ordinality as key (attnum, position)
+  join pg_catalog.pg_attribute as field on field.attrelid = reference.conrelid and field.attnum = key.attnum
+) as keys
 where reference.contype = 'f' and reference.conparentid = 0 and not exists (
   select from indexes as index where index.table_oid = reference.conrelid and index.is_whole
     and index.columns[0 : cardinality(reference.conkey) - 1] @> reference.conkey)

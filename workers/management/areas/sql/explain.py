@@ -50,11 +50,14 @@ def explained(document: list[dict[str, Any]]) -> ExplainedStatement:
     others = {
         name: value for name, value in top.items() if name not in ("Plan", "Planning Time", "Execution Time")
     }
-    return ExplainedStatement(_node(top["Plan"]), top.get("Planning Time"), top.get("Execution Time"), others)
+    return ExplainedStatement(
+        plan_tree(top["Plan"]), top.get("Planning Time"), top.get("Execution Time"), others
+    )
 
 
-def _node(plan: dict[str, Any]) -> PlanNode:
-    children = [_node(child) for child in plan.get("Plans", ())]
+def plan_tree(plan: dict[str, Any]) -> PlanNode:
+    """Return the tree of the member "Plan" of the server's document."""
+    children = [plan_tree(child) for child in plan.get("Plans", ())]
     loops, once = plan.get("Actual Loops"), plan.get("Actual Total Time")
     total = None if once is None or loops is None else round(once * loops, 3)
     below = sum(child.actual_ms or 0.0 for child in children)

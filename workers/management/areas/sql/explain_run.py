@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 
@@ -48,20 +49,36 @@ async def explain_statement(
             await session.command("begin")
         rows = await session.command(head + script.text, values)
         await session.command("rollback")
-    return _document(rows)
+    return explained(_document(rows))
 
 
 async def explain_generic(
     session: SqlSession, text: str, script: ScriptStatement, spec: SessionSpec
 ) -> ExplainedStatement:
-    """Return the plan of a query for any values of its parameters. It is not run. The session must have begun a transaction.
+    """Return the tree of `generic_plan`. Raises: as `explain_statement`."""
+    return explained(await _generic_document(session, text, script, spec))
 
-    EXPLAIN would need values for $1, $2... and plan for them; a prepared statement has a plan without them. (The option GENERIC_PLAN
-    exists since Postgres 16, and not in the extended protocol.) Raises: as `explain_statement`.
+
+async def generic_plan(
+    session: SqlSession, text: str, script: ScriptStatement, spec: SessionSpec
+) -> dict[str, Any]:
+    """Return the plan of a query for any values of its parameters, as the server wrote it. The query is not run.
+
+    The session must have begun a transaction. EXPLAIN would need values for $1, $2... and plan for them; a prepared statement has a
+    plan without them. (The option GENERIC_PLAN exists since Postgres 16, and not in the extended protocol.)
+    Raises: as `explain_statement`.
     """
+    plan: dict[str, Any] = (await _generic_document(session, text, script, spec))[0]["Plan"]
+    return plan
+
+
+async def _generic_document(
+    session: SqlSession, text: str, script: ScriptStatement, spec: SessionSpec
+) -> list[dict[str, Any]]:
     head = f"prepare {_PREPARED} as "
     async with _failures(text, script, len(head), spec):
         await session.command("set local plan_cache_mode = force_generic_plan")
+        await session.command("deallocate all")  # an earlier statement of the session
         await session.command(head + script.text)
         [[execute]] = await session.command(_EXECUTE, [_PREPARED.encode()])
         assert isinstance(execute, bytes)
@@ -87,8 +104,8 @@ async def _failures(text: str, script: ScriptStatement, head: int, spec: Session
         ) from None
 
 
-def _document(rows: list[ValueRow]) -> ExplainedStatement:
+def _document(rows: list[ValueRow]) -> list[dict[str, Any]]:
     document = rows[0][0] if rows and rows[0] else None
     if not isinstance(document, bytes):
         raise ManagementError(422, "too_large", "The plan is too large to be shown")
-    return explained(msgspec.json.decode(document))
+    return msgspec.json.decode(document, type=list[dict[str, Any]])
