@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from schemas.platform_names import PLATFORM_SCHEMAS
 from workers.management.interface.rights import Right
 
 
@@ -59,13 +60,7 @@ LEVELS_BESIDE_TABLES: dict[str, AccessLevel] = {
     **dict.fromkeys(("migrations", "schema", "backups", "settings", "project", "advisors"), AccessLevel.READ),
 }
 """The highest level of areas whose operations read any row or run code."""
-_PLATFORM_SCHEMAS = frozenset(
-    {
-        "_realtime", "auth", "cron", "extensions", "graphql", "graphql_public", "headwater", "information_schema", "net", "pgbouncer",
-        "pgmq", "pgsodium", "pgtle", "realtime", "storage", "supabase_functions", "supabase_migrations", "vault",
-    }
-)  # fmt: skip
-_PLATFORM_PREFIXES = ("pg_", "headwater_")
+_SCHEMAS_BESIDE_TABLES = frozenset((*PLATFORM_SCHEMAS, "information_schema"))
 _ROLES_OF_USERS = ("", "anon", "authenticated")
 
 
@@ -81,7 +76,7 @@ def level_of(limits: RoleLimits, operation: str, arguments: Any) -> AccessLevel:
     levels = [named.level for named in limits.tables if (named.schema, named.table) == (schema, table)]
     if levels:
         return levels[0]
-    is_platforms = schema in _PLATFORM_SCHEMAS or schema.startswith(_PLATFORM_PREFIXES)
+    is_platforms = schema in _SCHEMAS_BESIDE_TABLES or schema.startswith("pg_")
     return AccessLevel.NONE if is_platforms else level
 
 
