@@ -67,9 +67,9 @@ def take_request(folder: Path) -> BackupRequest | None:
     return request if request is not None and BACKUP_NAME.fullmatch(request.name) else None
 
 
-def withdraw_request(folder: Path) -> None:
-    """Remove a request that no supervisor took."""
-    withdraw_request_file(folder / REQUEST)
+def withdraw_request(folder: Path) -> bool:
+    """Remove a request that no supervisor took; return whether there was one."""
+    return withdraw_request_file(folder / REQUEST)
 
 
 def write_status(folder: Path, status: BackupStatus) -> None:

@@ -81,9 +81,9 @@ def take_branch_request(data: Path) -> BranchRequest | None:
     return request if request is not None and is_branch_name(request.name) else None
 
 
-def withdraw_branch_request(data: Path) -> None:
-    """Remove a request that no supervisor took."""
-    withdraw_request_file(data / FOLDER / _REQUEST)
+def withdraw_branch_request(data: Path) -> bool:
+    """Remove a request that no supervisor took; return whether there was one."""
+    return withdraw_request_file(data / FOLDER / _REQUEST)
 
 
 def request_look(data: Path) -> None:

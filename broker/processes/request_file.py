@@ -1,4 +1,8 @@
-"""A small JSON file by which a pool asks the supervisor for something: written once, taken once."""
+"""A small JSON file by which a pool asks the supervisor for something: written once, taken once.
+
+Whoever writes a request waits some seconds until it is taken, and withdraws it then. One that is older was left by a process that was killed:
+nobody waits for it, and what it asks for (to delete a branch, say) must not happen at the next start. It is dropped.
+"""
 
 import contextlib
 import os
@@ -12,6 +16,8 @@ from msgspec import Struct
 _LONGEST = 256 * 1024
 _WRITTEN_S = 10.0
 """Age up to which an empty request is one that is being written."""
+_STALE_S = 30.0
+"""Age from which nobody waits for a request any more."""
 
 S = TypeVar("S", bound=Struct)
 
@@ -19,6 +25,9 @@ S = TypeVar("S", bound=Struct)
 def write_request_file(path: Path, request: Struct) -> bool:
     """Write a request, and its folder if it is missing; return whether there was no other one. Raises: OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        if _age_s(path.stat()) > _STALE_S:
+            path.unlink()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -33,14 +42,15 @@ def write_request_file(path: Path, request: Struct) -> bool:
 
 
 def take_request_file(path: Path, kind: type[S]) -> S | None:
-    """Remove a request and return it; None without one, for one that is being written, and for what is no request."""
+    """Remove a request and return it; None without one, for one that is being written, one that is stale, and for what is no request."""
     request: S | None = None
     try:
         with path.open("rb") as file:
             content = file.read(_LONGEST)
-            if not content and abs(time.time() - os.fstat(file.fileno()).st_mtime) < _WRITTEN_S:
-                return None
-        request = msgspec.json.decode(content, type=kind)
+            age_s = _age_s(os.fstat(file.fileno()))
+        if not content and age_s < _WRITTEN_S:
+            return None
+        request = msgspec.json.decode(content, type=kind) if age_s <= _STALE_S else None
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -50,7 +60,14 @@ def take_request_file(path: Path, kind: type[S]) -> S | None:
     return request
 
 
-def withdraw_request_file(path: Path) -> None:
-    """Remove a request that no supervisor took."""
-    with contextlib.suppress(OSError):  # it was taken in this moment
+def withdraw_request_file(path: Path) -> bool:
+    """Remove a request that no supervisor took; return whether there was one: else it was taken in this moment."""
+    try:
         path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _age_s(state: os.stat_result) -> float:
+    return abs(time.time() - state.st_mtime)

@@ -8,6 +8,7 @@ import importlib
 
 import click
 
+from services.cli.terminal import guard_terminals
 from services.supervisor.binaries import headwater_version
 
 COMMANDS = (
@@ -92,6 +93,7 @@ def main(context: click.Context) -> None:
     lives in a data folder, `.headwater` in the project's folder or in one above unless --data names another, and
     several run side by side.
     """
+    guard_terminals()
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -6,7 +6,9 @@ beyond `management.backups_kept` are deleted.
 
 import asyncio
 import contextlib
+import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +29,7 @@ from broker.processes.backup_requests import (
 from schemas.schedules import InvalidSchedule, parse_schedule
 from services.supervisor.errors import SupervisorError
 from services.supervisor.process_lines import lines_of
+from services.supervisor.processes.spawn import signal_at_parent_death
 from services.supervisor.report import Reporter
 
 _LOOK_S = 1.0
@@ -145,6 +148,8 @@ class BackupRunner:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C reaches the supervisor alone, which cancels this task
+            # A killed supervisor cancels nothing: the next one removes what this backup wrote, so it must not go on.
+            preexec_fn=signal_at_parent_death(os.getpid(), signal.SIGKILL),
         )
         assert process.stderr is not None
         try:

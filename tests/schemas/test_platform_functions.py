@@ -5,7 +5,7 @@ import json
 import asyncpg
 import pytest
 
-from tests.schemas.callers import ME, OTHER, become
+from tests.schemas.callers import ME, OTHER, become, refused
 
 
 async def test_policies_see_the_caller_and_the_service_role_sees_all(admin):
@@ -146,3 +146,33 @@ async def test_graphql_inside_the_database_says_where_it_is_answered(admin):
 
     with pytest.raises(asyncpg.FeatureNotSupportedError, match="/graphql/v1"):
         await admin.fetchval("select graphql_public.graphql(query => '{ x }')")
+
+
+@pytest.mark.parametrize("role", ["authenticated", "editor"])
+async def test_clients_that_may_start_jobs_start_them_as_themselves(admin, role):
+    await admin.execute(
+        """
+        set local role postgres;
+        select headwater_jobs.define('work');
+        create role editor;
+        grant authenticated to editor;
+        grant editor to authenticator;
+        grant execute on function headwater_jobs.start to authenticated;
+        reset role;
+        set session authorization authenticator
+        """
+    )
+    starting = "select headwater_jobs.start('work', owner => '{}')"
+
+    await become(admin, role, sub=ME)
+    assert await refused(admin, starting.format(OTHER))
+    run = await admin.fetchval(starting.format(ME))
+    await become(admin, "service_role")
+    await admin.fetchval(starting.format(OTHER))
+
+    owners = {
+        row["id"]: str(row["owner"]) for row in await admin.fetch("select id, owner from headwater_jobs.runs")
+    }
+    assert owners.pop(run) == ME
+    assert list(owners.values()) == [OTHER]
+    await admin.execute("reset role; reset session authorization")

@@ -1,4 +1,7 @@
-"""Reads and writes texts that people keep with the code of a project: snippets of SQL, reports and requests of functions, in folders of the project folder."""
+"""Reads and writes texts that people keep with the code of a project: snippets of SQL, reports and requests of functions, in folders of the project folder.
+
+Administrators read and write them from afar, so neither a name nor a link in the project folder leads elsewhere.
+"""
 
 import os
 import re
@@ -41,8 +44,8 @@ def is_snippet_name(name: str) -> bool:
 
 
 def list_snippets(folder: Path, kind: TextFolder = SNIPPETS) -> list[SnippetFile]:
-    """Return the texts of a project folder by name, 500 at most; none without their folder. Raises: OSError."""
-    texts = folder / kind.name
+    """Return the texts of a project folder by name, 500 at most; none without their folder. Raises: OSError, ValueError."""
+    texts = _folder_of(folder, kind)
     if not texts.is_dir():
         return []
     listed = []
@@ -64,7 +67,7 @@ def read_snippet(folder: Path, name: str, kind: TextFolder = SNIPPETS) -> str:
 
 
 def write_snippet(folder: Path, name: str, text: str, *, replaces: bool, kind: TextFolder = SNIPPETS) -> None:
-    """Write a snippet, whole or not at all. Raises: OSError; FileExistsError if there is one and `replaces` is off."""
+    """Write a snippet, whole or not at all. Raises: OSError, ValueError; FileExistsError if there is one and `replaces` is off."""
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
     path = _path(folder, name, kind)
@@ -87,11 +90,19 @@ def write_snippet(folder: Path, name: str, text: str, *, replaces: bool, kind: T
 
 
 def remove_snippet(folder: Path, name: str, kind: TextFolder = SNIPPETS) -> None:
-    """Remove a snippet. Raises: OSError, FileNotFoundError if there is none."""
+    """Remove a snippet. Raises: OSError, ValueError; FileNotFoundError if there is none."""
     _path(folder, name, kind).unlink()
 
 
 def _path(folder: Path, name: str, kind: TextFolder) -> Path:
     if not is_snippet_name(name):
         raise FileNotFoundError(f"{name!r} is no name of a snippet")
-    return folder / kind.name / f"{name}{kind.suffix}"
+    return _folder_of(folder, kind) / f"{name}{kind.suffix}"
+
+
+def _folder_of(folder: Path, kind: TextFolder) -> Path:
+    """Return the folder of a kind of texts. Raises: ValueError if it is a link that leads out of the project folder."""
+    texts = folder / kind.name
+    if texts.is_symlink() and not texts.resolve().is_relative_to(folder.resolve()):
+        raise ValueError("it is a link that leads out of the project folder")
+    return texts

@@ -7,6 +7,7 @@ it has the keys of the branch and the link of its first administrator, and reque
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ from services.supervisor.branches.names import DRILL, branch_folder
 from services.supervisor.data_folder.folder import DataFolder
 from services.supervisor.errors import SupervisorError
 from services.supervisor.process_lines import lines_of
+from services.supervisor.processes.spawn import signal_at_parent_death
 from services.supervisor.project.settings import Project
 from services.supervisor.report import Reporter
 
@@ -134,6 +136,8 @@ class RequestedBranchWork:
             stdout=asyncio.subprocess.PIPE if is_reported or is_result else asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.STDOUT if is_reported else asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C reaches the supervisor alone, which cancels this task
+            # A killed supervisor cancels nothing: the next one reports this work as failed, so it must not go on.
+            preexec_fn=signal_at_parent_death(os.getpid(), signal.SIGKILL),
         )  # fmt: skip
         reported = process.stdout if is_reported else process.stderr
         assert reported is not None

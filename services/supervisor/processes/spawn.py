@@ -34,12 +34,12 @@ async def spawn(
         cwd=folder,
         pass_fds=[number for numbers in passed.values() for number in numbers],
         start_new_session=True,
-        preexec_fn=_signal_at_parent_death(os.getpid(), process.stop_signal),
+        preexec_fn=signal_at_parent_death(os.getpid(), process.stop_signal),
         **run_as(process.user),
     )
 
 
-def _signal_at_parent_death(parent: int, number: int) -> Callable[[], None] | None:
+def signal_at_parent_death(parent: int, number: int) -> Callable[[], None] | None:
     """Return what a child runs before its program: the kernel then sends it a signal when the parent dies."""
     if _LIBC is None:
         return None

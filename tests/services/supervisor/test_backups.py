@@ -55,6 +55,19 @@ def test_a_request_is_taken_once(tmp_path: Path) -> None:
     assert take_request(tmp_path / "new") is None
 
 
+def test_a_request_that_was_left_by_a_killed_process_is_not_done_later(tmp_path: Path) -> None:
+    request = BackupRequest(new_backup_name(0))
+    write_request(tmp_path, request)
+    os.utime(tmp_path / REQUEST, (1, 1))
+
+    assert take_request(tmp_path) is None
+    assert not (tmp_path / REQUEST).exists()
+    write_request(tmp_path, request)
+    os.utime(tmp_path / REQUEST, (1, 1))
+    assert write_request(tmp_path, request)  # it is in the way of nobody
+    assert take_request(tmp_path) == request
+
+
 @pytest.mark.parametrize(
     "name",
     ["../other", "/etc/cron.d/x", "", "a\nb", "20260101T000000Z-ffff/../../x", "20260101T000000Z-ffff\n"],

@@ -25,7 +25,12 @@ from workers.management.interface.operation import (
     OperationTable,
     audited_arguments,
 )
-from workers.management.interface.role_limits import RoleLimits, limited_rights, without_other_tables
+from workers.management.interface.role_limits import (
+    RoleLimits,
+    limited_rights,
+    rejected_argument,
+    without_other_tables,
+)
 from workers.settings.live_settings import LiveSettings
 
 T = TypeVar("T", bound=Struct)
@@ -158,6 +163,8 @@ def limited_actor(actor: Actor, operation: Operation, arguments: Struct) -> Acto
             "no_right",
             f"{operation.name} is not among the rights of your role {actor.limits.name} ({area})",
         )
+    if fault := rejected_argument(operation.name, arguments):
+        raise ManagementError(403, "no_right", fault, hint="An administrator without a role may.")
     return msgspec.structs.replace(actor, rights=rights)
 
 

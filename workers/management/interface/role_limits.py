@@ -3,7 +3,9 @@
 An area is the part of an operation's name before the dot: `rows` of `rows.update`. In an area a limited administrator has the rights of a
 reader ("read"), of a developer ("change"), or none; an area that the role does not name has none, so that areas of later versions are
 closed. Operations on one's own account are not limited. In the area `rows` the level of a table that the role names replaces that of the
-area. Whoever may run SQL or code reaches every table, so a role that names tables has `LEVELS_BESIDE_TABLES` at most in such areas.
+area. Whoever may run SQL or code reaches every table, so a role that names tables has `LEVELS_BESIDE_TABLES` at most in such areas, and of
+the schemas of the server and the platform only the tables that it names: they hold values of other tables (pg_stats), and a row there can be
+SQL that runs (cron.job). A user of the project whose tokens have the service role reads all rows and files: limited administrators make none.
 """
 
 from enum import StrEnum
@@ -12,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from schemas.platform_names import PLATFORM_SCHEMAS
 from workers.management.interface.rights import Right
 
 
@@ -57,6 +60,8 @@ LEVELS_BESIDE_TABLES: dict[str, AccessLevel] = {
     **dict.fromkeys(("migrations", "schema", "backups", "settings", "project", "advisors"), AccessLevel.READ),
 }
 """The highest level of areas whose operations read any row or run code."""
+_SCHEMAS_BESIDE_TABLES = frozenset((*PLATFORM_SCHEMAS, "information_schema"))
+_ROLES_OF_USERS = ("", "anon", "authenticated")
 
 
 def level_of(limits: RoleLimits, operation: str, arguments: Any) -> AccessLevel:
@@ -69,7 +74,10 @@ def level_of(limits: RoleLimits, operation: str, arguments: Any) -> AccessLevel:
     if not isinstance(schema, str) or not isinstance(table, str):
         return AccessLevel.NONE
     levels = [named.level for named in limits.tables if (named.schema, named.table) == (schema, table)]
-    return levels[0] if levels else level
+    if levels:
+        return levels[0]
+    is_platforms = schema in _SCHEMAS_BESIDE_TABLES or schema.startswith("pg_")
+    return AccessLevel.NONE if is_platforms else level
 
 
 def limited_rights(rights: Right, limits: RoleLimits, operation: str, arguments: Any) -> Right | None:
@@ -78,6 +86,16 @@ def limited_rights(rights: Right, limits: RoleLimits, operation: str, arguments:
         return rights
     allowed = _RIGHT.get(level_of(limits, operation, arguments))
     return allowed if allowed is None or rights.includes(allowed) else rights
+
+
+def rejected_argument(operation: str, arguments: Any) -> str:
+    """Return why a limited administrator may not send these arguments, though the level would allow the operation; empty if it may."""
+    if operation not in ("users.create", "users.change"):
+        return ""
+    role = getattr(arguments, "role", "")
+    if not isinstance(role, str) or role in _ROLES_OF_USERS:
+        return ""
+    return f"`role` may be authenticated or anon: tokens of {role[:63]!r} could read beside the limits of your role"
 
 
 def without_other_tables(limits: RoleLimits, operation: str, arguments: Any) -> Any:

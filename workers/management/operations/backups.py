@@ -181,7 +181,8 @@ async def _taken(folder: Path, name: str) -> BackupStatus:
 
     if (status := await wait_until_taken(begun)) is not None:
         return status
-    withdraw_request(folder)
+    if not withdraw_request(folder) and (status := await wait_until_taken(begun)) is not None:
+        return status  # it was taken at this moment
     raise ManagementError(
         409,
         "no_supervisor",

@@ -155,27 +155,35 @@ async def keep_accounts(context: OperationContext, arguments: UnmaskedBranch) ->
 async def _begin(context: OperationContext, request: BranchRequest) -> BranchWork:
     """Request work and return its status when it has begun. Raises: ManagementError (409)."""
     data = data_folder()
-    work = await asyncio.to_thread(read_work, data)
     try:
         is_first = await asyncio.to_thread(write_branch_request, data, request)
     except OSError as error:
         raise ManagementError(409, "folder", f"The data folder cannot be written: {error.strerror}") from None
-    if not is_first or (work is not None and work.state == "running"):
-        if is_first:
-            await asyncio.to_thread(withdraw_branch_request, data)
-        raise ManagementError(
-            409, "branch_work_under_way", "Other work on a branch is under way", hint="branches.status reports it."
-        )  # fmt: skip
+    if not is_first:
+        raise _under_way()
     context.after = request
 
     def begun() -> BranchWork | None:
         status = read_work(data)
+        return (
+            status if status is not None and (status.id == request.id or status.state == "running") else None
+        )
+
+    def ours() -> BranchWork | None:
+        status = begun()
         return status if status is not None and status.id == request.id else None
 
-    if (status := await wait_until_taken(begun)) is not None:
+    try:
+        status = await wait_until_taken(begun)
+    except asyncio.CancelledError:  # the client has gone: nobody would see what becomes of it
+        withdraw_branch_request(data)
+        raise
+    if status is not None and status.id == request.id:
         return status
-    await asyncio.to_thread(withdraw_branch_request, data)
-    raise _no_supervisor()
+    is_withdrawn = await asyncio.to_thread(withdraw_branch_request, data)
+    if not is_withdrawn and (taken := await wait_until_taken(ours)) is not None:
+        return taken  # the supervisor took it at this moment
+    raise _no_supervisor() if status is None else _under_way()
 
 
 async def _overview() -> BranchOverview:
@@ -212,6 +220,15 @@ def _checked_name(name: str) -> str:
             "`name` is lower-case letters, digits and hyphens, 48 at most, and none of main, master and git"
         )
     return name
+
+
+def _under_way() -> ManagementError:
+    return ManagementError(
+        409,
+        "branch_work_under_way",
+        "Other work on a branch is under way",
+        hint="branches.status reports it.",
+    )
 
 
 def _no_supervisor() -> ManagementError:

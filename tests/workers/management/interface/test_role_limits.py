@@ -104,6 +104,22 @@ async def test_levels_of_tables_replace_that_of_rows(
     assert await client.refused("sql.run", sql=f"select * from {first}") == (403, "no_right")
 
 
+async def test_a_role_that_names_tables_has_no_others_of_the_platform(
+    owner: Client, visitor: Client, tables: tuple[str, str]
+) -> None:
+    first, second = tables
+    closed = [{"table": first, "level": "none"}, {"schema": "auth", "table": "sessions", "level": "read"}]
+    client = await _limited(owner, visitor, {"rows": "change"}, closed)
+
+    assert await client.run("rows.list", table=second)
+    assert await client.run("rows.list", schema="auth", table="sessions")
+    # Frequent values of every column stand in pg_stats.
+    for schema, table in (("pg_catalog", "pg_stats"), ("headwater_jobs", "runs"), ("auth", "users")):
+        assert await client.refused("rows.list", schema=schema, table=table) == (403, "no_right")
+    job = {"schedule": "* * * * *", "command": f"delete from public.{first}"}
+    assert await client.refused("rows.insert", schema="cron", table="job", rows=[job]) == (403, "no_right")
+
+
 async def test_tokens_and_agents_have_the_limits_and_a_change_holds_at_once(
     owner: Client, visitor: Client
 ) -> None:

@@ -55,3 +55,24 @@ async def test_a_file_that_is_no_report_says_so(project: Client, tmp_path: Path)
     (tmp_path / "reports" / "broken.json").write_text('{"tiles": 7}')
 
     assert await project.refused("reports.read", name="broken") == (409, "report_unreadable")
+
+
+async def test_a_folder_of_reports_that_is_a_link_leads_nowhere_else(
+    project: Client, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "package.json").write_text("{}")
+    (tmp_path / "reports").symlink_to(elsewhere)
+
+    for name, arguments in (
+        ("reports.list", {}),
+        ("reports.read", {"name": "package"}),
+        ("reports.save", {"name": "package", "report": {}, "replaces": True}),
+        ("reports.remove", {"name": "package"}),
+    ):
+        assert await project.refused(name, **arguments) == (409, "folder_refused"), name
+    assert (elsewhere / "package.json").read_text() == "{}"
+    (tmp_path / "reports").unlink()
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "reports").symlink_to(tmp_path / "shared")
+    assert await project.run("reports.save", name="a", report={})

@@ -9,6 +9,7 @@ import pytest
 from tests.workers.auth.auth_pool import PASSWORD
 from tests.workers.management.conftest import Client
 from tests.workers.management.operations.users.conftest import Project
+from workers.management.interface.rights import Right
 
 
 async def _sessions(project: Project, user_id: str) -> list[str]:
@@ -103,6 +104,28 @@ async def test_a_developer_acts_as_a_user_for_minutes(project: Project, develope
     assert (row["outcome"], token["access_token"] in row["after"]) == ("done", False)
     audit = (await developer.run("auth_audit.search", user_id=user_id, action="login"))["rows"]
     assert audit[0]["traits"]["acting"] == me
+
+
+async def test_a_limited_administrator_makes_no_user_whose_tokens_pass_policies(
+    project: Project, developer: Client
+) -> None:
+    visitor = Client(project.worker, project.superuser_url)
+    owner = await visitor.signed_in(f"{uuid.uuid4().hex}@example.com", Right.OWNER)
+    role, me = uuid.uuid4().hex, (await developer.run("account.me"))["administrator_id"]
+    await owner.run("roles.save", name=role, areas={"users": "change"})
+    await owner.run("administrators.change", id=me, rights="developer", role=role)
+    user_id = (await project.sign_up())["user"]["id"]
+
+    email = f"{uuid.uuid4().hex}@example.org"
+    refused = [
+        await developer.refused("users.change", id=user_id, role="service_role"),
+        await developer.refused("users.create", email=email, role="supabase_admin"),
+    ]
+    await developer.run("users.change", id=user_id, role="authenticated", user_metadata={"name": "a"})
+    token = (await developer.run("users.sign_in_as", id=user_id))["access_token"]
+
+    assert refused == [(403, "no_right")] * 2
+    assert jwt.decode(token, options={"verify_signature": False})["role"] == "authenticated"
 
 
 @pytest.mark.parametrize("lasts_s", [0, -1, 3601, 10**9])
